@@ -36,10 +36,10 @@ class Candidate(Schema):
             message = f"{self.architecture.visibility} with {self.objective.name}; allowed: {allowed}"
             yield Violation(("architecture", "visibility"), message)
         length, longer = self.recipe.sequence_length, self.recipe.long_sequence_length
-        if message := self.architecture.too_long(length):
-            yield Violation(("recipe", "sequence_length"), message)
-        if self.recipe.long_sequence_share and (message := self.architecture.too_long(longer)):
-            yield Violation(("recipe", "long_sequence_length"), message)
+        if too_long := self.architecture.too_long(length):
+            yield Violation(("recipe", "sequence_length"), too_long)
+        if self.recipe.long_sequence_share and (too_long := self.architecture.too_long(longer)):
+            yield Violation(("recipe", "long_sequence_length"), too_long)
         convolution = self.architecture.convolution
         if convolution.reach is not None and convolution.reach.tokens > 2 * length - 1:
             field = () if convolution.sized_by is None else (convolution.sized_by,)

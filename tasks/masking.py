@@ -1,20 +1,23 @@
-"""Masking: draws the predicted tokens and corrupts them in the input. ELECTRA's release, `pretrain_helpers.mask`."""
+"""Masking: selects the predicted tokens and corrupts them. ELECTRA's release, `pretrain_helpers.mask`."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import starmap
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from foundation.randomness import stream
 from search_space.objective.masking import Masking
 from tasks.batches import Sequences, Tokens
 from tasks.evaluation_set import EvaluationSet
+from tasks.selection import NONE, select, words_of
+from tasks.selection.numbering import NEVER
 from tasks.tokenizer import WordPiece
 
 NOT_PREDICTED = -1
 """Target of a position that only fills a row with fewer predictions than others."""
-NEVER = 2.0  # above every uniform number
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,8 @@ class MaskedBatch:
     """Predicted positions, rising along each row; shape [batch predictions]."""
     targets: NDArray[np.int64]
     """The original tokens at those positions, or NOT_PREDICTED; shape [batch predictions]."""
+    spans: NDArray[np.int64]
+    """The number of the span of each position, NONE where it is not predicted; shape [batch predictions]."""
 
     @property
     def predicted(self) -> NDArray[np.bool_]:
@@ -55,29 +60,51 @@ class MaskedBatch:
         """Number of predictions of all rows: the loss is averaged over them."""
         return int(self.predicted.sum())
 
-    def micro_batches(self, count: int) -> Iterator["MaskedBatch"]:
+    def micro_batches(self, count: int) -> Iterator[Self]:
         """Yield the rows in `count` parts in order, the first ones longer by a row where they cannot be equal."""
-        columns = (self.inputs, self.masked_positions, self.targets)
-        yield from starmap(MaskedBatch, zip(*(np.array_split(each, count) for each in columns), strict=True))
+        columns = (getattr(self, field.name) for field in fields(self))
+        yield from starmap(type(self), zip(*(np.array_split(each, count) for each in columns), strict=True))
 
 
 def mask(sequences: Sequences, masking: Masking, tokenizer: WordPiece, random: np.random.Generator) -> MaskedBatch:
-    """Mask a fixed number of tokens per row, drawn without replacement; special tokens and padding are never drawn.
+    """Mask a fixed number of tokens per row, selected as declared; special tokens and padding are never selected.
 
-    A row with fewer ordinary tokens is filled with positions that are not predicted.
+    A row with fewer selected tokens is filled with positions that are not predicted. Static masks are functions of
+    the seed, the number of the sequence and its epoch; dynamic ones are drawn from `random`.
     """
-    tokens = sequences.tokens
+    if masking.static_masks is None:
+        return _masked(sequences.tokens, masking, tokenizer, random)
+    epochs = sequences.epochs % masking.static_masks
+    streams = (
+        stream(sequences.seed, "static masks", int(number), int(epoch))
+        for number, epoch in zip(sequences.numbers, epochs, strict=True)
+    )
+    rows = [_masked(row[None], masking, tokenizer, own) for row, own in zip(sequences.tokens, streams, strict=True)]
+    return MaskedBatch(*(np.concatenate([getattr(row, field.name) for row in rows]) for field in fields(MaskedBatch)))
+
+
+def _masked(tokens: Tokens, masking: Masking, tokenizer: WordPiece, random: np.random.Generator) -> MaskedBatch:
     count = masking.predictions(tokens.shape[1])
-    draws = random.random(tokens.shape)
-    draws[np.isin(tokens, (tokenizer.pad, tokenizer.classify, tokenizer.separate))] = NEVER
-    positions = np.sort(np.argpartition(draws, count, axis=1)[:, :count], axis=1)
+    spans = select(words_of(tokens, tokenizer), masking.selection, count, random)
+    positions = np.sort(np.argsort(spans == NONE, axis=1, kind="stable")[:, :count], axis=1)
+    drawn = np.take_along_axis(spans, positions, axis=1)
     originals = np.take_along_axis(tokens, positions, axis=1)
-    drawn = np.take_along_axis(draws, positions, axis=1) < NEVER
     uniforms = random.random(positions.shape)
+    if masking.replaced_together == "span":
+        uniforms = np.take_along_axis(uniforms, _first_of_span(drawn), axis=1)
     replacements = random.integers(0, tokenizer.vocabulary_size, positions.shape)
     masked = uniforms < masking.mask_token_share
     randomised = ~masked & (uniforms < masking.mask_token_share + masking.random_token_share)
     visible = np.where(masked, tokenizer.mask, np.where(randomised, replacements, originals))
     inputs = tokens.copy()
-    np.put_along_axis(inputs, positions, np.where(drawn, visible, originals), axis=1)
-    return MaskedBatch(inputs, positions, np.where(drawn, originals, NOT_PREDICTED))
+    np.put_along_axis(inputs, positions, np.where(drawn != NONE, visible, originals), axis=1)
+    return MaskedBatch(inputs, positions, np.where(drawn != NONE, originals, NOT_PREDICTED), drawn)
+
+
+def _first_of_span(spans: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for every position the column of the first position of its span [batch predictions]."""
+    columns = np.arange(spans.shape[1])
+    begins = np.ones_like(spans, dtype=bool)
+    begins[:, 1:] = spans[:, 1:] != spans[:, :-1]
+    first: NDArray[np.int64] = np.maximum.accumulate(np.where(begins, columns, 0), axis=1)
+    return first

@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -14,11 +15,14 @@ from tasks.data_folder import resolved
 from tasks.vocabulary import SPECIAL_TOKENS, read_vocabulary, vocabulary_text, word_piece_alphabet
 
 if TYPE_CHECKING:
+    import numpy as np
     import tokenizers
+    from numpy.typing import NDArray
 
 TRAINING_VERSION = 1  # incremented when the vocabulary of the same texts changes
 VOCABULARY_FILE = "vocab.txt"
 SETTINGS_FILE = "tokenizer.json"
+CONTINUATION = "##"  # before a piece that is not a word's first
 LONGEST_WORD_CHARACTERS = 100  # longer words are [UNK], as in BERT
 MINIMUM_FREQUENCY = 2  # a piece that occurs once is dropped
 
@@ -77,6 +81,13 @@ class WordPiece:
     def vocabulary_size(self) -> int:
         """Number of pieces, the five special ones included; may be below the requested size on a small corpus."""
         return len(self.pieces)
+
+    @cached_property
+    def continuations(self) -> "NDArray[np.bool_]":
+        """Whether a piece continues a word, by token; special tokens and [UNK] do not [vocab]."""
+        import numpy as np  # here, because declarations do without
+
+        return np.array([piece.startswith(CONTINUATION) for piece in self.pieces])
 
     @property
     def vocabulary_hash(self) -> str:

@@ -16,6 +16,11 @@ class LanguageModel(PretrainingObjective):
     """Chooses language modelling, in the direction of the architecture's `visibility`."""
 
     @property
+    def corrupts_at_random(self) -> bool:
+        """No: the text is read as it is."""
+        return False
+
+    @property
     def visibilities(self) -> tuple[Visibility, ...]:
         """One direction: with all tokens visible, each would be predicted from itself."""
         return ("left_to_right", "right_to_left")

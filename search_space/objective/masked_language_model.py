@@ -14,6 +14,11 @@ class MaskedLanguageModel(Masking):
     kind: Literal["masked_language_model"] = "masked_language_model"
     """Chooses masked language modelling."""
 
+    @property
+    def reference(self) -> "MaskedLanguageModel":
+        """The same masks, one for each sequence."""
+        return MaskedLanguageModel(**self.masking_fields)
+
     def added_parts(
         self, architecture: Architecture, generator: Architecture | None, length: int
     ) -> tuple[Component, ...]:

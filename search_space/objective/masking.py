@@ -1,19 +1,20 @@
 """Masking: how positions are drawn and corrupted. ELECTRA's release, configure_pretraining."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
 from foundation.errors import Violation
-from foundation.schema import VARIANT_KEY, Share
+from foundation.schema import VARIANT_KEY, Count, Share
 from search_space.objective.pretraining_objective import PretrainingObjective
+from search_space.selection import Selection, SingleToken
 
 
 class Masking(PretrainingObjective):
     """A share of the tokens is predicted; most of them are replaced by [MASK].
 
-    Shared by the objectives that mask tokens. Positions are drawn without replacement (ELECTRA's release draws with
+    Shared by the objectives that mask tokens. Tokens are drawn without replacement (ELECTRA's release draws with
     replacement, which leaves about 13.8% of a sequence of 128). Special tokens and padding are never drawn.
     """
 
@@ -23,20 +24,33 @@ class Masking(PretrainingObjective):
     """Share of the predicted positions replaced by [MASK]; the rest keep their token. Default: ELECTRA."""
     random_token_share: Share = 0.0
     """Share of the predicted positions replaced by a random token. BERT: 0.1, with 0.8 replaced by [MASK]."""
+    selection: Selection = Field(default_factory=SingleToken)
+    """Which tokens are predicted: single tokens, whole words, n-grams or spans."""
+    replaced_together: Literal["token", "span"] = "token"
+    """Whether each token or each selected span has its own choice of [MASK], random tokens or its own tokens. BERT:
+    token; SpanBERT: span."""
+    static_masks: Count | None = None
+    """The number of different masks of a sequence, repeated in the order of its epochs (BERT: 10); by default a
+    sequence has a new mask at every visit (dynamic masking, RoBERTa, arXiv 1907.11692, section 4.1)."""
 
     @property
     def description(self) -> str:
         """The name and the share of predicted tokens."""
-        return f"{self.name}, {self.mask_rate:.0%} of the tokens predicted"
+        predicted = f"{self.name}, {self.mask_rate:.0%} of the tokens predicted"
+        if self.selection != SingleToken():
+            predicted += f", selected by {self.selection.kind.replace('_', ' ')}"
+        return predicted if self.static_masks is None else f"{predicted}, {self.static_masks} masks for each sequence"
 
     @property
     def masking_fields(self) -> dict[str, Any]:
-        """The values of the fields that all objectives with masks share."""
-        return {name: getattr(self, name) for name in Masking.model_fields if name != VARIANT_KEY}
+        """The fields that decide the masks of an evaluation set, which has one mask for each sequence."""
+        return {
+            name: getattr(self, name) for name in Masking.model_fields if name not in (VARIANT_KEY, "static_masks")
+        }
 
     def predictions(self, length: int) -> int:
-        """Return the number of predicted positions: 19 of 128 at 15%; never [CLS] or the last [SEP]."""
-        return max(1, min(length - 2, int((self.mask_rate + 0.005) * length)))
+        """Return the maximum number of predicted positions: 19 of 128 at 15%; never [CLS] or the last [SEP]."""
+        return max(1, min(length - 2, self.selection.budget(self.mask_rate, length)))
 
     def violations(self) -> Iterator[Violation]:
         """Yield every rule that the values break together."""

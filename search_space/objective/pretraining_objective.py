@@ -40,6 +40,11 @@ class PretrainingObjective(OpenOption):
         return str(getattr(self, VARIANT_KEY))
 
     @property
+    def corrupts_at_random(self) -> bool:
+        """Whether a batch depends on the random stream, and not on its sequences alone."""
+        return True
+
+    @property
     def visibilities(self) -> tuple[Visibility, ...]:
         """The visibilities of an architecture that the objective can train; by default all."""
         return get_args(Visibility)

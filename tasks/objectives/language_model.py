@@ -13,6 +13,7 @@ from tasks.evaluation_set import EvaluationSet
 from tasks.masking import NOT_PREDICTED, MaskedBatch
 from tasks.objectives.masked_tokens import MaskedTokenModel, masked_token_loss
 from tasks.objectives.pretraining_model import EvaluationSource
+from tasks.selection import NONE
 from tasks.tokenizer import WordPiece
 
 
@@ -29,7 +30,8 @@ class Model(MaskedTokenModel[MaskedBatch]):
 
     def hidden(self, inputs: Int[Tensor, "batch seq"]) -> Float[Tensor, "batch seq width"]:
         """Return at each position the vector that predicts its token: that of the neighbour on the visible side."""
-        return self.encoder(inputs).roll(self.step, 1)
+        hidden: Tensor = self.encoder(inputs)
+        return hidden.roll(self.step, 1)
 
     def loss(self, batch: MaskedBatch, random: np.random.Generator) -> Float[Tensor, ""]:
         """Return the mean cross-entropy in nats over the predicted tokens."""
@@ -58,4 +60,4 @@ def every_token(sequences: Sequences, tokenizer: WordPiece) -> MaskedBatch:
     positions = np.tile(np.arange(1, tokens.shape[1] - 1), (len(tokens), 1))
     targets = tokens[:, 1:-1].copy()
     targets[np.isin(targets, (tokenizer.pad, tokenizer.classify, tokenizer.separate))] = NOT_PREDICTED
-    return MaskedBatch(tokens, positions, targets)
+    return MaskedBatch(tokens, positions, targets, np.where(targets == NOT_PREDICTED, NONE, positions))

@@ -23,7 +23,7 @@ from search_space.convolution import (
     SpanDynamic,
 )
 from search_space.convolution.kernel import WithKernel
-from search_space.objective import LanguageModel, MaskedLanguageModel, Objective, ReplacedTokenDetection
+from search_space.objective import LanguageModel, MaskedLanguageModel, Objective, ReplacedTokenDetection, SpanBoundary
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule
 from tasks.batches import Batches, Sequences
@@ -43,6 +43,7 @@ OBJECTIVES: tuple[Objective, ...] = (
     MaskedLanguageModel(),
     ReplacedTokenDetection(generator_ratio=2),
     LanguageModel(),
+    SpanBoundary(span_positions=4, position_width=8),
 )
 
 

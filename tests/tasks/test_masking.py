@@ -1,5 +1,7 @@
 """A fixed number of ordinary tokens is masked in every row, in the declared shares."""
 
+from collections import Counter, defaultdict
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,8 +9,10 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from search_space.objective import MaskedLanguageModel
+from search_space.selection import SpanGeometric
 from tasks.batches import Batches, Sequences
 from tasks.masking import NOT_PREDICTED, MaskedBatch, mask
+from tasks.selection import NONE
 from tests.factories.small_experiments import WORDS, sequences_of, text
 
 SPECIAL = (WORDS.pad, WORDS.classify, WORDS.separate)
@@ -122,3 +126,57 @@ def test_an_evaluation_set_has_equally_many_predictions_in_every_sequence() -> N
     assert (made.targets == np.take_along_axis(full, made.positions, 1)).all()
     assert not np.isin(made.targets, SPECIAL).any()
     assert (np.diff(made.positions, axis=1) > 0).all()
+
+
+def test_a_span_has_one_choice_of_replacement_and_spans_have_the_declared_shares() -> None:
+    """Against a choice for each token, under which most spans are mixed."""
+    masks = {"mask_token_share": 0.8, "random_token_share": 0.1, "selection": SpanGeometric()}
+    together, apart = (
+        mask(batch(64, 3000), MaskedLanguageModel(**masks, replaced_together=unit), WORDS, np.random.default_rng(1))
+        for unit in ("span", "token")
+    )
+
+    def masked_shares(masked: MaskedBatch) -> list[float]:
+        shown = np.take_along_axis(masked.inputs, masked.masked_positions, 1) == WORDS.mask
+        return [
+            float(shown[row][spans == span].mean())
+            for row, spans in enumerate(masked.spans)
+            for span in np.unique(spans[spans != NONE])
+        ]
+
+    shares = np.array(masked_shares(together))
+    random_mask_chance = 0.1 / WORDS.vocabulary_size
+    assert np.isin(shares, (0.0, 1.0)).mean() > 1 - 10 * random_mask_chance
+    assert binomtest(int((shares == 1).sum()), len(shares), 0.8).pvalue > UNLIKELY
+    assert np.isin(masked_shares(apart), (0.0, 1.0)).mean() < 0.7
+
+
+STATIC = MaskedLanguageModel(static_masks=4, selection=SpanGeometric())
+
+
+def masks_of_epochs(masking: MaskedLanguageModel, epochs: int) -> dict[int, Counter[bytes]]:
+    """Return how often each sequence of a small text had each mask."""
+    made = Batches(text(400), WORDS, 66)
+    seen: dict[int, Counter[bytes]] = defaultdict(Counter)
+    for step in range(epochs * made.sequences):
+        sequences = made.at(step, 1, 1)
+        masked = mask(sequences, masking, WORDS, np.random.default_rng(step))
+        seen[int(sequences.numbers[0])][masked.inputs.tobytes()] += 1
+    return seen
+
+
+def test_static_masks_are_repeated_equally_often_and_dynamic_ones_never() -> None:
+    static, dynamic = (masks_of_epochs(masking, 8) for masking in (STATIC, MaskedLanguageModel()))
+    assert len(static) == len(dynamic) == 6
+    assert all(sorted(masks.values()) == [2, 2, 2, 2] for masks in static.values())
+    assert all(len(masks) == 8 for masks in dynamic.values())
+
+
+def test_static_masks_do_not_depend_on_the_batch_and_depend_on_the_seed() -> None:
+    made = Batches(text(), WORDS, 32)
+    whole = mask(made.at(0, 8, 1), STATIC, WORDS, np.random.default_rng(1))
+    halves = [mask(made.at(step, 4, 1), STATIC, WORDS, np.random.default_rng(7)) for step in (0, 1)]
+    assert (np.concatenate([half.inputs for half in halves]) == whole.inputs).all()
+    tokens = made.at(0, 8, 1).tokens
+    one, other = (mask(sequences_of(tokens, seed), STATIC, WORDS, np.random.default_rng(1)) for seed in (1, 2))
+    assert (one.inputs != other.inputs).any()

@@ -6,7 +6,9 @@ import pytest
 
 from configuration.experiment import Experiment
 from configuration.loading import load_experiment
+from configuration.validation.experiment import violations_of
 from foundation.errors import ConfigurationError
+from runners.dag import shared_stages
 
 TEXT = """
 experiment: drawn
@@ -18,6 +20,7 @@ design: {design}
 pretraining: {{ tokens: 1000000, seeds: [1] }}
 """
 LIST = "{{ kind: list, arms: {{ other: {{ {change} }} }} }}"
+DEPTHS = LIST.format(change="depth: 1")
 SEARCH = "{{ kind: search, max_candidates: 4, space: {{ {axis} }} }}"
 
 
@@ -45,8 +48,26 @@ def test_a_search_that_may_propose_another_held_out_loss_is_refused(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "design", [LIST.format(change="objective.mask_rate: 0.3"), SEARCH.format(axis="objective.mask_rate: [0.1, 0.3]")]
+    "design",
+    [
+        LIST.format(change="objective.mask_rate: 0.3"),
+        LIST.format(change="objective.selection: whole_word"),
+        LIST.format(change="objective: span_boundary"),
+        SEARCH.format(axis="objective.mask_rate: [0.1, 0.3]"),
+        SEARCH.format(axis="objective: [masked_language_model, span_boundary]"),
+    ],
 )
-def test_arms_with_other_masks_are_evaluated_on_the_baselines(design: str, tmp_path: Path) -> None:
+def test_arms_with_other_masks_or_a_second_loss_are_evaluated_on_the_baselines(design: str, tmp_path: Path) -> None:
     experiment = loaded(tmp_path, "masked_language_model", design)
     assert {arm.candidate.objective.evaluation for arm in experiment.arms} == {"masked_language_model"}
+
+
+def test_a_declared_reference_makes_the_set_of_a_baseline_with_a_second_loss(tmp_path: Path) -> None:
+    """Plain masks for every arm, whatever the baseline masks: the evaluation set of masked language modelling."""
+    spans, plain = (loaded(tmp_path, kind, DEPTHS) for kind in ("span_boundary", "masked_language_model"))
+    keys = [shared_stages(experiment).evaluation_set.key for experiment in (spans, plain)]
+    assert keys[0] != keys[1]
+    pretraining = spans.pretraining.model_copy(update={"evaluation_reference": plain.baseline})
+    referred = spans.model_copy(update={"pretraining": pretraining})
+    assert not list(violations_of(referred))
+    assert shared_stages(referred).evaluation_set.key == keys[1]

@@ -21,7 +21,7 @@ STEPS, ROWS = 250, 64
 
 
 def pairs(random: np.random.Generator, rows: int) -> np.ndarray:
-    """Return rows of pairs (partner of r, r): the left one is determined by its right neighbour and by nothing else."""
+    """Return rows of pairs (partner of r, r): the left one depends on its right neighbour and on nothing else."""
     partner = np.random.default_rng(7).permutation(SYMBOLS)
     right = random.integers(0, SYMBOLS, (rows, PAIRS))
     tokens = np.stack([partner[right], right], -1).reshape(rows, -1) + FIRST

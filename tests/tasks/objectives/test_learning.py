@@ -75,6 +75,8 @@ def test_the_initial_loss_is_that_of_a_uniform_guess(objective: Objective) -> No
     blind = float(np.log(WORDS.vocabulary_size))
     if objective.kind == "replaced_token_detection":
         blind = objective.generator_weight * blind + objective.discriminator_weight * float(np.log(2))
+    elif objective.kind == "span_boundary":
+        blind = (objective.masked_token_weight + objective.boundary_weight) * blind
     assert loss == pytest.approx(blind, rel=0.02)
 
 

@@ -1,0 +1,78 @@
+"""Masked language modelling with a span boundary objective. Joshi et al. 2019 (SpanBERT), arXiv 1907.10529, 3.2."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field
+
+from foundation.errors import Violation
+from foundation.schema import Count, PositiveNumber, Share
+from search_space.architecture import Architecture
+from search_space.cost import Component, Operations, Role, linear
+from search_space.objective.masked_language_model import MaskedLanguageModel, vocabulary_head
+from search_space.objective.masking import Masking
+from search_space.selection import Selection, SingleToken, SpanGeometric
+from search_space.shape import layer_norm_parameters, linear_parameters
+
+SPAN_BOUNDARY = "span boundary"
+
+
+class SpanBoundary(Masking):
+    """Each token of a masked span is predicted twice: from its own vector, and from the tokens beside the span."""
+
+    kind: Literal["span_boundary"] = "span_boundary"
+    """Chooses the span boundary objective beside masked language modelling."""
+    mask_token_share: Share = 0.8
+    """Share of the predicted positions replaced by [MASK]; default as BERT and SpanBERT."""
+    random_token_share: Share = 0.1
+    """Share of the predicted positions replaced by random tokens; default as BERT and SpanBERT."""
+    selection: Selection = Field(default_factory=SpanGeometric)
+    """Which tokens are predicted; single tokens have no span, and are refused."""
+    replaced_together: Literal["token", "span"] = "span"
+    """Whether each token or each selected span has its own choice of [MASK], random tokens or its own tokens."""
+    masked_token_weight: PositiveNumber = 1.0
+    """Weight of the loss of masked language modelling in the sum of both losses."""
+    boundary_weight: PositiveNumber = 1.0
+    """Weight of the loss of the span boundary objective in the sum of both losses."""
+    span_positions: Count = 20
+    """Number of embedded positions inside a span; tokens further right are not predicted from the boundary."""
+    position_width: Count = 200
+    """Channels of the embedded position inside a span. Default: SpanBERT's release, as for `span_positions`."""
+
+    @property
+    def evaluation(self) -> str:
+        """That of masked language modelling, whose loss is part of this one."""
+        return "masked_language_model"
+
+    @property
+    def reference(self) -> MaskedLanguageModel:
+        """Masked language modelling with the same masks."""
+        return MaskedLanguageModel(**self.masking_fields)
+
+    def added_parts(
+        self, architecture: Architecture, generator: Architecture | None, length: int
+    ) -> tuple[Component, ...]:
+        """Return the vocabulary head, and the span boundary head, counted at every predicted token."""
+        return vocabulary_head(architecture), self.boundary_head(architecture).of(SPAN_BOUNDARY, shared=False)
+
+    def boundary_head(self, architecture: Architecture) -> Component:
+        """Return two maps with GELU and layer norm, on two vectors and a position, and the tied table."""
+        width, embedding, vocabulary = (
+            architecture.width,
+            architecture.embedding_width,
+            architecture.vocabulary_size,
+        )
+        inputs, table = 2 * width + self.position_width, self.span_positions * self.position_width
+        parameters = linear_parameters(inputs, width) + layer_norm_parameters(width) + table
+        parameters += linear_parameters(width, embedding) + layer_norm_parameters(embedding) + vocabulary
+        activations = Operations(gelus=width + embedding, normalised=width + embedding)
+        maps = linear(inputs, width) + linear(width, embedding) + activations
+        loss = Operations(multiply_adds=embedding * vocabulary, softmaxed=vocabulary, lookups=vocabulary + table)
+        return Component(Role.VOCABULARY, architecture.attention_shape, parameters, maps + loss)
+
+    def violations(self) -> Iterator[Violation]:
+        """Yield every rule that the values break together."""
+        yield from super().violations()
+        if isinstance(self.selection, SingleToken):
+            message = "token selects no spans, and a boundary needs one. Did you mean span_geometric?"
+            yield Violation(("selection",), message)

@@ -1,0 +1,14 @@
+"""Which tokens an objective masks: one file per option; the modules of the same names are in `tasks/selection`."""
+
+from typing import Annotated
+
+from foundation.schema import OPTION
+from search_space.selection.ngram import NGram
+from search_space.selection.option import SelectionOption
+from search_space.selection.span_geometric import SpanGeometric
+from search_space.selection.token import SingleToken
+from search_space.selection.whole_word import WholeWord
+
+Selection = Annotated[SelectionOption, OPTION]
+
+__all__ = ["NGram", "Selection", "SelectionOption", "SingleToken", "SpanGeometric", "WholeWord"]

@@ -1,0 +1,34 @@
+"""N-grams of whole words. Lan et al. 2019 (ALBERT), arXiv 1909.11942, section 4.1, and its release."""
+
+import numpy as np
+
+from search_space.selection.ngram import NGram
+from tasks.selection.numbering import NONE, Numbers, drawn_lengths, word_bounds
+
+
+def select(words: Numbers, option: NGram, budget: int, random: np.random.Generator) -> Numbers:
+    """Return every drawn n-gram as a span; n-grams do not overlap, and begin at words in random order."""
+    spans = np.full_like(words, NONE)
+    for row, numbered in zip(spans, words, strict=True):
+        bounds, left = word_bounds(numbered), budget
+        lengths = drawn_lengths(option.probabilities, len(bounds), random)
+        for first, length in zip(random.permutation(len(bounds)), lengths, strict=True):
+            left -= _mark(row, bounds[first : first + length], left)
+            if left == 0:
+                break
+    return spans
+
+
+def _mark(row: Numbers, bounds: Numbers, left: int) -> int:
+    """Mark the longest free n-gram that begins with the first word and fits; return its tokens, 0 without one."""
+    for words in range(len(bounds), 0, -1):
+        start, end = int(bounds[0, 0]), int(bounds[words - 1, 1])
+        if end - start <= left and (row[start:end] == NONE).all() and _contiguous(bounds[:words]):
+            row[start:end] = start
+            return end - start
+    return 0
+
+
+def _contiguous(bounds: Numbers) -> bool:
+    """Return whether no special token lies between the words."""
+    return bool((bounds[1:, 0] == bounds[:-1, 1]).all())

@@ -1,0 +1,25 @@
+"""Numbered words and spans of a batch, and what the options that select whole words share."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+NONE = -1
+"""The number of a token that is in no word, or in no span."""
+NEVER = 2.0  # above every uniform number
+Numbers = NDArray[np.int64]
+
+
+def word_bounds(words: Numbers) -> Numbers:
+    """Return the first position of every word of one sequence, and the position after its last [word 2]."""
+    inside = np.flatnonzero(words != NONE)
+    _, first, counts = np.unique(words[inside], return_index=True, return_counts=True)
+    starts = inside[first]
+    return np.stack([starts, starts + counts], axis=1)
+
+
+def drawn_lengths(probabilities: Sequence[float], count: int, random: np.random.Generator) -> Numbers:
+    """Return lengths in words, from 1, for `count` spans."""
+    drawn: Numbers = random.choice(len(probabilities), count, p=probabilities) + 1
+    return drawn

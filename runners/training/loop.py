@@ -16,7 +16,7 @@ from models.precision import Precision, autocast_to
 from runners.training.optimiser import set_rate
 from search_space.candidate import Candidate
 from search_space.recipe import Recipe
-from tasks.batches import Batches
+from tasks.batches import SequenceSource
 from tasks.evaluation_set import EvaluationSet
 from tasks.objectives.pretraining_model import PretrainingModel
 from tasks.tokenizer import WordPiece
@@ -27,7 +27,7 @@ class TrainingData:
     """Inputs of a training run."""
 
     candidate: Candidate
-    batches: Batches
+    batches: SequenceSource
     tokenizer: WordPiece
     seed: int
     horizon_tokens: int

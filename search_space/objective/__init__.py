@@ -4,9 +4,28 @@ from typing import Annotated
 
 from foundation.schema import OPTION
 from search_space.objective.masked_language_model import MaskedLanguageModel
+from search_space.objective.next_sentence_prediction import NextSentencePrediction
 from search_space.objective.replaced_token_detection import ReplacedTokenDetection
+from search_space.objective.sentence_order_prediction import SentenceOrderPrediction
+from search_space.objective.sentence_structure import SentenceStructure
 from search_space.objective.span_boundary import SpanBoundary
 
-Objective = Annotated[MaskedLanguageModel | ReplacedTokenDetection | SpanBoundary, OPTION]
+Objective = Annotated[
+    MaskedLanguageModel
+    | ReplacedTokenDetection
+    | SpanBoundary
+    | NextSentencePrediction
+    | SentenceOrderPrediction
+    | SentenceStructure,
+    OPTION,
+]
 
-__all__ = ["MaskedLanguageModel", "Objective", "ReplacedTokenDetection", "SpanBoundary"]
+__all__ = [
+    "MaskedLanguageModel",
+    "NextSentencePrediction",
+    "Objective",
+    "ReplacedTokenDetection",
+    "SentenceOrderPrediction",
+    "SentenceStructure",
+    "SpanBoundary",
+]

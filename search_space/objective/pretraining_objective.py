@@ -6,11 +6,15 @@ An objective is two files: this declaration in `search_space/objective/NAME.py`,
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from typing import Literal
 
 from foundation.errors import Violation
 from foundation.schema import VARIANT_KEY, Schema
 from search_space.architecture import Architecture
 from search_space.cost import MATMUL, Component, Convention
+
+Packing = Literal["stream", "segment_pair"]
+"""How sequences are made of a text: pieces of one stream, or pairs of segments of whole sentences."""
 
 
 class PretrainingObjective(Schema):
@@ -25,6 +29,11 @@ class PretrainingObjective(Schema):
     def description(self) -> str:
         """The name and the settings that a paper states about its objective, for the sentence on the recipe."""
         return self.name
+
+    @property
+    def packing(self) -> Packing:
+        """How the training sequences are made of the text."""
+        return "stream"
 
     @property
     def evaluation(self) -> str:

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from configuration.experiment import Experiment
+from configuration.experiment_objectives import objectives_of
 from configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
 from configuration.initial_checkpoint import WEIGHTS, InitialCheckpoint, read_initial_checkpoint
 from configuration.stage_label import LONG_SEQUENCE_PHASE, PROBE, StageLabel
@@ -77,6 +78,7 @@ def shared_stages(experiment: Experiment) -> SharedStages:
         tokenizer=experiment.tokenizer,
         read=experiment.tokenizer.inputs(),
         vocabulary_size=architecture.vocabulary_size,
+        sentences=any(objective.packing == "segment_pair" for objective in objectives_of(experiment)),
     )
     tokens = Stage(tokens_declaration, {"corpus": corpus})
     task_corpus = experiment.fine_tuning.corpus

@@ -5,6 +5,7 @@ number, so an interrupted run resumes with the same batches.
 """
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,46 @@ class Sequences:
     """The pretraining seed."""
 
 
+class SequenceSource(Protocol):
+    """The sequences of a text, numbered from 0."""
+
+    sequences: int
+    """How many there are."""
+
+    def at(self, step: int, batch_sequences: int, seed: int) -> Sequences:
+        """Return the batch of one step; each epoch visits every sequence once, in its own random order."""
+
+    def evenly_spaced(self, count: int, seed: int) -> Sequences:
+        """Return `count` sequences at equal distances in the text, which has at least as many."""
+
+
+class VisitingOrder:
+    """The numbers of the sequences of a step: each epoch visits every sequence once, in its own random order."""
+
+    def __init__(self, sequences: int) -> None:
+        self.sequences = sequences
+
+    def at(self, step: int, batch_sequences: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the number and the epoch of every sequence of a batch, both [batch]."""
+        indices = np.arange(step * batch_sequences, (step + 1) * batch_sequences)
+        epochs = indices // self.sequences
+        numbers = np.empty(batch_sequences, dtype=np.int64)
+        for epoch in np.unique(epochs):
+            inside = epochs == epoch
+            numbers[inside] = self._order(seed, int(epoch))[indices[inside] % self.sequences]
+        return numbers, epochs
+
+    def evenly_spaced(self, count: int) -> NDArray[np.int64]:
+        """Return the numbers of `count` sequences at equal distances."""
+        return np.linspace(0, self.sequences - 1, count).astype(np.int64)
+
+    def _order(self, seed: int, epoch: int) -> NDArray[np.int64]:
+        if getattr(self, "_known", None) != (seed, epoch):
+            self._known = (seed, epoch)
+            self._permutation = stream(seed, "order", epoch).permutation(self.sequences)
+        return self._permutation
+
+
 class Batches:
     """Sequences of `sequence_length` tokens: [CLS], a piece of the stream, [SEP]; shape [batch seq]."""
 
@@ -37,6 +78,7 @@ class Batches:
         self._tokens, self._tokenizer = tokens, tokenizer
         self._piece = sequence_length - 2
         self.sequences = len(tokens) // self._piece
+        self._order = VisitingOrder(self.sequences)
 
     def sequence(self, numbers: NDArray[np.int64]) -> Tokens:
         """Return the numbered pieces of the stream, shape [numbers seq]."""
@@ -53,21 +95,10 @@ class Batches:
         """
         if self.sequences == 0:
             raise DataError(f"the text has {len(self._tokens)} tokens; one sequence needs {self._piece}")
-        indices = np.arange(step * batch_sequences, (step + 1) * batch_sequences)
-        epochs = indices // self.sequences
-        numbers = np.empty(batch_sequences, dtype=np.int64)
-        for epoch in np.unique(epochs):
-            inside = epochs == epoch
-            numbers[inside] = self._order(seed, int(epoch))[indices[inside] % self.sequences]
+        numbers, epochs = self._order.at(step, batch_sequences, seed)
         return Sequences(self.sequence(numbers), numbers, epochs, seed)
 
     def evenly_spaced(self, count: int, seed: int) -> Sequences:
         """Return `count` sequences at equal distances in the text, which has at least as many."""
-        numbers = np.linspace(0, self.sequences - 1, count).astype(np.int64)
+        numbers = self._order.evenly_spaced(count)
         return Sequences(self.sequence(numbers), numbers, np.zeros_like(numbers), seed)
-
-    def _order(self, seed: int, epoch: int) -> NDArray[np.int64]:
-        if getattr(self, "_known", None) != (seed, epoch):
-            self._known = (seed, epoch)
-            self._permutation = stream(seed, "order", epoch).permutation(self.sequences)
-        return self._permutation

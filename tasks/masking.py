@@ -84,8 +84,7 @@ def mask(sequences: Sequences, masking: Masking, tokenizer: WordPiece, random: n
 
 
 def _masked(tokens: Tokens, masking: Masking, tokenizer: WordPiece, random: np.random.Generator) -> MaskedBatch:
-    count = masking.predictions(tokens.shape[1])
-    spans = select(words_of(tokens, tokenizer), masking.selection, count, random)
+    spans, count = _selected(tokens, masking, tokenizer, random)
     positions = np.sort(np.argsort(spans == NONE, axis=1, kind="stable")[:, :count], axis=1)
     drawn = np.take_along_axis(spans, positions, axis=1)
     originals = np.take_along_axis(tokens, positions, axis=1)
@@ -99,6 +98,20 @@ def _masked(tokens: Tokens, masking: Masking, tokenizer: WordPiece, random: np.r
     inputs = tokens.copy()
     np.put_along_axis(inputs, positions, np.where(drawn != NONE, visible, originals), axis=1)
     return MaskedBatch(inputs, positions, np.where(drawn != NONE, originals, NOT_PREDICTED), drawn)
+
+
+def _selected(
+    tokens: Tokens, masking: Masking, tokenizer: WordPiece, random: np.random.Generator
+) -> tuple[NDArray[np.int64], int]:
+    """Return the span of every token and the largest budget of a row; a row's budget is that of its length."""
+    words = words_of(tokens, tokenizer)
+    lengths = np.count_nonzero(tokens != tokenizer.pad, axis=1)
+    budgets = np.array([masking.predictions(length) for length in lengths.tolist()])
+    spans = np.full_like(words, NONE)
+    for budget in np.unique(budgets).tolist():
+        rows = budgets == budget
+        spans[rows] = select(words[rows], masking.selection, budget, random)
+    return spans, int(budgets.max())
 
 
 def _first_of_span(spans: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,12 +1,12 @@
 """Validation rules between the sections of an experiment; each violation has the path of the offending value."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from configuration.claims import UnclearClaim, parse_orderings, unknown_arms, unknown_names
 from configuration.designs import Search
 from configuration.experiment import Experiment
+from configuration.experiment_objectives import searched_objectives
 from configuration.fine_tuning_runs import is_frozen, settings_of
 from configuration.initial_checkpoint import InitialCheckpoint, differing_fields, read_initial_checkpoint
 from configuration.metrics import comparable_metrics
@@ -14,7 +14,7 @@ from configuration.validation.fine_tuning import fine_tuning_violations
 from configuration.validation.paper import paper_violations
 from configuration.validation.tuning import tune_violations
 from foundation.errors import UserError, Violation, did_you_mean
-from search_space.overrides import InvalidOverride, absolute_path, apply
+from search_space.overrides import InvalidOverride, absolute_path
 from tasks.dataset_folder import origin_of
 from tasks.downstream import find_task, task_names
 
@@ -161,7 +161,7 @@ def _objective_violations(experiment: Experiment) -> Iterator[Violation]:
         return  # the design's own violations say why
     evaluated = experiment.baseline.objective.evaluation
     others = [arm.name for arm in arms if arm.candidate.objective.evaluation != evaluated]
-    others += [kind for kind, evaluation in _searched_objectives(experiment) if evaluation != evaluated]
+    others += [each.kind for each in searched_objectives(experiment) if each.evaluation != evaluated]
     if others:
         verb = "trains" if len(others) == 1 else "train"
         reason = (
@@ -169,15 +169,6 @@ def _objective_violations(experiment: Experiment) -> Iterator[Violation]:
         )
         message = f"{', '.join(others)} {reason}. Give each objective its own scale"
         yield Violation(("design",), message)
-
-
-def _searched_objectives(experiment: Experiment) -> Iterator[tuple[str, str]]:
-    """Yield the objectives that a search may propose: their kind, and that of their evaluation set."""
-    for design in experiment.designs:
-        for value in design.space.get("objective", ()) if isinstance(design, Search) else ():
-            with suppress(InvalidOverride):  # the design's own violations say why
-                objective = apply(experiment.baseline, {"objective": value}).objective
-                yield objective.kind, objective.evaluation
 
 
 def _probe_violations(experiment: Experiment) -> Iterator[Violation]:

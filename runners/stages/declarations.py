@@ -38,6 +38,8 @@ class TokensStage(StageDeclaration):
     read: JsonValue
     """The training settings of the vocabulary, or the content hash of its file."""
     vocabulary_size: Count
+    sentences: bool = False
+    """Whether the first token of every sentence is stored too, for objectives that read pairs of segments."""
 
 
 class ExamplesStage(StageDeclaration):

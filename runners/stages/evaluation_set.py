@@ -12,12 +12,11 @@ from runners.stages.context import StageContext
 from runners.stages.declarations import EvaluationSetStage
 from runners.training.loop import Step, TrainingData, train
 from runners.training.optimisers import build_optimiser
-from tasks.batches import Batches
 from tasks.objectives import build_model, model_class
 from tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
+from tasks.packing import open_split
 from tasks.progress import place
 from tasks.tokenizer import WordPiece, load_tokenizer
-from tasks.tokens import read_tokens
 
 EVALUATION_SEED = 20081901  # arbitrary; the evaluation set is the same for every pretraining seed
 
@@ -26,7 +25,7 @@ def compute(stage: EvaluationSetStage, context: StageContext) -> dict[str, JsonV
     """Write the evaluation set; return its number of sequences and of predicted positions. Raises DataError."""
     folder, recipe = context.inputs["tokens"], stage.reference.recipe
     tokenizer = load_tokenizer(folder)
-    held_out = Batches(read_tokens(folder / "validation.npy"), tokenizer, recipe.sequence_length)
+    held_out = open_split(folder, "validation", tokenizer, recipe.sequence_length, stage.reference.objective)
     if held_out.sequences < stage.sequences:
         message = f"the validation split gives {held_out.sequences} sequences; {stage.sequences} are needed"
         raise DataError(f"{message} (pretraining.held_out_sequences)")
@@ -46,7 +45,8 @@ def _reference_generator(
 ) -> PretrainingModel[Any]:
     """Return the reference candidate's model, trained on the training split."""
     recipe = stage.reference.recipe
-    batches = Batches(read_tokens(context.inputs["tokens"] / "train.npy"), tokenizer, recipe.sequence_length)
+    folder, objective = context.inputs["tokens"], stage.reference.objective
+    batches = open_split(folder, "train", tokenizer, recipe.sequence_length, objective)
     training_data = TrainingData(stage.reference, batches, tokenizer, EVALUATION_SEED, stage.generator_tokens)
     model = build_model(stage.reference, None, EVALUATION_SEED)
     steps = recipe.steps(stage.generator_tokens)

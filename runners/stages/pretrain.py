@@ -21,12 +21,11 @@ from runners.stages.declarations import PretrainStage
 from runners.training.checkpoint import load_checkpoint, load_weights, save_checkpoint
 from runners.training.loop import NotFinite, Step, TrainingData, held_out_losses, train
 from runners.training.optimisers import build_optimiser
-from tasks.batches import Batches
 from tasks.evaluation_set import EvaluationSet
 from tasks.objectives import build_model
 from tasks.objectives.pretraining_model import PretrainingModel, mean_loss
+from tasks.packing import open_split
 from tasks.tokenizer import load_tokenizer
-from tasks.tokens import read_tokens
 
 CHECKPOINT, RESUME = "checkpoint", "resume"
 SECONDS_BETWEEN_CHECKPOINTS = 300.0
@@ -88,7 +87,7 @@ def training_data_of(stage: PretrainStage, tokens: Path) -> TrainingData:
     """Return the batches, the seed and the horizon of the schedule from the folder of the tokens stage."""
     recipe = stage.candidate.recipe
     tokenizer = load_tokenizer(tokens)
-    batches = Batches(read_tokens(tokens / "train.npy"), tokenizer, recipe.sequence_length)
+    batches = open_split(tokens, "train", tokenizer, recipe.sequence_length, stage.candidate.objective)
     horizon = stage.horizon_tokens or math.inf
     return TrainingData(stage.candidate, batches, tokenizer, recipe.root_seed(stage.seed), horizon)
 

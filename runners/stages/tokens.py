@@ -8,6 +8,7 @@ from runners.stages.context import StageContext
 from runners.stages.declarations import TokensStage
 from tasks.corpora.assembly import Split, read_documents, read_summary
 from tasks.progress import Progress, place
+from tasks.sentence_starts import sentence_file, write_sentence_starts
 from tasks.tokenizer import train_tokenizer
 from tasks.tokens import read_tokens, unigram_entropy, write_tokens
 
@@ -15,7 +16,10 @@ TOKENIZED: tuple[Split, ...] = ("train", "validation")
 
 
 def compute(stage: TokensStage, context: StageContext) -> dict[str, JsonValue]:
-    """Write the vocabulary and one token array per split; return the token counts and the unigram entropy."""
+    """Write the vocabulary, one token array per split and, if declared, sentence starts.
+
+    Return the token counts and the unigram entropy of the validation split.
+    """
     corpus = context.inputs["corpus"]
     tokenizer = train_tokenizer(stage.tokenizer, _training_texts(corpus, context.progress), stage.vocabulary_size)
     tokenizer.save(context.folder)
@@ -25,6 +29,8 @@ def compute(stage: TokensStage, context: StageContext) -> dict[str, JsonValue]:
     }
     for split in TOKENIZED:
         texts = [document.text for document in read_documents(corpus, split)]
+        if stage.sentences:
+            write_sentence_starts(texts, tokenizer, sentence_file(context.folder, split))
         counts = write_tokens(texts, len(texts), tokenizer, context.folder / f"{split}.npy", context.progress)
         result[split] = {"documents": counts.documents, "tokens": counts.tokens, "unknown": counts.unknown}
         if split == "validation" and counts.tokens:

@@ -17,7 +17,7 @@ from models.precision import Precision, autocast_to
 from runners.training.optimisers.parameter_groups import set_rate
 from search_space.candidate import Candidate
 from search_space.recipe import Recipe
-from tasks.batches import Batches
+from tasks.batches import SequenceSource
 from tasks.evaluation_set import EvaluationSet
 from tasks.objectives.pretraining_model import PretrainingModel, TrainingBatch
 from tasks.tokenizer import WordPiece
@@ -28,7 +28,7 @@ class TrainingData:
     """Inputs of a training run."""
 
     candidate: Candidate
-    batches: Batches
+    batches: SequenceSource
     tokenizer: WordPiece
     seed: int
     horizon_tokens: float
@@ -93,13 +93,16 @@ def accumulate_gradients(
 ) -> float:
     """Add the gradient of the batch's mean loss, one micro-batch after another; return that loss in nats.
 
-    The loss is averaged over the predictions of the whole batch: each micro-batch counts by its share of them.
+    Each term of the loss is averaged over the predictions of the whole batch; a micro-batch counts by its share.
     """
     losses: list[Tensor] = []
-    predictions = batch.predictions or 1
+    totals = model.predictions_of_terms(batch)
     for part in batch.micro_batches(recipe.micro_batches):
         with autocast_to(recipe.precision, model.encoder.device):
-            loss = model.loss(part, random) * (part.predictions / predictions)
+            terms = model.loss_terms(part, random)
+        counts = zip(terms, model.predictions_of_terms(part), totals, strict=True)
+        first, *others = [term * (count / max(1, total)) for term, count, total in counts]
+        loss = sum(others, first)
         loss.backward()
         losses.append(loss.detach())
     return sum(losses[1:], losses[0]).item()

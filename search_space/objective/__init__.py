@@ -5,8 +5,11 @@ from typing import Annotated
 from foundation.schema import OPTION
 from search_space.objective.language_model import LanguageModel
 from search_space.objective.masked_language_model import MaskedLanguageModel
+from search_space.objective.next_sentence_prediction import NextSentencePrediction
 from search_space.objective.pretraining_objective import PretrainingObjective
 from search_space.objective.replaced_token_detection import ReplacedTokenDetection
+from search_space.objective.sentence_order_prediction import SentenceOrderPrediction
+from search_space.objective.sentence_structure import SentenceStructure
 from search_space.objective.span_boundary import SpanBoundary
 
 Objective = Annotated[PretrainingObjective, OPTION]
@@ -14,8 +17,11 @@ Objective = Annotated[PretrainingObjective, OPTION]
 __all__ = [
     "LanguageModel",
     "MaskedLanguageModel",
+    "NextSentencePrediction",
     "Objective",
     "PretrainingObjective",
     "ReplacedTokenDetection",
+    "SentenceOrderPrediction",
+    "SentenceStructure",
     "SpanBoundary",
 ]

@@ -6,13 +6,16 @@ An objective is two files: this declaration in `search_space/objective/NAME.py`,
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import ClassVar, get_args
+from typing import ClassVar, Literal, get_args
 
 from foundation.errors import Violation
 from foundation.schema import VARIANT_KEY, OpenOption
 from search_space.architecture import Architecture
 from search_space.cost import MATMUL, Component, Convention
 from search_space.sublayer.attention import Visibility
+
+Packing = Literal["stream", "segment_pair"]
+"""How sequences are made of a text: pieces of one stream, or pairs of segments of whole sentences."""
 
 
 class PretrainingObjective(OpenOption):
@@ -29,6 +32,11 @@ class PretrainingObjective(OpenOption):
     def description(self) -> str:
         """The name and the settings that a paper states about its objective, for the sentence on the recipe."""
         return self.name
+
+    @property
+    def packing(self) -> Packing:
+        """How the training sequences are made of the text."""
+        return "stream"
 
     @property
     def evaluation(self) -> str:

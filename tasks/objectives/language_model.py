@@ -28,14 +28,15 @@ class Model(MaskedTokenModel[MaskedBatch]):
         """Return the sequences with every ordinary token as a prediction; nothing is drawn."""
         return every_token(sequences, tokenizer)
 
-    def hidden(self, inputs: Int[Tensor, "batch seq"]) -> Float[Tensor, "batch seq width"]:
+    def predicting_vectors(self, inputs: Int[Tensor, "batch seq"]) -> Float[Tensor, "batch seq width"]:
         """Return at each position the vector that predicts its token: that of the neighbour on the visible side."""
         hidden: Tensor = self.encoder(inputs)
         return hidden.roll(self.step, 1)
 
-    def loss(self, batch: MaskedBatch, random: np.random.Generator) -> Float[Tensor, ""]:
+    def loss_terms(self, batch: MaskedBatch, random: np.random.Generator) -> tuple[Float[Tensor, ""]]:
         """Return the mean cross-entropy in nats over the predicted tokens."""
-        return masked_token_loss(self.hidden(self.tensor(batch.inputs)), batch, self.head, self.token_table)[0]
+        vectors = self.predicting_vectors(self.tensor(batch.inputs))
+        return (masked_token_loss(vectors, batch, self.head, self.token_table)[0],)
 
     @classmethod
     def evaluation_set(cls, source: EvaluationSource) -> EvaluationSet:

@@ -25,6 +25,7 @@ class Model(MaskedTokenModel[MaskedBatch]):
         """Return the sequences with masks."""
         return mask(sequences, self.objective, tokenizer, random)
 
-    def loss(self, batch: MaskedBatch, random: np.random.Generator) -> Float[Tensor, ""]:
+    def loss_terms(self, batch: MaskedBatch, random: np.random.Generator) -> tuple[Float[Tensor, ""]]:
         """Return the mean cross-entropy in nats over the predicted positions."""
-        return masked_token_loss(self.hidden(self.tensor(batch.inputs)), batch, self.head, self.token_table)[0]
+        vectors = self.predicting_vectors(self.tensor(batch.inputs))
+        return (masked_token_loss(vectors, batch, self.head, self.token_table)[0],)

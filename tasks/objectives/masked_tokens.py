@@ -36,7 +36,7 @@ class MaskedTokenModel(PretrainingModel[Batch]):
         """The token embeddings, shared with the output layer (tied weights)."""
         return self.encoder.embeddings.tokens.weight
 
-    def hidden(self, inputs: Int[Tensor, "batch seq"]) -> Float[Tensor, "batch seq width"]:
+    def predicting_vectors(self, inputs: Int[Tensor, "batch seq"]) -> Float[Tensor, "batch seq width"]:
         """Return the vector at each position that predicts its token."""
         hidden: Tensor = self.encoder(inputs)
         return hidden
@@ -45,7 +45,7 @@ class MaskedTokenModel(PretrainingModel[Batch]):
         self, inputs: Int[Tensor, "batch seq"], positions: Int[Tensor, "batch predictions"]
     ) -> Float[Tensor, "predicted vocab"]:
         """Return the logits at the predicted positions, row by row; predicted = batch x predictions."""
-        logits: Tensor = self.head(gather_masked(self.hidden(inputs), positions), self.token_table)
+        logits: Tensor = self.head(gather_masked(self.predicting_vectors(inputs), positions), self.token_table)
         return logits
 
     @classmethod

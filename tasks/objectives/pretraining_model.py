@@ -25,7 +25,7 @@ class TrainingBatch(Protocol):
 
     @property
     def predictions(self) -> int:
-        """Number of predictions that the loss is averaged over."""
+        """Number of predicted tokens."""
 
     def micro_batches(self, parts: int) -> "Iterator[Self]":
         """Yield the batch in `parts` parts of whole sequences."""
@@ -68,8 +68,17 @@ class PretrainingModel(nn.Module, Generic[Batch]):
         """Return the batch that `loss` reads: a function of the sequences and the random stream alone."""
 
     @abstractmethod
+    def loss_terms(self, batch: Batch, random: np.random.Generator) -> tuple[Tensor, ...]:
+        """Return the weighted terms of the loss of one batch in nats; each is a mean, and 0 without predictions."""
+
+    def predictions_of_terms(self, batch: Batch) -> tuple[int, ...]:
+        """Return how many predictions of the batch each term of the loss averages over."""
+        return (batch.predictions,)
+
     def loss(self, batch: Batch, random: np.random.Generator) -> Tensor:
-        """Return the training loss of one batch in nats, averaged over its predictions; 0 without predictions."""
+        """Return the training loss of one batch in nats: the sum of its terms."""
+        first, *others = self.loss_terms(batch, random)
+        return sum(others, first)
 
     @classmethod
     @abstractmethod

@@ -46,8 +46,14 @@ class Model(PretrainingModel[MaskedBatch]):
         """Return the sequences with masks, which the generator fills in."""
         return mask(sequences, self.objective, tokenizer, random)
 
-    def loss(self, batch: MaskedBatch, random: np.random.Generator) -> Float[Tensor, ""]:
-        """Return the weighted sum of the generator's and the discriminator's losses, in nats."""
+    def predictions_of_terms(self, batch: MaskedBatch) -> tuple[int, int]:
+        """Return the masked tokens, of the generator's loss, and all tokens, of the discriminator's."""
+        return batch.predictions, batch.inputs.size
+
+    def loss_terms(
+        self, batch: MaskedBatch, random: np.random.Generator
+    ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+        """Return the weighted losses of the generator and of the discriminator, in nats."""
         inputs, positions = self.tensor(batch.inputs), self.tensor(batch.masked_positions)
         uniforms = self.tensor(random.random(batch.targets.size, dtype=np.float32))
         table = self.encoder.embeddings.tokens.weight
@@ -60,7 +66,7 @@ class Model(PretrainingModel[MaskedBatch]):
         replaced = torch.zeros_like(inputs).scatter(1, positions, (sampled != targets).long())
         discriminator_loss = binary_cross_entropy_with_logits(self.judge(self.encoder(corrupted)), replaced.float())
         weights = self.objective
-        return weights.generator_weight * generator_loss + weights.discriminator_weight * discriminator_loss
+        return weights.generator_weight * generator_loss, weights.discriminator_weight * discriminator_loss
 
     @classmethod
     def evaluation_set(cls, source: EvaluationSource) -> EvaluationSet:

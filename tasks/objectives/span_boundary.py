@@ -51,10 +51,16 @@ class Model(MaskedTokenModel[SpanBatch]):
         ordinary = words_of(sequences.tokens, tokenizer) != NONE
         return with_boundaries(masked, ordinary, self.objective.span_positions)
 
-    def loss(self, batch: SpanBatch, random: np.random.Generator) -> Float[Tensor, ""]:
-        """Return the weighted sum of both losses in nats."""
+    def predictions_of_terms(self, batch: SpanBatch) -> tuple[int, int]:
+        """Return the masked tokens, and those that are predicted from their span's boundary too."""
+        return batch.predictions, int((batch.offsets != NONE).sum())
+
+    def loss_terms(
+        self, batch: SpanBatch, random: np.random.Generator
+    ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+        """Return both weighted losses in nats."""
         masked, boundary = self.losses(batch)
-        return self.objective.masked_token_weight * masked + self.objective.boundary_weight * boundary
+        return self.objective.masked_token_weight * masked, self.objective.boundary_weight * boundary
 
     def losses(self, batch: SpanBatch) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
         """Return the mean cross-entropies in nats, from the tokens' own vectors and from the spans' boundaries."""

@@ -23,14 +23,25 @@ from search_space.convolution import (
     SpanDynamic,
 )
 from search_space.convolution.kernel import WithKernel
-from search_space.objective import LanguageModel, MaskedLanguageModel, Objective, ReplacedTokenDetection, SpanBoundary
+from search_space.objective import (
+    LanguageModel,
+    MaskedLanguageModel,
+    NextSentencePrediction,
+    Objective,
+    ReplacedTokenDetection,
+    SentenceOrderPrediction,
+    SentenceStructure,
+    SpanBoundary,
+)
+from search_space.objective.segment_pair import SegmentPair
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule
-from tasks.batches import Batches, Sequences
+from tasks.batches import Batches, Sequences, SequenceSource
 from tasks.evaluation_set import EvaluationSet
 from tasks.objectives import build_model, model_class
 from tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
 from tasks.progress import silent
+from tasks.segment_pairs import SegmentPairs
 from tasks.tokenizer import WordPiece
 from tasks.vocabulary import SPECIAL_TOKENS
 
@@ -44,6 +55,9 @@ OBJECTIVES: tuple[Objective, ...] = (
     ReplacedTokenDetection(generator_ratio=2),
     LanguageModel(),
     SpanBoundary(span_positions=4, position_width=8),
+    NextSentencePrediction(),
+    SentenceOrderPrediction(),
+    SentenceStructure(),
 )
 
 
@@ -127,8 +141,10 @@ def sequences_of(tokens: NDArray[np.int64], seed: int = 1) -> Sequences:
     return Sequences(tokens, np.arange(len(tokens)), np.zeros(len(tokens), np.int64), seed)
 
 
-def batches_of(objective: Objective, length: int = 16) -> Batches:
-    """Return the sequences that the objective is prepared from."""
+def batches_of(objective: Objective, length: int = 16) -> SequenceSource:
+    """Return the sequences that the objective is prepared from; a sentence of the text has five tokens."""
+    if isinstance(objective, SegmentPair):
+        return SegmentPairs(text(), np.flatnonzero(np.arange(2000) % 50 % 5 == 0)[:-1], WORDS, length, objective)
     return Batches(text(), WORDS, length)
 
 
@@ -143,7 +159,7 @@ def evaluation_set_of(learner: Candidate, rows: int, seed: int = 1) -> Evaluatio
     generator = objective.reference_generator(learner.architecture)
     changes = {"architecture": generator or learner.architecture, "objective": objective.reference}
     reference = learner.model_copy(update=changes)
-    sequences = batches_of(objective, learner.recipe.sequence_length).at(0, rows, seed)
+    sequences = batches_of(objective.reference, learner.recipe.sequence_length).at(0, rows, seed)
     model = None if generator is None else build_model(reference, None, seed)
     return model_class(objective.evaluation).evaluation_set(
         EvaluationSource(reference, sequences, WORDS, model, silent)

@@ -10,10 +10,9 @@ from runners.training.checkpoint import load_checkpoint, save_checkpoint
 from runners.training.loop import TrainingData, train
 from runners.training.optimisers import build_optimiser
 from search_space.candidate import Candidate
-from tasks.batches import Batches
 from tasks.objectives import build_model
 from tasks.objectives.pretraining_model import PretrainingModel
-from tests.factories.small_experiments import OBJECTIVES, WORDS, candidate, convolutions, text
+from tests.factories.small_experiments import OBJECTIVES, WORDS, batches_of, candidate, convolutions
 
 HORIZON_STEPS = 40
 
@@ -28,7 +27,7 @@ def name_of(learner: Candidate) -> str:
 
 
 def lesson(learner: Candidate, seed: int = 1) -> TrainingData:
-    batches = Batches(text(), WORDS, learner.recipe.sequence_length)
+    batches = batches_of(learner.objective, learner.recipe.sequence_length)
     return TrainingData(learner, batches, WORDS, seed, HORIZON_STEPS * learner.recipe.tokens_per_step)
 
 

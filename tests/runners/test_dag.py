@@ -129,6 +129,16 @@ def test_the_evaluation_sets_declaration_is_the_golden_one(
     assert canonical(shared_stages(experiment).evaluation_set.declaration) == golden
 
 
+def test_sentence_starts_are_stored_only_where_an_arm_reads_pairs_of_segments(tmp_path: Path) -> None:
+    plain = simulated.experiment(tmp_path)
+    arms = {"order": {"objective": {"kind": "sentence_order_prediction"}}}
+    paired = simulated.experiment(tmp_path, design={"kind": "list", "arms": arms})
+    tokens = [shared_stages(experiment).tokens for experiment in (plain, paired)]
+    assert [stage.declaration.sentences for stage in tokens] == [False, True]  # type: ignore[attr-defined]
+    assert "sentences" not in canonical(tokens[0].declaration)
+    assert tokens[0].key != tokens[1].key
+
+
 def test_another_seed_is_another_trial_on_the_same_shared_stages(tmp_path: Path) -> None:
     experiment = simulated.experiment(tmp_path)
     assert differing(keys(experiment), keys(experiment, seed=2)) == TRIAL

@@ -18,7 +18,6 @@ from search_space.candidate import Candidate
 from search_space.objective import Objective
 from search_space.optimiser import OPTIMISERS, Adam, AdamW, Lamb, Optimiser, Sgd
 from search_space.recipe import Recipe
-from tasks.masking import mask
 from tasks.objectives import build_model
 from tests.factories.paths import ROOT
 from tests.factories.small_experiments import OBJECTIVES, WORDS, candidate, convolutions
@@ -169,7 +168,7 @@ def test_accumulated_gradients_are_those_of_the_whole_batch(objective: Objective
     for count in (1, micro_batches):
         generator = objective.generator_of(learner.architecture, learner.architecture)
         model = build_model(learner, generator, 1).double()
-        batch = mask(lesson(learner).batches.at(0, 8, 1), objective, WORDS, stream(1, "masking"))
+        batch = model.prepare(lesson(learner).batches.at(0, 8, 1), WORDS, stream(1, "masking"))
         recipe = learner.recipe.model_copy(update={"micro_batches": count})
         losses.append(accumulate_gradients(model, batch, recipe, stream(1, "sampling")))
         gradients.append({name: value.grad for name, value in model.named_parameters() if value.grad is not None})

@@ -1,6 +1,6 @@
 """What every objective promises of its batches, its loss and its evaluation set, whatever it predicts."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from tasks.batches import Sequences
 from tasks.evaluation_set import EvaluationSet
 from tasks.masking import NOT_PREDICTED
 from tasks.objectives.pretraining_model import PretrainingModel
+from tasks.segment_pairs import UNDEFINED, PairSequences
 from tests.factories.small_experiments import (
     OBJECTIVES,
     WORDS,
@@ -22,7 +23,6 @@ from tests.factories.small_experiments import (
     candidate,
     convolutions,
     evaluation_set_of,
-    sequences_of,
     stir,
     variants,
 )
@@ -50,7 +50,15 @@ def crowded(objective: Objective) -> Sequences:
     tokens[0, 6:] = WORDS.pad
     tokens[1, 7] = WORDS.separate
     tokens[2, 1:] = WORDS.separate
-    return sequences_of(tokens)
+    return with_tokens(objective, tokens)
+
+
+def with_tokens(objective: Objective, tokens: np.ndarray) -> Sequences:
+    """Return sequences of the objective's own type with these tokens; no pair of segments has a relation."""
+    sequences = batches_of(objective).at(0, len(tokens), 1)
+    if not isinstance(sequences, PairSequences):
+        return replace(sequences, tokens=tokens)
+    return replace(sequences, tokens=tokens, labels=np.full(len(tokens), UNDEFINED))
 
 
 @every_objective
@@ -83,7 +91,7 @@ def test_a_batch_without_predictions_has_a_finite_loss_and_gradient(objective: O
     stir(model)
     tokens = np.full((3, 16), WORDS.separate)
     tokens[:, 0] = WORDS.classify
-    batch = model.prepare(sequences_of(tokens), WORDS, np.random.default_rng(1))
+    batch = model.prepare(with_tokens(objective, tokens), WORDS, np.random.default_rng(1))
     loss = model.loss(batch, np.random.default_rng(1))
     loss.backward()
     gradients = [value.grad for value in model.parameters() if value.grad is not None]
@@ -103,7 +111,7 @@ def test_a_row_without_predictions_does_not_change_the_loss_of_the_others(object
     stir(model)
     tokens = batches_of(objective).at(0, 4, 1).tokens.copy()
     tokens[3, 1:] = WORDS.separate
-    whole = model.prepare(sequences_of(tokens), WORDS, np.random.default_rng(1))
+    whole = model.prepare(with_tokens(objective, tokens), WORDS, np.random.default_rng(1))
     rows = type(whole)(**{name: value[:3] for name, value in arrays(whole).items()})
     losses = [model.loss(batch, np.random.default_rng(1)).item() for batch in (whole, rows)]
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)

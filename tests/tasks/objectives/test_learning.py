@@ -10,6 +10,7 @@ from runners.training.optimisers.adamw import adamw
 from runners.training.optimisers.parameter_groups import set_rate
 from search_space.convolution import Convolution
 from search_space.objective import Objective
+from search_space.objective.segment_pair import SegmentPair
 from tasks.evaluation_set import ROWS_AT_A_TIME, EvaluationSet
 from tasks.objectives import build_model, replaced_token_detection
 from tasks.objectives.masked_tokens import MaskedTokenModel
@@ -44,7 +45,7 @@ def test_one_batch_is_overfitted(objective: Objective, convolution: Convolution)
     model = built(candidate(convolution, objective))
     batch = batch_of(model, objective)
     optimiser = adamw(model, 0.0)
-    set_rate(optimiser, 2e-2)
+    set_rate(optimiser, 1e-2 if isinstance(objective, SegmentPair) else 2e-2)
     losses = []
     for _ in range(STEPS):
         loss = model.loss(batch, np.random.default_rng(1))
@@ -75,6 +76,8 @@ def test_the_initial_loss_is_that_of_a_uniform_guess(objective: Objective) -> No
     blind = float(np.log(WORDS.vocabulary_size))
     if objective.kind == "replaced_token_detection":
         blind = objective.generator_weight * blind + objective.discriminator_weight * float(np.log(2))
+    elif isinstance(objective, SegmentPair):
+        blind += float(np.log(len(objective.relations)))
     elif objective.kind == "span_boundary":
         blind = (objective.masked_token_weight + objective.boundary_weight) * blind
     assert loss == pytest.approx(blind, rel=0.02)

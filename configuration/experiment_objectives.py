@@ -1,0 +1,24 @@
+"""The pretraining objectives of an experiment: of its arms, and of the candidates that a search may propose."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+from configuration.designs import Search
+from configuration.experiment import Experiment
+from search_space.objective import Objective
+from search_space.overrides import InvalidOverride, apply
+
+
+def objectives_of(experiment: Experiment) -> Iterator[Objective]:
+    """Yield the objectives of all arms, the baseline included, and of all candidates that a search may propose."""
+    yield experiment.baseline.objective
+    yield from (arm.candidate.objective for arm in experiment.arms)
+    yield from searched_objectives(experiment)
+
+
+def searched_objectives(experiment: Experiment) -> Iterator[Objective]:
+    """Yield the objectives among the values of a search's axes; values that are not valid are left out."""
+    for design in experiment.designs:
+        for value in design.space.get("objective", ()) if isinstance(design, Search) else ():
+            with suppress(InvalidOverride):  # the design's own violations say why
+                yield apply(experiment.baseline, {"objective": value}).objective

@@ -1,0 +1,7 @@
+"""Next sentence prediction: does B continue A? Devlin et al. 2018 (BERT), arXiv 1810.04805, section 3.1."""
+
+from tasks.objectives.segment_pair import SegmentPairModel
+
+
+class Model(SegmentPairModel):
+    """An encoder with a vocabulary head, a pooler and an output layer for the relation of two segments."""

@@ -1,0 +1,7 @@
+"""Sentence structural objective: next, previous or random? Wang et al. 2019 (StructBERT), arXiv 1908.04577, 2.2."""
+
+from tasks.objectives.segment_pair import SegmentPairModel
+
+
+class Model(SegmentPairModel):
+    """An encoder with a vocabulary head, a pooler and an output layer for the relation of two segments."""

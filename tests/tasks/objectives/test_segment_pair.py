@@ -1,0 +1,148 @@
+"""Objectives on pairs of segments: the sum of losses, padding, and the mechanism: order is learned by order alone."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from runners.training.optimiser import adamw, set_rate
+from search_space.architecture import Architecture
+from search_space.objective import NextSentencePrediction, SentenceOrderPrediction, SentenceStructure
+from search_space.objective.segment_pair import SegmentPair, segment_pair_head
+from tasks.objectives.segment_pair import PairBatch, SegmentPairModel
+from tasks.segment_pairs import UNDEFINED, PairSequences
+from tests.factories.small_experiments import WORDS, architecture, batches_of, built, candidate, convolutions, stir
+
+PAIRS: tuple[SegmentPair, ...] = (NextSentencePrediction(), SentenceOrderPrediction(), SentenceStructure())
+every_pair = pytest.mark.parametrize("objective", PAIRS, ids=lambda objective: objective.kind)
+
+
+def model_of(objective: SegmentPair) -> SegmentPairModel:
+    model = built(candidate(convolutions()[-1], objective))
+    assert isinstance(model, SegmentPairModel)
+    return model.eval()
+
+
+def pairs_of(objective: SegmentPair, rows: int = 6) -> PairSequences:
+    sequences = batches_of(objective).at(0, rows, 1)
+    assert isinstance(sequences, PairSequences)
+    return sequences
+
+
+def without_masks(model: SegmentPairModel, pairs: PairSequences) -> PairBatch:
+    return replace(model.prepare(pairs, WORDS, np.random.default_rng(1)), inputs=pairs.tokens)
+
+
+@every_pair
+def test_the_loss_is_the_weighted_sum_of_both(objective: SegmentPair) -> None:
+    weighted = objective.model_copy(update={"masked_token_weight": 0.5, "pair_weight": 3.0})
+    model = model_of(weighted)
+    stir(model)
+    batch = model.prepare(pairs_of(objective), WORDS, np.random.default_rng(1))
+    masked, pair = (loss.item() for loss in model.losses(batch))
+    assert model.loss(batch, np.random.default_rng(1)).item() == pytest.approx(0.5 * masked + 3 * pair, rel=1e-6)
+
+
+@every_pair
+@torch.inference_mode()
+def test_padding_changes_nothing(objective: SegmentPair) -> None:
+    """Logits of pairs with and without further padding."""
+    model = model_of(objective)
+    stir(model)
+    sequences = pairs_of(objective)
+    empty = np.full((6, 5), WORDS.pad)
+    padded = PairSequences(
+        np.hstack([sequences.tokens, empty]),
+        sequences.numbers,
+        sequences.epochs,
+        1,
+        np.hstack([sequences.segments, np.zeros_like(empty)]),
+        sequences.labels,
+    )
+    one, other = (model.relation_logits(without_masks(model, each)) for each in (sequences, padded))
+    torch.testing.assert_close(one, other, rtol=0, atol=1e-5)
+
+
+def test_a_pair_without_a_relation_has_no_pair_loss() -> None:
+    objective = PAIRS[1]
+    model, sequences = model_of(objective), pairs_of(objective)
+    stir(model)
+    sequences.labels[2:] = UNDEFINED
+    batch = model.prepare(sequences, WORDS, np.random.default_rng(1))
+    logits = model.relation_logits(batch)[:2]
+    expected = torch.nn.functional.cross_entropy(logits, torch.from_numpy(batch.labels[:2]))
+    assert model.losses(batch)[1].item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_the_head_is_counted_once_for_a_sequence() -> None:
+    drawn = architecture(convolutions()[0])
+    whole = segment_pair_head(drawn, 2, 1).operations
+    part = segment_pair_head(drawn, 2, 16).operations
+    assert whole.multiply_adds == 24 * 24 + 2 * 24
+    assert whole.multiply_adds <= 16 * part.multiply_adds < whole.multiply_adds + 16
+
+
+TOPICS, TOPIC_WORDS, EARLY, LATE = 4, 6, 29, 34
+
+
+def planted(random: np.random.Generator, rows: int, relation: str) -> PairSequences:
+    """Return pairs of sentences whose words tell the topic and the place: early sentences and late ones.
+
+    An early sentence is followed by a late one of its topic. A random B is late too, so that neither place nor order
+    tells it from the next one.
+    """
+    tokens = np.empty((rows, 15), np.int64)
+    labels = random.integers(0, 2, rows)
+    tokens[:, 0], tokens[:, 7], tokens[:, 14] = WORDS.classify, WORDS.separate, WORDS.separate
+    for row, label in enumerate(labels):
+        topic = int(random.integers(TOPICS))
+        other = (topic + int(random.integers(1, TOPICS))) % TOPICS if relation == "random" and label else topic
+        sentences = [5 + each * TOPIC_WORDS + random.integers(0, TOPIC_WORDS, 6) for each in (topic, other)]
+        for sentence, (low, high) in zip(sentences, ((EARLY, LATE), (LATE, 39)), strict=True):
+            sentence[int(random.integers(6))] = random.integers(low, high)
+        first, second = sentences[::-1] if relation == "previous" and label else sentences
+        tokens[row, 1:7], tokens[row, 8:14] = first, second
+    segments = np.tile([0] * 8 + [1] * 7, (rows, 1))
+    return PairSequences(tokens, np.arange(rows), np.zeros(rows, np.int64), 1, segments, labels)
+
+
+def trained(objective: SegmentPair, seed: int, steps: int = 200) -> SegmentPairModel:
+    """Train two blocks of attention alone; weights begin four times as large, because the model is narrow."""
+    sizes = Architecture(
+        depth=2, width=32, embedding_width=32, heads=4, feed_forward_width=64, vocabulary_size=40, positions=16
+    )
+    model = built(candidate(convolutions()[0], objective).model_copy(update={"architecture": sizes}), seed)
+    assert isinstance(model, SegmentPairModel)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                parameter.mul_(4)
+    random = np.random.default_rng(seed)
+    optimiser = adamw(model, 0.0)
+    set_rate(optimiser, 2e-3)
+    for _ in range(steps):
+        batch = model.prepare(planted(random, 48, objective.relations[1]), WORDS, random)
+        loss = model.loss(batch, random)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    return model
+
+
+@torch.inference_mode()
+def accuracy(model: SegmentPairModel, relation: str) -> float:
+    """Return the share of pairs that are recognised as `next`, or not, without masks."""
+    pairs = planted(np.random.default_rng(99), 1000, relation)
+    return float((model.relation_logits(without_masks(model, pairs)).argmax(1).numpy() == pairs.labels).mean())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_only_sentence_order_prediction_learns_the_order(seed: int) -> None:
+    """Next sentence prediction is solved by the topic and knows nothing of order. ALBERT, table 5."""
+    order = trained(SentenceOrderPrediction(pair_weight=5.0, mask_rate=0.1), seed)
+    following = trained(NextSentencePrediction(pair_weight=5.0, mask_rate=0.1), seed)
+    assert accuracy(order, "previous") > 0.97
+    assert accuracy(following, "random") > 0.97
+    assert accuracy(following, "previous") == pytest.approx(0.5, abs=0.05)

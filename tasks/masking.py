@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from search_space.objective.masking import Masking
 from tasks.batches import Tokens
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class MaskedBatch:
         yield from starmap(MaskedBatch, zip(*(np.array_split(each, count) for each in columns), strict=True))
 
 
-def mask(batch: Tokens, masking: Masking, tokenizer: WordPiece, random: np.random.Generator) -> MaskedBatch:
+def mask(batch: Tokens, masking: Masking, tokenizer: Tokenizer, random: np.random.Generator) -> MaskedBatch:
     """Mask a fixed number of tokens per row, drawn without replacement; special tokens are never drawn."""
     count = masking.predictions(batch.shape[1])
     draws = random.random(batch.shape)

@@ -11,7 +11,7 @@ from numpy.lib import format as npy_format
 
 from foundation.errors import CorruptionError
 from tasks.progress import Progress, place
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
 
 TEXTS_PER_BATCH = 512
 TOKENIZING = "tokenizing"
@@ -28,7 +28,7 @@ class TokenCounts:
 
 
 def write_tokens(
-    texts: Iterable[str], text_count: int, tokenizer: WordPiece, path: Path, progress: Progress
+    texts: Iterable[str], text_count: int, tokenizer: Tokenizer, path: Path, progress: Progress
 ) -> TokenCounts:
     """Write the tokens of all texts as a .npy file of little-endian uint16, or uint32 for a large vocabulary.
 

@@ -23,7 +23,7 @@ from tasks.evaluation_set import EvaluationSet
 from tasks.masking import MaskedBatch, mask
 from tasks.objectives import build_model, masked_language_model
 from tasks.progress import place
-from tasks.tokenizer import WordPiece, load_tokenizer
+from tasks.tokenizer import Tokenizer, load_tokenizer
 from tasks.tokens import read_tokens
 
 EVALUATION_SEED = 20081901  # arbitrary; the evaluation set is the same for every pretraining seed
@@ -54,7 +54,7 @@ def _sequence_length(stage: EvaluationSetStage) -> int:
 
 
 def _masked_sequences(
-    stage: EvaluationSetStage, context: StageContext, batches: Batches, tokenizer: WordPiece
+    stage: EvaluationSetStage, context: StageContext, batches: Batches, tokenizer: Tokenizer
 ) -> MaskedBatch:
     """Return evenly spaced sequences of the validation split, masked. Raises DataError if it has too few."""
     if batches.sequences < stage.sequences:

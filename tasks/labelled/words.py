@@ -13,7 +13,7 @@ from foundation.errors import CorruptionError
 from tasks.labelled.encoding import EncodedExamples, IntegerArray, encode_examples, load_array, load_examples
 from tasks.labelled.encoding import save_examples as save_sequences
 from tasks.labelled.task import Example
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
 
 NO_POSITION = -1  # of a word that was truncated, or that has no subwords
 WORDS_FILE = "words.npy"
@@ -37,7 +37,7 @@ class EncodedWords:
         return [int(sentence) for sentence in self.words[:, 0]]
 
 
-def encode_words(examples: Sequence[Example], tokenizer: WordPiece, length: int) -> EncodedWords:
+def encode_words(examples: Sequence[Example], tokenizer: Tokenizer, length: int) -> EncodedWords:
     """Return tagged sentences encoded to `length` tokens; truncated words have no position.
 
     Raises ValueError if `length` is too small for one token.

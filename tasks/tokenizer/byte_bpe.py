@@ -66,7 +66,7 @@ class ByteBpe(Bpe):
 
 
 def _pipeline_of(model: object) -> Pipeline:
-    pipeline = library().Tokenizer(model)
+    pipeline: Pipeline = library().Tokenizer(model)
     pipeline.pre_tokenizer = library().pre_tokenizers.ByteLevel(add_prefix_space=False)
     pipeline.decoder = library().decoders.ByteLevel()
     return pipeline

@@ -5,7 +5,7 @@ Decoded text is the text in lower case if so declared, with every white space as
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from foundation.schema import JsonValue
 from tasks.data_folder import resolved
@@ -63,7 +63,7 @@ class Character(Tokenizer):
     def _pipeline(self) -> Pipeline:
         door = library()
         identifiers = {piece: number for number, piece in enumerate(self.pieces)}
-        pipeline = door.Tokenizer(door.models.WordLevel(identifiers, unk_token=self.pieces[self.unknown]))
+        pipeline: Pipeline = door.Tokenizer(door.models.WordLevel(identifiers, unk_token=self.pieces[self.unknown]))
         pipeline.normalizer = _normaliser(self.lowercase)
         pipeline.pre_tokenizer = door.pre_tokenizers.Split(door.Regex(r"[\s\S]"), "isolated")
         pipeline.decoder = door.decoders.Sequence([door.decoders.Replace(SPACE, " "), door.decoders.Fuse()])
@@ -76,7 +76,7 @@ class Character(Tokenizer):
         return piece == SPACE
 
 
-def _normaliser(lowercase: bool) -> Pipeline:
+def _normaliser(lowercase: bool) -> Any:
     normalizers = library().normalizers
     cleaned = normalizers.BertNormalizer(handle_chinese_chars=False, lowercase=lowercase)
     return normalizers.Sequence([cleaned, normalizers.Replace(" ", SPACE)])

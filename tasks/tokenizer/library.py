@@ -6,7 +6,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer as Pipeline
+    import tokenizers
+
+    Pipeline = tokenizers.Tokenizer
 else:
     Pipeline = object  # the library takes time to load; a tokenizer does it at the first text
 
@@ -22,7 +24,7 @@ def library() -> ModuleType:
 def bert_pipeline(model: Any, lowercase: bool) -> Pipeline:
     """Return a pipeline that normalises as BERT does and splits at white space and punctuation, then the model."""
     from_library = library()
-    pipeline = from_library.Tokenizer(model)
+    pipeline: Pipeline = from_library.Tokenizer(model)
     pipeline.normalizer = from_library.normalizers.BertNormalizer(lowercase=lowercase)
     pipeline.pre_tokenizer = from_library.pre_tokenizers.BertPreTokenizer()
     return pipeline

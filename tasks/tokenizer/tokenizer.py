@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from foundation.errors import DataError
 from foundation.schema import JsonValue, Schema
-from tasks.tokenizer.library import Pipeline
+from tasks.tokenizer.library import Pipeline, library
 from tasks.vocabulary import VOCABULARY_FILE, special_pieces
 
 SETTINGS_FILE = "tokenizer.json"
@@ -111,7 +111,7 @@ class Tokenizer(ABC):
 
     def word_starts(self, tokens: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Return whether a word starts at each token [... seq]: the first token of a sequence always starts one."""
-        starts = self.starts_word[tokens]
+        starts: NDArray[np.bool_] = self.starts_word[tokens]
         starts[..., :1] = True
         starts[..., 1:] |= self.ends_word[tokens[..., :-1]]
         return starts
@@ -129,7 +129,9 @@ class Tokenizer(ABC):
         if not self.spaces_in_tokens:
             return [TokensWithOffsets(encoding.ids, encoding.offsets) for encoding in encodings]
         return [
-            TokensWithOffsets(encoding.ids, [self._span(text, *row) for row in zip(encoding.ids, encoding.offsets)])
+            TokensWithOffsets(
+                encoding.ids, [self._span(text, *row) for row in zip(encoding.ids, encoding.offsets, strict=True)]
+            )
             for text, encoding in zip(texts, encodings, strict=True)
         ]
 
@@ -147,6 +149,17 @@ class Tokenizer(ABC):
         specials = {self.pad, self.unknown, self.classify, self.separate, self.mask}
         text: str = self._library.decode([token for token in tokens if token not in specials])
         return text
+
+    def library_document(self) -> str:
+        """Return the library's own JSON, which other programs read: with special tokens around one text or two."""
+        pipeline, classify, separate = self._pipeline(), self.pieces[self.classify], self.pieces[self.separate]
+        pipeline.post_processor = library().processors.TemplateProcessing(
+            single=f"{classify} $A {separate}",
+            pair=f"{classify} $A {separate} $B:1 {separate}:1",
+            special_tokens=[(classify, self.classify), (separate, self.separate)],
+        )
+        document: str = pipeline.to_str()
+        return document
 
     def save(self, folder: Path) -> None:
         """Write the vocabulary files and tokenizer.json into an existing folder."""

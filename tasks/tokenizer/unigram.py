@@ -3,6 +3,7 @@
 Decoded text is in Unicode form NFKC, cleaned as BERT does, with single spaces and none at the ends.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -79,6 +80,10 @@ class Unigram(Tokenizer):
         rows = list(zip(hidden, self.scores, strict=True))
         return _pipeline_of(library().models.Unigram(rows, unk_id=self.unknown), self.lowercase)
 
+    def library_document(self) -> str:
+        """Return the library's own JSON, with the special pieces under their names, by which programs find them."""
+        return super().library_document().replace(json.dumps(CONTROL)[1:-1], "")
+
     def _begins_word(self, piece: str) -> bool:
         return piece.startswith(SPACE)
 
@@ -89,7 +94,7 @@ class Unigram(Tokenizer):
 
 def _pipeline_of(model: object, lowercase: bool) -> Pipeline:
     door = library()
-    pipeline = door.Tokenizer(model)
+    pipeline: Pipeline = door.Tokenizer(model)
     pipeline.normalizer = door.normalizers.Sequence(
         [
             door.normalizers.NFKC(),

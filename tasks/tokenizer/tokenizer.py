@@ -10,9 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from foundation.errors import DataError
 from foundation.schema import JsonValue, Schema
 from tasks.tokenizer.library import Pipeline, library
@@ -94,27 +91,15 @@ class Tokenizer(ABC):
         """What the tokenizer has beside its vocabulary files."""
         return {"kind": self.kind, "lowercase": self.lowercase}
 
-    @cached_property
-    def starts_word(self) -> NDArray[np.bool_]:
-        """Whether a token is the first of a word, whatever is before it [vocabulary]; special tokens are words."""
-        return self._of_every_piece([self._begins_word(piece) for piece in self.pieces])
+    @property
+    def starts_word(self) -> tuple[bool, ...]:
+        """Whether each token of the vocabulary is the first of a word, whatever is before it; special tokens are."""
+        return tuple(piece in self.special_pieces or self._begins_word(piece) for piece in self.pieces)
 
-    @cached_property
-    def ends_word(self) -> NDArray[np.bool_]:
-        """Whether a token is the last of a word, whatever is after it [vocabulary]; special tokens are words."""
-        return self._of_every_piece([self._ends_word(piece) for piece in self.pieces])
-
-    def _of_every_piece(self, values: list[bool]) -> NDArray[np.bool_]:
-        found = np.array(values)
-        found[[self.pad, self.unknown, self.classify, self.separate, self.mask]] = True
-        return found
-
-    def word_starts(self, tokens: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Return whether a word starts at each token [... seq]: the first token of a sequence always starts one."""
-        starts: NDArray[np.bool_] = self.starts_word[tokens]
-        starts[..., :1] = True
-        starts[..., 1:] |= self.ends_word[tokens[..., :-1]]
-        return starts
+    @property
+    def ends_word(self) -> tuple[bool, ...]:
+        """Whether each token of the vocabulary is the last of a word, whatever is after it; special tokens are."""
+        return tuple(piece in self.special_pieces or self._ends_word(piece) for piece in self.pieces)
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the tokens of each text, without special tokens."""

@@ -13,7 +13,6 @@ from foundation.schema import JsonValue
 from tasks.data_folder import resolved
 from tasks.tokenizer.library import Pipeline, library
 from tasks.tokenizer.tokenizer import Tokenizer, TokenizerOption, exactly
-from tasks.tokenizer.unigram_training import learned_pieces
 from tasks.vocabulary import SCORES_FILE, SPECIAL_TOKENS, alphabet_of, read_scores, scores_text
 
 TRAINING_VERSION = 1  # incremented when the vocabulary of the same texts changes
@@ -44,6 +43,8 @@ class UnigramOption(TokenizerOption):
         """Return the given tokenizer, or one trained on the texts, of exactly `vocabulary_size` pieces."""
         if self.path is not None:
             return Unigram(*read_scores(resolved(self.path), vocabulary_size), self.lowercase)
+        from tasks.tokenizer.unigram_training import learned_pieces  # imports numpy, only now needed
+
         split, words = _pipeline_of(library().models.Unigram(), self.lowercase), Counter[str]()
         for text in texts:
             normalised = split.normalizer.normalize_str(text)

@@ -32,6 +32,7 @@ from tasks.tokenizer import (
     train_tokenizer,
 )
 from tasks.tokenizer.tokenizer import TokenizerOption
+from tasks.tokenizer.word_boundaries import WordBoundaries
 from tests.factories.paths import ROOT
 from tests.factories.published_data import published
 
@@ -161,17 +162,34 @@ def test_words_start_where_the_text_says(kind: str) -> None:
     (tokens,) = words.encode([text])
     if words.unknown in tokens:
         pytest.skip(f"{kind} does not know a word of the text")
-    starts = words.word_starts(np.array([[words.classify, *tokens, words.separate, words.pad]]))[0]
+    sequence = np.array([[words.classify, *tokens, words.separate, words.pad]])
+    starts = WordBoundaries(words).starts(sequence)[0]
     assert starts[[0, 1, -2, -1]].all()
     assert int(starts[1:-2].sum()) == len(text.split())
     parts = np.split(np.array(tokens), np.flatnonzero(starts[1:-2])[1:])
     assert [words.decode(part.tolist()).strip() for part in parts] == text.split()
 
 
+def test_only_pieces_of_word_piece_say_themselves_whether_they_start_a_word() -> None:
+    words = TRAINED["wordpiece"]
+    boundaries = WordBoundaries(words)
+    assert boundaries.starts_word.tolist() == [not piece.startswith("##") for piece in words.pieces]
+    assert boundaries.ends_word.tolist() == [token < 5 for token in range(words.vocabulary_size)]
+
+
+@pytest.mark.parametrize("kind", ["byte_bpe", "unigram", "character"])
+def test_a_special_token_in_a_sequence_is_a_word_of_its_own(kind: str) -> None:
+    words = TRAINED[kind]
+    tokens = np.array(words.encode(["the fox of the text"])[0])
+    masked = tokens.copy()
+    masked[1] = words.mask
+    assert WordBoundaries(words).starts(masked)[[0, 1, 2]].all()
+
+
 def test_a_line_break_ends_a_word_of_bytes() -> None:
     words = TRAINED["byte_bpe"]
     tokens = np.array(words.encode(["the\nfox"])[0])
-    starts = words.word_starts(tokens)
+    starts = WordBoundaries(words).starts(tokens)
     lines = [words.decode([token]) for token in tokens]
     assert starts[lines.index("\n")]
     assert starts[lines.index("\n") + 1]

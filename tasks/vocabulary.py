@@ -11,8 +11,8 @@ from foundation.errors import DataError
 from tasks.data_folder import missing
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-OTHER_SPECIAL_TOKENS = (("<pad>",), ("<unk>",), ("<s>", "<cls>"), ("</s>", "<sep>"), ("<mask>",))
-"""Their names in the vocabularies of RoBERTa and XLNet, in the same order."""
+OTHER_SPECIAL_TOKENS = (("<pad>",), ("<unk>",), ("<cls>", "<s>"), ("<sep>", "</s>"), ("<mask>",))
+"""Their names in the vocabularies of RoBERTa and XLNet; XLNet has a `<s>` too, which is not its first token."""
 VOCABULARY_FILE, NUMBERED_FILE, MERGES_FILE, SCORES_FILE = "vocab.txt", "vocab.json", "merges.txt", "unigram.vocab"
 MERGES_HEADER = "#version: 0.2"
 LARGEST_ALPHABET = 1000  # rarer characters become [UNK]
@@ -103,26 +103,29 @@ def read_merges(folder: Path, largest: int | None = None) -> tuple[list[str], li
     Raises DataError, all mistakes of a file at once: numbers that are not 0 to the last, merges of pieces that are
     not in the vocabulary, duplicates, missing special tokens, too many pieces.
     """
-    path = folder / NUMBERED_FILE
-    try:
-        pairs = json.loads(_text(path), object_pairs_hook=list)
-    except ValueError as wrong:
-        raise DataError(f"{path}: is not JSON: {wrong}") from wrong
-    numbers = dict(pairs) if isinstance(pairs, list) and all(isinstance(each, tuple) for each in pairs) else {}
-    if (
-        not numbers
-        or len(numbers) < len(pairs)
-        or sorted(numbers.values(), key=str) != sorted(range(len(numbers)), key=str)
-    ):
-        raise DataError(f"{path}: a mapping of pieces to their numbers is needed, each from 0 to the last once")
-    pieces = sorted(numbers, key=numbers.__getitem__)
-    merges_path = folder / MERGES_FILE
+    path, merges_path = folder / NUMBERED_FILE, folder / MERGES_FILE
+    pieces = _numbered_pieces(path)
     lines = list(enumerate(_lines(merges_path), start=1))
     if lines[0][1].startswith("#version"):
         lines = lines[1:]
-    mistakes = list(_merge_mistakes(merges_path, lines, numbers))
-    _refuse([*_shortened(merges_path, mistakes), *_without_special(path, numbers), *_too_many(path, pieces, largest)])
+    known = frozenset(pieces)
+    mistakes = _shortened(merges_path, list(_merge_mistakes(merges_path, lines, known)))
+    _refuse([*mistakes, *_without_special(path, known), *_too_many(path, pieces, largest)])
     return pieces, [(left, right) for left, right in (line.split(" ") for _, line in lines if line)]
+
+
+def _numbered_pieces(path: Path) -> list[str]:
+    """Return the pieces of vocab.json by their numbers. Raises DataError unless each number is there once."""
+    try:
+        pairs = json.loads(_text(path), object_pairs_hook=list)
+    except (ValueError, RecursionError) as wrong:
+        raise DataError(f"{path}: is not JSON: {wrong}") from wrong
+    is_mapping = isinstance(pairs, list) and all(isinstance(each, tuple) for each in pairs)
+    numbers = dict(pairs) if is_mapping else {}
+    whole = all(type(number) is int for number in numbers.values())
+    if not numbers or not whole or [*range(len(pairs))] != sorted(numbers.values()):
+        raise DataError(f"{path}: a mapping of pieces to their numbers is needed, each from 0 to the last once")
+    return sorted(numbers, key=numbers.__getitem__)
 
 
 def _merge_mistakes(path: Path, lines: list[tuple[int, str]], pieces: Collection[str]) -> Iterator[str]:

@@ -281,6 +281,16 @@ def test_no_two_tokenizers_share_a_key() -> None:
     assert canonical(WordPieceTraining()) == {"kind": "wordpiece"}
 
 
+def test_special_tokens_are_found_under_their_other_names(tmp_path: Path) -> None:
+    roberta, xlnet = tmp_path / "roberta", tmp_path / "xlnet"
+    roberta.write_text("<s>\n<pad>\n</s>\n<unk>\nthe\n<mask>\n")
+    xlnet.write_text("<unk>\n<s>\n</s>\n<cls>\n<sep>\n<pad>\n<mask>\nthe\n")
+    for path, numbers in ((roberta, (1, 3, 0, 2, 5)), (xlnet, (5, 0, 3, 4, 6))):
+        words = train_tokenizer(WordOption(path=str(path)), [], 10)
+        assert (words.pad, words.unknown, words.classify, words.separate, words.mask) == numbers
+        assert words.encode(["The fox"]) == [[words.pieces.index("the"), words.unknown]]
+
+
 SAMPLE = [line for line in TEXTS if "[" not in line and "<" not in line]
 
 
@@ -333,6 +343,8 @@ def test_pieces_are_those_of_the_most_probable_segmentation() -> None:
 WRONG_FILES = [
     (BpeOption, {"vocab.json": "[1]", "merges.txt": ""}, ["vocab.json: a mapping of pieces"]),
     (BpeOption, {"vocab.json": "{", "merges.txt": ""}, ["vocab.json: is not JSON"]),
+    (BpeOption, {"vocab.json": '{"a": 0, "b": true}', "merges.txt": ""}, ["each from 0 to the last once"]),
+    (BpeOption, {"vocab.json": '{"a": 0, "b": {"c": 1}}', "merges.txt": ""}, ["each from 0 to the last once"]),
     (BpeOption, {"vocab.json": '{"a": 0, "b": 0}', "merges.txt": ""}, ["each from 0 to the last once"]),
     (BpeOption, {"vocab.json": '{"a": 0, "a": 1}', "merges.txt": ""}, ["each from 0 to the last once"]),
     (
@@ -342,7 +354,7 @@ WRONG_FILES = [
             "merges.txt:3: 'a' is not a merge",
             "merges.txt:4: duplicate merge 'a b', first on line 2",
             "merges.txt:5: 'ba' is not in vocab.json",
-            "vocab.json: no [PAD] (or <pad>), [UNK] (or <unk>), [SEP] (or </s>, <sep>), [MASK] (or <mask>)",
+            "vocab.json: no [PAD] (or <pad>), [UNK] (or <unk>), [SEP] (or <sep>, </s>), [MASK] (or <mask>)",
         ],
     ),
     (

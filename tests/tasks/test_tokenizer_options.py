@@ -394,3 +394,14 @@ def test_small_corpora_give_a_vocabulary_or_a_reason(texts: list[str]) -> None:
         except DataError:
             continue
         assert words.vocabulary_size <= 30
+
+
+def test_pieces_are_those_of_albert() -> None:
+    transformers = pytest.importorskip("transformers", reason="the oracle is transformers")
+    words = TRAINED["unigram"]
+    vocabulary = list(zip(words.pieces, words.scores, strict=True))  # type: ignore[attr-defined]
+    theirs = transformers.AlbertTokenizer(vocabulary, unk_token="[UNK]", pad_token="[PAD]")
+    plain = [line for line in (*TEXTS[:4], *published_lines()) if line.isascii() and "<" not in line]
+    plain = [line for line in plain if not unknown_in(words, line)]
+    assert len(plain) > 20
+    assert words.encode(plain) == theirs(plain, add_special_tokens=False)["input_ids"]

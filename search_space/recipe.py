@@ -34,7 +34,11 @@ class Recipe(Schema):
     peak_learning_rate: PositiveNumber = 5e-4
     """Learning rate at the end of the warm-up, before the schedule's decay."""
     schedule: Schedule = Field(default_factory=LinearSchedule)
-    """The learning rate over the tokens; `linear` decays to zero, `constant` stays at its peak."""
+    """The learning rate over the tokens.
+
+    `linear` and `cosine` decay to zero, `warmup_stable_decay` does over the last part, `inverse_square_root` decays
+    without an end, and `constant` stays at its peak.
+    """
     weight_decay: float = Field(default=0.01, ge=0)
     """Weight decay of matrices; normalisations and biases have none.
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from foundation.errors import DataError
 from foundation.randomness import stream
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
 
 Tokens = NDArray[np.int64]
 
@@ -74,7 +74,7 @@ class VisitingOrder:
 class Batches:
     """Sequences of `sequence_length` tokens: [CLS], a piece of the stream, [SEP]; shape [batch seq]."""
 
-    def __init__(self, tokens: NDArray[np.unsignedinteger], tokenizer: WordPiece, sequence_length: int) -> None:
+    def __init__(self, tokens: NDArray[np.unsignedinteger], tokenizer: Tokenizer, sequence_length: int) -> None:
         self._tokens, self._tokenizer = tokens, tokenizer
         self._piece = sequence_length - 2
         self.sequences = len(tokens) // self._piece

@@ -14,7 +14,7 @@ from tasks.batches import Sequences, Tokens
 from tasks.evaluation_set import EvaluationSet
 from tasks.selection import NONE, select, words_of
 from tasks.selection.numbering import NEVER
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
 
 NOT_PREDICTED = -1
 """Target of a position that only fills a row with fewer predictions than others."""
@@ -66,7 +66,7 @@ class MaskedBatch:
         yield from starmap(type(self), zip(*(np.array_split(each, count) for each in columns), strict=True))
 
 
-def mask(sequences: Sequences, masking: Masking, tokenizer: WordPiece, random: np.random.Generator) -> MaskedBatch:
+def mask(sequences: Sequences, masking: Masking, tokenizer: Tokenizer, random: np.random.Generator) -> MaskedBatch:
     """Mask a fixed number of tokens per row, selected as declared; special tokens and padding are never selected.
 
     A row with fewer selected tokens is filled with positions that are not predicted. Static masks are functions of
@@ -83,7 +83,7 @@ def mask(sequences: Sequences, masking: Masking, tokenizer: WordPiece, random: n
     return MaskedBatch(*(np.concatenate([getattr(row, field.name) for row in rows]) for field in fields(MaskedBatch)))
 
 
-def _masked(tokens: Tokens, masking: Masking, tokenizer: WordPiece, random: np.random.Generator) -> MaskedBatch:
+def _masked(tokens: Tokens, masking: Masking, tokenizer: Tokenizer, random: np.random.Generator) -> MaskedBatch:
     spans, count = _selected(tokens, masking, tokenizer, random)
     positions = np.sort(np.argsort(spans == NONE, axis=1, kind="stable")[:, :count], axis=1)
     drawn = np.take_along_axis(spans, positions, axis=1)
@@ -101,7 +101,7 @@ def _masked(tokens: Tokens, masking: Masking, tokenizer: WordPiece, random: np.r
 
 
 def _selected(
-    tokens: Tokens, masking: Masking, tokenizer: WordPiece, random: np.random.Generator
+    tokens: Tokens, masking: Masking, tokenizer: Tokenizer, random: np.random.Generator
 ) -> tuple[NDArray[np.int64], int]:
     """Return the span of every token and the largest budget of a row; a row's budget is that of its length."""
     words = words_of(tokens, tokenizer)

@@ -9,13 +9,13 @@ from tasks.bag_of_words import label_predictions
 from tasks.labelled.scoring import score, score_pairs
 from tasks.labelled.task import DownstreamTask, Examples
 from tasks.ngram import Numbers, Trigrams
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
 from tasks.tokens import read_tokens
 
 MOST_TOKENS = 20_000_000  # of the train split, from its beginning; more would take minutes and gigabytes
 
 
-def ngram_scores(task: DownstreamTask, examples: Examples, tokens: Path, tokenizer: WordPiece) -> dict[str, float]:
+def ngram_scores(task: DownstreamTask, examples: Examples, tokens: Path, tokenizer: Tokenizer) -> dict[str, float]:
     """Return the dev scores, times 100, of a trigram model of the pretraining tokens in the file `tokens`.
 
     A minimal pair is decided by the probabilities of its sentences. Of a task with labels, a logistic regression
@@ -34,7 +34,7 @@ def ngram_scores(task: DownstreamTask, examples: Examples, tokens: Path, tokeniz
     return score(task, predictions, [int(example.label or 0) for example in examples.dev])
 
 
-def _log_probabilities(model: Trigrams, texts: Sequence[str], tokenizer: WordPiece) -> list[Numbers]:
+def _log_probabilities(model: Trigrams, texts: Sequence[str], tokenizer: Tokenizer) -> list[Numbers]:
     return [model.log_probabilities(sentence, tokenizer.separate) for sentence in tokenizer.encode(texts)]
 
 

@@ -7,12 +7,12 @@ from search_space.objective.segment_pair import SegmentPair
 from tasks.batches import Batches, SequenceSource
 from tasks.segment_pairs import SegmentPairs
 from tasks.sentence_starts import read_sentence_starts, sentence_file
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
 from tasks.tokens import read_tokens
 
 
 def open_split(
-    folder: Path, split: str, tokenizer: WordPiece, sequence_length: int, objective: PretrainingObjective
+    folder: Path, split: str, tokenizer: Tokenizer, sequence_length: int, objective: PretrainingObjective
 ) -> SequenceSource:
     """Return the sequences of a split in the folder of the tokens stage. Raises CorruptionError."""
     tokens = read_tokens(folder / f"{split}.npy")

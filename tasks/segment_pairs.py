@@ -15,7 +15,7 @@ from foundation.errors import DataError
 from foundation.randomness import stream
 from search_space.objective.segment_pair import SegmentPair
 from tasks.batches import Sequences, VisitingOrder
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
 
 SPECIAL_TOKENS = 3  # [CLS], [SEP], [SEP]
 UNDEFINED = -1
@@ -41,7 +41,7 @@ class SegmentPairs:
         self,
         tokens: NDArray[np.unsignedinteger],
         sentences: NDArray[np.int64],
-        tokenizer: WordPiece,
+        tokenizer: Tokenizer,
         sequence_length: int,
         objective: SegmentPair,
     ) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.errors import CorruptionError
-from tasks.tokenizer import TokensWithOffsets, WordPiece
+from tasks.tokenizer import Tokenizer, TokensWithOffsets
 
 TEXTS_PER_BATCH = 512
 _BETWEEN_SENTENCES = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\s*\n\s*")
@@ -21,7 +21,7 @@ def sentence_file(folder: Path, split: str) -> Path:
     return folder / f"{split}.sentences.npy"
 
 
-def write_sentence_starts(texts: Iterable[str], tokenizer: WordPiece, path: Path) -> None:
+def write_sentence_starts(texts: Iterable[str], tokenizer: Tokenizer, path: Path) -> None:
     """Write the position of the first token of every sentence in the stream that `write_tokens` writes."""
     position, starts = 0, [np.empty(0, np.int64)]
     remaining = iter(texts)

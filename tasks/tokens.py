@@ -11,7 +11,7 @@ from numpy.lib import format as npy_format
 
 from foundation.errors import CorruptionError
 from tasks.progress import Progress, place
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
 
 TEXTS_PER_BATCH = 512
 TOKENS_PER_BLOCK = 2**22
@@ -29,7 +29,7 @@ class TokenCounts:
 
 
 def write_tokens(
-    texts: Iterable[str], text_count: int, tokenizer: WordPiece, path: Path, progress: Progress
+    texts: Iterable[str], text_count: int, tokenizer: Tokenizer, path: Path, progress: Progress
 ) -> TokenCounts:
     """Write the tokens of all texts as a .npy file of little-endian uint16, or uint32 for a large vocabulary.
 
@@ -53,7 +53,7 @@ def write_tokens(
     return TokenCounts(documents, tokens, unknown)
 
 
-def unigram_entropy(tokens: np.ndarray, tokenizer: WordPiece) -> float | None:
+def unigram_entropy(tokens: np.ndarray, tokenizer: Tokenizer) -> float | None:
     """Return the entropy of token frequencies in nats: the least loss of a model that knows these alone.
 
     [SEP] is left out because it is never predicted; None without other tokens. Memory is bounded by one block.

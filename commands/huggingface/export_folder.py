@@ -13,8 +13,8 @@ from foundation.schema import JsonValue
 from models.huggingface import config
 from models.huggingface.weight_names import encoder_pairs, head_pairs, to_transformers, under
 from search_space.convolution import SpanDynamic
-from tasks.tokenizer import VOCABULARY_FILE, WordPiece
-from tasks.vocabulary import SPECIAL_TOKENS, vocabulary_text
+from tasks.tokenizer import SETTINGS_FILE, VOCABULARY_FILE, Tokenizer, WordPiece
+from tasks.vocabulary import vocabulary_text
 
 CONFIG, MODEL, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer_config.json", "README.md"
 PAD = 0  # for models without a vocabulary; trained vocabularies begin with [PAD]
@@ -60,23 +60,33 @@ def _class_with_head(exported: Exported) -> str | None:
     return None if objective is None else config.CLASSES.get((config.model_type(exported.architecture), objective))
 
 
-def _write_tokenizer(folder: Path, tokenizer: WordPiece, positions: int) -> None:
-    """Write the files of BertTokenizer; "[MASK]" in a text is not a special token, as in training."""
-    text = vocabulary_text(tokenizer.pieces)
-    (folder / VOCABULARY_FILE).write_text(text, encoding="utf-8", newline="\n")
+def _write_tokenizer(folder: Path, tokenizer: Tokenizer, positions: int) -> None:
+    """Write the tokenizer's files; "[MASK]" in a text is not a special token, as in training."""
     names = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
     _write_json(
         folder / TOKENIZER,
         {
-            "tokenizer_class": "BertTokenizer",
-            "do_lower_case": tokenizer.lowercase,
-            "strip_accents": None,
-            "tokenize_chinese_chars": True,
+            **_tokenizer_class(folder, tokenizer),
             "split_special_tokens": True,
             "model_max_length": positions,
-            **dict(zip(names, SPECIAL_TOKENS, strict=True)),
+            **dict(zip(names, tokenizer.special_pieces, strict=True)),
         },
     )
+
+
+def _tokenizer_class(folder: Path, tokenizer: Tokenizer) -> dict[str, JsonValue]:
+    """Write the vocabulary, for WordPiece as BERT does, else as the library; return the class that reads it."""
+    if not isinstance(tokenizer, WordPiece):
+        (folder / SETTINGS_FILE).write_text(tokenizer.library_document(), encoding="utf-8", newline="\n")
+        return {
+            "tokenizer_class": "PreTrainedTokenizerFast",
+            "clean_up_tokenization_spaces": False,
+            "model_input_names": ["input_ids", "token_type_ids", "attention_mask"],
+        }
+    text = vocabulary_text(tokenizer.pieces)
+    (folder / VOCABULARY_FILE).write_text(text, encoding="utf-8", newline="\n")
+    bert: dict[str, JsonValue] = {"tokenizer_class": "BertTokenizer", "do_lower_case": tokenizer.lowercase}
+    return {**bert, "strip_accents": None, "tokenize_chinese_chars": True}
 
 
 def _write_json(path: Path, document: Mapping[str, JsonValue]) -> None:

@@ -18,7 +18,7 @@ from runners.training.checkpoint import WEIGHTS
 from search_space.architecture import Architecture
 from search_space.recipe import Recipe
 from search_space.summary import Subject
-from tasks.tokenizer import WordPiece, load_tokenizer
+from tasks.tokenizer import Tokenizer, load_tokenizer
 
 ENCODER = "encoder"
 
@@ -34,7 +34,7 @@ class Exported:
     """The encoder's weights by name; those of a pretraining head prefixed by `head.` or `judge.`."""
     provenance: Mapping[str, str]
     """Provenance: source, training and hashes."""
-    tokenizer: WordPiece | None = None
+    tokenizer: Tokenizer | None = None
     objective: str | None = None
     """Objective of the pretraining head among the weights, None without a head."""
 

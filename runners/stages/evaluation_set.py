@@ -16,7 +16,7 @@ from tasks.objectives import build_model, model_class
 from tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
 from tasks.packing import open_split
 from tasks.progress import place
-from tasks.tokenizer import WordPiece, load_tokenizer
+from tasks.tokenizer import Tokenizer, load_tokenizer
 
 EVALUATION_SEED = 20081901  # arbitrary; the evaluation set is the same for every pretraining seed
 
@@ -41,7 +41,7 @@ def compute(stage: EvaluationSetStage, context: StageContext) -> dict[str, JsonV
 
 
 def _reference_generator(
-    stage: EvaluationSetStage, context: StageContext, tokenizer: WordPiece
+    stage: EvaluationSetStage, context: StageContext, tokenizer: Tokenizer
 ) -> PretrainingModel[Any]:
     """Return the reference candidate's model, trained on the training split."""
     recipe = stage.reference.recipe

@@ -15,7 +15,7 @@ from tasks.downstream import find_task
 from tasks.labelled.task import DownstreamTask, Example, Examples
 from tasks.most_frequent_tag import most_frequent_tag_scores
 from tasks.squad.prepare import Amounts, prepare
-from tasks.tokenizer import WordPiece, load_tokenizer
+from tasks.tokenizer import Tokenizer, load_tokenizer
 
 TRAINED_ON = "bag_of_words_examples"
 SAMPLING_SEED = 18040746  # arbitrary; the sample is independent of the seeds of an experiment
@@ -98,7 +98,7 @@ def refuse_changed(task: DownstreamTask, stage: ExamplesStage | ContaminationSta
 
 
 def _question_windows(
-    stage: ExamplesStage, task: DownstreamTask, tokenizer: WordPiece, context: StageContext
+    stage: ExamplesStage, task: DownstreamTask, tokenizer: Tokenizer, context: StageContext
 ) -> dict[str, JsonValue]:
     """Write the windows of SQuAD's questions and return their counts. Raises DataError and ConflictError."""
     assert task.files is not None

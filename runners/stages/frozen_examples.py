@@ -13,7 +13,7 @@ from tasks.labelled.task import DownstreamTask, Example, Examples
 from tasks.labelled.words import encode_words, save_words
 from tasks.most_frequent_tag import most_frequent_tag_scores
 from tasks.ngram_reference import ngram_scores
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
 
 PARTS = ("train", "dev")
 
@@ -25,7 +25,7 @@ def parts_of(examples: Examples) -> Iterator[tuple[str, tuple[Example, ...]]]:
 
 
 def encode_frozen(
-    stage: ExamplesStage, task: DownstreamTask, examples: Examples, tokenizer: WordPiece, context: StageContext
+    stage: ExamplesStage, task: DownstreamTask, examples: Examples, tokenizer: Tokenizer, context: StageContext
 ) -> dict[str, JsonValue]:
     """Write the encoded examples; return their counts and the scores of the reference model.
 
@@ -44,7 +44,7 @@ def encode_frozen(
 
 
 def ngram_reference(
-    task: DownstreamTask, examples: Examples, tokenizer: WordPiece, context: StageContext
+    task: DownstreamTask, examples: Examples, tokenizer: Tokenizer, context: StageContext
 ) -> dict[str, JsonValue]:
     """Return the scores of the n-gram model of the pretraining tokens, as a field of the result."""
     context.progress(f"n-gram model on {task.name}", 0.7)
@@ -52,7 +52,7 @@ def ngram_reference(
 
 
 def encode_part(
-    task: DownstreamTask, examples: Sequence[Example], tokenizer: WordPiece, length: int, folder: Path
+    task: DownstreamTask, examples: Sequence[Example], tokenizer: Tokenizer, length: int, folder: Path
 ) -> EncodedExamples:
     """Write the encoded examples of one part into an existing folder and return their sequences."""
     if task.form == "tags":

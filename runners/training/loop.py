@@ -20,7 +20,7 @@ from search_space.recipe import Recipe
 from tasks.batches import SequenceSource
 from tasks.evaluation_set import EvaluationSet
 from tasks.objectives.pretraining_model import PretrainingModel, TrainingBatch
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class TrainingData:
 
     candidate: Candidate
     batches: SequenceSource
-    tokenizer: WordPiece
+    tokenizer: Tokenizer
     seed: int
     horizon_tokens: float
     """Tokens over which the schedule decays the learning rate; infinite if the rates do not depend on them."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from tasks.labelled.encoding import EncodedExamples, encode_examples
 from tasks.labelled.task import Example
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
 
 SPECIAL_TOKENS = 3  # [CLS] context [SEP] ending [SEP]
 
@@ -18,7 +18,7 @@ def is_ambiguous(label: int, endings: Sequence[str]) -> bool:
     return texts.count(texts[label]) > 1
 
 
-def encode_choices(examples: Sequence[Example], tokenizer: WordPiece, length: int, endings: int) -> EncodedExamples:
+def encode_choices(examples: Sequence[Example], tokenizer: Tokenizer, length: int, endings: int) -> EncodedExamples:
     """Return the endings of every example as consecutive sequences; of each pair the longer text is truncated first.
 
     `truncated` counts examples with a truncated sequence, `answers_lost` examples whose right ending is no longer

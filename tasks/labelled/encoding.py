@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from foundation.errors import CorruptionError
 from tasks.labelled.task import Example, Form
-from tasks.tokenizer import TokensWithOffsets, WordPiece
+from tasks.tokenizer import Tokenizer, TokensWithOffsets
 
 DETAILS_FILE = "examples.json"
 MIN_TEXT_TOKENS = 1  # tokens of each text after truncation
@@ -73,7 +73,7 @@ class EncodedExamples:
         return self.seconds[example][int(span[0, 0]) : int(span[-1, 1])]
 
 
-def encode_examples(examples: Sequence[Example], form: Form, tokenizer: WordPiece, length: int) -> EncodedExamples:
+def encode_examples(examples: Sequence[Example], form: Form, tokenizer: Tokenizer, length: int) -> EncodedExamples:
     """Return the examples encoded to `length` tokens.
 
     Truncation: of a pair, the longer text first; of a span, the context, and the question only if it does not fit
@@ -116,7 +116,7 @@ def _truncated_lengths(first: int, second: int, available: int, form: Form) -> t
 class _Arrays:
     """Arrays of the examples while they are filled, one row per example."""
 
-    def __init__(self, count: int, length: int, tokenizer: WordPiece, form: Form) -> None:
+    def __init__(self, count: int, length: int, tokenizer: Tokenizer, form: Form) -> None:
         self._tokenizer = tokenizer
         self._spans = form == "span"
         self.tokens = np.full((count, length), tokenizer.pad, dtype=np.int32)

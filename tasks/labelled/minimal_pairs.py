@@ -8,7 +8,7 @@ from statistics import fmean
 from foundation.errors import CorruptionError
 from tasks.labelled.encoding import EncodedExamples, encode_examples
 from tasks.labelled.task import Example
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
 
 TIE = 0.5  # accuracy of a pair with equal scores, so that a constant score is at chance
 GROUPS_FILE = "groups.json"
@@ -17,7 +17,7 @@ PairScores = Sequence[tuple[float, float]]
 """Per pair, the log-probabilities of the acceptable and the unacceptable sentence, in nats."""
 
 
-def encode_pairs(examples: Sequence[Example], tokenizer: WordPiece, length: int) -> EncodedExamples:
+def encode_pairs(examples: Sequence[Example], tokenizer: Tokenizer, length: int) -> EncodedExamples:
     """Return two rows per pair, the acceptable sentence first. Raises ValueError if `length` is under 3."""
     sentences = [Example(text, source=pair.source) for pair in examples for text in (pair.first, str(pair.second))]
     return encode_examples(sentences, "single", tokenizer, length)

@@ -13,7 +13,7 @@ from foundation.errors import CorruptionError
 from tasks.labelled.encoding import EncodedExamples, IntegerArray, encode_examples, load_array, load_examples
 from tasks.labelled.encoding import save_examples as save_sequences
 from tasks.labelled.task import Example
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
 
 NO_POSITION = -1  # of a word that was truncated, or that has no subwords
 WORDS_FILE = "words.npy"
@@ -52,7 +52,7 @@ class EncodedWords:
         return labels.index(OUTSIDE) if OUTSIDE in labels else int(np.bincount(self.words[:, 2]).argmax())
 
 
-def encode_words(examples: Sequence[Example], tokenizer: WordPiece, length: int) -> EncodedWords:
+def encode_words(examples: Sequence[Example], tokenizer: Tokenizer, length: int) -> EncodedWords:
     """Return tagged sentences encoded to `length` tokens; truncated words have no position.
 
     Raises ValueError if `length` is too small for one token.

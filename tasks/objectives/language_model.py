@@ -14,7 +14,7 @@ from tasks.masking import NOT_PREDICTED, MaskedBatch
 from tasks.objectives.masked_tokens import MaskedTokenModel, masked_token_loss
 from tasks.objectives.pretraining_model import EvaluationSource
 from tasks.selection import NONE
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
 
 
 class Model(MaskedTokenModel[MaskedBatch]):
@@ -24,7 +24,7 @@ class Model(MaskedTokenModel[MaskedBatch]):
         super().__init__(candidate)
         self.step = 1 if candidate.architecture.visibility == "left_to_right" else -1
 
-    def prepare(self, sequences: Sequences, tokenizer: WordPiece, random: np.random.Generator) -> MaskedBatch:
+    def prepare(self, sequences: Sequences, tokenizer: Tokenizer, random: np.random.Generator) -> MaskedBatch:
         """Return the sequences with every ordinary token as a prediction; nothing is drawn."""
         return every_token(sequences, tokenizer)
 
@@ -55,7 +55,7 @@ class Model(MaskedTokenModel[MaskedBatch]):
         return scores
 
 
-def every_token(sequences: Sequences, tokenizer: WordPiece) -> MaskedBatch:
+def every_token(sequences: Sequences, tokenizer: Tokenizer) -> MaskedBatch:
     """Return the unchanged sequences with every token inside as a prediction, special tokens and padding left out."""
     tokens = sequences.tokens
     positions = np.tile(np.arange(1, tokens.shape[1] - 1), (len(tokens), 1))

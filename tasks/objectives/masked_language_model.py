@@ -10,7 +10,7 @@ from search_space.objective import MaskedLanguageModel
 from tasks.batches import Sequences
 from tasks.masking import MaskedBatch, mask
 from tasks.objectives.masked_tokens import MaskedTokenModel, masked_token_loss
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
 
 
 class Model(MaskedTokenModel[MaskedBatch]):
@@ -21,7 +21,7 @@ class Model(MaskedTokenModel[MaskedBatch]):
         assert isinstance(candidate.objective, MaskedLanguageModel)
         self.objective = candidate.objective
 
-    def prepare(self, sequences: Sequences, tokenizer: WordPiece, random: np.random.Generator) -> MaskedBatch:
+    def prepare(self, sequences: Sequences, tokenizer: Tokenizer, random: np.random.Generator) -> MaskedBatch:
         """Return the sequences with masks."""
         return mask(sequences, self.objective, tokenizer, random)
 

@@ -16,7 +16,7 @@ from search_space.candidate import Candidate
 from tasks.batches import Sequences
 from tasks.evaluation_set import EvaluationSet
 from tasks.progress import Progress
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
 
 
 @runtime_checkable
@@ -43,7 +43,7 @@ class EvaluationSource:
     """Its objective corrupts the sequences, its recipe has the precision."""
     sequences: Sequences
     """Of the validation split."""
-    tokenizer: WordPiece
+    tokenizer: Tokenizer
     generator: "PretrainingModel[Any] | None"
     """The reference candidate's model, trained; None if the objective declares no `reference_generator`."""
     progress: Progress
@@ -64,7 +64,7 @@ class PretrainingModel(nn.Module, Generic[Batch]):
         return torch.from_numpy(array).to(self.encoder.device)
 
     @abstractmethod
-    def prepare(self, sequences: Sequences, tokenizer: WordPiece, random: np.random.Generator) -> Batch:
+    def prepare(self, sequences: Sequences, tokenizer: Tokenizer, random: np.random.Generator) -> Batch:
         """Return the batch that `loss` reads: a function of the sequences and the random stream alone."""
 
     @abstractmethod

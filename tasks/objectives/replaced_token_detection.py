@@ -22,7 +22,7 @@ from tasks.masking import NOT_PREDICTED, MaskedBatch, mask
 from tasks.objectives.masked_tokens import MaskedTokenModel, masked_token_loss
 from tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
 from tasks.progress import place
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
 
 
 class Model(PretrainingModel[MaskedBatch]):
@@ -42,7 +42,7 @@ class Model(PretrainingModel[MaskedBatch]):
         self.generator = Encoder(generator, recipe.dropout, self.encoder.embeddings, recipe.activation_checkpointing)
         self.generator_head = MaskedLanguageModelHead(generator)
 
-    def prepare(self, sequences: Sequences, tokenizer: WordPiece, random: np.random.Generator) -> MaskedBatch:
+    def prepare(self, sequences: Sequences, tokenizer: Tokenizer, random: np.random.Generator) -> MaskedBatch:
         """Return the sequences with masks, which the generator fills in."""
         return mask(sequences, self.objective, tokenizer, random)
 

@@ -17,7 +17,7 @@ from tasks.batches import Sequences
 from tasks.masking import MaskedBatch, mask
 from tasks.objectives.masked_tokens import MaskedTokenModel, masked_token_loss
 from tasks.segment_pairs import UNDEFINED, PairSequences
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class SegmentPairModel(MaskedTokenModel[PairBatch]):
         self.objective: SegmentPair = candidate.objective
         self.pair_head = SegmentPairHead(candidate.architecture, len(self.objective.relations))
 
-    def prepare(self, sequences: Sequences, tokenizer: WordPiece, random: np.random.Generator) -> PairBatch:
+    def prepare(self, sequences: Sequences, tokenizer: Tokenizer, random: np.random.Generator) -> PairBatch:
         """Return the pairs with masks."""
         assert isinstance(sequences, PairSequences)
         masked = mask(sequences, self.objective, tokenizer, random)

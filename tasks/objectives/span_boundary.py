@@ -16,7 +16,7 @@ from tasks.batches import Sequences
 from tasks.masking import MaskedBatch, mask
 from tasks.objectives.masked_tokens import MaskedTokenModel, masked_token_loss
 from tasks.selection import NONE, words_of
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Model(MaskedTokenModel[SpanBatch]):
             candidate.architecture, self.objective.span_positions, self.objective.position_width
         )
 
-    def prepare(self, sequences: Sequences, tokenizer: WordPiece, random: np.random.Generator) -> SpanBatch:
+    def prepare(self, sequences: Sequences, tokenizer: Tokenizer, random: np.random.Generator) -> SpanBatch:
         """Return the sequences with masks, and the boundaries of every masked span.
 
         A span beside a special token has no boundary there and is not predicted from it, as in SpanBERT's release.

@@ -4,28 +4,34 @@ Each file defines `select(words, option, budget, random)`. `words` [batch seq] n
 NONE at special tokens and padding; the result has the same shape and numbers the selected spans, NONE elsewhere.
 """
 
+from functools import lru_cache
 from importlib import import_module
 
 import numpy as np
 
 from search_space.selection import Selection
 from tasks.selection.numbering import NONE, Numbers
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
+from tasks.tokenizer.word_boundaries import WordBoundaries
 
 __all__ = ["NONE", "Numbers", "select", "words_of"]
 
 
-def words_of(tokens: Numbers, tokenizer: WordPiece) -> Numbers:
+def words_of(tokens: Numbers, tokenizer: Tokenizer) -> Numbers:
     """Return the number of the word of every token [batch seq], NONE at special tokens and padding.
 
     A piece that continues no word of the sequence, because the sequence begins inside a word, begins one.
     """
     ordinary = ~np.isin(tokens, (tokenizer.pad, tokenizer.classify, tokenizer.separate))
-    continues = tokenizer.continuations[tokens]
+    continues = ~_boundaries(tokenizer).starts(tokens)
     continues[:, 1:] &= ordinary[:, :-1]
-    continues[:, 0] = False
     numbers: Numbers = np.cumsum(ordinary & ~continues, axis=1) - 1
     return np.where(ordinary, numbers, NONE)
+
+
+@lru_cache(maxsize=4)
+def _boundaries(tokenizer: Tokenizer) -> WordBoundaries:
+    return WordBoundaries(tokenizer)
 
 
 def select(words: Numbers, selection: Selection, budget: int, random: np.random.Generator) -> Numbers:

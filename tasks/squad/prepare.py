@@ -13,7 +13,7 @@ from tasks.squad.questions import Question, SquadFile
 from tasks.squad.subsets import held_out, taken
 from tasks.squad.windows import Windows, encode_windows
 from tasks.squad.windows_on_disk import as_rows, save_questions
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
 
 TRAIN, THRESHOLD, DEV = "train", "threshold", "dev"
 """Parts: training; choice of the "no answer" threshold (2.0 only); evaluation."""
@@ -29,7 +29,7 @@ class Amounts:
 
 
 def prepare(
-    train: SquadFile, dev: SquadFile, tokenizer: WordPiece, amounts: Amounts, folder: Path, progress: Progress
+    train: SquadFile, dev: SquadFile, tokenizer: Tokenizer, amounts: Amounts, folder: Path, progress: Progress
 ) -> dict[str, JsonValue]:
     """Write the windows of every part into `folder` and return its figures by part.
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.squad.questions import Question
-from tasks.tokenizer import TokensWithOffsets, WordPiece
+from tasks.tokenizer import Tokenizer, TokensWithOffsets
 
 IntegerArray = NDArray[np.int32]
 Bounds = tuple[int, int]
@@ -46,7 +46,7 @@ class Windows:
 
 
 def encode_windows(
-    questions: Sequence[Question], tokenizer: WordPiece, length: int, stride: int = WINDOW_STRIDE_TOKENS
+    questions: Sequence[Question], tokenizer: Tokenizer, length: int, stride: int = WINDOW_STRIDE_TOKENS
 ) -> Windows:
     """Return every window of the questions, at least one for each, `length` tokens wide.
 
@@ -115,7 +115,7 @@ def _room(length: int, question: Sequence[int]) -> int:
 class _Rows:
     """Arrays being filled, one window to a row."""
 
-    def __init__(self, count: int, length: int, tokenizer: WordPiece) -> None:
+    def __init__(self, count: int, length: int, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
         self._next = 0
         self._bounds: list[tuple[int, Bounds]] = []  # by row: position of its piece in the window, and the piece

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from commands.huggingface.export_source import from_trial
+from configuration.experiment import Experiment
 from ledger.checkpoints import pretrained_trial
 from runners.stages.pretrain import CHECKPOINT
 from runners.training.checkpoint import load_weights
@@ -81,6 +82,25 @@ def test_a_nudge_to_any_exported_tensor_is_noticed(call: Call, tmp_path: Path, a
         if not name.endswith("attention.self.key.bias"):
             assert differences(ours, theirs)[0] > LARGEST_DIFFERENCE, name
         parameter.data.sub_(nudge)
+
+
+@pytest.mark.parametrize(("kind", "size"), [("byte_bpe", 280), ("bpe", 120), ("unigram", 70), ("character", 20)])
+def test_every_tokenizer_opens_with_the_tokens_of_training(call: Call, tmp_path: Path, kind: str, size: int) -> None:
+    document = json.loads(experiment(tmp_path, "masked_language_model").model_dump_json())
+    document["baseline"]["architecture"]["vocabulary_size"] = size
+    wanted = Experiment.model_validate_json(json.dumps({**document, "tokenizer": {"kind": kind}}))
+    folder = run(wanted, tmp_path / "results")
+    answer = call("export", folder, tmp_path / "out", "--trial", "baseline/1")
+    assert answer.code == 0, answer.err
+    words = load_tokenizer(pretrained_trial(folder, "baseline/1").tokens)
+    assert (words.kind, words.vocabulary_size) == (kind, size)
+    tokenizer = transformers().AutoTokenizer.from_pretrained(tmp_path / "out")
+    assert (len(tokenizer), tokenizer.pad_token_id, tokenizer.mask_token_id) == (size, words.pad, words.mask)
+    assert [tokenizer(text, add_special_tokens=False).input_ids for text in TRICKY] == words.encode(TRICKY)
+    first, second = words.encode(["the kernel", "padding"])
+    pair = tokenizer("the kernel", "padding")
+    assert pair.input_ids == [words.classify, *first, words.separate, *second, words.separate]
+    assert pair.token_type_ids == [0] * (len(first) + 2) + [1] * (len(second) + 1)
 
 
 @pytest.mark.parametrize("arm", ["baseline", "mixed", "released"])

@@ -14,8 +14,6 @@ from search_space.overrides import apply
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import ARCHITECTURE, RECIPE
 
-CONSTANT = {**RECIPE, "schedule": {"kind": "constant", "warmup_tokens": 64}}
-
 
 def keys(experiment: Experiment, seed: int = 1, **changes: Any) -> dict[str, str]:
     shared = shared_stages(experiment)
@@ -156,8 +154,11 @@ def test_with_a_linear_schedule_a_longer_budget_is_another_stage_from_its_first_
     assert not set(pretraining(short).values()) & set(pretraining(longer).values())
 
 
-def test_with_a_constant_schedule_a_longer_budget_continues_the_shorter_ones_checkpoint(tmp_path: Path) -> None:
-    recipe = {"baseline": {**baseline(), "recipe": CONSTANT}}
+@pytest.mark.parametrize("kind", ["constant", "inverse_square_root"])
+def test_with_a_schedule_without_a_horizon_a_longer_budget_continues_the_shorter_ones_checkpoint(
+    kind: str, tmp_path: Path
+) -> None:
+    recipe = {"baseline": {**baseline(), "recipe": {**RECIPE, "schedule": {"kind": kind, "warmup_tokens": 64}}}}
     dense = {"evaluations": 4}
     short = simulated.search(tmp_path, **recipe, pretraining={**budget(2560), **dense, "hurdle": hurdles(640)})
     longer = simulated.search(
@@ -166,6 +167,16 @@ def test_with_a_constant_schedule_a_longer_budget_continues_the_shorter_ones_che
     shorter, further = pretraining(short), pretraining(longer)
     assert further.items() >= shorter.items()
     assert further.keys() - shorter.keys() == {"pretrain@5120"}
+
+
+def test_a_longer_budget_continues_the_stable_phase_of_a_shorter_one(tmp_path: Path) -> None:
+    stable = {"kind": "warmup_stable_decay", "warmup_tokens": 64, "decay_share": 0.25}
+    recipe = {"baseline": {**baseline(), "recipe": {**RECIPE, "schedule": stable}}}
+    rungs = {"hurdle": hurdles(640, 1920)}
+    short = simulated.search(tmp_path, **recipe, pretraining={**budget(2560), "evaluations": 4, **rungs})
+    longer = simulated.search(tmp_path, **recipe, pretraining={**budget(5120), "evaluations": 8, **rungs})
+    shorter, further = pretraining(short), pretraining(longer)
+    assert {label for label in shorter if shorter[label] == further.get(label)} == {"pretrain@640", "pretrain@1920"}
 
 
 def test_the_inputs_of_every_stage_precede_it(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from tasks.corpora.assembly import assemble, read_documents
 from tasks.corpora.document import Document
 from tasks.corpora.documentation import DocumentationCorpus
 from tasks.progress import silent
-from tasks.tokenizer import WordPiece, WordPieceTraining, train_tokenizer
+from tasks.tokenizer import Tokenizer, WordPieceTraining, train_tokenizer
 
 
 @pytest.fixture(scope="session")
@@ -31,6 +31,6 @@ def test_documents(assembled: Path) -> list[Document]:
 
 
 @pytest.fixture(scope="session")
-def tokenizer(assembled: Path) -> WordPiece:
+def tokenizer(assembled: Path) -> Tokenizer:
     texts = [document.text for document in read_documents(assembled, "train")]
     return train_tokenizer(WordPieceTraining(), texts[:1500], 3000)

@@ -18,7 +18,7 @@ from tasks.labelled.task import BuildExamples, Example, Examples
 from tasks.metrics import overlap_f1
 from tasks.ngram_reference import ngram_scores
 from tasks.progress import silent
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
 from tasks.tokens import write_tokens
 from tests.factories.paths import ROOT
 
@@ -220,7 +220,7 @@ def differing(first: str, second: str) -> list[int]:
 
 @pytest.mark.parametrize(("name", "min_accuracy"), [("word_order", 57.0), ("docs_minimal_pairs", 65.0)])
 def test_an_ngram_model_of_the_pretraining_text_sees_word_order(
-    name: str, min_accuracy: float, built: dict[str, Examples], assembled: Path, tokenizer: WordPiece, tmp_path: Path
+    name: str, min_accuracy: float, built: dict[str, Examples], assembled: Path, tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
     texts = [document.text for document in read_documents(assembled, "train")]
     write_tokens(texts, len(texts), tokenizer, tmp_path / "train.npy", silent)

@@ -17,7 +17,7 @@ from tasks.labelled.encoding import encode_examples, load_examples, save_example
 from tasks.labelled.scoring import example_scores, score
 from tasks.labelled.task import Example
 from tasks.metrics import exact_match, matthews, overlap_f1
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
 from tests.factories.published_data import published
 
 LABELS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=50)
@@ -25,7 +25,7 @@ LABELS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, m
 
 @pytest.mark.parametrize("name", [name for name in task_names() if find_task(name).build])
 def test_rows_are_cls_first_sep_second_sep_and_padding(
-    name: str, test_documents: list[Document], tokenizer: WordPiece
+    name: str, test_documents: list[Document], tokenizer: Tokenizer
 ) -> None:
     task = find_task(name)
     assert task.build is not None
@@ -47,7 +47,7 @@ def test_rows_are_cls_first_sep_second_sep_and_padding(
 
 
 def test_a_span_decodes_to_its_answer_and_saves_and_loads(
-    test_documents: list[Document], tokenizer: WordPiece, tmp_path: Path
+    test_documents: list[Document], tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
     task = find_task("docs_answer")
     assert task.build is not None
@@ -64,7 +64,7 @@ def test_a_span_decodes_to_its_answer_and_saves_and_loads(
     assert score(task, texts, loaded.answers) == {"f1": 100.0, "exact_match": 100.0}
 
 
-def test_long_texts_are_truncated_and_counted(tokenizer: WordPiece) -> None:
+def test_long_texts_are_truncated_and_counted(tokenizer: Tokenizer) -> None:
     example = Example("axis", "x : the first value\naxis : the last one of them", answer=(27, 47))
     encoded = encode_examples([example], "span", tokenizer, 9)
     assert (encoded.truncated, encoded.answers_lost) == (1, 1)
@@ -78,7 +78,7 @@ def test_long_texts_are_truncated_and_counted(tokenizer: WordPiece) -> None:
         encode_examples([example], "span", tokenizer, 4)
 
 
-def test_single_sentences_save_and_load_without_spans(tokenizer: WordPiece, tmp_path: Path) -> None:
+def test_single_sentences_save_and_load_without_spans(tokenizer: Tokenizer, tmp_path: Path) -> None:
     encoded = encode_examples([Example("the mean", label=1)], "single", tokenizer, 16)
     save_examples(encoded, tmp_path)
     loaded = load_examples(tmp_path)

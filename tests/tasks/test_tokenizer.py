@@ -14,7 +14,7 @@ from scipy.stats import entropy
 from foundation.errors import CorruptionError, DataError
 from tasks.corpora.assembly import read_documents
 from tasks.progress import silent
-from tasks.tokenizer import GivenVocabulary, WordPiece, WordPieceTraining, load_tokenizer, train_tokenizer
+from tasks.tokenizer import GivenVocabulary, Tokenizer, WordPiece, WordPieceTraining, load_tokenizer, train_tokenizer
 from tasks.tokens import read_tokens, unigram_entropy, write_tokens
 from tasks.vocabulary import SPECIAL_TOKENS, read_vocabulary
 from tests.factories.paths import ROOT
@@ -45,7 +45,7 @@ def test_two_fresh_processes_learn_the_same_vocabulary(assembled: Path) -> None:
     assert len(prints) == 1
 
 
-def test_a_trained_vocabulary_has_the_requested_size_and_special_tokens_first(tokenizer: WordPiece) -> None:
+def test_a_trained_vocabulary_has_the_requested_size_and_special_tokens_first(tokenizer: Tokenizer) -> None:
     assert tokenizer.vocabulary_size == 3000
     assert tokenizer.pieces[:5] == SPECIAL_TOKENS
     assert (tokenizer.pad, tokenizer.unknown, tokenizer.classify, tokenizer.separate, tokenizer.mask) == tuple(
@@ -53,7 +53,7 @@ def test_a_trained_vocabulary_has_the_requested_size_and_special_tokens_first(to
     )
 
 
-def test_saving_and_loading_keeps_the_fingerprint(tokenizer: WordPiece, tmp_path: Path) -> None:
+def test_saving_and_loading_keeps_the_fingerprint(tokenizer: Tokenizer, tmp_path: Path) -> None:
     tokenizer.save(tmp_path)
     loaded = load_tokenizer(tmp_path)
     assert loaded.fingerprint == tokenizer.fingerprint
@@ -61,7 +61,7 @@ def test_saving_and_loading_keeps_the_fingerprint(tokenizer: WordPiece, tmp_path
     assert WordPiece(tokenizer.pieces, lowercase=False).fingerprint != tokenizer.fingerprint
 
 
-def test_a_modified_vocabulary_is_reported(tokenizer: WordPiece, tmp_path: Path) -> None:
+def test_a_modified_vocabulary_is_reported(tokenizer: Tokenizer, tmp_path: Path) -> None:
     tokenizer.save(tmp_path)
     with (tmp_path / "vocab.txt").open("a") as file:
         file.write("another\n")
@@ -121,7 +121,7 @@ def test_training_on_no_text_is_refused() -> None:
 
 
 def test_tokens_on_disk_are_those_of_the_texts_with_separators(
-    assembled: Path, tokenizer: WordPiece, tmp_path: Path
+    assembled: Path, tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
     texts = [document.text for document in read_documents(assembled, "validation")]
     counts = write_tokens(iter(texts), len(texts), tokenizer, tmp_path / "tokens.npy", silent)

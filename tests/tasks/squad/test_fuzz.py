@@ -9,7 +9,7 @@ from foundation.errors import DataError
 from tasks.labelled.task import Version
 from tasks.squad.questions import SquadFile, read_squad
 from tasks.squad.windows import encode_windows
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
 from tests.factories.squad_files import document, question, write
 
 TEXT = "Der Müller’s 1st  mill, built in 1066 by the Normans (sic) — on a river."
@@ -80,7 +80,7 @@ def asked_in(raw: bytes) -> int:
     return count
 
 
-def test_no_mutation_gives_a_traceback_or_loses_a_question(tmp_path: Path, tokenizer: WordPiece) -> None:
+def test_no_mutation_gives_a_traceback_or_loses_a_question(tmp_path: Path, tokenizer: Tokenizer) -> None:
     chance = random.Random(20)
     refused = 0
     for turn in range(MUTATIONS):

@@ -12,7 +12,7 @@ from tasks.squad.files import squad_file
 from tasks.squad.questions import Answer, Question, read_squad
 from tasks.squad.spans import Span, combined, window_spans, with_threshold
 from tasks.squad.windows import Windows, answer_tokens, encode_windows, window_bounds, windows_with_most_context
-from tasks.tokenizer import GivenVocabulary, WordPiece, train_tokenizer
+from tasks.tokenizer import GivenVocabulary, Tokenizer, train_tokenizer
 from tests.factories.published_data import published
 
 ODD = "A  café, cafe\u0301 and 1990s\u200b—two  spaces; the\u00a0end. İt"
@@ -46,7 +46,7 @@ def test_each_token_has_its_maximum_context_in_one_window(count: int, room: int,
 
 
 @pytest.mark.parametrize("length", [69, 80, 128])
-def test_windows_have_question_and_piece_and_decode_to_the_text(length: int, tokenizer: WordPiece) -> None:
+def test_windows_have_question_and_piece_and_decode_to_the_text(length: int, tokenizer: Tokenizer) -> None:
     context = " ".join(f"{ODD} number {number}" for number in range(12))
     questions = [asked(context, "number 7"), asked("two  spaces", "spaces"), asked(ODD, text="why " * 100)]
     windows = encode_windows(questions, tokenizer, length, stride=20)
@@ -79,7 +79,7 @@ def texts_pointed_at(windows: Windows, questions: list[Question]) -> list[str]:
     return found
 
 
-def test_an_answer_across_every_border_is_lost_and_counted(tokenizer: WordPiece) -> None:
+def test_an_answer_across_every_border_is_lost_and_counted(tokenizer: Tokenizer) -> None:
     context = " ".join(f"x{number}" for number in range(100))
     windows = encode_windows([asked(context, context[:-3])], tokenizer, 80)
     assert windows.answers_lost == 1
@@ -87,7 +87,7 @@ def test_an_answer_across_every_border_is_lost_and_counted(tokenizer: WordPiece)
     assert not windows.ends.any()
 
 
-def test_a_window_needs_room_for_the_longest_question(tokenizer: WordPiece) -> None:
+def test_a_window_needs_room_for_the_longest_question(tokenizer: Tokenizer) -> None:
     encode_windows([asked("here it is", "here", text="why " * 100)], tokenizer, 68)
     with pytest.raises(ValueError, match=r"windows of 67 tokens have no room .* at least 68"):
         encode_windows([asked("here it is", "here")], tokenizer, 67)
@@ -95,7 +95,7 @@ def test_a_window_needs_room_for_the_longest_question(tokenizer: WordPiece) -> N
 
 @given(st.text(alphabet="ab .,é1\u0301\u200b\u00a0ÅİẞΣ中😀-", min_size=1, max_size=40), st.data())
 def test_an_answer_is_inside_its_tokens_for_any_characters(
-    tokenizer: WordPiece, text: str, data: st.DataObject
+    tokenizer: Tokenizer, text: str, data: st.DataObject
 ) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))

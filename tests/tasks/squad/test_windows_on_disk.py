@@ -14,7 +14,7 @@ from tasks.squad.subsets import held_out, taken
 from tasks.squad.thresholds import chosen_threshold
 from tasks.squad.windows import Windows, encode_windows
 from tasks.squad.windows_on_disk import answers_of, as_rows, load_question_windows, save_questions
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import Tokenizer
 from tests.factories.published_data import published
 
 
@@ -39,7 +39,7 @@ def knowing(windows: Windows) -> list[np.ndarray]:
     return found
 
 
-def test_perfect_logits_score_a_hundred(tmp_path: Path, tokenizer: WordPiece) -> None:
+def test_perfect_logits_score_a_hundred(tmp_path: Path, tokenizer: Tokenizer) -> None:
     asked = questions()
     windows = encode_windows(asked, tokenizer, 100, stride=20)
     assert len(windows) > 2 * len(asked)
@@ -57,7 +57,7 @@ def test_perfect_logits_score_a_hundred(tmp_path: Path, tokenizer: WordPiece) ->
     assert all(each.context.count(final[each.identifier]) for each in asked)
 
 
-def test_a_damaged_file_is_reported(tmp_path: Path, tokenizer: WordPiece) -> None:
+def test_a_damaged_file_is_reported(tmp_path: Path, tokenizer: Tokenizer) -> None:
     asked = questions(2)
     save_questions(asked, encode_windows(asked, tokenizer, 100), tmp_path)
     (tmp_path / "questions.json").write_text("{}")
@@ -65,7 +65,7 @@ def test_a_damaged_file_is_reported(tmp_path: Path, tokenizer: WordPiece) -> Non
         load_question_windows(tmp_path)
 
 
-def test_training_rows_have_no_offsets(tokenizer: WordPiece) -> None:
+def test_training_rows_have_no_offsets(tokenizer: Tokenizer) -> None:
     windows = encode_windows(questions(4), tokenizer, 100)
     rows = as_rows(windows, with_offsets=False)
     assert rows.offsets.size == 0

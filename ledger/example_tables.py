@@ -28,8 +28,7 @@ from ledger.records import Record, with_results
 from ledger.result_files import HELD_OUT_LOSSES, example_scores_file
 from ledger.selected_settings import chosen_records
 from ledger.snapshot import Snapshot, TrialHistory, snapshot
-from ledger.stage_results import ExamplesResult, ExampleValues, FineTuneResult, PretrainResult
-from tasks.downstream import find_task
+from ledger.stage_results import ExamplesResult, ExampleValues, FineTuneResult, PretrainResult, SquadPart
 from tasks.labelled.dev_halves import selection_half
 from tasks.labelled.encoding import load_examples
 from tasks.squad.subsets import selection_half_of_questions
@@ -214,8 +213,8 @@ class _StoredExamples:
 
     def _selection_half(self, task: str) -> Bool[np.ndarray, " examples"]:
         shared = with_results(self._found.shared, ExamplesResult)
-        record = next(record for record, result in shared if result.task == task)
+        record, examples = next((record, result) for record, result in shared if result.task == task)
         dev = self._store.read(record.stage, record.key) / "dev"
-        if find_task(task).squad is not None:
+        if isinstance(examples.dev, SquadPart):
             return selection_half_of_questions(load_questions(dev))
         return selection_half(load_examples(dev))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from configuration.metrics import PrimaryMetric, primary_metric
+from configuration.metrics import PrimaryMetric
 from ledger.example_tables import ExampleTable
 from ledger.snapshot import Snapshot
 from reports.by_recipe import at_own_recipes, at_shared_recipe
@@ -92,7 +92,7 @@ LISTED_FIRST = (
 
 
 def build(
-    snapshot: Snapshot, primary: PrimaryMetric = primary_metric, held_out_losses: ExampleTable | None = None
+    snapshot: Snapshot, primary: PrimaryMetric | None = None, held_out_losses: ExampleTable | None = None
 ) -> Report:
     """Return the report of a snapshot, with the losses of its held-out predictions where these were kept.
 
@@ -101,7 +101,9 @@ def build(
     return _latency_report(snapshot) if is_latency(snapshot) else _training_report(snapshot, primary, held_out_losses)
 
 
-def _training_report(snapshot: Snapshot, primary: PrimaryMetric, held_out_losses: ExampleTable | None) -> Report:
+def _training_report(
+    snapshot: Snapshot, primary: PrimaryMetric | None, held_out_losses: ExampleTable | None
+) -> Report:
     own = at_own_recipes(snapshot)
     results = results_of(at_shared_recipe(snapshot), primary, held_out_losses)
     evidence = Evidence(results, None if own is None else results_of(own, primary))

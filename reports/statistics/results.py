@@ -11,7 +11,7 @@ from analysis.group_sequential import Looks
 from analysis.paired import ALPHA
 from configuration.arm import BASELINE
 from configuration.experiment import Experiment
-from configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, PrimaryMetric, primary_metric
+from configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, PrimaryMetric
 from configuration.seeds import first_seeds, looks_of
 from ledger.attention_locality import Attention, attention_of
 from ledger.example_tables import ExampleTable
@@ -237,13 +237,14 @@ class Results:
 
 
 def results_of(
-    snapshot: Snapshot, primary: PrimaryMetric = primary_metric, held_out_losses: ExampleTable | None = None
+    snapshot: Snapshot, primary: PrimaryMetric | None = None, held_out_losses: ExampleTable | None = None
 ) -> Results:
     """Return the results of a snapshot, with the losses of its held-out predictions where these were kept.
 
     Raises CorruptionError for a document that this version cannot read.
     """
     experiment = experiment_of(snapshot.document)
+    primary = primary or experiment.fine_tuning.primary_metric
     tasks = tuple(sorted(experiment.fine_tuning.tasks))
     nested = nested_values_of(snapshot, tasks, primary)
     found = standings(references_of(snapshot, primary), means_of(nested), tasks)

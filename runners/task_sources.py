@@ -1,9 +1,11 @@
 """Where a stage reads a task: its declaration in the experiment, resolved, and its files."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from configuration.fine_tuning import FineTuning
 from configuration.fine_tuning_runs import settings_of
+from foundation.errors import DataError
 from tasks.dataset_folder import PublishedData
 from tasks.labelled.task import DownstreamTask
 from tasks.own_tasks import task_named
@@ -42,6 +44,20 @@ def task_source(tuning: FineTuning, name: str) -> TaskSource:
     published = settings_of(tuning, name).data if task.files else None
     data = declared.table_files if isinstance(declared, TableTask) else published
     return TaskSource(task, resolved_task, data, table)
+
+
+def table_warnings(tuning: FineTuning) -> Iterator[str]:
+    """Yield one line per table whose train and dev share texts; a table with mistakes is an error elsewhere."""
+    for name in tuning.tasks:
+        own = tuning.own_tasks.get(name)
+        if isinstance(own, TableTask):
+            try:
+                table = resolve(name, own)
+            except DataError:
+                continue
+            if table.repeated_in_train:
+                share = f"{table.repeated_in_train} of {table.counts['dev']} dev examples"
+                yield f"fine_tuning.own_tasks.{name}: {share} have the texts of a train example"
 
 
 def limited(source: TaskSource, part: str, setting: int | None) -> int | None:

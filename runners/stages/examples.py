@@ -14,6 +14,7 @@ from tasks.corpora.assembly import read_documents
 from tasks.labelled.task import DownstreamTask, Example, Examples
 from tasks.majority import majority_score
 from tasks.most_frequent_tag import most_frequent_tag_scores
+from tasks.own_tasks.split import repeated_in_train
 from tasks.own_tasks.table import TableFiles
 from tasks.squad.prepare import Amounts, prepare
 from tasks.tokenizer import WordPiece, load_tokenizer
@@ -36,6 +37,8 @@ def compute(stage: ExamplesStage, context: StageContext) -> dict[str, JsonValue]
     if task.form == "span":  # the chance level of spans assumes known boundaries
         chance = None
     result: dict[str, JsonValue] = {"task": task.name, "chance": chance}
+    if stage.own_task is not None:
+        result["repeated_in_train"] = repeated_in_train(examples.train, examples.dev)
     if task.method != "fine_tune":
         return result | encode_frozen(stage, task, examples, tokenizer, context)
     augmented = replace(examples, train=with_swapped(examples.train)) if stage.swap_pairs else examples

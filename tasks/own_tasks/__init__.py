@@ -4,12 +4,13 @@ from typing import Annotated
 
 from pydantic import Field
 
+from foundation.schema import OPTION
 from tasks.downstream import find_task
 from tasks.labelled.task import DownstreamTask
 from tasks.own_tasks.features import FeatureTask, ResolvedFeatures
 from tasks.own_tasks.table import TableFormat, TableTask
 
-OwnTask = Annotated[TableTask | FeatureTask, Field(discriminator="kind")]
+OwnTask = Annotated[TableTask | FeatureTask, OPTION]
 """A task as an experiment declares it."""
 
 StageTask = Annotated[TableFormat | ResolvedFeatures, Field(discriminator="kind")]

@@ -8,7 +8,7 @@ from pathlib import Path
 from foundation.atomic_files import sha256_of
 from foundation.errors import DataError
 from tasks.own_tasks.parsing import ParsedFile, ParsedRow, parse_file, unknown_labels
-from tasks.own_tasks.split import split, texts_of
+from tasks.own_tasks.split import repeated_in_train, split, texts_of
 from tasks.own_tasks.table import TableFormat, TableTask
 
 
@@ -60,8 +60,8 @@ def _resolved(declared: TableFormat, content: tuple[tuple[str, Path, str], ...])
     if declared.dev_share is not None:
         rows |= split(by_part["train"].rows, declared.dev_share)
     _refuse_empty(content, rows)
-    seen = {texts_of(row.example) for row in rows["train"]}
-    repeated = sum(texts_of(row.example) in seen for row in rows["dev"])
+    train, dev = ([row.example for row in rows[part]] for part in ("train", "dev"))
+    repeated = repeated_in_train(train, dev)
     return ResolvedTable(table, {part: len(each) for part, each in rows.items()}, repeated)
 
 

@@ -1,7 +1,7 @@
 """Splits one table into train and dev by a hash of the texts, which no label and no order of rows enters."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 from tasks.labelled.task import Example
@@ -24,6 +24,12 @@ def split(rows: Sequence[ParsedRow], dev_share: float) -> dict[str, tuple[Parsed
         "train": tuple(row for row, key in zip(rows, hashes, strict=True) if key not in chosen),
         "dev": tuple(row for row, key in zip(rows, hashes, strict=True) if key in chosen),
     }
+
+
+def repeated_in_train(train: Iterable[Example], dev: Iterable[Example]) -> int:
+    """Return the number of dev examples whose texts are those of a train example."""
+    seen = {texts_of(example) for example in train}
+    return sum(texts_of(example) in seen for example in dev)
 
 
 def texts_of(example: Example) -> tuple[str, ...]:

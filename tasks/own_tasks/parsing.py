@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from foundation.errors import did_you_mean
-from tasks.labelled.choices import is_ambiguous
+from tasks.labelled.choice_files import is_ambiguous
 from tasks.labelled.mistakes import Mistakes
 from tasks.labelled.task import Example
 from tasks.own_tasks.columns import TableColumns

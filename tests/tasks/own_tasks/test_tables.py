@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow
 import pyarrow.parquet
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ from tasks.labelled.task import Examples, Part
 from tasks.majority import majority_score
 from tasks.own_tasks.resolution import resolve
 from tasks.own_tasks.table import TableTask
+from tests.factories.published_data import ROOT
 
 Rows = Sequence[Mapping[str, Any]]
 REVIEWS: Rows = [
@@ -290,3 +292,11 @@ def test_known_keys_do_not_change() -> None:
         task="cola", task_version=1, train_examples=None, dev_examples=None, sequence_length=128, read={}
     )
     assert "own_task" not in canonical_text(declaration.model_dump(mode="json", exclude_defaults=True))
+
+
+def test_the_example_of_the_documentation_is_a_valid_declaration() -> None:
+    text = (ROOT / "docs" / "tasks.md").read_text(encoding="utf-8").partition("```yaml\n")[2].partition("```")[0]
+    tuning = FineTuning.model_validate_json(json.dumps(yaml.safe_load(text)["fine_tuning"]))
+    assert [tuning.find(task).metrics for task in tuning.tasks] == [("f1", "accuracy")] * 2
+    (reviews,) = (task for task in tuning.own_tasks.values() if isinstance(task, TableTask))
+    assert list(reviews.violations()) == []

@@ -31,6 +31,8 @@ class ParsedFile:
 
     rows: tuple[ParsedRow, ...]
     mistakes: Mistakes
+    labels: frozenset[str]
+    """Every label or tag of the file, of rows with other mistakes too."""
 
 
 def parse_file(columns: TableColumns, path: Path, name: str) -> ParsedFile:
@@ -44,7 +46,7 @@ def parse_file(columns: TableColumns, path: Path, name: str) -> ParsedFile:
     ]
     if not rows and not mistakes.count:
         mistakes.add(1, "the file has no rows")
-    return ParsedFile(tuple(rows), mistakes)
+    return ParsedFile(tuple(rows), mistakes, frozenset(parser.labels))
 
 
 class _Parser:
@@ -53,11 +55,13 @@ class _Parser:
     def __init__(self, columns: TableColumns, mistakes: Mistakes) -> None:
         self._columns, self._mistakes = columns, mistakes
         self._line_of: dict[str, int] = {}
+        self.labels: set[str] = set()
 
     def row(self, number: int, row: TableRow) -> ParsedRow | None:
         """Return the parsed row, None if it has a mistake."""
         before = self._mistakes.count
         parsed = self._parsed(self._identifier(number, row), row)
+        self.labels.update(filter(None, parsed.labels))
         return parsed if self._mistakes.count == before else None
 
     def _parsed(self, identifier: str, row: TableRow) -> ParsedRow:

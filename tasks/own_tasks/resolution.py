@@ -1,6 +1,7 @@
 """Reads all files of a table before a run begins: labels, counts, and every mistake of every file at once."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,8 @@ from foundation.errors import DataError
 from tasks.own_tasks.parsing import ParsedFile, ParsedRow, parse_file, unknown_labels
 from tasks.own_tasks.split import repeated_in_train, split, texts_of
 from tasks.own_tasks.table import TableFormat, TableTask
+
+WHOLE_NUMBER = re.compile(r"-?[0-9]+")
 
 
 @dataclass(frozen=True)
@@ -68,18 +71,17 @@ def _resolved(declared: TableFormat, content: tuple[tuple[str, Path, str], ...])
 def _with_labels(declared: TableFormat, train: ParsedFile) -> TableFormat:
     """Return the format with the labels and the range of values of the train file, where they are not declared."""
     if declared.columns.target in ("label", "tags") and not declared.labels:
-        found = {label for row in train.rows for label in row.labels}
-        return declared.model_copy(update={"labels": _ordered(found)})
+        return declared.model_copy(update={"labels": _ordered(train.labels)})
     values = [row.example.value for row in train.rows if row.example.value is not None]
     if declared.columns.target == "value" and declared.value_range is None and values:
         return declared.model_copy(update={"value_range": (min(values), max(values))})
     return declared
 
 
-def _ordered(labels: set[str]) -> tuple[str, ...]:
+def _ordered(labels: Iterable[str]) -> tuple[str, ...]:
     """Return labels sorted: by number if all are whole numbers, tags with O first, else by text."""
-    if all(label.lstrip("-").isdecimal() for label in labels):
-        return tuple(sorted(labels, key=int))
+    if all(WHOLE_NUMBER.fullmatch(label) for label in labels):
+        return tuple(sorted(labels, key=lambda label: (int(label), label)))
     return tuple(sorted(labels, key=lambda label: (label != "O", label)))
 
 

@@ -86,6 +86,11 @@ def test_all_mistakes_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
     ]
 
 
+def test_a_label_of_a_row_with_another_mistake_is_known(tmp_path: Path) -> None:
+    lines = refused(tmp_path, "review,stars\ngood,yes\n,no\n", dev="review,stars\nbad,no\n")
+    assert lines == ["train.csv:3: review: empty, expected a text"]
+
+
 def test_declared_labels_are_the_only_ones(tmp_path: Path) -> None:
     assert refused(tmp_path, GOOD + "fair,mixed\n", labels=("no", "yes")) == [
         "train.csv:4: stars: 'mixed' is not a label in fine_tuning.own_tasks: no, yes."

@@ -129,6 +129,8 @@ def test_labels_are_texts_whole_numbers_or_truth_values(tmp_path: Path) -> None:
     assert task.labels == ("10", "2", "true", "x")
     numbers = [{"review": f"r{number}", "stars": stars} for number, stars in enumerate([10, 2, -1])]
     assert resolve("reviews", declared(write_jsonl(tmp_path / "n.jsonl", numbers))).format.labels == ("-1", "2", "10")
+    texts = [{"review": f"r{number}", "stars": stars} for number, stars in enumerate(["1", "01", "--5"])]
+    assert resolve("reviews", declared(write_jsonl(tmp_path / "t.jsonl", texts))).format.labels == ("--5", "01", "1")
 
 
 def test_a_pair_with_values_is_a_regression_in_the_range_of_train(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from commands.arguments import ResultsFolder
-from configuration.metrics import primary_metric
 from foundation.errors import DataError
 from ledger.reading import snapshot_at
 from reports.formats import render
@@ -19,7 +18,7 @@ def pilot(folder: ResultsFolder) -> None:
     found = snapshot_at(folder)
     if is_latency(found):
         raise DataError(f"{folder}: a timing experiment has no tasks")
-    results = results_of(found, primary_metric)
+    results = results_of(found)
     piloted = pilot_of(results)
     if not piloted:
         raise DataError(f"{folder}: no task has a score yet")

@@ -32,6 +32,7 @@ from reports.write import REPORT_FILES, files_to_attach, refuse_taken, write_rep
 from runners.run import RunRequest, lost_ledger
 from runners.run import run as drive
 from runners.run_progress import RunProgress
+from runners.task_sources import table_warnings
 
 DONE_WITH_FAILED_TRIALS = 8
 
@@ -79,8 +80,9 @@ def _command(experiment: Path, scale: str, engine: EngineName, workers: int, out
 
 def _drive(request: RunRequest, console: Console, stop: Stopping) -> Snapshot:
     places, experiment = request.paths, request.experiment
-    for line in warnings_of(experiment) if isinstance(experiment, Experiment) else ():
-        _warn(console, line)
+    if isinstance(experiment, Experiment):
+        for line in (*warnings_of(experiment), *table_warnings(experiment.fine_tuning)):
+            _warn(console, line)
     mirroring = Mirroring(places, experiment.tracking)
     _warn(console, mirroring.check())
     refuse_taken(places.folder)

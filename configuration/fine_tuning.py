@@ -9,9 +9,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from foundation.schema import Count, JsonValue, PositiveNumber, Schema, Seed, Share, partial
+from foundation.schema import Count, JsonValue, Name, PositiveNumber, Schema, Seed, Share, partial
 from tasks.corpora.corpus import Corpus
 from tasks.dataset_folder import PublishedData
+from tasks.downstream import find_task, task_names
+from tasks.labelled.task import DownstreamTask
+from tasks.own_tasks import OwnTask
+from tasks.own_tasks.features import FeatureTask
+from tasks.own_tasks.table import TableTask
 
 ChosenOn = Literal["held_out_half", "dev"]
 
@@ -104,13 +109,27 @@ class FineTuning(TaskExamples, TaskTraining):
     """Downstream tasks and how each pretrained model is fine-tuned on them."""
 
     tasks: tuple[str, ...] = ()
-    """Downstream tasks by name, such as cola or docs_pair; an empty list skips fine-tuning."""
+    """Downstream tasks by name, such as cola or docs_pair, and of `own_tasks`; an empty list skips fine-tuning."""
     seeds: tuple[Seed, ...] = Field(default=(1,), min_length=1)
     """Fine-tuning seeds; their results are averaged within each pretraining seed."""
     corpus: Corpus | None = None
     """Source of the documents of docs_* tasks; by default the pretraining corpus."""
     data: PublishedData | None = Field(default=None, examples=["data"])
     """Folder of the files of published tasks: the official layout, or a folder with `glue` and `squad`."""
+    own_tasks: Mapping[Name, OwnTask] = Field(
+        default_factory=dict,
+        examples=[
+            {
+                "reviews": {
+                    "kind": "table",
+                    "train": "reviews.csv",
+                    "dev_share": 0.1,
+                    "columns": {"text": "review", "label": "stars"},
+                }
+            }
+        ],
+    )
+    """Tasks that this experiment declares, by name: tables of examples, or known tasks on a frozen encoder."""
     by_task: ByTask = Field(default_factory=dict, examples=[{"rte": {"epochs": 10}}])
     """Settings of single tasks, over the common ones."""
     search: SettingsSearch | None = None
@@ -119,6 +138,34 @@ class FineTuning(TaskExamples, TaskTraining):
     """Seeds of untrained encoders of the baseline's architecture; each is evaluated on every task, as a reference."""
     max_overlap: Share | None = None
     """Contamination limit: the largest share of a task's dev examples in the pretraining text; more is an error."""
+
+    def find(self, name: str) -> DownstreamTask:
+        """Return a task, declared here or known; of a table, labels are known once its files are read.
+
+        Raises ConfigurationError for an unknown name.
+        """
+        own = self.own_tasks.get(name)
+        if isinstance(own, FeatureTask):
+            table = self.own_tasks.get(own.of)
+            return own.task(name, table.task(own.of) if isinstance(table, TableTask) else find_task(own.of))
+        return find_task(name) if own is None else own.task(name)
+
+    @property
+    def known_tasks(self) -> tuple[str, ...]:
+        """The names that `find` accepts: known tasks, and those declared here whose sources are known."""
+        own = [name for name, task in self.own_tasks.items() if isinstance(task, TableTask) and task.is_consistent]
+        sources = {*task_names(), *own}
+        own += [name for name, task in self.own_tasks.items() if isinstance(task, FeatureTask) and task.of in sources]
+        return (*task_names(), *sorted(set(own) - set(task_names())))
+
+    def is_table(self, name: str) -> bool:
+        """Return whether a task is read from a table of `own_tasks`, so that it does not need `data`."""
+        own = self.own_tasks.get(name)
+        return isinstance(self.own_tasks.get(own.of) if isinstance(own, FeatureTask) else own, TableTask)
+
+    def primary_metric(self, task: str) -> str:
+        """Return the primary metric of a task."""
+        return self.find(task).metrics[0]
 
     @property
     def training(self) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from configuration.fine_tuning import ChosenOn, FineTuning, TaskSettings
 from configuration.stage_label import FINE_TUNE, StageLabel
 from foundation.schema import JsonValue
-from tasks.downstream import find_task, task_names
 
 
 @dataclass(frozen=True)
@@ -40,19 +39,19 @@ def fine_tuning_runs(tuning: FineTuning) -> tuple[FineTuningRun, ...]:
     return tuple(
         run
         for task in sorted(tuning.tasks)
-        for seed in ((0,) if is_frozen(task) else tuning.seeds)
+        for seed in ((0,) if is_frozen(tuning, task) else tuning.seeds)
         for run in _runs_of(tuning, task, seed)
     )
 
 
-def is_frozen(task: str) -> bool:
+def is_frozen(tuning: FineTuning, task: str) -> bool:
     """Return whether a task is evaluated on the frozen encoder; an unknown one, which validation reports, is not."""
-    return task in task_names() and find_task(task).method != FINE_TUNE
+    return task in tuning.known_tasks and tuning.find(task).method != FINE_TUNE
 
 
 def combinations_of(tuning: FineTuning, task: str) -> tuple[dict[str, JsonValue], ...]:
     """Return the combinations of searched settings of a task; empty without a search."""
-    if tuning.search is None or is_frozen(task):
+    if tuning.search is None or is_frozen(tuning, task):
         return ()
     fixed = tuning.by_task.get(task, TaskSettings()).changes
     combinations = tuple(tuning.search.combinations(fixed))

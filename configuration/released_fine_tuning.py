@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from configuration.fine_tuning_runs import combinations_of, is_frozen, settings_of
 from search_space.released.differences import Difference
 from search_space.released.papers import published
-from tasks.downstream import find_task, task_names
 
 if TYPE_CHECKING:
     from configuration.fine_tuning import FineTuning
@@ -41,7 +40,7 @@ def fine_tuning_differences(tuning: "FineTuning", task: str, size: str) -> tuple
 
     None for a task on the frozen encoder, which the release does not have.
     """
-    return () if is_frozen(task) else tuple(_differences(tuning, task, size))
+    return () if is_frozen(tuning, task) else tuple(_differences(tuning, task, size))
 
 
 def released_fine_tunings(tuning: "FineTuning", size: str) -> tuple[ReleasedFineTuning, ...]:
@@ -66,7 +65,7 @@ def _differences(tuning: "FineTuning", task: str, size: str) -> Iterator[Differe
                 yield Difference(title, str(declared), str(released))
         elif declared != released:
             yield Difference(title, str(declared), str(released))
-    if task in task_names() and find_task(task).files is not None:
+    if task in tuning.known_tasks and tuning.find(task).files is not None:
         for name in COUNTS:
             if (limit := getattr(settings, name)) is not None:
                 yield Difference(name.replace("_", " "), f"{limit:,} at most", ALL)
@@ -82,7 +81,7 @@ def _searched(tuning: "FineTuning", task: str) -> Mapping[str, tuple[object, ...
 
 
 def _swapped(settings: "FineTuning", task: str) -> bool:
-    return settings.swap_pairs and task in task_names() and find_task(task).unordered
+    return settings.swap_pairs and task in settings.known_tasks and settings.find(task).unordered
 
 
 def _layer_rates(decay: float) -> str:
@@ -91,8 +90,8 @@ def _layer_rates(decay: float) -> str:
 
 def _settings_text(tuning: "FineTuning", task: str) -> str:
     settings, searched = settings_of(tuning, task), _searched(tuning, task)
-    if is_frozen(task):
-        method = find_task(task).method.replace("_", " ")
+    if is_frozen(tuning, task):
+        method = tuning.find(task).method.replace("_", " ")
         return f"{method}, no weight trained, sequences of {settings.sequence_length} tokens"
 
     def value(name: str) -> str:

@@ -28,8 +28,7 @@ from ledger.records import Record, with_results
 from ledger.result_files import HELD_OUT_LOSSES, example_scores_file
 from ledger.selected_settings import chosen_records
 from ledger.snapshot import Snapshot, TrialHistory, snapshot
-from ledger.stage_results import ExamplesResult, ExampleValues, FineTuneResult, PretrainResult
-from tasks.downstream import find_task
+from ledger.stage_results import ExamplesResult, ExampleValues, FineTuneResult, PretrainResult, SquadPart
 from tasks.labelled.dev_halves import selection_half
 from tasks.labelled.encoding import load_examples
 from tasks.squad.subsets import selection_half_of_questions
@@ -217,15 +216,15 @@ class _StoredExamples:
             return values
         if result.task not in self._reported:
             shared = with_results(self._found.shared, ExamplesResult)
-            record = next(record for record, found in shared if found.task == result.task)
+            record, examples = next((record, found) for record, found in shared if found.task == result.task)
             if not (folder := self._store.folder(record.stage, record.key)).is_dir():
                 self._miss(folder, metrics)
                 return None
-            self._reported[result.task] = ~self._selection_half(result.task, record)
+            self._reported[result.task] = ~self._selection_half(record, examples)
         return np.asarray(values[self._reported[result.task]])
 
-    def _selection_half(self, task: str, record: Record) -> Bool[np.ndarray, " examples"]:
+    def _selection_half(self, record: Record, examples: ExamplesResult) -> Bool[np.ndarray, " examples"]:
         dev = self._store.read(record.stage, record.key) / "dev"
-        if find_task(task).squad is not None:
+        if isinstance(examples.dev, SquadPart):
             return selection_half_of_questions(load_questions(dev))
         return selection_half(load_examples(dev))

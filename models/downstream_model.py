@@ -35,12 +35,22 @@ class FineTuned(nn.Module):
 
         An example is one sequence; of a multiple choice, one per ending, and logits are [batch endings].
         """
-        x = self.encoder(tokens, segments, padding_mask)
+        x = self.encoded(tokens, segments, padding_mask)
         if isinstance(self.head, SpanHead):
             boundaries: Tensor = to_float32(self.head(x))
             return boundaries.masked_fill(~padding_mask[..., None], -1e4)
         logits: Tensor = to_float32(self.head(x) if isinstance(self.head, TagHead) else self.head(x, padding_mask))
         return logits
+
+    def encoded(
+        self,
+        tokens: Int[Tensor, "sequences seq"],
+        segments: Int[Tensor, "sequences seq"],
+        padding_mask: Bool[Tensor, "sequences seq"],
+    ) -> Float[Tensor, "sequences seq width"]:
+        """Return what the head reads: one vector per token."""
+        x: Tensor = self.encoder(tokens, segments, padding_mask)
+        return x
 
     def loss(
         self,
@@ -75,7 +85,7 @@ def build_fine_tuned(
     if form in ("span", "windows"):
         return FineTuned(encoder, SpanHead(architecture), 2)
     if form == "tags":
-        return FineTuned(encoder, TagHead(architecture, outputs, dropout_rate), outputs)
+        return FineTuned(encoder, TagHead(architecture.width, outputs, dropout_rate), outputs)
     if form == "choice":
-        return FineTuned(encoder, ChoiceHead(architecture, outputs, pooling, dropout_rate), outputs)
-    return FineTuned(encoder, ClassificationHead(architecture, outputs, pooling, dropout_rate), outputs)
+        return FineTuned(encoder, ChoiceHead(architecture.width, outputs, pooling, dropout_rate), outputs)
+    return FineTuned(encoder, ClassificationHead(architecture.width, outputs, pooling, dropout_rate), outputs)

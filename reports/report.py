@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from configuration.metrics import PrimaryMetric, primary_metric
+from configuration.metrics import PrimaryMetric
 from ledger.example_tables import ExampleTable
 from ledger.snapshot import Snapshot
 from reports.by_recipe import at_own_recipes, at_shared_recipe
@@ -95,7 +95,7 @@ LISTED_FIRST = (
 
 def build(
     snapshot: Snapshot,
-    primary: PrimaryMetric = primary_metric,
+    primary: PrimaryMetric | None = None,
     example_tables: Mapping[str, ExampleTable] = NO_EXAMPLES,
 ) -> Report:
     """Return the report of a snapshot, with the values of single examples where these were kept.
@@ -106,7 +106,7 @@ def build(
 
 
 def _training_report(
-    snapshot: Snapshot, primary: PrimaryMetric, example_tables: Mapping[str, ExampleTable]
+    snapshot: Snapshot, primary: PrimaryMetric | None, example_tables: Mapping[str, ExampleTable]
 ) -> Report:
     own = at_own_recipes(snapshot)
     results = results_of(at_shared_recipe(snapshot), primary, example_tables)

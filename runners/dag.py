@@ -30,9 +30,9 @@ from runners.stages.declarations import (
     TokensStage,
 )
 from runners.stages.stage import Stage
+from runners.task_sources import limited, task_source
 from search_space.candidate import Candidate
 from tasks.corpora.corpus import Corpus
-from tasks.downstream import find_task
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,10 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
         sources = {"pretrained": pretrained, "tokens": shared.tokens}
         stages[label] = Stage(_attention_declaration(experiment, candidate), sources)
     for run in sorted(
-        fine_tuning_runs(experiment.fine_tuning), key=lambda run: needs_long_sequence_phase(candidate, run.task)
+        fine_tuning_runs(experiment.fine_tuning),
+        key=lambda run: needs_long_sequence_phase(experiment, candidate, run.task),
     ):
-        if needs_long_sequence_phase(candidate, run.task) and LONG_SEQUENCE_PHASE not in stages:
+        if needs_long_sequence_phase(experiment, candidate, run.task) and LONG_SEQUENCE_PHASE not in stages:
             declaration = _long_sequence_declaration(experiment, candidate, seed, last_step)
             pretrained = stages[LONG_SEQUENCE_PHASE] = Stage(declaration, {**inputs, "previous": pretrained})
         stages[run.label] = _task_stage(experiment, shared, candidate, pretrained, seed, run)
@@ -144,7 +145,12 @@ def _task_stage(
     """Return the stage that evaluates a pretrained candidate on a task, by the task's method."""
     sources = {"pretrained": pretrained, "examples": shared.examples[run.task]}
     frozen = frozen_evaluation(experiment, candidate, run.task, sources, shared.tokens)
-    return frozen or Stage(_fine_tune_declaration(run, candidate, pretraining_seed), sources)
+    if frozen is not None:
+        return frozen
+    examples = sources["examples"].declaration
+    assert isinstance(examples, ExamplesStage)
+    declaration = _fine_tune_declaration(run, candidate, pretraining_seed)
+    return Stage(declaration.model_copy(update={"own_task": examples.own_task}), sources)
 
 
 def _corpus_stage(corpus: Corpus) -> Stage:
@@ -158,17 +164,18 @@ def _examples_by_task(experiment: Experiment, documents: Stage, tokens: Stage) -
 
 
 def _examples_stage(experiment: Experiment, name: str, documents: Stage, tokens: Stage) -> Stage:
-    settings, task = settings_of(experiment.fine_tuning, name), find_task(name)
-    data = settings.data if task.files else None
+    settings, source = settings_of(experiment.fine_tuning, name), task_source(experiment.fine_tuning, name)
+    task, data = source.task, source.data
     declaration = ExamplesStage(
         task=name,
         task_version=task.version,
-        train_examples=task.limit("train", settings.train_examples),
-        dev_examples=task.limit("dev", settings.dev_examples),
+        train_examples=limited(source, "train", settings.train_examples),
+        dev_examples=limited(source, "dev", settings.dev_examples),
         sequence_length=settings.sequence_length,
         data=data,
         read=data.inputs(task.files) if data and task.files else None,
         swap_pairs=settings.swap_pairs and task.unordered,
+        own_task=source.own_task,
     )
     return Stage(declaration, {"tokens": tokens} if task.files else {"corpus": documents, "tokens": tokens})
 

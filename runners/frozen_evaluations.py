@@ -8,7 +8,6 @@ from configuration.stage_label import LINEAR_PROBE, MINIMAL_PAIRS, UNTRAINED, St
 from runners.stages.declarations import LinearProbeStage, MinimalPairsStage, UntrainedStage
 from runners.stages.stage import Stage
 from search_space.candidate import Candidate
-from tasks.downstream import find_task
 
 
 def frozen_evaluation(
@@ -18,7 +17,7 @@ def frozen_evaluation(
 
     `sources` are the stages of the pretrained weights and of the examples.
     """
-    method = find_task(task).method
+    method = experiment.fine_tuning.find(task).method
     if method == LINEAR_PROBE:
         device = candidate.recipe.device
         return Stage(LinearProbeStage(architecture=candidate.architecture, task=task, device=device), sources)

@@ -8,7 +8,6 @@ from configuration.experiment import Experiment
 from foundation.errors import DataError
 from tasks.corpora.text_files import TextFilesCorpus
 from tasks.data_folder import HINT
-from tasks.downstream import find_task
 
 T = TypeVar("T")
 
@@ -16,7 +15,8 @@ T = TypeVar("T")
 def refuse_missing(experiment: Experiment) -> None:
     """Raise DataError with every missing source; existing sources are not read."""
     tuning = experiment.fine_tuning
-    files = [find_task(task).files for task in tasks_of(experiment)]
+    tasks = [task for task in tasks_of(experiment) if not tuning.is_table(task)]  # tables are read as a whole
+    files = [tuning.find(task).files for task in tasks]
     checks: list[Callable[[], object]] = [
         *(
             corpus.check_exists

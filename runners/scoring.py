@@ -21,7 +21,6 @@ from ledger.stage_results import FineTuneResult, StageResult
 from runners.frozen_scoring import frozen_scores
 from runners.stages.declarations import FineTuneStage, TaskStage
 from runners.stages.stage import Stage
-from tasks.downstream import find_task
 from tasks.labelled.dev_halves import selection_half
 from tasks.labelled.encoding import EncodedExamples, load_examples
 from tasks.labelled.scoring import references_of, score, score_tags
@@ -51,6 +50,8 @@ def scored_result(
             **_scores(stage, declaration, store, run),
             **result,
         }
+        if isinstance(declaration, FineTuneStage) and declaration.own_task is not None:
+            result["primary_metric"] = declaration.downstream.metrics[0]
     try:
         return read_result(stage.kind, outcome.status, canonical_text(result))
     except ValueError as fault:
@@ -62,7 +63,7 @@ def scored_result(
 def _scores(
     stage: Stage, declaration: TaskStage, store: ArtifactStore, run: FineTuningRun | None
 ) -> dict[str, JsonValue]:
-    task = find_task(declaration.task)
+    task = declaration.downstream
     predictions = store.read(stage.kind, stage.key)
     examples = store.read("examples", stage.inputs["examples"].key)
     if task.method != "fine_tune":
@@ -194,4 +195,6 @@ def _choice(
 def primary_score(record: Record) -> float | None:
     """Return a fine-tuning record's score by its task's primary metric; None if the record has no scores."""
     result = record.result
-    return result.score(primary_metric(result.task)) if isinstance(result, FineTuneResult) else None
+    if not isinstance(result, FineTuneResult):
+        return None
+    return result.score(result.primary_metric or primary_metric(result.task))

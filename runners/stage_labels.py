@@ -6,7 +6,6 @@ from configuration.measurements import ATTENTION
 from configuration.stage_label import LONG_SEQUENCE_PHASE, PRETRAIN, PROBE, StageLabel
 from runners.stages.stage import Stage
 from search_space.candidate import Candidate
-from tasks.downstream import find_task
 
 
 def pretraining_tokens(experiment: Experiment) -> tuple[int, ...]:
@@ -42,14 +41,14 @@ def all_labels(experiment: Experiment) -> tuple[str, ...]:
     return tuple(dict.fromkeys(labels))
 
 
-def needs_long_sequence_phase(candidate: Candidate, task: str) -> bool:
+def needs_long_sequence_phase(experiment: Experiment, candidate: Candidate, task: str) -> bool:
     """Return whether a candidate is evaluated on a task after its long-sequence phase."""
-    return candidate.recipe.long_sequence_share > 0 and find_task(task).long_sequences
+    return candidate.recipe.long_sequence_share > 0 and experiment.fine_tuning.find(task).long_sequences
 
 
 def has_long_sequence_phase(experiment: Experiment, candidate: Candidate) -> bool:
     """Return whether a candidate has a long-sequence phase before some of its tasks."""
-    return any(needs_long_sequence_phase(candidate, task) for task in experiment.fine_tuning.tasks)
+    return any(needs_long_sequence_phase(experiment, candidate, task) for task in experiment.fine_tuning.tasks)
 
 
 def kind_of(label: str, stage: Stage) -> str:

@@ -14,6 +14,7 @@ VARIABLE = "STEEPLECHASE_DATA"
 DEFAULT = "data"
 FETCHED = "fetched"  # subfolder for `steeplechase data fetch`, with a folder per configuration
 BEGINNING = re.compile(rf"\$(?:{VARIABLE}(?![A-Za-z0-9_])|\{{{VARIABLE}\}})")
+PATHS = frozenset({"path", "train", "dev", "test"})
 HINT = f"`steeplechase data` lists the published data sets; they are in ${VARIABLE}, `{DEFAULT}` where it is unset"
 """The last line of every error about missing data."""
 
@@ -37,18 +38,22 @@ def missing(*lines: str) -> DataError:
 
 
 def with_paths_as_in(document: JsonValue, other: JsonValue) -> JsonValue:
-    """Return a document in which every `path` to the same file as in the other document is spelled as there.
+    """Return a document in which every path to the same file as in the other document is spelled as there.
+
+    Paths are the texts named `path`, and `train`, `dev` and `test` of a table.
 
     A results folder stores the paths of its experiment; another spelling of a path is not another experiment.
     """
     if not isinstance(document, dict) or not isinstance(other, dict):
         return document
     return {
-        name: _path_as_in(value, other.get(name)) if name == "path" else with_paths_as_in(value, other.get(name))
+        name: _path_as_in(value, other.get(name)) if name in PATHS else with_paths_as_in(value, other.get(name))
         for name, value in document.items()
     }
 
 
 def _path_as_in(path: JsonValue, other: JsonValue) -> JsonValue:
-    both = isinstance(path, str) and isinstance(other, str)
+    if not isinstance(path, str):
+        return with_paths_as_in(path, other)
+    both = isinstance(other, str)
     return other if both and resolved(str(path)).resolve() == resolved(str(other)).resolve() else path

@@ -32,6 +32,13 @@ def f1(predictions: Sequence[int], references: Sequence[int]) -> float:
     return float(f1_score(references, predictions, zero_division=0.0))
 
 
+def macro_f1(predictions: Sequence[int], references: Sequence[int]) -> float:
+    """Return the mean F1 over the labels that occur on either side."""
+    from sklearn.metrics import f1_score
+
+    return float(f1_score(references, predictions, average="macro", zero_division=0.0))
+
+
 def pearson(predictions: Sequence[float], references: Sequence[float]) -> float:
     """Return Pearson's correlation, from -1 to 1; 0 if either side is constant."""
     from scipy.stats import pearsonr

@@ -25,6 +25,7 @@ from runners.cost_estimate.prediction import Prediction, predicted
 from runners.dag import SharedStages, shared_stages, trial_stages
 from runners.stage_labels import fine_tune_labels, has_long_sequence_phase, measure_labels
 from runners.stages.stage import Stage
+from runners.task_sources import table_warnings
 from search_space.cost import Convention
 
 PAIRS_AMONG_AT_MOST = 128
@@ -104,7 +105,7 @@ def plan_of(chosen: Chosen, convention: Convention, places: ResultPaths) -> Plan
         impossible=tuple((one.name, *one.reasons) for one in arm_table.impossible),
         notes=tuple(_notes(chosen)),
         tuning=tuning,
-        warnings=warnings_of(experiment),
+        warnings=(*warnings_of(experiment), *table_warnings(experiment.fine_tuning)),
     )
 
 

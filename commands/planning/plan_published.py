@@ -90,7 +90,7 @@ def lines(experiment: Experiment) -> Iterator[str]:
     fine_tunings = released_fine_tunings(experiment.fine_tuning, _size(experiment))
     for settings in dict.fromkeys(each.settings_text for each in fine_tunings):
         tasks = [task for each in fine_tunings if each.settings_text == settings for task in each.tasks]
-        method = "frozen encoder on" if is_frozen(tasks[0]) else "fine-tuning of"
+        method = "frozen encoder on" if is_frozen(experiment.fine_tuning, tasks[0]) else "fine-tuning of"
         yield f"{method} {', '.join(tasks)}: {settings}"
     if experiment.paper is not None:
         yield from _differences_text(

@@ -7,6 +7,7 @@ from configuration.claims import UnclearClaim, parse_orderings, unknown_arms, un
 from configuration.designs import Search
 from configuration.experiment import Experiment
 from configuration.experiment_objectives import searched_objectives
+from configuration.fine_tuning import FineTuning
 from configuration.fine_tuning_runs import is_frozen, settings_of
 from configuration.initial_checkpoint import InitialCheckpoint, differing_fields, read_initial_checkpoint
 from configuration.metrics import comparable_metrics
@@ -172,11 +173,11 @@ def _objective_violations(experiment: Experiment) -> Iterator[Violation]:
 
 
 def _probe_violations(experiment: Experiment) -> Iterator[Violation]:
-    probe, known = experiment.pretraining.hurdle.probe, task_names()
+    probe, known = experiment.pretraining.hurdle.probe, experiment.fine_tuning.known_tasks
     if probe is not None and probe.task not in known:
         message = f"{probe.task!r} is not a task. Allowed: {', '.join(known)}"
         yield Violation(("pretraining", "hurdle", "probe", "task"), message)
-    elif probe is not None and is_frozen(probe.task):
+    elif probe is not None and is_frozen(experiment.fine_tuning, probe.task):
         message = f"{probe.task} is evaluated on the frozen encoder; a hurdle's probe is fine-tuned"
         yield Violation(("pretraining", "hurdle", "probe", "task"), message)
 
@@ -190,19 +191,20 @@ def _seed_violations(experiment: Experiment) -> Iterator[Violation]:
     if experiment.search is not None:
         yield Violation(location, "a search compares candidates on equal seeds; list them. Write [1, 2, 3]")
     for metric in seeds.until_decided.margin:
-        reason = _undecidable_reason(metric, experiment.fine_tuning.tasks)
+        reason = _undecidable_reason(metric, experiment.fine_tuning)
         if reason is not None:
             yield Violation((*location, "margin", metric), reason)
 
 
-def _undecidable_reason(metric: str, tasks: tuple[str, ...]) -> str | None:
+def _undecidable_reason(metric: str, tuning: FineTuning) -> str | None:
     """Return the reason why further seeds cannot decide on a metric, None if they can."""
     if metric in FIXED:
         return f"{metric!r} is the same on every seed; further seeds cannot decide it"
+    tasks = tuning.tasks
     allowed = comparable_metrics(tasks)
     task, _, further = metric.partition(":")
-    if further and task in tasks and task in task_names():
-        known = find_task(task).metrics[1:]
+    if further and task in tasks and task in tuning.known_tasks:
+        known = tuning.find(task).metrics[1:]
         return (
             None if further in known else f"{task!r} has no further metric {further!r}. Allowed: {', '.join(known)}"
         )
@@ -213,12 +215,14 @@ def _undecidable_reason(metric: str, tasks: tuple[str, ...]) -> str | None:
 
 
 def _fine_tuning_violations(experiment: Experiment) -> Iterator[Violation]:
-    known = task_names()
-    for position, task in enumerate(experiment.fine_tuning.tasks):
+    tuning = experiment.fine_tuning
+    known = tuning.known_tasks
+    for position, task in enumerate(tuning.tasks):
         if task not in known:
-            message = f"{task!r} is not a task. Allowed: {', '.join(known)}"
-            yield Violation(("fine_tuning", "tasks", position), message)
-        elif (files := find_task(task).files) is not None and experiment.fine_tuning.data is None:
+            if task not in tuning.own_tasks:  # else its declaration has the mistake
+                message = f"{task!r} is not a task. Allowed: {', '.join(known)}"
+                yield Violation(("fine_tuning", "tasks", position), message)
+        elif (files := tuning.find(task).files) is not None and tuning.data is None and not tuning.is_table(task):
             message = f"{task} needs fine_tuning.data, the folder of its files. {origin_of(files)}"
             yield Violation(("fine_tuning", "tasks", position), message)
     yield from _length_violations(experiment)
@@ -235,7 +239,7 @@ def _length_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield tasks with too short sequences, and a long-sequence phase that no task uses."""
     tuning, probe = experiment.fine_tuning, experiment.pretraining.hurdle.probe
     names = dict.fromkeys((*tuning.tasks, *((probe.task,) if probe else ())))
-    tasks = [find_task(name) for name in names if name in task_names()]
+    tasks = [tuning.find(name) for name in names if name in tuning.known_tasks]
     for task in tasks:
         length = settings_of(tuning, task.name).sequence_length
         if length < task.shortest_sequence:

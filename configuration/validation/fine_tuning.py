@@ -3,10 +3,17 @@
 from collections.abc import Iterator
 
 from configuration.experiment import Experiment
-from configuration.fine_tuning import SettingsSearch, TaskTraining
+from configuration.fine_tuning import FineTuning, SettingsSearch, TaskTraining
 from configuration.fine_tuning_runs import is_frozen, settings_of
-from foundation.errors import Violation
-from tasks.downstream import find_task, task_names
+from configuration.metrics import ATTENTION_DIAGONAL, HELD_OUT_LOSS, SCORE
+from configuration.stage_label import MINIMAL_PAIRS, TASK_STAGES, UNTRAINED
+from foundation.errors import Violation, did_you_mean
+from tasks.downstream import task_names
+from tasks.labelled.task import DownstreamTask
+from tasks.own_tasks.features import FORMS, FeatureTask
+
+RESERVED = frozenset({HELD_OUT_LOSS, SCORE, ATTENTION_DIAGONAL, UNTRAINED, *TASK_STAGES})
+"""Names of metrics and stages, which would be ambiguous in tables and labels."""
 
 
 def fine_tuning_violations(experiment: Experiment) -> Iterator[Violation]:
@@ -18,14 +25,39 @@ def fine_tuning_violations(experiment: Experiment) -> Iterator[Violation]:
         if task not in used:
             allowed = ", ".join(used) or "none, fine_tuning.tasks is empty"
             yield Violation(location, f"is not among the tasks; allowed: {allowed}")
-        elif overrides.swap_pairs and task in task_names() and not find_task(task).unordered:
+        elif overrides.swap_pairs and task in tuning.known_tasks and not tuning.find(task).unordered:
             yield Violation((*location, "swap_pairs"), f"the pairs of {task} are ordered and cannot be swapped")
         message = experiment.baseline.architecture.too_long(settings_of(tuning, task).sequence_length)
         if overrides.sequence_length is not None and message:
             yield Violation((*location, "sequence_length"), message)
+    yield from _own_task_violations(tuning)
     yield from _frozen_violations(experiment)
     if tuning.search is not None:
         yield from (violation.under("search") for violation in _search_violations(tuning.search))
+
+
+def _own_task_violations(tuning: FineTuning) -> Iterator[Violation]:
+    """Yield the contradictions in the tasks that the experiment declares."""
+    for name, own in tuning.own_tasks.items():
+        location = ("own_tasks", name)
+        if name in task_names() or name in RESERVED:
+            yield Violation(location, f"{name!r} is the name of a known task or metric; choose another")
+        if not isinstance(own, FeatureTask):
+            yield from (violation.under(*location) for violation in own.violations())
+            continue
+        sources = [other for other in tuning.known_tasks if not isinstance(tuning.own_tasks.get(other), FeatureTask)]
+        if own.of not in sources and own.of not in tuning.own_tasks:
+            message = f"{own.of!r} is not a task. Allowed: {', '.join(sources)}.{did_you_mean(own.of, sources)}"
+            yield Violation((*location, "of"), message)
+        elif isinstance(tuning.own_tasks.get(own.of), FeatureTask):
+            yield Violation((*location, "of"), f"{own.of!r} is itself on features of the frozen encoder")
+        elif own.of in sources and not _reads_tokens(tuning.find(own.of)):
+            message = f"{own.of!r} has no label, value or tags that a BiLSTM on the tokens could predict"
+            yield Violation((*location, "of"), message)
+
+
+def _reads_tokens(task: DownstreamTask) -> bool:
+    return task.form in FORMS and task.method != MINIMAL_PAIRS
 
 
 def _frozen_violations(experiment: Experiment) -> Iterator[Violation]:
@@ -34,8 +66,9 @@ def _frozen_violations(experiment: Experiment) -> Iterator[Violation]:
     for position, seed in enumerate(tuning.untrained_seeds):
         if seed in tuning.untrained_seeds[:position]:
             yield Violation(("untrained_seeds", position), f"{seed!r} is listed twice")
-    for task, otherwise in tuning.by_task.items():
-        for name in sorted(otherwise.changes.keys() & TaskTraining.model_fields.keys()) if is_frozen(task) else ():
+    frozen = {task: settings for task, settings in tuning.by_task.items() if is_frozen(tuning, task)}
+    for task, settings in frozen.items():
+        for name in sorted(settings.changes.keys() & TaskTraining.model_fields.keys()):
             message = f"changes nothing: {task} is evaluated on the frozen encoder, which is not trained"
             yield Violation(("by_task", task, name), message)
 

@@ -87,6 +87,8 @@ class ExamplesResult(Result, extra="allow"):
     """Scores of the plain baseline by metric."""
     bag_of_words_examples: int | None = None
     """What the plain baseline learned from."""
+    repeated_in_train: int | None = None
+    """Of a user's table: dev examples that have the texts of a train example."""
     ngram: Mapping[str, Real] | None = None
     """Scores of an n-gram model of the pretraining text by metric; None where none is a reference of the task."""
     train: EncodedPart | SquadPart

@@ -74,6 +74,8 @@ class FineTuneResult(Result, extra="allow"):
     examples: int
     scores: Mapping[str, Real]
     """On dev, by metric."""
+    primary_metric: str | None = None
+    """The primary metric of a task that the experiment declares; None: that of the known task."""
     official: Mapping[str, Real] | None = None
     """All that SQuAD's official script gives."""
     choice: SearchChoice | None = None

@@ -4,16 +4,15 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from models.heads.classification import ClassificationHead, Pooling
-from search_space.architecture import Architecture
 
 
 class ChoiceHead(nn.Module):
     """One logit per sequence of context and ending; the `endings` consecutive sequences of an example are a row."""
 
-    def __init__(self, architecture: Architecture, endings: int, pooling: Pooling, dropout_rate: float) -> None:
+    def __init__(self, width: int, endings: int, pooling: Pooling, dropout_rate: float) -> None:
         super().__init__()
         self.endings = endings
-        self.score = ClassificationHead(architecture, 1, pooling, dropout_rate)
+        self.score = ClassificationHead(width, 1, pooling, dropout_rate)
 
     def forward(
         self, x: Float[Tensor, "sequences seq width"], padding_mask: Bool[Tensor, "sequences seq"]

@@ -6,8 +6,6 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
-from search_space.architecture import Architecture
-
 Pooling = Literal["first", "mean"]
 
 
@@ -18,10 +16,10 @@ class ClassificationHead(nn.Module):
     [CLS], which `mean` does not need.
     """
 
-    def __init__(self, architecture: Architecture, labels: int, pooling: Pooling, dropout_rate: float) -> None:
+    def __init__(self, width: int, labels: int, pooling: Pooling, dropout_rate: float) -> None:
         super().__init__()
         self.pooling, self.dropout_rate = pooling, dropout_rate
-        self.labels = nn.Linear(architecture.width, labels)
+        self.labels = nn.Linear(width, labels)
 
     def forward(
         self, x: Float[Tensor, "batch seq width"], padding_mask: Bool[Tensor, "batch seq"]

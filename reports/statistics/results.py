@@ -12,7 +12,7 @@ from analysis.group_sequential import Looks
 from analysis.paired import ALPHA
 from configuration.arm import BASELINE
 from configuration.experiment import Experiment
-from configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, PrimaryMetric, primary_metric
+from configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, PrimaryMetric
 from configuration.seeds import first_seeds, looks_of
 from ledger.attention_locality import Attention, attention_of
 from ledger.example_tables import ExampleTable
@@ -246,7 +246,7 @@ class Results:
 
 def results_of(
     snapshot: Snapshot,
-    primary: PrimaryMetric = primary_metric,
+    primary: PrimaryMetric | None = None,
     example_tables: Mapping[str, ExampleTable] = NO_EXAMPLES,
 ) -> Results:
     """Return the results of a snapshot, with the values of single examples where these were kept.
@@ -254,6 +254,7 @@ def results_of(
     Raises CorruptionError for a document that this version cannot read.
     """
     experiment = experiment_of(snapshot.document)
+    primary = primary or experiment.fine_tuning.primary_metric
     tasks = tuple(sorted(experiment.fine_tuning.tasks))
     nested = nested_values_of(snapshot, tasks, primary)
     found = standings(references_of(snapshot, primary), means_of(nested), tasks)

@@ -12,7 +12,7 @@ from runners.stages.declarations import (
 from runners.stages.stage import Stage
 from search_space.architecture import Architecture
 from search_space.candidate import BACKWARD_AND_FORWARD
-from tasks.downstream import find_task
+from tasks.labelled.task import DownstreamTask
 
 
 def stage_flops(stage: Stage) -> float:
@@ -29,20 +29,20 @@ def stage_flops(stage: Stage) -> float:
     if isinstance(declaration, TaskStage):
         examples = stage.inputs["examples"].declaration
         assert isinstance(examples, ExamplesStage)
-        train, dev = examples_expected(declaration.task, examples.train_examples, examples.dev_examples)
+        task = declaration.downstream
+        train, dev = examples_expected(task, examples.train_examples, examples.dev_examples)
         counts = (2 * train if examples.swap_pairs else train, dev)
         epochs = declaration.epochs if isinstance(declaration, FineTuneStage) else 0
-        return task_flops(declaration.task, encoder_of(declaration), examples.sequence_length, epochs, counts)
+        return task_flops(task, encoder_of(declaration), examples.sequence_length, epochs, counts)
     if isinstance(declaration, LatencyStage):
         sequence = sum(part_flops(arm, declaration.part, declaration.length) for arm in declaration.arms.values())
         return float(sequence * declaration.batch_sequences * (declaration.warm_up_rounds + declaration.rounds))
     return 0.0
 
 
-def examples_expected(task: str, train_examples: int | None, dev_examples: int | None) -> tuple[int, int]:
+def examples_expected(task: DownstreamTask, train_examples: int | None, dev_examples: int | None) -> tuple[int, int]:
     """Return the numbers of train and dev examples of a task, from its official counts."""
-    downstream = find_task(task)
-    return downstream.expected("train", train_examples), downstream.expected("dev", dev_examples)
+    return task.expected("train", train_examples), task.expected("dev", dev_examples)
 
 
 def encoder_of(declaration: TaskStage) -> Architecture:
@@ -52,17 +52,19 @@ def encoder_of(declaration: TaskStage) -> Architecture:
     )
 
 
-def task_flops(task: str, architecture: Architecture, length: int, epochs: int, counts: tuple[int, int]) -> float:
+def task_flops(
+    task: DownstreamTask, architecture: Architecture, length: int, epochs: int, counts: tuple[int, int]
+) -> float:
     """Return the FLOPs of evaluating an encoder on a task with these numbers of train and dev examples.
 
     Fine-tuning, plus one pass over the dev set; of a linear probe one pass over both; of minimal pairs one pass for
-    each token of both sentences. A multiple choice has as many passes per example as endings.
+    each token of both sentences. A multiple choice has as many passes per example as endings. What reads a frozen
+    encoder is not counted.
     """
     train, dev = counts
-    downstream = find_task(task)
     passes = {
-        "fine_tune": BACKWARD_AND_FORWARD * epochs * train + dev,
+        "fine_tune": (BACKWARD_AND_FORWARD if task.trains_encoder else 1) * epochs * train + dev,
         "linear_probe": train + dev,
         "minimal_pairs": 2 * dev * length,
-    }[downstream.method]
-    return float(architecture.forward_flops(length) * passes * downstream.sequences_per_example)
+    }[task.method]
+    return float(architecture.forward_flops(length) * passes * task.sequences_per_example)

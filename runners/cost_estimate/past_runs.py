@@ -28,7 +28,6 @@ from ledger.records import ArmRow, Record, Status
 from runners.cost_estimate.flops import examples_expected, task_flops
 from runners.stage_labels import pretrain_labels
 from search_space.candidate import Candidate
-from tasks.downstream import find_task
 
 MOST_MEASURED_FOLDERS = 40
 """Maximum number of stages per kind whose disk usage is measured, since walking thousands of folders is slow."""
@@ -130,9 +129,10 @@ def _operations(record: Record, candidate: Candidate, declared: _Declared) -> fl
         if settings is None:
             return 0.0
         task, tuning = settings
-        train, dev = examples_expected(task, tuning.train_examples, tuning.dev_examples)
-        counts = (2 * train if tuning.swap_pairs and find_task(task).unordered else train, dev)
-        return task_flops(task, candidate.architecture, tuning.sequence_length, tuning.epochs, counts)
+        downstream = tuning.find(task)
+        train, dev = examples_expected(downstream, tuning.train_examples, tuning.dev_examples)
+        counts = (2 * train if tuning.swap_pairs and downstream.unordered else train, dev)
+        return task_flops(downstream, candidate.architecture, tuning.sequence_length, tuning.epochs, counts)
     if record.label not in declared.pretrain_labels:
         return 0.0
     experiment = declared.experiment

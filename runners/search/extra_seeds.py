@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from statistics import fmean
 
 from configuration.experiment import Experiment
-from configuration.metrics import primary_metric
 from configuration.next_seeds import next_seeds
 from ledger.database import LedgerRows
 from ledger.metrics import results_by_arm, values_of_trial
@@ -33,5 +32,5 @@ def _results(experiment: Experiment, rows: LedgerRows) -> Iterator[tuple[TrialRo
     """Yield every trial with its values by metric: means over fine-tuning seeds."""
     labels, tasks = all_labels(experiment), experiment.fine_tuning.tasks
     for history in histories_of(rows, labels):
-        by_metric = values_of_trial(history, labels, tasks, primary_metric)
+        by_metric = values_of_trial(history, labels, tasks, experiment.fine_tuning.primary_metric)
         yield history.trial, {metric: fmean(values) for metric, values in by_metric}

@@ -11,8 +11,8 @@ from runners.stages.examples import examples_of, refuse_changed
 from tasks.contamination.index import RUN_WORDS, overlap
 from tasks.corpora.assembly import read_documents, read_summary
 from tasks.corpora.document import Document
-from tasks.downstream import find_task
 from tasks.labelled.task import DownstreamTask, Example, Examples
+from tasks.own_tasks.table import TableFiles
 from tasks.progress import place
 from tasks.squad.subsets import taken
 
@@ -22,7 +22,7 @@ EXAMPLES_LOCATED = 5
 
 def compute(stage: ContaminationStage, context: StageContext) -> dict[str, JsonValue]:
     """Write the indices of the overlapping examples; return their number and the locations of the first few."""
-    task = find_task(stage.task)
+    task = stage.downstream
     dev = [*_evaluated_examples(task, stage, context.inputs.get("documents"))]
     overlaps = overlap([_texts(example) for _, example in dev], _training_documents(stage.task, context))
     indices = {"sentences": overlaps.sentences, "runs": overlaps.runs, "too_short_to_tell": overlaps.too_short}
@@ -68,6 +68,7 @@ def _evaluated_examples(
         return _labelled_examples(examples_of(task, stage, documents))
     assert task.files is not None
     assert stage.data is not None
+    assert not isinstance(stage.data, TableFiles)
     questions = stage.data.questions(task.files, "dev", task.squad).questions
     refuse_changed(task, stage)
     return (

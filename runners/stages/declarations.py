@@ -13,6 +13,10 @@ from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from tasks.corpora.corpus import Corpus
 from tasks.dataset_folder import PublishedData
+from tasks.downstream import find_task
+from tasks.labelled.task import DownstreamTask
+from tasks.own_tasks import StageTask, task_named
+from tasks.own_tasks.table import TableFiles
 from tasks.tokenizer import TokenizerDeclaration
 
 
@@ -58,11 +62,18 @@ class ExamplesStage(StageDeclaration):
     dev_examples: Count | None
     """Maximum number of examples; None for all."""
     sequence_length: Count
-    data: PublishedData | None = None
+    data: PublishedData | TableFiles | None = None
     read: JsonValue = None
     """The sha256 of each of the task's files, if it has files."""
     swap_pairs: bool = False
     """Whether the training pairs are also trained on with their texts swapped."""
+    own_task: StageTask | None = None
+    """The task, if the experiment declares it."""
+
+    @property
+    def downstream(self) -> DownstreamTask:
+        """The task."""
+        return task_named(self.task, self.own_task)
 
 
 class ContaminationStage(StageDeclaration):
@@ -78,8 +89,14 @@ class ContaminationStage(StageDeclaration):
     task_version: int
     train_examples: Count | None
     dev_examples: Count | None
-    data: PublishedData | None
+    data: PublishedData | TableFiles | None
     read: JsonValue
+    own_task: StageTask | None = None
+
+    @property
+    def downstream(self) -> DownstreamTask:
+        """The task."""
+        return task_named(self.task, self.own_task)
 
 
 class EvaluationSetStage(StageDeclaration):
@@ -145,6 +162,12 @@ class FineTuneStage(StageDeclaration, TaskTraining):
     seed: Seed
     device: Literal["cpu", "cuda"] = "cpu"
     precision: Literal["float32", "bfloat16"] = "float32"
+    own_task: StageTask | None = None
+
+    @property
+    def downstream(self) -> DownstreamTask:
+        """The task."""
+        return task_named(self.task, self.own_task)
 
 
 class UntrainedStage(StageDeclaration):
@@ -169,6 +192,11 @@ class LinearProbeStage(StageDeclaration):
     task: str
     device: Literal["cpu", "cuda"] = "cpu"
 
+    @property
+    def downstream(self) -> DownstreamTask:
+        """The task."""
+        return find_task(self.task)
+
 
 class MinimalPairsStage(StageDeclaration):
     """Score minimal pairs with the pretrained model and its head. Reads `pretrained`, `examples` and `tokens`."""
@@ -180,6 +208,11 @@ class MinimalPairsStage(StageDeclaration):
     candidate: Candidate
     generator: Architecture | None
     task: str
+
+    @property
+    def downstream(self) -> DownstreamTask:
+        """The task."""
+        return find_task(self.task)
 
 
 TaskStage = FineTuneStage | LinearProbeStage | MinimalPairsStage

@@ -11,9 +11,11 @@ from runners.stages.declarations import ContaminationStage, ExamplesStage
 from runners.stages.frozen_examples import PARTS, encode_frozen, encode_part, ngram_reference, part_counts, parts_of
 from tasks.bag_of_words import bag_of_words_scores, learned_from
 from tasks.corpora.assembly import read_documents
-from tasks.downstream import find_task
 from tasks.labelled.task import DownstreamTask, Example, Examples
+from tasks.majority import majority_score
 from tasks.most_frequent_tag import most_frequent_tag_scores
+from tasks.own_tasks.split import repeated_in_train
+from tasks.own_tasks.table import TableFiles
 from tasks.squad.prepare import Amounts, prepare
 from tasks.tokenizer import Tokenizer, load_tokenizer
 
@@ -26,13 +28,17 @@ def compute(stage: ExamplesStage, context: StageContext) -> dict[str, JsonValue]
 
     Raises DataError if a file has mistakes or the documents give too few examples, ConflictError if a file changed.
     """
-    task, tokenizer = find_task(stage.task), load_tokenizer(context.inputs["tokens"])
+    task, tokenizer = stage.downstream, load_tokenizer(context.inputs["tokens"])
     context.progress(f"reading the examples of {task.name}", 0.0)
     if task.squad is not None:
         return _question_windows(stage, task, tokenizer, context)
     examples = examples_of(task, stage, context.inputs.get("corpus"))
-    chance = None if task.form == "span" else task.chance_score  # the chance level of spans assumes known boundaries
+    chance = majority_score(task, examples) if task.chance is None else task.chance_score
+    if task.form == "span":  # the chance level of spans assumes known boundaries
+        chance = None
     result: dict[str, JsonValue] = {"task": task.name, "chance": chance}
+    if stage.own_task is not None:
+        result["repeated_in_train"] = repeated_in_train(examples.train, examples.dev)
     if task.method != "fine_tune":
         return result | encode_frozen(stage, task, examples, tokenizer, context)
     augmented = replace(examples, train=with_swapped(examples.train)) if stage.swap_pairs else examples
@@ -104,6 +110,7 @@ def _question_windows(
     assert task.files is not None
     assert task.squad is not None
     assert stage.data is not None
+    assert not isinstance(stage.data, TableFiles)
     files = {part: stage.data.questions(task.files, part, task.squad) for part in task.files.needed}
     refuse_changed(task, stage)
     amounts = Amounts(stage.train_examples, stage.dev_examples, stage.sequence_length)

@@ -19,6 +19,7 @@ from ledger.example_values import write_example_values
 from ledger.result_files import example_scores_file, other_parts, predictions_file
 from models.devices import open_device
 from models.downstream_model import FineTuned, build_fine_tuned
+from models.frozen_features import build_classifier, build_tagger
 from models.heads.span import SpanHead
 from models.heads.tags import NO_TAG
 from models.initialisation import initialise
@@ -30,11 +31,11 @@ from runners.stages.squad_answers import answer_questions
 from runners.training.checkpoint import load_weights
 from runners.training.optimisers.adamw import adamw, layered_adamw
 from runners.training.optimisers.parameter_groups import set_rate
-from tasks.downstream import find_task
 from tasks.labelled.encoding import EncodedExamples, load_examples
 from tasks.labelled.scoring import example_scores, references_of, sentence_scores
 from tasks.labelled.task import DownstreamTask
 from tasks.labelled.words import NO_POSITION, EncodedWords, load_words
+from tasks.own_tasks.features import ResolvedFeatures
 
 MAX_ANSWER_TOKENS = 30  # as in BERT's run_squad.py
 EXAMPLES_PER_PREDICTION_BATCH = 64
@@ -42,9 +43,9 @@ EXAMPLES_PER_PREDICTION_BATCH = 64
 
 def compute(stage: FineTuneStage, context: StageContext) -> dict[str, JsonValue]:
     """Write the predictions and the score of every example; return the numbers of examples. Raises Diverged."""
-    task = find_task(stage.task)
+    task = stage.downstream
     train = _training_set(task, context.inputs["examples"] / "train")
-    model = build_fine_tuned(stage.architecture, task.form, task.outputs, stage.pooling, stage.dropout)
+    model = _model(stage, task)
     initialise(model, stream_seed(root_seed(stage), "head"))
     load_weights(context.inputs["pretrained"] / CHECKPOINT, model.encoder, "encoder.")
     model.to(open_device(stage.device))
@@ -65,6 +66,16 @@ def compute(stage: FineTuneStage, context: StageContext) -> dict[str, JsonValue]
             score_files[part] = write_example_values(context.folder / example_scores_file(part), scores)
     others = {part: count for part, count in counts.items() if part != "dev"}
     return {"examples": counts["dev"], "example_scores": score_files} | ({"others": others} if others else {})
+
+
+def _model(stage: FineTuneStage, task: DownstreamTask) -> FineTuned:
+    features = stage.own_task
+    if not isinstance(features, ResolvedFeatures):
+        return build_fine_tuned(stage.architecture, task.form, task.outputs, stage.pooling, stage.dropout)
+    lstm = features.lstm_width, features.lstm_layers
+    if task.form == "tags":
+        return build_tagger(stage.architecture, task.outputs, features.features, lstm, stage.dropout)
+    return build_classifier(stage.architecture, task.outputs, features.features, lstm, stage.pooling, stage.dropout)
 
 
 def root_seed(stage: FineTuneStage) -> int:

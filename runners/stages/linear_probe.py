@@ -6,7 +6,6 @@ layer, which fine-tuning reads too, gives the score; the other layers are report
 """
 
 import json
-from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -20,6 +19,7 @@ from foundation.schema import JsonValue
 from ledger.result_files import layers_file, other_parts, predictions_file
 from models.devices import open_device
 from models.encoder import Encoder
+from models.hidden_states import hidden_states
 from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import LinearProbeStage
 from runners.stages.pretrain import CHECKPOINT
@@ -96,7 +96,8 @@ def word_vectors(encoder: Encoder, words: EncodedWords) -> list[Float[Tensor, "w
         rows = np.arange(first, min(first + SENTENCES_PER_BATCH, len(words.sequences)))
         batch = positioned[(positioned[:, 0] >= rows[0]) & (positioned[:, 0] <= rows[-1])]
         sequence, position = (torch.from_numpy(batch[:, column].astype(np.int64)) for column in (0, 1))
-        for layer, x in enumerate(_hidden_states(encoder, *_inputs(words, rows, encoder.device))):
+        tokens, padding_mask = _inputs(words, rows, encoder.device)
+        for layer, x in enumerate(hidden_states(encoder, tokens, None, padding_mask)):
             vectors[layer].append(x[sequence - int(rows[0]), position])
     return [torch.cat(layer) for layer in vectors]
 
@@ -105,29 +106,6 @@ def _has_position(words: EncodedWords) -> NDArray[np.bool_]:
     """Return a mask [words] of the words that have a position in their sequence."""
     mask: NDArray[np.bool_] = np.asarray(words.words)[:, 1] != NO_POSITION
     return mask
-
-
-@torch.inference_mode()
-def _hidden_states(
-    encoder: Encoder, tokens: Int[Tensor, "batch seq"], padding_mask: Tensor
-) -> Sequence[Float[Tensor, "batch seq width"]]:
-    """Return the input of the first block and the output of every block."""
-    states: list[Tensor] = []
-
-    def record_input(module: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-        states.append(inputs[0])
-
-    def record_output(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        states.append(output)
-
-    hooks = [encoder.blocks[0].register_forward_pre_hook(record_input)]
-    hooks += [block.register_forward_hook(record_output) for block in encoder.blocks]
-    try:
-        encoder(tokens, None, padding_mask)
-    finally:
-        for hook in hooks:
-            hook.remove()
-    return [x.clone() for x in states]
 
 
 def _inputs(words: EncodedWords, rows: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor]:

@@ -74,12 +74,12 @@ def final_values(history: TrialHistory, labels: tuple[str, ...]) -> dict[str, Fi
 
     A value exists once all records that it depends on exist, and never changes later.
     """
-    tasks = tasks_of(labels)
+    tasks, primary = tasks_of(labels), _primary_metric_in(history)
     by_key = {}
-    for metric, values in values_of_trial(history, labels, tasks, metrics.primary_metric):
+    for metric, values in values_of_trial(history, labels, tasks, primary):
         value = finite(fmean(values))
         if value is not None:
-            by_key[_key(metric, tasks)] = FinalValue(value, _sequence(history, labels, metric))
+            by_key[_key(metric, tasks, primary)] = FinalValue(value, _sequence(history, labels, metric))
     return by_key
 
 
@@ -158,10 +158,16 @@ def _final_entries(history: TrialHistory, labels: Sequence[str]) -> Iterator[tup
             yield f"{metric} of {record.label}", value
 
 
-def _key(metric: str, tasks: Sequence[str]) -> str:
+def _primary_metric_in(history: TrialHistory) -> metrics.PrimaryMetric:
+    """Return the primary metric by task; the records of tasks that the experiment declares have it."""
+    own = {result.task: result.primary_metric for _, result in with_results(history.records, FineTuneResult)}
+    return lambda task: own.get(task) or metrics.primary_metric(task)
+
+
+def _key(metric: str, tasks: Sequence[str], primary: metrics.PrimaryMetric) -> str:
     task, _, further = metric.partition(":")
     if task in tasks:
-        return f"task/{task}/{further or metrics.primary_metric(task)}"
+        return f"task/{task}/{further or primary(task)}"
     return f"{'final' if metric in (metrics.HELD_OUT_LOSS, metrics.SCORE) else 'further'}/{metric}"
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from foundation.errors import DataError, closest
 from tasks.corpora.document import Document
 from tasks.corpora.file_lines import text_lines
+from tasks.corpora.parquet import parquet_columns, parquet_rows
 
 DOCUMENT_CHARACTERS = 1000  # a plain text is cut at the first blank line after this many characters
 LONGEST_DOCUMENT_CHARACTERS = 4000  # and at any line end after this many
@@ -63,24 +64,14 @@ def _json_lines(path: Path, name: str) -> Iterator[Document]:
 
 
 def _parquet(path: Path, name: str) -> Iterator[Document]:
-    import pyarrow
-    import pyarrow.parquet
-
-    try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            columns = file.schema_arrow.names
-            if TEXT_COLUMN not in columns:
-                close = closest(TEXT_COLUMN, columns)
-                hint = f"; rename {close!r}?" if close else ""
-                raise DataError(f"{name}: no column {TEXT_COLUMN!r}; columns found: {', '.join(columns)}{hint}")
-            row = 0
-            for batch in file.iter_batches(columns=[TEXT_COLUMN]):
-                for text in batch.column(0).to_pylist():
-                    row += 1
-                    if isinstance(text, str) and text.strip():
-                        yield Document(f"{name}#{row}", text.strip())
-    except pyarrow.ArrowInvalid as wrong:
-        raise DataError(f"{name}: damaged parquet: {wrong}") from wrong
+    columns = parquet_columns(path, name)
+    if TEXT_COLUMN not in columns:
+        close = closest(TEXT_COLUMN, columns)
+        hint = f"; rename {close!r}?" if close else ""
+        raise DataError(f"{name}: no column {TEXT_COLUMN!r}; columns found: {', '.join(columns)}{hint}")
+    for row, (text,) in enumerate(parquet_rows(path, name, [TEXT_COLUMN]), start=1):
+        if isinstance(text, str) and text.strip():
+            yield Document(f"{name}#{row}", text.strip())
 
 
 READERS: dict[str, Callable[[Path, str], Iterator[Document]]] = {

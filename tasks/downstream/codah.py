@@ -2,7 +2,7 @@
 
 Source: github.com/Websail-NU/CODAH, the first of its five folds (`fold_0`): tab-separated files without a header, of
 category, prompt, four endings and the index of the right one. The test file has labels, so it is scored too.
-Metric: accuracy. Chance is one fourth. Rows are few; the paper first fine-tunes on SWAG.
+Metric: accuracy. Chance is one fourth. Rows are few; the paper also fine-tunes on SWAG first.
 """
 
 from collections.abc import Iterator

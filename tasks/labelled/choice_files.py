@@ -1,15 +1,20 @@
 """Reads files of multiple choices: one row per example, a column per ending, and the index of the right one."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tasks.labelled.choices import is_ambiguous
 from tasks.labelled.mistakes import Mistakes
 from tasks.labelled.task import DownstreamTask, Example, Part, TaskFiles
 
 ReadRows = Callable[[str, Path, str, Mistakes], Iterator["ChoiceRow"]]
 """Called with the part, its file, the name of the file in messages, and a collector of mistakes."""
+
+
+def is_ambiguous(label: int, endings: Sequence[str]) -> bool:
+    """Return whether another ending has the same text as the right one; spaces at the ends do not count."""
+    texts = [ending.strip() for ending in endings]
+    return texts.count(texts[label]) > 1
 
 
 @dataclass(frozen=True, slots=True)

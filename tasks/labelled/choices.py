@@ -12,12 +12,6 @@ from tasks.tokenizer import Tokenizer
 SPECIAL_TOKENS = 3  # [CLS] context [SEP] ending [SEP]
 
 
-def is_ambiguous(label: int, endings: Sequence[str]) -> bool:
-    """Return whether another ending has the same text as the right one; spaces at the ends do not count."""
-    texts = [ending.strip() for ending in endings]
-    return texts.count(texts[label]) > 1
-
-
 def encode_choices(examples: Sequence[Example], tokenizer: Tokenizer, length: int, endings: int) -> EncodedExamples:
     """Return the endings of every example as consecutive sequences; of each pair the longer text is truncated first.
 

@@ -17,9 +17,14 @@ class Mistakes:
         if self.count <= MISTAKES_SHOWN:
             self.lines.append(f"{self.name}:{line}: {message}")
 
+    @property
+    def report(self) -> tuple[str, ...]:
+        """One line per mistake, and the number of those beyond the first twenty."""
+        if self.count <= MISTAKES_SHOWN:
+            return tuple(self.lines)
+        return (*self.lines, f"{self.name}: {self.count - MISTAKES_SHOWN} more mistakes, {self.count} in total")
+
     def refuse(self) -> None:
         """Raise DataError with all mistakes, if there are any."""
-        if self.count > MISTAKES_SHOWN:
-            self.lines.append(f"{self.name}: {self.count - MISTAKES_SHOWN} more mistakes, {self.count} in total")
-        if self.lines:
-            raise DataError(self.lines)
+        if self.count:
+            raise DataError(self.report)

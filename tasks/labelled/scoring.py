@@ -10,12 +10,13 @@ from tasks.labelled.entities import entity_scores
 from tasks.labelled.minimal_pairs import PairScores, pair_accuracy
 from tasks.labelled.task import DownstreamTask
 from tasks.labelled.words import EncodedWords
-from tasks.metrics import accuracy, exact_match, f1, matthews, overlap_f1, pearson, spearman
+from tasks.metrics import accuracy, exact_match, f1, macro_f1, matthews, overlap_f1, pearson, spearman
 
 _LABEL_METRICS: dict[str, Callable[[Sequence[int], Sequence[int]], float]] = {
     "matthews": matthews,
     "accuracy": accuracy,
     "f1": f1,
+    "macro_f1": macro_f1,
 }
 _VALUE_METRICS: dict[str, Callable[[Sequence[float], Sequence[float]], float]] = {
     "pearson": pearson,

@@ -143,7 +143,7 @@ class DownstreamTask:
     form: Form
     labels: tuple[str, ...]  # names by label index; empty for spans and values; of a choice, one per ending
     metrics: tuple[str, ...]  # the first is the primary metric
-    chance: float  # primary metric without reading the text, from 0 to 1
+    chance: float | None  # primary metric without reading the text, from 0 to 1; None: computed from the examples
     build: BuildExamples | None = None
     files: TaskFiles | None = None
     value_range: tuple[float, float] | None = None
@@ -160,6 +160,8 @@ class DownstreamTask:
     """A linear probe requires the form `tags`, minimal pairs the form `pair`."""
     ngram_reference: bool = False
     """Whether an n-gram model of the pretraining text is a reference; of minimal pairs it always is."""
+    trains_encoder: bool = True
+    """Whether fine-tuning changes the encoder, and not only what reads its hidden states."""
     evaluate: Evaluate | None = None
     """Scores a file of predictions with the official metrics; None for tasks without files."""
 
@@ -175,12 +177,12 @@ class DownstreamTask:
         return TRAIN_EXAMPLES if part == "train" else DEV_EXAMPLES
 
     def expected(self, part: Literal["train", "dev"], setting: int | None) -> int:
-        """Return the number of examples of a part, as far as the official counts and the limit determine it."""
+        """Return the number of examples of a part, as far as official counts and the limit determine it; else 0."""
         if part == "train" and self.method == "minimal_pairs":
             return 0
-        limit, available = self.limit(part, setting), self.files.counts[part] if self.files else None
+        limit, available = self.limit(part, setting), self.files.counts.get(part) if self.files else None
         counts = [count for count in (limit, available) if count is not None]
-        return min(counts)
+        return min(counts, default=0)
 
     @property
     def outputs(self) -> int:
@@ -193,6 +195,6 @@ class DownstreamTask:
         return len(self.labels) if self.form == "choice" else 1
 
     @property
-    def chance_score(self) -> float:
-        """The chance level on the scale of `score`, from 0 to 100."""
-        return 100 * self.chance
+    def chance_score(self) -> float | None:
+        """The chance level on the scale of `score`, from 0 to 100; None if it depends on the examples."""
+        return None if self.chance is None else 100 * self.chance

@@ -141,5 +141,5 @@ def test_a_search_scores_the_sentences_of_its_halves(tagged: tuple[Path, dict[st
 
 
 def test_every_ending_costs_a_pass() -> None:
-    codah, pair = (task_flops(task, ARM, LENGTH, 3, (10, 5)) for task in ("codah", "rte"))
+    codah, pair = (task_flops(find_task(task), ARM, LENGTH, 3, (10, 5)) for task in ("codah", "rte"))
     assert codah == 4 * pair

@@ -1,0 +1,26 @@
+"""Tasks that an experiment declares itself: tables of examples, and known tasks on features of the frozen encoder."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from foundation.schema import OPTION
+from tasks.downstream import find_task
+from tasks.labelled.task import DownstreamTask
+from tasks.own_tasks.features import FeatureTask, ResolvedFeatures
+from tasks.own_tasks.table import TableFormat, TableTask
+
+OwnTask = Annotated[TableTask | FeatureTask, OPTION]
+"""A task as an experiment declares it."""
+
+StageTask = Annotated[TableFormat | ResolvedFeatures, Field(discriminator="kind")]
+"""A task as a stage reads it: without the names of files, with the labels of its table."""
+
+
+def task_named(name: str, own_task: TableFormat | ResolvedFeatures | None) -> DownstreamTask:
+    """Return the task of a stage; raises ConfigurationError if it is neither declared nor known."""
+    if own_task is None:
+        return find_task(name)
+    if isinstance(own_task, ResolvedFeatures):
+        return own_task.task(name, task_named(own_task.of, own_task.table))
+    return own_task.task(name)

@@ -1,0 +1,45 @@
+"""`kind: features`, a task on features of the frozen encoder with a BiLSTM. BERT, arXiv 1810.04805, Table 7."""
+
+from dataclasses import replace
+from typing import Literal
+
+from pydantic import Field
+
+from foundation.schema import Count, Schema
+from models.feature_layers import Features
+from tasks.labelled.task import DownstreamTask
+from tasks.own_tasks.table import TableFormat
+
+FORMS = ("single", "pair", "tags")
+"""Forms of tasks whose head reads one vector per token."""
+
+
+class FeatureHead(Schema):
+    """Features of the frozen encoder, and the sizes of the BiLSTM that reads them."""
+
+    features: Features = "concat_last_four"
+    """Hidden states that the BiLSTM reads; concat_last_four is the best row of BERT's Table 7."""
+    lstm_width: Count = 768
+    """Width of each direction of the BiLSTM."""
+    lstm_layers: Count = 2
+    """Layers of the BiLSTM."""
+
+
+class FeatureTask(FeatureHead):
+    """A task of another name whose encoder stays frozen."""
+
+    kind: Literal["features"] = "features"
+    """Chooses features of the frozen encoder."""
+    of: str = Field(min_length=1, examples=["conll2003"])
+    """The task by name: a known one, or a table of `own_tasks`."""
+
+    def task(self, name: str, base: DownstreamTask) -> DownstreamTask:
+        """Return the task of another name with the same examples, labels and metrics."""
+        return replace(base, name=name, method="fine_tune", trains_encoder=False, evaluate=None)
+
+
+class ResolvedFeatures(FeatureTask):
+    """The task with the format of its table, for a stage."""
+
+    table: TableFormat | None = None
+    """None for a known task."""

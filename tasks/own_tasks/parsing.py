@@ -1,0 +1,196 @@
+"""Turns the rows of a user's table into examples; every wrong value is a mistake with file, line, column and rule."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from foundation.errors import did_you_mean
+from tasks.labelled.choice_files import is_ambiguous
+from tasks.labelled.mistakes import Mistakes
+from tasks.labelled.task import Example
+from tasks.own_tasks.columns import TableColumns
+from tasks.own_tasks.rows import TableRow, table_rows
+
+SHOWN_CHARACTERS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedRow:
+    """One row before its labels have indices."""
+
+    line: int
+    example: Example
+    labels: tuple[str, ...] = ()
+    """One label, or one tag per word; empty for other targets."""
+
+
+@dataclass(frozen=True)
+class ParsedFile:
+    """The rows of a file without mistakes in them, and its mistakes."""
+
+    rows: tuple[ParsedRow, ...]
+    mistakes: Mistakes
+    labels: frozenset[str]
+    """Every label or tag of the file, of rows with other mistakes too."""
+
+
+def parse_file(columns: TableColumns, path: Path, name: str) -> ParsedFile:
+    """Return the rows of a file; raises DataError if it cannot be read as a table with these columns."""
+    mistakes = Mistakes(name)
+    parser = _Parser(columns, mistakes)
+    rows = [
+        parsed
+        for number, row in enumerate(table_rows(path, name, columns.wanted, mistakes))
+        if (parsed := parser.row(number, row)) is not None
+    ]
+    if not rows and not mistakes.count:
+        mistakes.add(1, "the file has no rows")
+    return ParsedFile(tuple(rows), mistakes, frozenset(parser.labels))
+
+
+class _Parser:
+    """Parses rows of one file; identifiers are unique in it."""
+
+    def __init__(self, columns: TableColumns, mistakes: Mistakes) -> None:
+        self._columns, self._mistakes = columns, mistakes
+        self._line_of: dict[str, int] = {}
+        self.labels: set[str] = set()
+
+    def row(self, number: int, row: TableRow) -> ParsedRow | None:
+        """Return the parsed row, None if it has a mistake."""
+        before = self._mistakes.count
+        parsed = self._parsed(self._identifier(number, row), row)
+        self.labels.update(filter(None, parsed.labels))
+        return parsed if self._mistakes.count == before else None
+
+    def _parsed(self, identifier: str, row: TableRow) -> ParsedRow:
+        columns, source = self._columns, self._mistakes.name
+        if columns.tags is not None:
+            return self._tagged(identifier, row)
+        first = self._text(row, columns.text)
+        second = None if columns.pair is None else self._text(row, columns.pair)
+        example = Example(first, second, source=source, row=identifier)
+        if columns.options:
+            endings = tuple(self._text(row, option) for option in columns.options)
+            label = self._option(row, endings)
+            return ParsedRow(row.line, Example(first, source=source, row=identifier, endings=endings), (label,))
+        if columns.value is not None:
+            value = self._number(row, columns.value)
+            return ParsedRow(row.line, Example(first, second, source=source, value=value, row=identifier))
+        if columns.answer is not None:
+            span = self._span(row, str(second))
+            return ParsedRow(row.line, Example(first, second, answer=span, source=source, row=identifier))
+        assert columns.label is not None
+        return ParsedRow(row.line, example, (self._label(row, columns.label),))
+
+    def _identifier(self, number: int, row: TableRow) -> str:
+        if self._columns.id is None:
+            return str(number)
+        identifier = self._label(row, self._columns.id)
+        if identifier in self._line_of:
+            self._wrong(row, self._columns.id, f"duplicate {identifier!r}, first in line {self._line_of[identifier]}")
+        self._line_of.setdefault(identifier, row.line)
+        return identifier
+
+    def _text(self, row: TableRow, column: str) -> str:
+        value = row.values[column]
+        if not isinstance(value, str):
+            self._wrong(row, column, f"{_shown(value)}, expected a text")
+            return ""
+        if not value.strip():
+            self._wrong(row, column, "empty, expected a text")
+        return value
+
+    def _label(self, row: TableRow, column: str) -> str:
+        """Return a label as text: a text, a whole number, or true or false."""
+        value = row.values[column]
+        if isinstance(value, bool):
+            return str(value).lower()
+        if not isinstance(value, str | int):
+            self._wrong(row, column, f"{_shown(value)}, expected a text or a whole number")
+            return ""
+        text = str(value).strip()
+        if not text:
+            self._wrong(row, column, "empty")
+        return text
+
+    def _number(self, row: TableRow, column: str) -> float:
+        value = row.values[column]
+        try:
+            number = float(value) if isinstance(value, str | int | float) else math.nan
+        except (ValueError, OverflowError):
+            number = math.nan
+        if not math.isfinite(number) or isinstance(value, bool):
+            self._wrong(row, column, f"{_shown(value)}, expected a finite number")
+        return number
+
+    def _option(self, row: TableRow, endings: Sequence[str]) -> str:
+        """Return the index of the right option as text; it is written as an index or as the option's column."""
+        column, options = str(self._columns.label), self._columns.options
+        written = self._label(row, column)
+        indices = [str(index) for index in range(len(options))]
+        text = str(options.index(written)) if written in options else written
+        if text not in indices:
+            hint = did_you_mean(written, options)
+            self._wrong(row, column, f"{_shown(written)}, expected one of {', '.join((*indices, *options))}.{hint}")
+        elif is_ambiguous(int(text), endings):
+            self._wrong(row, column, f"the right option, {_shown(endings[int(text)])}, is repeated in another column")
+        return text
+
+    def _span(self, row: TableRow, context: str) -> tuple[int, int]:
+        answer_column, start_column = str(self._columns.answer), str(self._columns.answer_start)
+        answer, start = self._text(row, answer_column), self._number(row, start_column)
+        if not math.isfinite(start) or start != int(start):
+            self._wrong(row, start_column, f"{start:g}, expected a whole number")
+            return 0, 0
+        span = int(start), int(start) + len(answer)
+        if not 0 <= span[0] < span[1] <= len(context):
+            message = f"characters {span[0]} to {span[1]} are outside the {len(context)} characters of"
+            self._wrong(row, start_column, f"{message} {self._columns.pair}")
+        elif context[slice(*span)] != answer:
+            found = context.find(answer)
+            hint = f" It is at {found}." if found >= 0 else ""
+            message = f"{self._columns.pair} has {_shown(context[slice(*span)])} at {span[0]}"
+            self._wrong(row, start_column, f"{message}, expected {_shown(answer)}.{hint}")
+        return span
+
+    def _tagged(self, identifier: str, row: TableRow) -> ParsedRow:
+        columns = self._columns
+        words, tags = self._words(row, columns.text), self._words(row, str(columns.tags))
+        if len(words) != len(tags):
+            self._wrong(row, str(columns.tags), f"{len(tags)} tags for {len(words)} words")
+        return ParsedRow(row.line, Example(" ".join(words), source=self._mistakes.name, row=identifier), tuple(tags))
+
+    def _words(self, row: TableRow, column: str) -> list[str]:
+        value = row.values[column]
+        words = value.split() if isinstance(value, str) else value
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            self._wrong(row, column, f"{_shown(value)}, expected words, as a list or separated by spaces")
+            return []
+        if not words or not all(words):
+            self._wrong(row, column, "empty, expected words")
+        if any(len(word.split()) != 1 for word in words if word):
+            self._wrong(row, column, "a word contains a space")
+        return words
+
+    def _wrong(self, row: TableRow, column: str, message: str) -> None:
+        self._mistakes.add(row.line, f"{column}: {message}")
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
+
+
+def unknown_labels(file: ParsedFile, labels: Sequence[str], column: str, origin: str) -> Iterator[tuple[int, str]]:
+    """Yield the line and the message of every label that is not among `labels`, each label of a row once."""
+    known = frozenset(labels)
+    for row in file.rows:
+        for label in dict.fromkeys(row.labels):
+            if label not in known:
+                allowed = ", ".join(labels[:12]) + (", …" if len(labels) > 12 else "")
+                yield (
+                    row.line,
+                    f"{column}: {label!r} is not a label {origin}: {allowed}.{did_you_mean(label, labels)}",
+                )

@@ -1,0 +1,112 @@
+"""Reads all files of a table before a run begins: labels, counts, and every mistake of every file at once."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from foundation.atomic_files import sha256_of
+from foundation.errors import DataError
+from tasks.own_tasks.parsing import ParsedFile, ParsedRow, parse_file, unknown_labels
+from tasks.own_tasks.split import repeated_in_train, split, texts_of
+from tasks.own_tasks.table import TableFormat, TableTask
+
+WHOLE_NUMBER = re.compile(r"-?[0-9]+")
+
+
+@dataclass(frozen=True)
+class ResolvedTable:
+    """A table whose files have been read without a mistake."""
+
+    format: TableFormat
+    counts: Mapping[str, int]
+    """Number of examples by part."""
+    repeated_in_train: int
+    """Number of dev examples whose texts are also in train."""
+
+
+def resolve(name: str, task: TableTask) -> ResolvedTable:
+    """Return the table with its labels, its range of values and its counts.
+
+    Raises DataError with the mistakes of all files at once.
+    """
+    files = task.task(name).files
+    assert files is not None
+    located = task.table_files.located(files)
+    try:
+        content = tuple((part, path, sha256_of(path)) for part, path in located.items())
+    except OSError as failure:
+        raise DataError(f"{failure.filename}: {failure.strerror}") from failure
+    return _resolved(task.format, content)
+
+
+@cache
+def _resolved(declared: TableFormat, content: tuple[tuple[str, Path, str], ...]) -> ResolvedTable:
+    """Read every file once; `content` has part, file and sha256, so that a changed file is read again."""
+    files: dict[Path, ParsedFile] = {}
+    unreadable: list[str] = []
+    for path in dict.fromkeys(path for _, path, _ in content):
+        try:
+            files[path] = parse_file(declared.columns, path, str(path))
+        except DataError as error:
+            unreadable += error.lines
+    by_part = {part: files[path] for part, path, _ in content if path in files}
+    table = declared
+    if "train" in by_part:
+        table = _with_labels(declared, by_part["train"])
+        _check_labels(declared, table, by_part)
+    lines = [*unreadable, *(line for file in files.values() for line in file.mistakes.report)]
+    if lines:
+        raise DataError(lines)
+    rows = {part: file.rows for part, file in by_part.items()}
+    if declared.dev_share is not None:
+        rows |= split(by_part["train"].rows, declared.dev_share)
+    _refuse_empty(content, rows)
+    train, dev = ([row.example for row in rows[part]] for part in ("train", "dev"))
+    repeated = repeated_in_train(train, dev)
+    return ResolvedTable(table, {part: len(each) for part, each in rows.items()}, repeated)
+
+
+def _with_labels(declared: TableFormat, train: ParsedFile) -> TableFormat:
+    """Return the format with the labels and the range of values of the train file, where they are not declared."""
+    if declared.columns.target in ("label", "tags") and not declared.labels:
+        return declared.model_copy(update={"labels": _ordered(train.labels)})
+    values = [row.example.value for row in train.rows if row.example.value is not None]
+    if declared.columns.target == "value" and declared.value_range is None and values:
+        return declared.model_copy(update={"value_range": (min(values), max(values))})
+    return declared
+
+
+def _ordered(labels: Iterable[str]) -> tuple[str, ...]:
+    """Return labels sorted: by number if all are whole numbers, tags with O first, else by text."""
+    if all(WHOLE_NUMBER.fullmatch(label) for label in labels):
+        return tuple(sorted(labels, key=lambda label: (int(label), label)))
+    return tuple(sorted(labels, key=lambda label: (label != "O", label)))
+
+
+def _check_labels(declared: TableFormat, table: TableFormat, by_part: Mapping[str, ParsedFile]) -> None:
+    """Add the mistakes that need the labels of all files."""
+    train = by_part["train"]
+    origin = "in fine_tuning.own_tasks" if declared.labels else f"of {train.mistakes.name}"
+    if table.label_column and not table.columns.options:
+        for file in {id(file): file for file in by_part.values()}.values():
+            for line, message in unknown_labels(file, table.labels, table.label_column, origin):
+                file.mistakes.add(line, message)
+    targets: set[object] = {label for row in train.rows for label in row.labels}
+    if table.columns.target == "value":
+        targets = {row.example.value for row in train.rows}
+    if len(targets) == 1 and table.columns.target in ("label", "value", "tags") and not train.mistakes.count:
+        (only,) = targets
+        message = f"all {len(train.rows)} rows have {only!r}; training needs two different ones"
+        train.mistakes.add(1, f"{table.label_column or table.columns.value}: {message}")
+    if "f1" in table.chosen_metrics and table.columns.target == "label" and len(table.labels) > 2:
+        train.mistakes.add(1, f"f1 is of two labels, and there are {len(table.labels)}; use macro_f1")
+
+
+def _refuse_empty(content: Sequence[tuple[str, Path, str]], rows: Mapping[str, Sequence[ParsedRow]]) -> None:
+    """Raise DataError if a share leaves train or dev without examples."""
+    empty = [part for part in ("train", "dev") if not rows[part]]
+    if empty:
+        different = len({texts_of(row.example) for row in (*rows["train"], *rows["dev"])})
+        raise DataError(f"{content[0][1]}: {different} different texts; dev_share leaves no {empty[0]} examples")

@@ -1,0 +1,189 @@
+"""`kind: table`, a user's own task from CSV, TSV, JSONL or Parquet files. Its form follows from its columns."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from foundation.atomic_files import sha256_of
+from foundation.errors import DataError, Violation, did_you_mean
+from foundation.schema import JsonValue, Schema, Share
+from tasks.data_folder import resolved
+from tasks.labelled.task import DownstreamTask, Example, Part, TaskFiles
+from tasks.own_tasks.columns import METRICS, TableColumns
+from tasks.own_tasks.parsing import ParsedRow, parse_file, unknown_labels
+from tasks.own_tasks.rows import KNOWN, format_of
+from tasks.own_tasks.split import split
+
+PARTS = ("train", "dev", "test")
+
+
+class TableFormat(Schema):
+    """What examples a table's files give; independent of the files' names."""
+
+    kind: Literal["table"] = "table"
+    columns: TableColumns
+    """Column names by content."""
+    metrics: tuple[str, ...] = Field(default=(), examples=[["f1", "accuracy"]])
+    """Metrics by name, the primary one first; by default those of the columns' target."""
+    labels: tuple[str, ...] = Field(default=(), examples=[["negative", "positive"]])
+    """Labels or tags in order; by default those of the train file, sorted. F1 is of the second of two labels."""
+    value_range: tuple[float, float] | None = Field(default=None, examples=[[0.0, 5.0]])
+    """Smallest and largest value of a regression, to which predictions are limited; by default those of train."""
+    dev_share: Share | None = Field(default=None, gt=0, lt=1, examples=[0.1])
+    """Share of the train file's different texts that are the dev set, by a hash of the text; instead of `dev`."""
+
+    def task(self, name: str) -> DownstreamTask:
+        """Return the task; labels and the range of values are known once `resolved_format` has read the files."""
+        values = self.value_range if self.value_range is not None else (0.0, 1.0)
+        options = tuple(str(index) for index in range(len(self.columns.options)))
+        return DownstreamTask(
+            name=name,
+            version=1,
+            form=self.columns.form,
+            labels=options or self.labels,
+            metrics=self.chosen_metrics,
+            chance=None,
+            files=TaskFiles(
+                folder=name,
+                parts=dict.fromkeys(PARTS, ""),
+                origin=f"fine_tuning.own_tasks.{name}",
+                read=self.read,
+                counts={},
+            ),
+            value_range=values if self.columns.target == "value" else None,
+        )
+
+    @property
+    def chosen_metrics(self) -> tuple[str, ...]:
+        """The metrics, the primary one first; by default accuracy, correlations, entity F1, or F1 of answers."""
+        default = METRICS[self.columns.target]
+        return self.metrics or (default[:1] if self.columns.target == "label" else default)
+
+    def read(self, part: str, path: Path, name: str) -> Part:
+        """Return the examples of a part; raises DataError with every mistake of its file."""
+        file = parse_file(self.columns, path, name)
+        for line, message in unknown_labels(file, self.all_labels, self.label_column, "of this task"):
+            file.mistakes.add(line, message)
+        file.mistakes.refuse()
+        rows = file.rows if self.dev_share is None or part == "test" else split(file.rows, self.dev_share)[part]
+        return Part(tuple(self.example(row) for row in rows))
+
+    def example(self, row: ParsedRow) -> Example:
+        """Return the example of a row, with the indices of its labels."""
+        indices = _indices(self.all_labels)
+        if self.columns.tags is not None:
+            return replace(row.example, tags=tuple(indices[tag] for tag in row.labels))
+        return replace(row.example, label=indices[row.labels[0]]) if row.labels else row.example
+
+    @property
+    def all_labels(self) -> tuple[str, ...]:
+        """The labels, tags or indices of options."""
+        return self.task("").labels
+
+    @property
+    def label_column(self) -> str:
+        """The column of labels or tags; empty for other targets."""
+        return self.columns.tags or self.columns.label or ""
+
+
+@cache
+def _indices(labels: tuple[str, ...]) -> Mapping[str, int]:
+    return {label: index for index, label in enumerate(labels)}
+
+
+class TableFiles(Schema):
+    """The files of a table; relative paths begin at the working directory, or at `$STEEPLECHASE_DATA`."""
+
+    kind: Literal["table"] = "table"
+    train: str = Field(min_length=1, examples=["reviews.csv"])
+    """The training examples: a file that ends in .csv, .tsv, .jsonl or .parquet."""
+    dev: str | None = Field(default=None, min_length=1)
+    """The dev examples, on which arms are compared; or give `dev_share`."""
+    test: str | None = Field(default=None, min_length=1)
+    """Further labelled examples, scored beside dev."""
+
+    def located(self, files: TaskFiles) -> Mapping[str, Path]:
+        """Return the file of each part, of dev the train file if dev is a share of it; raises DataError."""
+        named = {"train": self.train, "dev": self.dev or self.train, "test": self.test}
+        found = {part: resolved(path) for part, path in named.items() if path is not None}
+        absent = [
+            f"{path}: no such file; {files.origin}.{part}"
+            for part, path in found.items()
+            if not path.is_file() and (part != "dev" or self.dev)
+        ]
+        if absent:
+            raise DataError(absent)
+        return found
+
+    def inputs(self, files: TaskFiles) -> JsonValue:
+        """Return the sha256 of the file of each part; raises DataError as `located` does."""
+        try:
+            return {part: sha256_of(path) for part, path in self.located(files).items()}
+        except OSError as failure:
+            raise DataError(f"{failure.filename}: {failure.strerror}") from failure
+
+    def parts(self, files: TaskFiles) -> dict[str, Part]:
+        """Return the examples of every part; raises DataError with every mistake of a file."""
+        assert files.read is not None
+        return {part: files.read(part, path, str(path)) for part, path in self.located(files).items()}
+
+
+class TableTask(TableFormat, TableFiles):
+    """A user's own task: files, their columns, metrics."""
+
+    kind: Literal["table"] = "table"
+    """Chooses a table as the source of the task."""
+
+    @property
+    def format(self) -> TableFormat:
+        """The task without the names of its files."""
+        return TableFormat(**{name: getattr(self, name) for name in TableFormat.model_fields})
+
+    @property
+    def table_files(self) -> TableFiles:
+        """The files alone."""
+        return TableFiles(train=self.train, dev=self.dev, test=self.test)
+
+    @property
+    def is_consistent(self) -> bool:
+        """Whether the columns have one target, so that the task has a form."""
+        return not any(True for _ in self.columns.violations())
+
+    def violations(self) -> Iterator[Violation]:
+        """Yield the contradictions in the declaration."""
+        yield from (violation.under("columns") for violation in self.columns.violations())
+        if (self.dev is None) == (self.dev_share is None):
+            yield Violation(("dev",), "give either dev, a file, or dev_share, a share of the train file")
+        for part in PARTS:
+            path = getattr(self, part)
+            if path is not None and format_of(path) is None:
+                message = f"{path!r} ends in none of {', '.join(KNOWN)}; .gz or .xz may follow the first four"
+                yield Violation((part,), message)
+        if self.is_consistent:
+            yield from self._target_violations()
+
+    def _target_violations(self) -> Iterator[Violation]:
+        target = self.columns.target
+        for position, metric in enumerate(self.metrics):
+            allowed = METRICS[target]
+            if metric not in allowed:
+                hint = did_you_mean(metric, allowed)
+                message = f"{metric!r} is no metric of {target}; allowed: {', '.join(allowed)}.{hint}"
+                yield Violation(("metrics", position), message)
+            elif metric in self.metrics[:position]:
+                yield Violation(("metrics", position), f"{metric!r} is listed twice")
+        if "f1" in self.metrics and target == "label" and self.labels and len(self.labels) != 2:
+            yield Violation(("metrics",), f"f1 is of two labels, and there are {len(self.labels)}; use macro_f1")
+        if self.labels and target not in ("label", "tags"):
+            yield Violation(("labels",), f"has no effect: the target is {target}")
+        for position, label in enumerate(self.labels):
+            if label in self.labels[:position]:
+                yield Violation(("labels", position), f"{label!r} is listed twice")
+        if len(self.labels) == 1:
+            yield Violation(("labels",), "one label only; two or more are needed")
+        if self.value_range is not None and (target != "value" or self.value_range[0] >= self.value_range[1]):
+            yield Violation(("value_range",), "needs a smallest value below a largest, and the column `value`")

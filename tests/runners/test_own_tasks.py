@@ -1,0 +1,192 @@
+"""Tasks that an experiment declares: a table and features of a frozen encoder are tasks like any other."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from configuration.experiment import Experiment
+from configuration.validation.experiment import violations_of
+from foundation.errors import DataError
+from foundation.schema import JsonValue, canonical_text
+from ledger.records import Status
+from ledger.result_files import predictions_file
+from ledger.rows import read_result
+from ledger.stage_results import ExamplesResult
+from models.downstream_model import build_fine_tuned
+from models.initialisation import initialise
+from runners.cost_estimate.flops import stage_flops
+from runners.dag import shared_stages, trial_stages
+from runners.scoring import part_scores
+from runners.stages import examples as examples_stage
+from runners.stages import fine_tune
+from runners.stages.context import StageContext
+from runners.stages.declarations import ExamplesStage, FineTuneStage
+from runners.stages.pretrain import CHECKPOINT
+from runners.stages.progress import ProgressFile
+from runners.stages.stage import Stage
+from runners.training.checkpoint import save_checkpoint
+from runners.training.optimiser import adamw
+from tasks.data_folder import with_paths_as_in
+from tasks.own_tasks.features import ResolvedFeatures
+from tests.factories import simulated_training as simulated
+from tests.factories.small_experiments import WORDS, architecture, convolutions
+
+COLUMNS = {"text": "review", "label": "stars", "id": "id"}
+FEATURES = {"kind": "features", "of": "reviews", "lstm_width": 12}
+
+
+def reviews(folder: Path, name: str = "reviews.csv", rows: int = 160) -> Path:
+    """Write reviews that are positive where they have w30, and return the file."""
+    random = np.random.default_rng(3)
+    lines = ["id,review,stars"]
+    for row in range(rows):
+        positive = bool(random.integers(2))
+        words = " ".join(f"w{number}" for number in random.integers(0, 20, 4))
+        lines.append(f"{row},{words} {'w30' if positive else 'w31'},{'positive' if positive else 'negative'}")
+    (folder / name).write_text("\n".join(lines) + "\n")
+    return folder / name
+
+
+def experiment(folder: Path, train: Path, tasks: tuple[str, ...] = ("reviews",), **own: Any) -> Experiment:
+    table = {"kind": "table", "train": str(train), "dev_share": 0.25, "columns": COLUMNS}
+    tuning = {
+        "tasks": tasks,
+        "sequence_length": 16,
+        "own_tasks": {"reviews": {**table, **own.pop("table", {})}, **own},
+    }
+    return simulated.experiment(folder, fine_tuning=tuning)
+
+
+def stages(declared: Experiment) -> dict[str, Stage]:
+    shared = shared_stages(declared)
+    return {**shared.named(), **trial_stages(declared, shared, declared.baseline, 1)}
+
+
+def test_a_moved_file_changes_no_key_and_other_content_changes_those_of_its_task(tmp_path: Path) -> None:
+    plain = experiment(tmp_path, reviews(tmp_path), ("docs_pair", "reviews"))
+    moved = experiment(tmp_path, reviews(tmp_path, "moved.csv"), ("docs_pair", "reviews"))
+    other = experiment(tmp_path, reviews(tmp_path, "other.csv", 150), ("docs_pair", "reviews"))
+    keys = [{label: stage.key for label, stage in stages(each).items()} for each in (plain, moved, other)]
+    assert keys[0] == keys[1]
+    differing = {label for label in keys[0] if keys[0][label] != keys[2][label]}
+    assert differing == {"examples reviews", "contamination reviews", "reviews#1"}
+    assert plain.identity() != moved.identity()
+
+
+def test_another_spelling_of_a_path_is_not_another_experiment(tmp_path: Path) -> None:
+    path = reviews(tmp_path)
+    (tmp_path / "sub").mkdir()
+    plain, spelled = (experiment(tmp_path, each) for each in (path, tmp_path / "sub" / ".." / path.name))
+    assert plain.identity() != spelled.identity()
+    assert with_paths_as_in(plain.identity(), spelled.identity()) == spelled.identity()
+
+
+def test_a_table_with_mistakes_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    path = reviews(tmp_path)
+    path.write_text(path.read_text() + "7,w1,\n")
+    declared = experiment(tmp_path, path)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(DataError) as refusal:
+        shared_stages(declared)
+    assert [line.replace(str(path), "r.csv") for line in refusal.value.lines] == [
+        "r.csv:162: id: duplicate '7', first in line 9",
+        "r.csv:162: stars: empty",
+    ]
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("own", "tasks", "message"),
+    [
+        ({}, ("review",), "fine_tuning.tasks[0]: 'review' is not a task"),
+        ({"cola": FEATURES}, ("reviews",), "fine_tuning.own_tasks.cola: 'cola' is the name of a known task"),
+        ({"score": FEATURES}, ("reviews",), "fine_tuning.own_tasks.score: 'score' is the name of a known task"),
+        ({"f": {**FEATURES, "of": "revews"}}, ("f",), "own_tasks.f.of: 'revews' is not a task"),
+        ({"f": {**FEATURES, "of": "g"}, "g": FEATURES}, ("f",), "own_tasks.f.of: 'g' is itself on features"),
+        ({"f": {**FEATURES, "of": "blimp"}}, ("f",), "own_tasks.f.of: 'blimp' has no label, value or tags"),
+        ({"f": {**FEATURES, "of": "squad_v1_1"}}, ("f",), "own_tasks.f.of: 'squad_v1_1' has no label"),
+        ({"f": {**FEATURES, "of": "cola"}}, ("f",), "tasks[0]: f needs fine_tuning.data"),
+        ({"table": {"metrics": ("f2",)}}, ("reviews",), "own_tasks.reviews.metrics[0]: 'f2' is no metric of label"),
+    ],
+)
+def test_a_wrong_declaration_is_named(
+    own: dict[str, Any], tasks: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    declared = experiment(tmp_path, tmp_path / "reviews.csv", tasks, **own)
+    found = [
+        "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in violation.path)[1:]
+        + f": {violation.message}"
+        for violation in violations_of(declared)
+    ]
+    assert any(message in line for line in found), found
+
+
+def test_features_have_seeds_a_stage_of_their_own_and_the_cost_of_forward_passes(tmp_path: Path) -> None:
+    last = {**FEATURES, "features": "last"}
+    declared = experiment(tmp_path, reviews(tmp_path), ("reviews", "f", "l"), f=FEATURES, l=last)
+    found = stages(declared)
+    tuned = found["f#1"].declaration
+    assert isinstance(tuned, FineTuneStage)
+    assert isinstance(tuned.own_task, ResolvedFeatures)
+    assert tuned.own_task.table is not None
+    assert tuned.own_task.table.labels == ("negative", "positive")
+    assert len({found[label].key for label in ("reviews#1", "f#1", "l#1")}) == 3
+    epochs, train, dev = tuned.epochs, *stage_counts(found["examples f"])
+    assert stage_flops(found["reviews#1"]) / stage_flops(found["f#1"]) == pytest.approx(
+        (3 * epochs * train + dev) / (epochs * train + dev)
+    )
+    assert FineTuneStage.model_validate_json(tuned.model_dump_json()) == tuned
+
+
+def stage_counts(stage: Stage) -> tuple[int, int]:
+    declaration = stage.declaration
+    assert isinstance(declaration, ExamplesStage)
+    assert declaration.train_examples is not None
+    assert declaration.dev_examples is not None
+    return declaration.train_examples, declaration.dev_examples
+
+
+def context(folder: Path, **inputs: Path) -> StageContext:
+    (folder / "work").mkdir(parents=True)
+    return StageContext(inputs, folder / "work", ProgressFile(folder / "progress.json"))
+
+
+@pytest.mark.parametrize("task", ["reviews", "features"])
+def test_a_table_is_encoded_learned_and_scored(task: str, tmp_path: Path) -> None:
+    declared = experiment(tmp_path, reviews(tmp_path), (task,), features=FEATURES)
+    found = stages(declared)
+    encode, tune = found[f"examples {task}"].declaration, found[f"{task}#1"].declaration
+    assert isinstance(encode, ExamplesStage)
+    assert isinstance(tune, FineTuneStage)
+    WORDS.save(tmp_path)
+    made = context(tmp_path / "examples", tokens=tmp_path)
+    result = as_result("examples", examples_stage.compute(encode, made))
+    assert isinstance(result, ExamplesResult)
+    assert (result.task, result.repeated_in_train, result.train.examples + result.dev.examples) == (task, 0, 160)
+    assert result.chance is not None
+    assert 35 < result.chance < 65  # of the majority class
+    assert result.bag_of_words == {"accuracy": 100.0}
+    arm = architecture(convolutions()[-1])
+    tune = tune.model_copy(
+        update={"architecture": arm, "epochs": 25, "batch_examples": 16, "peak_learning_rate": 1e-2, "dropout": 0.0}
+    )
+    checkpoint = build_fine_tuned(arm, "single", 2, "first", 0.0)
+    initialise(checkpoint, 1)
+    with torch.no_grad():
+        checkpoint.encoder.embeddings.tokens.weight.mul_(20)  # so that random features differ between words
+    save_checkpoint(tmp_path / CHECKPOINT, checkpoint, adamw(checkpoint, 0.0), {})
+    tuned = context(tmp_path / "tuned", pretrained=tmp_path, examples=made.folder)
+    assert fine_tune.compute(tune, tuned)["examples"] == result.dev.examples
+    scores = part_scores(tune.downstream, made.folder, tuned.folder, None)["scores"]
+    assert isinstance(scores, dict)
+    assert float(str(scores["accuracy"])) > 85
+    predictions = json.loads((tuned.folder / predictions_file("dev")).read_text())
+    assert set(predictions) == {0, 1}
+
+
+def as_result(kind: str, result: dict[str, JsonValue]) -> object:
+    return read_result(kind, Status.FINISHED, canonical_text(result))

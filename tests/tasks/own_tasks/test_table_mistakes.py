@@ -1,0 +1,197 @@
+"""Mistakes of a table: every one at once, with file, line, column, value, rule and suggestion."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from configuration.fine_tuning import FineTuning
+from foundation.errors import DataError
+from tasks.own_tasks.resolution import resolve
+from tasks.own_tasks.table import TableTask
+
+LABELLED = {"text": "review", "label": "stars"}
+GOOD = "review,stars\ngood,yes\nbad,no\n"
+
+
+def refused(folder: Path, train: str | bytes, columns: dict[str, Any] | None = None, **more: Any) -> list[str]:
+    """Return the lines of the refusal, with the name of the file in place of its path."""
+    suffix = more.pop("suffix", "csv")
+    content = train if isinstance(train, bytes) else train.encode()
+    (folder / f"train.{suffix}").write_bytes(content)
+    for part in ("dev", "test"):
+        if part in more:
+            (folder / f"{part}.csv").write_text(more[part], encoding="utf-8")
+            more[part] = str(folder / f"{part}.csv")
+    more = more if more.keys() & {"dev", "dev_share"} else {"dev_share": 0.5, **more}
+    document = {"kind": "table", "train": str(folder / f"train.{suffix}"), "columns": columns or LABELLED, **more}
+    tuning = FineTuning.model_validate({"own_tasks": {"r": document}}, strict=False)
+    task = tuning.own_tasks["r"]
+    assert isinstance(task, TableTask)
+    before = sorted(path.read_bytes() for path in folder.iterdir())
+    with pytest.raises(DataError) as refusal:
+        resolve("r", task)
+    assert sorted(path.read_bytes() for path in folder.iterdir()) == before
+    return [line.replace(f"{folder}/", "") for line in refusal.value.lines]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "train.csv:1: the file is empty; expected a header with the columns review, stars"),
+        ("review,stars\n", "train.csv:1: the file has no rows"),
+        ("revew,stars\na,b\n", "train.csv:1: no column 'review'; found are 'revew', 'stars'. Did you mean 'revew'?"),
+        ("review,stars,stars\na,b,c\n", "train.csv:1: 2 columns are named 'stars'"),
+        ("review,stars\n ,yes\ngood,no\n", "train.csv:2: review: empty, expected a text"),
+        ("review,stars\ngood,\nbad,no\n", "train.csv:2: stars: empty"),
+        ("review,stars\ngood\nbad,no\n", "train.csv:2: 1 cells, expected 2: review, stars"),
+        ("review,stars\ngood,yes,2\nbad,no\n", "train.csv:2: 3 cells, expected 2: review, stars"),
+        ('review,stars\n"good,yes\n', "train.csv:2: a quotation mark is not closed or not doubled"),
+        ("review,stars\na,yes\nb,yes\n", "train.csv:1: stars: all 2 rows have 'yes'; training needs two different"),
+        ("review,stars\nA,yes\na ,no\n", "train.csv: 1 different texts; dev_share leaves no train examples"),
+    ],
+)
+def test_a_mistake_is_one_line(text: str, message: str, tmp_path: Path) -> None:
+    lines = refused(tmp_path, text)
+    assert len(lines) == 1
+    assert lines[0].startswith(message)
+
+
+def test_bytes_that_are_no_text_are_named_by_line_and_offset(tmp_path: Path) -> None:
+    (line,) = refused(tmp_path, b"review,stars\ngood,yes\nb\xe4d,no\n")
+    assert line.startswith("train.csv:3: byte 0xe4 at byte offset 23 is not UTF-8")
+    (line,) = refused(tmp_path, "review,stars\n".encode("utf-16"))
+    assert line.startswith("train.csv:1: ")
+    (line,) = refused(tmp_path, b"PAR1nothing", suffix="parquet")
+    assert line.startswith("train.parquet: damaged parquet")
+
+
+def test_all_mistakes_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
+    lines = refused(
+        tmp_path,
+        'review,stars\n,yes\ngood,yes\n"two\nlines",\nbad,no\n',
+        dev="review,stars\nfine,yess\nfine,no,2\n",
+        test="text\nfine\n",
+    )
+    assert lines == [
+        "test.csv:1: no column 'review'; found are 'text'.",
+        "test.csv:1: no column 'stars'; found are 'text'.",
+        "train.csv:2: review: empty, expected a text",
+        "train.csv:4: stars: empty",
+        "dev.csv:3: 3 cells, expected 2: review, stars",
+        "dev.csv:2: stars: 'yess' is not a label of train.csv: no, yes. Did you mean 'yes'?",
+    ]
+
+
+def test_a_label_of_a_row_with_another_mistake_is_known(tmp_path: Path) -> None:
+    lines = refused(tmp_path, "review,stars\ngood,yes\n,no\n", dev="review,stars\nbad,no\n")
+    assert lines == ["train.csv:3: review: empty, expected a text"]
+
+
+def test_declared_labels_are_the_only_ones(tmp_path: Path) -> None:
+    assert refused(tmp_path, GOOD + "fair,mixed\n", labels=("no", "yes")) == [
+        "train.csv:4: stars: 'mixed' is not a label in fine_tuning.own_tasks: no, yes."
+    ]
+
+
+def test_identifiers_are_unique_in_a_file(tmp_path: Path) -> None:
+    text = "review,stars,id\ngood,yes,7\nbad,no,8\nfair,no,7\n"
+    assert refused(tmp_path, text, {**LABELLED, "id": "id"}) == ["train.csv:4: id: duplicate '7', first in line 2"]
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-Infinity", "1e999", "much", "", "1,5"])
+def test_a_value_is_a_finite_number(value: str, tmp_path: Path) -> None:
+    cell = f'"{value}"' if "," in value else value
+    lines = refused(tmp_path, f"review,how\ngood,{cell}\nbad,2\n", {"text": "review", "value": "how"})
+    assert lines == [f"train.csv:2: how: {value!r}, expected a finite number"]
+
+
+def test_f1_is_of_two_labels(tmp_path: Path) -> None:
+    lines = refused(tmp_path, GOOD + "fair,mixed\n", metrics=("f1",))
+    assert lines == ["train.csv:1: f1 is of two labels, and there are 3; use macro_f1"]
+
+
+OPTIONS = {"text": "start", "options": ("x", "y"), "label": "right"}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("He,runs,,0", "train.csv:2: y: empty, expected a text"),
+        ("He,runs,flies,2", "train.csv:2: right: '2', expected one of 0, 1, x, y."),
+        ("He,runs,flies,", "train.csv:2: right: empty"),
+        ("He,runs,runs ,0", "train.csv:2: right: the right option, 'runs', is repeated in another column"),
+        ("He,runs,0", "train.csv:2: 3 cells, expected 4: start, x, y, right"),
+    ],
+)
+def test_a_mistake_of_options_is_named(row: str, message: str, tmp_path: Path) -> None:
+    lines = refused(tmp_path, f"start,x,y,right\n{row}\nShe,reads,sings,1\n", OPTIONS)
+    assert lines[0].startswith(message)
+
+
+ANSWERS = {"text": "q", "pair": "c", "answer": "a", "answer_start": "s"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "start", "message"),
+    [
+        ("Anna", 12, "s: characters 12 to 16 are outside the 15 characters of c"),
+        ("Anna", -1, "s: characters -1 to 3 are outside the 15 characters of c"),
+        ("Anna", 4, "s: c has ' Ann' at 4, expected 'Anna'. It is at 5."),
+        ("Eva", 5, "s: c has 'Ann' at 5, expected 'Eva'."),
+        ("Anna", 1.5, "s: 1.5, expected a whole number"),
+    ],
+)
+def test_a_span_outside_its_text_is_named(answer: str, start: float, message: str, tmp_path: Path) -> None:
+    text = json.dumps({"q": "Who?", "c": "Then Anna sang.", "a": answer, "s": start}) + "\n"
+    assert refused(tmp_path, text, ANSWERS, suffix="jsonl") == [f"train.jsonl:1: {message}"]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"w": "Anna sings", "t": "B-PER"}, "t: 1 tags for 2 words"),
+        ({"w": [], "t": []}, "w: empty, expected words"),
+        ({"w": ["a b"], "t": ["O"]}, "w: a word contains a space"),
+        ({"w": 3, "t": ["O"]}, "w: 3, expected words, as a list or separated by spaces"),
+    ],
+)
+def test_a_mistake_of_tags_is_named(row: dict[str, object], message: str, tmp_path: Path) -> None:
+    text = json.dumps(row) + "\n" + json.dumps({"w": "Oslo sings", "t": "B-LOC O"}) + "\n"
+    lines = refused(tmp_path, text, {"text": "w", "tags": "t"}, suffix="jsonl")
+    assert lines[0] == f"train.jsonl:1: {message}"
+
+
+def test_a_line_that_is_no_object_or_lacks_a_field_is_named(tmp_path: Path) -> None:
+    text = '{"review": "good", "stars": "yes"}\n{\n\n[]\n{"review": "x", "star": "no"}\n{"review": 3, "stars": 1.5}\n'
+    lines = refused(tmp_path, text, suffix="jsonl")
+    assert lines[0].startswith("train.jsonl:2: not JSON")
+    assert lines[1:] == [
+        "train.jsonl:4: not a JSON object",
+        "train.jsonl:5: no field 'stars'. Did you mean 'star'?",
+        "train.jsonl:6: review: 3, expected a text",
+        "train.jsonl:6: stars: 1.5, expected a text or a whole number",
+    ]
+
+
+def test_the_columns_of_a_parquet_file_are_checked(tmp_path: Path) -> None:
+    pyarrow.parquet.write_table(pyarrow.table({"reviews": ["a"], "stars": [None]}), tmp_path / "made.parquet")
+    (line,) = refused(tmp_path, (tmp_path / "made.parquet").read_bytes(), suffix="parquet")
+    assert line == "train.parquet:1: no column 'review'; found are 'reviews', 'stars'. Did you mean 'reviews'?"
+    pyarrow.parquet.write_table(
+        pyarrow.table({"review": ["a", None], "stars": [None, "x"]}), tmp_path / "made.parquet"
+    )
+    lines = refused(tmp_path, (tmp_path / "made.parquet").read_bytes(), suffix="parquet")
+    assert lines == [
+        "train.parquet:1: stars: None, expected a text or a whole number",
+        "train.parquet:2: review: None, expected a text",
+    ]
+
+
+def test_the_first_twenty_mistakes_are_shown_and_all_are_counted(tmp_path: Path) -> None:
+    lines = refused(tmp_path, "review,stars\n" + ",yes\n" * 25)
+    assert len(lines) == 21
+    assert lines[-1] == "train.csv: 5 more mistakes, 25 in total"

@@ -61,10 +61,18 @@ def plain(candidate: Candidate, path: str) -> str:
     value: object = candidate
     for name in absolute_path(path):
         value = getattr(value, name)
+    return _text(value)
+
+
+def _text(value: object) -> str:
     if not isinstance(value, Schema):
         return str(value)
-    fields = {name: getattr(value, name) for name in type(value).model_fields if name != VARIANT_KEY}
-    changed = [f"{name} {field}" for name, field in fields.items() if field != type(value).model_fields[name].default]
+    declared = ((name, getattr(value, name), field) for name, field in type(value).model_fields.items())
+    changed = [
+        f"{name} {_text(own)}"
+        for name, own, field in declared
+        if name != VARIANT_KEY and own != field.get_default(call_default_factory=True)
+    ]
     kind = str(getattr(value, VARIANT_KEY))
     return f"{kind} with {', '.join(changed)}" if changed else kind
 

@@ -110,6 +110,11 @@ def _misplaced(path: tuple[str, ...], document: dict[str, Any]) -> str:
         fields = [name for option in options for name in option.model_fields if name != VARIANT_KEY]
         belongs = f"; it belongs to {', '.join(owners)}" if owners else did_you_mean(leaf, fields, ". ", str)
         return f"{leaf} is not a field of the convolution {kind}{belongs}"
+    if path[0] == "recipe" and isinstance(option := document["recipe"].get(path[1]), dict):
+        names = [name for name in option if name not in (VARIANT_KEY, leaf)]
+        return (
+            f"{leaf} is not a field of the {path[1]} {option.get(VARIANT_KEY)}{did_you_mean(leaf, names, '. ', str)}"
+        )
     names = [name for part in ("architecture", *ROOTS) for name in document[part] if name != leaf]
     return f"{leaf} is not a field of {path[0]}{did_you_mean(leaf, names, '. ', str)}"
 

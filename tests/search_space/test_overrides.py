@@ -88,6 +88,12 @@ def test_an_options_name_alone_is_the_option_with_its_defaults(start: type[Schem
         ({"convolution": 3}, "convolution", "3 is not an option"),
         ({"recipe.optimiser": "lam"}, "recipe.optimiser", "Did you mean lamb?"),
         ({"recipe.optimiser": "sgd", "recipe.adam_beta2": 0.98}, "recipe.adam_beta2", "sgd has no moments"),
+        (
+            {"recipe.optimiser.momentum": 0.5},
+            "recipe.optimiser.momentum",
+            "momentum is not a field of the optimiser adamw",
+        ),
+        ({"recipe.schedule.warm_tokens": 5}, "recipe.schedule.warm_tokens", "linear. Did you mean warmup_tokens?"),
         ({"recipe.schedule.warmup_tokens": -1}, "recipe.schedule.warmup_tokens", "greater than or equal to 0"),
         ({"recipe.micro_batches": 129}, "recipe.micro_batches", "129 micro-batches of 128 sequences"),
         ({"objective.mask_rate": 1.5}, "objective.mask_rate", "less than 1"),

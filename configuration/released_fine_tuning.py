@@ -1,6 +1,6 @@
 """Fine-tuning settings as text, and their differences from the released ones, task by task.
 
-The released values are `fine_tuning` in `search_space/released/papers.toml`. A searched setting is compared with the
+The released values are `fine_tuning` in `search_space/released/systems/`. A searched setting is compared with the
 values that the paper searched, any other with the release's default.
 """
 

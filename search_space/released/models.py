@@ -78,10 +78,10 @@ def _not_found(model: PublishedModel) -> Iterator[str]:
         yield f"not found in a source, so that this project's defaults hold: {', '.join(missing)}"
 
 
-def parameters_as_published(preset: Preset, costs: Costs) -> int:
+def parameters_as_published(preset: Preset, publication: Costs | PublishedRow) -> int:
     """Return the encoder's parameters by the closed form, under the convention of the publication."""
     architecture = preset.candidate.architecture
-    pooler = linear_parameters(architecture.width, architecture.width) if costs.pooler else 0
+    pooler = linear_parameters(architecture.width, architecture.width) if publication.pooler else 0
     return architecture.parameters + pooler
 
 

@@ -82,6 +82,8 @@ class PublishedRow(Schema):
     parameters: Count | None = None
     train_flops: float | None = None
     printed_parameters: str | None = None
+    pooler: bool = False
+    """Whether the printed count includes BERT's pooler."""
     printed_train_flops: str | None = None
     direction: str | None = None
     """The paper's statement about a row whose number was not found."""

@@ -27,7 +27,8 @@ class Publication:
     def counted(self) -> str:
         """The counts as one line."""
         printed = "" if self.printed_as is None else f", printed as {self.printed_as} ({self.printed_source})"
-        return f"{self.parameters:,} parameters {self.convention}; published: {self.published:,} ({self.source}){printed}"
+        published = f"published: {self.published:,} ({self.source}){printed}"
+        return f"{self.parameters:,} parameters {self.convention}; {published}"
 
 
 def publication_of(name: str) -> Publication | None:

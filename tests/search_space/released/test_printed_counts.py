@@ -1,4 +1,4 @@
-"""The closed form meets torch's count and, under each paper's convention, the counts that papers print of variants."""
+"""The closed form meets torch's count and, under each paper's convention, the printed counts of variants."""
 
 from itertools import product
 

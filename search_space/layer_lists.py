@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any, NoReturn
 
 from pydantic import ValidationError
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic_core import InitErrorDetails
 
 from search_space.layer_program import InvalidProgram, Item, LayerProgram, Sublayer, SublayerKind, parse_program
 
@@ -85,7 +85,5 @@ def _with_sizes(program: LayerProgram, name: str, sizes: list[Any]) -> LayerProg
 
 
 def _refuse(name: str, value: object, message: str) -> NoReturn:
-    fault = PydanticCustomError("value_error", "Value error, {message}", {"message": message})
-    raise ValidationError.from_exception_data(
-        "Architecture", [InitErrorDetails(type=fault, loc=(name,), input=value)]
-    )
+    fault = InitErrorDetails(type="value_error", loc=(name,), input=value, ctx={"error": ValueError(message)})
+    raise ValidationError.from_exception_data("Architecture", [fault])

@@ -130,9 +130,10 @@ class Architecture(Schema):
             if self.layers is not None:
                 yield Violation(("layers",), str(error))
             return
-        if self.layers is not None or self.convolution.branch_width_ratio:
-            for mistake in sublayer_mistakes(made):
-                yield Violation(where, mistake)
+        # without a program, `violations` reports the sizes of feed-forward networks under their own fields
+        checked = made if self.layers is not None else [block[:1] for block in made]
+        for mistake in sublayer_mistakes(checked):
+            yield Violation(where, mistake)
         for kind in unequal_kinds(self.sharing, made):
             name = kind.replace("_", " ")
             yield Violation(("sharing",), f"{self.sharing} shares the {name} sublayers, whose sizes differ in layers")

@@ -36,15 +36,16 @@ def size_of(model: str | None) -> str:
     return BASE if str(model).endswith(f"-{BASE}") else SMALL
 
 
-def fine_tuning_differences(tuning: "FineTuning", task: str, size: str) -> tuple[Difference, ...]:
+def fine_tuning_differences(tuning: "FineTuning", task: str, size: str | None) -> tuple[Difference, ...]:
     """Return the differences of a task's settings from the release's, and of searched values from the paper's.
 
-    None for a task on the frozen encoder, which the release does not have.
+    None for a task on the frozen encoder, which the release does not have, and none of another release's models,
+    whose `size` is None.
     """
-    return () if is_frozen(task) else tuple(_differences(tuning, task, size))
+    return () if is_frozen(task) or size is None else tuple(_differences(tuning, task, size))
 
 
-def released_fine_tunings(tuning: "FineTuning", size: str) -> tuple[ReleasedFineTuning, ...]:
+def released_fine_tunings(tuning: "FineTuning", size: str | None) -> tuple[ReleasedFineTuning, ...]:
     """Return the distinct fine-tuning settings, each with its tasks."""
     grouped: dict[tuple[str, tuple[Difference, ...]], tuple[str, ...]] = {}
     for task in tuning.tasks:

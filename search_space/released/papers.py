@@ -107,6 +107,8 @@ class PublishedTable(Schema):
     split: str
     columns: Mapping[str, str]
     rows: Mapping[str, PublishedRow]
+    by_convberts_code: bool = True
+    """Whether the rows were trained and fine-tuned by ConvBERT's or ELECTRA's code, whose settings are known here."""
     assumptions: tuple[str, ...] = ()
     """Assumptions of this project about the rows that no source states."""
 

@@ -26,7 +26,7 @@ def unsourced_numbers(place: Any, path: str, sourced: bool) -> Iterator[str]:
     elif isinstance(place, list):
         for inner in place:
             yield from unsourced_numbers(inner, path, sourced)
-    elif isinstance(place, int | float) and not sourced:
+    elif isinstance(place, int | float) and not isinstance(place, bool) and not sourced:
         yield path
 
 

@@ -14,6 +14,7 @@ from foundation.schema import JsonValue
 from search_space.activation_memory import RULE
 from search_space.cost import MATMUL
 from search_space.released.models import PRESETS
+from search_space.released.publication import Publication, publication_of
 from search_space.summary import Description, PartCost, receptive_field
 from search_space.summary import describe as described
 
@@ -41,17 +42,17 @@ def describe(
     if message := subject.architecture.too_long(tokens):
         raise ConfigurationError(f"--length: {message}")
     description = described(subject, tokens, batch or recipe.batch_sequences, convention)
-    updates = PRESETS[what].updates if what in PRESETS else None
+    publication = publication_of(what)
     if as_json:
-        print(json.dumps(document(description, updates), indent=2, ensure_ascii=False))  # noqa: T201
+        print(json.dumps(document(description, publication), indent=2, ensure_ascii=False))  # noqa: T201
     else:
-        show(description, updates)
+        show(description, publication)
 
 
-def document(description: Description, updates: int | None) -> dict[str, JsonValue]:
+def document(description: Description, publication: Publication | None) -> dict[str, JsonValue]:
     """Return the description as plain JSON; parts add up to the encoder, sizes of memory are in MB of 10^6 bytes.
 
-    `updates` are those of a published model; its total training FLOPs are then included.
+    Of a published model, its total training FLOPs and its count under the publication's convention are included.
     """
     subject = description.subject
     memory: dict[str, JsonValue] = {
@@ -63,11 +64,13 @@ def document(description: Description, updates: int | None) -> dict[str, JsonVal
         "batch": description.batch,
         "flops_convention": description.convention.name,
         "parameters": description.parameters,
+        "parameters_as_published": None if publication is None else _as_published(publication),
+        "notes": [] if publication is None else list(publication.notes),
         "forward_flops": description.forward_flops,
         "update_flops": description.update_flops,
-        "train_flops": description.train_flops(updates),
+        "train_flops": None if publication is None else description.train_flops(publication.updates),
         "parts": [_part(part) for part in description.parts],
-        "block": [_part(part, part.copies) for part in description.parts if part.role.in_block],
+        "block": [_of_one_block(part) for part in description.parts if part.role.in_block],
         "head_parameters": description.head_parameters,
         "heads": [_part(part) for part in description.heads],
         "activation_memory": {"unit": "MB", "rule": RULE, **memory},
@@ -76,9 +79,22 @@ def document(description: Description, updates: int | None) -> dict[str, JsonVal
     }
 
 
-def _part(part: PartCost, copies: int = 1) -> dict[str, JsonValue]:
+def _as_published(publication: Publication) -> dict[str, JsonValue]:
     return {
-        "name": part.name,
-        "parameters": part.parameters // copies,
-        "forward_flops": part.forward_flops // copies,
+        "parameters": publication.parameters,
+        "convention": publication.convention,
+        "published": publication.published,
+        "source": publication.source,
+        "printed_as": publication.printed_as,
+        "printed_source": publication.printed_source,
     }
+
+
+def _part(part: PartCost) -> dict[str, JsonValue]:
+    return {"name": part.name, "parameters": part.parameters, "forward_flops": part.forward_flops}
+
+
+def _of_one_block(part: PartCost) -> dict[str, JsonValue]:
+    """Return the costs of one copy; its parameters may be shared with the other copies."""
+    once = part.parameters // max(1, part.distinct)
+    return {"name": part.name, "parameters": once, "forward_flops": part.forward_flops // part.copies}

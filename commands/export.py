@@ -46,7 +46,8 @@ def export(
     """Write a model that transformers' AutoModel and AutoTokenizer load with equal outputs."""
     refuse_existing(out)
     exported = _find(source, trial, DescribeArguments(source, scale, arm), seed)
-    reasons = tuple(config.obstacles(exported.architecture))
+    pad = None if exported.tokenizer is None else exported.tokenizer.pad
+    reasons = tuple(config.obstacles(exported.architecture, pad))
     if reasons:
         raise ConfigurationError(f"{source}: {reason}" for reason in reasons)
     from commands.huggingface.export_folder import notes_on, write

@@ -28,7 +28,10 @@ def import_(
     folder: HuggingFaceFolder,
     out: NewFolder,
 ) -> None:
-    """Import a ConvBERT, ELECTRA or BERT as an initial checkpoint: `pretraining: { init_checkpoint: OUT }`."""
+    """Import a BERT, RoBERTa, ALBERT, ELECTRA or ConvBERT as an initial checkpoint.
+
+    An experiment starts from it by `pretraining: { init_checkpoint: OUT }`.
+    """
     refuse_existing(out)
     if not folder.is_dir():
         raise MachineError(f"{folder}: no such folder")

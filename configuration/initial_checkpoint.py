@@ -27,7 +27,7 @@ class Provenance(Schema):
     """Source of an initial checkpoint, and hashes of its files."""
 
     model_type: str
-    """The source's model family: convbert, electra or bert."""
+    """The source's model family, such as bert: the `model_type` of its config.json."""
     sources: dict[str, str]
     """sha256 of the source's files, by name."""
     left_out: tuple[str, ...]

@@ -21,6 +21,6 @@ class PaperStatement(Schema):
     margins: Mapping[str, PositiveNumber] = Field(default_factory=dict, examples=[{"score": 1.0}])
     """By metric: the largest difference that counts as level."""
     table: str | None = Field(default=None, examples=["table3"])
-    """Table in `search_space/released/papers.toml` whose published numbers are shown beside the measured ones."""
+    """Table in `search_space/released/systems/` whose published numbers are shown beside the measured ones."""
     rows: Mapping[str, str] = Field(default_factory=dict, examples=[{"baseline": "ELECTRA-Small"}])
     """By arm: the row of that table."""

@@ -1,6 +1,6 @@
 """Fine-tuning settings as text, and their differences from the released ones, task by task.
 
-The released values are `fine_tuning` in `search_space/released/papers.toml`. A searched setting is compared with the
+The released values are `fine_tuning` in `search_space/released/systems/`. A searched setting is compared with the
 values that the paper searched, any other with the release's default.
 """
 
@@ -35,15 +35,16 @@ def size_of(model: str | None) -> str:
     return BASE if str(model).endswith(f"-{BASE}") else SMALL
 
 
-def fine_tuning_differences(tuning: "FineTuning", task: str, size: str) -> tuple[Difference, ...]:
+def fine_tuning_differences(tuning: "FineTuning", task: str, size: str | None) -> tuple[Difference, ...]:
     """Return the differences of a task's settings from the release's, and of searched values from the paper's.
 
-    None for a task on the frozen encoder, which the release does not have.
+    None for a task on the frozen encoder, which the release does not have, and none of another release's models,
+    whose `size` is None.
     """
-    return () if is_frozen(tuning, task) else tuple(_differences(tuning, task, size))
+    return () if is_frozen(tuning, task) or size is None else tuple(_differences(tuning, task, size))
 
 
-def released_fine_tunings(tuning: "FineTuning", size: str) -> tuple[ReleasedFineTuning, ...]:
+def released_fine_tunings(tuning: "FineTuning", size: str | None) -> tuple[ReleasedFineTuning, ...]:
     """Return the distinct fine-tuning settings, each with its tasks."""
     grouped: dict[tuple[str, tuple[Difference, ...]], tuple[str, ...]] = {}
     for task in tuning.tasks:

@@ -17,7 +17,7 @@ from search_space.activation import Activation
 from search_space.convolution import Convolution, NoConvolution
 from search_space.convolution.kernel import WithKernel
 from search_space.cost import MATMUL, Component, Convention, Operations, Role, linear
-from search_space.layer_lists import folded
+from search_space.layer_lists import BLOCKS_AT_MOST, folded
 from search_space.layer_program import Item, LayerProgram, Sublayer, parse_program
 from search_space.normalisation import Normalisation, PostNorm
 from search_space.position import LearnedPositions, Position
@@ -124,13 +124,17 @@ class Architecture(Schema):
     def _stack_violations(self) -> Iterator[Violation]:
         """Yield what the layer program and the sizes break together; nothing of sizes that are reported already."""
         where = ("layers",) if self.layers is not None else ("value_width",)
+        if self.layers is None and self.depth > BLOCKS_AT_MOST:
+            yield Violation(("depth",), f"{self.depth} blocks are too many; allowed: 1 to {BLOCKS_AT_MOST}")
+            return
         try:
             made = self.blocks
         except (InvalidSetting, InvalidChain) as error:
             if self.layers is not None:
                 yield Violation(("layers",), str(error))
             return
-        checked = made if self.layers is not None else [(block[0],) for block in made]  # the rest is a rule above
+        # without a program, `violations` reports the sizes of feed-forward networks under their own fields
+        checked = made if self.layers is not None else [block[:1] for block in made]
         for mistake in sublayer_mistakes(checked):
             yield Violation(where, mistake)
         for kind in unequal_kinds(self.sharing, made):

@@ -6,9 +6,17 @@ from itertools import pairwise
 from typing import Any, NoReturn
 
 from pydantic import ValidationError
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic_core import InitErrorDetails
 
-from search_space.layer_program import InvalidProgram, Item, LayerProgram, Sublayer, SublayerKind, parse_program
+from search_space.layer_program import (
+    ITEMS_AT_MOST,
+    InvalidProgram,
+    Item,
+    LayerProgram,
+    Sublayer,
+    SublayerKind,
+    parse_program,
+)
 
 LISTS = {
     "heads": (SublayerKind.SELF_ATTENTION, "heads"),
@@ -18,6 +26,8 @@ LISTS = {
 }
 """The letter and the setting of each field that may be a list."""
 DEFAULT_DEPTH = 12
+BLOCKS_AT_MOST = ITEMS_AT_MOST // 2
+"""Largest `depth`: each block is two sublayers of the program."""
 
 
 def folded(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -31,7 +41,9 @@ def folded(document: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(text, str) and (text is not None or not lists):
         return fields  # a text of the wrong type is refused by the field itself
     depth = fields.get("depth", DEFAULT_DEPTH)
-    if text is None and not (isinstance(depth, int) and depth >= 1):
+    if text is None and not (isinstance(depth, int) and 1 <= depth <= BLOCKS_AT_MOST):
+        if isinstance(depth, int) and depth > BLOCKS_AT_MOST:
+            _refuse("depth", depth, f"{depth} blocks are too many; allowed: 1 to {BLOCKS_AT_MOST}")
         return fields
     program = _parsed(text) if text is not None else parse_program(f"(s f)*{depth}")
     for name, sizes in lists.items():
@@ -85,7 +97,5 @@ def _with_sizes(program: LayerProgram, name: str, sizes: list[Any]) -> LayerProg
 
 
 def _refuse(name: str, value: object, message: str) -> NoReturn:
-    fault = PydanticCustomError("value_error", "Value error, {message}", {"message": message})
-    raise ValidationError.from_exception_data(
-        "Architecture", [InitErrorDetails(type=fault, loc=(name,), input=value)]
-    )
+    fault = InitErrorDetails(type="value_error", loc=(name,), input=value, ctx={"error": ValueError(message)})
+    raise ValidationError.from_exception_data("Architecture", [fault])

@@ -104,9 +104,9 @@ def _normalisations(block: Block, copies: int, norms: Operations, parameters: in
     """Return the norms of equal blocks as one component; `parameters` are those of all copies."""
     width = block[0].width
     saved = len(block) * (width + NORMALISATION_STATISTICS)
-    once, rest = divmod(parameters, copies)
+    once = sum(layer_norm_parameters(sublayer.width) for sublayer in block)
     shape = AttentionShape(width, 0, 0)
-    if rest:  # shared in part: counted whole, once
+    if parameters != copies * once:  # shared, at least in part: counted whole, once
         return Component(Role.NORMALISATIONS, shape, parameters, norms, saved, copies, distinct=1)
     return Component(Role.NORMALISATIONS, shape, once, norms, saved, copies)
 

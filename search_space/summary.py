@@ -31,6 +31,8 @@ class PartCost:
     owner: str
     name: str
     copies: int
+    distinct: int
+    """Copies with parameters of their own."""
     parameters: int
     forward_flops: int
     """On one sequence."""
@@ -131,6 +133,7 @@ def receptive_field(architecture: Architecture) -> int | None:
 def _costs(parts: Iterable[Component], length: int, predictions: int, convention: Convention) -> tuple[PartCost, ...]:
     def cost(part: Component) -> PartCost:
         flops = convention.part_flops(part, length, predictions)
-        return PartCost(part.role, part.owner, part.name, part.copies, part.all_parameters, flops)
+        distinct = part.copies if part.distinct is None else part.distinct
+        return PartCost(part.role, part.owner, part.name, part.copies, distinct, part.all_parameters, flops)
 
     return tuple(map(cost, parts))

@@ -11,13 +11,13 @@ from commands.huggingface.export_source import Exported
 from foundation.atomic_files import atomic_directory, sha256_of
 from foundation.schema import JsonValue
 from models.huggingface import config
+from models.huggingface.families import nearest
 from models.huggingface.weight_names import encoder_pairs, head_pairs, to_transformers, under
 from search_space.convolution import SpanDynamic
 from tasks.tokenizer import SETTINGS_FILE, VOCABULARY_FILE, Tokenizer, WordPiece
 from tasks.vocabulary import vocabulary_text
 
 CONFIG, MODEL, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer_config.json", "README.md"
-PAD = 0  # for models without a vocabulary; trained vocabularies begin with [PAD]
 
 
 def notes_on(exported: Exported) -> Iterator[str]:
@@ -29,25 +29,27 @@ def notes_on(exported: Exported) -> Iterator[str]:
     if exported.tokenizer is None:
         yield "no tokenizer files: the model has no vocabulary yet"
     if exported.objective is not None and _class_with_head(exported) is None:
-        family = config.FAMILY_NAMES[config.model_type(exported.architecture)]
-        head = exported.objective.replace("_", " ")
-        yield f"the encoder alone: transformers has no {family} with a head for {head}"
+        family, head = nearest(exported.architecture), exported.objective.replace("_", " ")
+        if family.classes:
+            yield f"the encoder alone: transformers has no {family.title} with a head for {head}"
+        else:
+            yield f"the encoder alone: heads for {head} are not exported to {family.title}"
 
 
 def write(exported: Exported, notes: Sequence[str], out: Path) -> None:
     """Write the folder. Raises ConflictError if it exists, MachineError if it cannot be written."""
     architecture, tokenizer = exported.architecture, exported.tokenizer
-    family, head_class = config.model_type(architecture), _class_with_head(exported)
+    family, head_class = nearest(architecture), _class_with_head(exported)
     pairs = encoder_pairs(architecture)
     if head_class is not None and exported.objective is not None:
-        pairs = (*under(family, pairs), *head_pairs(exported.objective))
-    class_name = head_class or config.BARE_CLASSES[family]
-    pad = PAD if tokenizer is None else tokenizer.pad
+        pairs = (*under(family.prefix, pairs), *head_pairs(exported.objective))
+    class_name = head_class or family.bare_class
+    pad = family.pad(architecture) if tokenizer is None else tokenizer.pad
     with atomic_directory(out, (SafetensorError,)) as folder:
         save_file(to_transformers(exported.weights, pairs), folder / MODEL, {"format": "pt"})
         _write_json(folder / CONFIG, config.written(architecture, class_name, exported.dropout, pad))
         if tokenizer is not None:
-            _write_tokenizer(folder, tokenizer, architecture.positions)
+            _write_tokenizer(folder, tokenizer, architecture.longest_sequence or architecture.positions)
         (folder / MODEL).chmod(
             (folder / CONFIG).stat().st_mode
         )  # safetensors creates files readable by the owner only
@@ -57,10 +59,10 @@ def write(exported: Exported, notes: Sequence[str], out: Path) -> None:
 def _class_with_head(exported: Exported) -> str | None:
     """Return the class of transformers with the model's pretraining head, None without such a head or class."""
     objective = exported.objective
-    return None if objective is None else config.CLASSES.get((config.model_type(exported.architecture), objective))
+    return None if objective is None else nearest(exported.architecture).classes.get(objective)
 
 
-def _write_tokenizer(folder: Path, tokenizer: Tokenizer, positions: int) -> None:
+def _write_tokenizer(folder: Path, tokenizer: Tokenizer, longest: int) -> None:
     """Write the tokenizer's files; "[MASK]" in a text is not a special token, as in training."""
     names = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
     _write_json(
@@ -68,7 +70,7 @@ def _write_tokenizer(folder: Path, tokenizer: Tokenizer, positions: int) -> None
         {
             **_tokenizer_class(folder, tokenizer),
             "split_special_tokens": True,
-            "model_max_length": positions,
+            "model_max_length": longest,
             **dict(zip(names, tokenizer.special_pieces, strict=True)),
         },
     )

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from foundation.errors import DataError
 from models.encoder import Encoder
-from models.huggingface.weight_names import WeightPair, encoder_pairs, from_transformers, to_transformers
+from models.huggingface.families import FAMILIES, WeightPair
+from models.huggingface.weight_names import encoder_pairs, from_transformers, to_transformers
 from search_space.architecture import Architecture
 
 LEGACY = ((".gamma", ".weight"), (".beta", ".bias"))  # names of layer norm weights in files from before 2019
@@ -42,7 +43,7 @@ def find_weights(path: Path, model_type: str) -> FoundWeights:
         tensors = load_file(path)
     except (OSError, SafetensorError, ValueError) as damage:
         raise DataError(f"{path}: cannot be read as safetensors ({damage})") from damage
-    prefix = f"{model_type}."
+    prefix = f"{FAMILIES[model_type].prefix}."
     prefixed = any(name.startswith(prefix) for name in tensors)
     encoder: dict[str, Tensor] = {}
     left_out = []

@@ -87,15 +87,15 @@ def lines(experiment: Experiment) -> Iterator[str]:
         yield f"{'every arm' if len(arms_by_recipe) == 1 else ', '.join(arms)}: {recipe}"
     comparisons = published_comparisons(experiment)
     yield from _differences_text("training", {comparison.arm: comparison.departures for comparison in comparisons})
-    fine_tunings = released_fine_tunings(experiment.fine_tuning, _size(experiment))
+    size = _size(experiment)
+    fine_tunings = released_fine_tunings(experiment.fine_tuning, size)
     for settings in dict.fromkeys(each.settings_text for each in fine_tunings):
         tasks = [task for each in fine_tunings if each.settings_text == settings for task in each.tasks]
         method = "frozen encoder on" if is_frozen(experiment.fine_tuning, tasks[0]) else "fine-tuning of"
         yield f"{method} {', '.join(tasks)}: {settings}"
     if experiment.paper is not None:
-        yield from _differences_text(
-            "fine-tuning", {", ".join(each.tasks): each.differences for each in fine_tunings}
-        )
+        by_tasks = {", ".join(each.tasks): each.differences for each in fine_tunings}
+        yield from _differences_text("fine-tuning", by_tasks if size is not None else {})
         yield from _options(experiment)
         assumptions = published().tables[experiment.paper.table].assumptions if experiment.paper.table else ()
         yield from (f"assumed: {each}" for each in assumptions)
@@ -120,9 +120,11 @@ def _differences_text(what: str, differences: Mapping[str, tuple[Difference, ...
             yield f"{what} of {name} departs{' further' if common else ''} in: {', '.join(map(str, rest))}"
 
 
-def _size(experiment: Experiment) -> str:
-    """Return the size whose fine-tuning settings the baseline has."""
+def _size(experiment: Experiment) -> str | None:
+    """Return the size whose fine-tuning settings the baseline has; None if they are not those of ConvBERT's code."""
     paper = experiment.paper
+    if paper is not None and paper.table is not None and not published().tables[paper.table].by_convberts_code:
+        return None
     row = None if paper is None or paper.table is None else paper.rows.get(BASELINE)
     model = None if row is None or paper is None else published().tables[str(paper.table)].rows[row].model
     return size_of(model)

@@ -1,6 +1,6 @@
 """Target of `describe`: a published model, or a file with an architecture, a candidate or an experiment."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from commands.arguments import choose, not_one_of
@@ -32,7 +32,9 @@ def find_target(arguments: DescribeArguments) -> tuple[Subject, Recipe]:
     path = Path(arguments.what)
     if arguments.what in PRESETS:
         _refuse_options(arguments, "a published model", ("scale", "arm"))
-        return _target_of(arguments.what, PRESETS[arguments.what].candidate, None)
+        preset = PRESETS[arguments.what]
+        subject, recipe = _target_of(arguments.what, preset.candidate, None)
+        return (subject if preset.has_objective else replace(subject, objective=None)), recipe
     if not path.exists() and not path.suffix:
         raise ConfigurationError(f"{not_one_of(arguments.what, 'a published model', PRESETS)}; and no such file")
     model = _model_of(path)

@@ -13,14 +13,15 @@ from search_space.activation_memory import RULE
 from search_space.architecture import Architecture
 from search_space.cost import Role
 from search_space.layer_program import compact
+from search_space.released.publication import Publication
 from search_space.summary import Description, PartCost, receptive_field
 
 ACTIVATIONS = {"gelu": "GELU", "gelu_tanh": "GELU (tanh)", "relu": "ReLU", "swish": "Swish"}
 PICTURE_WIDTH = 64
 
 
-def show(description: Description, updates: int | None) -> None:
-    """Print the description; `updates` are those of a published model."""
+def show(description: Description, publication: Publication | None) -> None:
+    """Print the description, with what is known of a published model."""
     console = Console(highlight=False)
     subject = description.subject
     text(console, f"{subject.name}: {description.parameters:,} parameters", "bold")
@@ -29,7 +30,7 @@ def show(description: Description, updates: int | None) -> None:
     console.print(picture(subject.architecture))
     console.print(_costs(description))
     console.print(_branches(description))
-    for line in (*_lines(description), *_training(description, updates)):
+    for line in (*_lines(description), *_training(description, publication)):
         text(console, line)
 
 
@@ -108,7 +109,8 @@ def _cost_cells(name: str, parts: Sequence[PartCost], copies: int | None) -> tup
     parameters, flops = sum(part.parameters for part in parts), sum(part.forward_flops for part in parts)
     if copies is None:
         return name, f"{parameters:,}", "", power(flops), ""
-    return name, f"{parameters:,}", f"{parameters // copies:,}", power(flops), power(flops // copies)
+    once = sum(part.parameters // max(1, part.distinct) for part in parts)
+    return name, f"{parameters:,}", f"{once:,}", power(flops), power(flops // copies)
 
 
 def _by_name(parts: Iterable[PartCost]) -> dict[str, list[PartCost]]:
@@ -156,12 +158,16 @@ def _lines(description: Description) -> Iterator[str]:
     yield f"  {description.convention.rule}"
 
 
-def _training(description: Description, updates: int | None) -> Iterator[str]:
+def _training(description: Description, publication: Publication | None) -> Iterator[str]:
     if description.update_flops is not None:
         yield f"one pretraining update: {power(description.update_flops)} FLOPs"
-    whole = description.train_flops(updates)
+    if publication is None:
+        return
+    whole = description.train_flops(publication.updates)
     if whole is not None:
-        yield f"as published, {updates:,} updates: {power(whole)} FLOPs"
+        yield f"as published, {publication.updates:,} updates: {power(whole)} FLOPs"
+    yield publication.counted
+    yield from (f"note: {note}" for note in publication.notes)
 
 
 def power(number: int) -> str:

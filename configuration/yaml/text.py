@@ -53,7 +53,11 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def _meant(path: Path) -> str:
-    """Return a suggestion of a file with a similar name in the same folder or among the experiments, or nothing."""
-    known = {file.stem: file for folder in (Path(EXPERIMENTS), path.parent) for file in folder.glob("*.yaml")}
+    """Return a suggestion of a file with a similar name in the same folder or among the experiments, or nothing.
+
+    Of files with equal names the one in the same folder is suggested, else that of the fewest sub-folders.
+    """
+    experiments = sorted(Path(EXPERIMENTS).rglob("*.yaml"), key=lambda file: -len(file.parts))
+    known = {file.stem: file for file in (*experiments, *path.parent.glob("*.yaml"))}
     close = closest(path.stem, known)
     return f". Did you mean {known[close]}?" if close is not None else ""

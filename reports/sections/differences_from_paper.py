@@ -46,16 +46,19 @@ def option_notes(results: Results) -> Iterator[tuple[str, str]]:
 def _rows(results: Results) -> Iterator[Row]:
     for where, differences in _by_arm(results).items():
         yield {"where": where, "what": ", ".join(differences) or NONE}
-    paper_corpus = published().corpora["convbert"]["pretraining"]
-    yield {"where": "text", "what": f"{results.experiment.corpus.kind} ({paper_corpus})"}
-    if results.tasks:
+    paper_table, _ = paper_rows(results) or (None, {})
+    by_convberts_code = paper_table is None or paper_table.by_convberts_code
+    if by_convberts_code:
+        paper_corpus = published().corpora["convbert"]["pretraining"]
+        yield {"where": "text", "what": f"{results.experiment.corpus.kind} ({paper_corpus})"}
+    if results.tasks and by_convberts_code:
         yield {"where": "fine-tuning", "what": "; ".join(_of_fine_tuning(results)) or NONE}
     for option in options_departing(results):
         yield {"where": f"{option.axis} {option.kind}", "what": option.what}
-    paper_table, _ = paper_rows(results) or (None, {})
     for assumption in paper_table.assumptions if paper_table is not None else ():
         yield {"where": "assumed", "what": assumption}
-    yield {"where": "always", "what": "; ".join(published().departure_texts)}
+    if by_convberts_code:
+        yield {"where": "always", "what": "; ".join(published().departure_texts)}
 
 
 def _by_arm(results: Results) -> dict[str, list[str]]:

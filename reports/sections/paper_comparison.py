@@ -1,6 +1,6 @@
 """The paper's numbers beside the measured ones: `not found` without a source, `not measured` without a measurement.
 
-The paper's come from `search_space/released/papers.toml`, by the table and rows that the experiment names.
+The paper's come from `search_space/released/systems/`, by the table and rows that the experiment names.
 """
 
 from collections.abc import Iterator

@@ -2,7 +2,8 @@
 
 The gated linear unit (GLU) that Wu et al. and ConvBERT's text put before the kernel is left out, so that this option
 and the span-based one differ in the source of the kernel alone; `gated_dynamic` has it. This option therefore differs
-from the option in ConvBERT's Table 2: the departure is in `papers.toml`, and every report with such an arm states it.
+from the option in ConvBERT's Table 2: `systems/convbert.toml` states the departure, and so does every report with
+such an arm.
 """
 
 from typing import Literal

@@ -47,7 +47,7 @@ def _departures(candidate: Candidate, tokens: int, released: Preset) -> Iterator
     if warmup_updates(recipe) != warmup_updates(there):
         yield Difference("warm-up updates", f"{warmup_updates(recipe):,}", f"{warmup_updates(there):,}")
     updates = recipe.steps(tokens)
-    if updates != released.updates:
+    if released.updates is not None and updates != released.updates:
         yield Difference("updates", f"{updates:,}", f"{released.updates:,}")
 
 

@@ -1,11 +1,11 @@
-"""Published results and released settings, from `papers.toml`: every value with its source.
+"""Published results and released settings, from the files of `systems/`: every value with its source.
 
-A value that was not found is absent in the file, and a report shows `not found`.
+A value that was not found is absent in the files, and a report shows `not found`.
 """
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,8 @@ from pydantic import Field
 
 from foundation.schema import Count, Schema
 
-FILE = Path(__file__).with_name("papers.toml")
+FOLDER = Path(__file__).with_name("systems")
+"""A file per system, and `common.toml` with the sources that several of them cite."""
 
 Fields = Mapping[str, Any]
 """Values under one `source`."""
@@ -24,8 +25,10 @@ class Updates(Schema):
     """Number of updates of a model's pretraining."""
 
     source: str
+    sources: Mapping[str, str] = Field(default_factory=dict)
+    """By field, the source of a value that is not from `source`."""
     in_all: Count
-    of_warmup: Count
+    of_warmup: Count | None = None
 
 
 class Costs(Schema):
@@ -35,7 +38,17 @@ class Costs(Schema):
     sources: Mapping[str, str] = Field(default_factory=dict)
     """By field, the source of a value that is not from `source`."""
     parameters: Count
-    train_flops: float
+    train_flops: float | None = None
+    pooler: bool = False
+    """Whether the published count includes BERT's pooler, a map of the width to itself, which no encoder here has."""
+    published_parameters: Count
+    """Trainable values under the convention of the publication: with a pooler or without."""
+    printed_parameters: str | None = None
+    """The same as a paper prints it."""
+
+    def source_of(self, field: str) -> str:
+        """Return the key of the source that a field's value is from."""
+        return self.sources.get(field, self.source)
 
 
 class PublishedModel(Schema):
@@ -43,10 +56,13 @@ class PublishedModel(Schema):
 
     name: str
     architecture: Fields
-    objective: Fields
-    recipe: Fields
-    updates: Updates
+    objective: Fields | None = None
+    """None if this project has no objective like the model's."""
+    recipe: Fields = Field(default_factory=dict)
+    updates: Updates | None = None
     costs: Costs
+    notes: tuple[str, ...] = ()
+    """What of the model this project does not express."""
 
 
 class PublishedRow(Schema):
@@ -66,6 +82,8 @@ class PublishedRow(Schema):
     parameters: Count | None = None
     train_flops: float | None = None
     printed_parameters: str | None = None
+    pooler: bool = False
+    """Whether the printed count includes BERT's pooler."""
     printed_train_flops: str | None = None
     direction: str | None = None
     """The paper's statement about a row whose number was not found."""
@@ -89,6 +107,8 @@ class PublishedTable(Schema):
     split: str
     columns: Mapping[str, str]
     rows: Mapping[str, PublishedRow]
+    by_convberts_code: bool = True
+    """Whether the rows were trained and fine-tuned by ConvBERT's or ELECTRA's code, whose settings are known here."""
     assumptions: tuple[str, ...] = ()
     """Assumptions of this project about the rows that no source states."""
 
@@ -137,11 +157,29 @@ class Published(Schema):
 
 
 def unsourced(fields: Fields) -> dict[str, Any]:
-    """Return the values without their source."""
-    return {name: value for name, value in fields.items() if name != "source"}
+    """Return the values without their sources."""
+    return {name: value for name, value in fields.items() if name not in ("source", "sources")}
+
+
+def merged(files: Iterable[Path]) -> dict[str, dict[str, Any]]:
+    """Return the entries of all files by section. Raises ValueError where two files have an entry of one name."""
+    found: dict[str, dict[str, Any]] = {}
+    for file in files:
+        for section, entries in tomllib.loads(file.read_text(encoding="utf-8")).items():
+            known = found.setdefault(section, {})
+            if twice := sorted(known.keys() & entries.keys()):
+                raise ValueError(f"{file.name}: [{section}.{twice[0]}] is in another file too")
+            known |= entries
+    return found
+
+
+@cache
+def document() -> dict[str, dict[str, Any]]:
+    """Return the content of all files."""
+    return merged(sorted(FOLDER.glob("*.toml")))
 
 
 @cache
 def published() -> Published:
-    """Return the content of `papers.toml`."""
-    return Published.model_validate_json(json.dumps(tomllib.loads(FILE.read_text(encoding="utf-8"))))
+    """Return the content of all files, checked."""
+    return Published.model_validate_json(json.dumps(document()))

@@ -8,6 +8,7 @@ import pytest
 
 from search_space.cost import CONVENTIONS
 from search_space.released.models import PRESETS
+from search_space.released.papers import published
 from tests.factories.command_calls import TABLE, Call
 
 ARCHITECTURE = "{ depth: 3, width: 64, embedding_width: 64, heads: 4, feed_forward_width: 128, positions: 96 }\n"
@@ -38,13 +39,40 @@ def test_the_parts_add_up_to_the_model(call: Call, name: str, flops: str) -> Non
     assert document["forward_flops"] == architecture.forward_flops(recipe.sequence_length, CONVENTIONS[flops])
     for key in ("parameters", "forward_flops"):
         assert sum(part[key] for part in document["parts"]) == document[key]
-    assert sum(head["parameters"] for head in document["heads"]) == document["head_parameters"]
+    heads = sum(head["parameters"] for head in document["heads"])
+    assert document["head_parameters"] == (heads if PRESETS[name].has_objective else None)
     preset, convention = PRESETS[name], CONVENTIONS[flops]
-    assert document["train_flops"] == preset.candidate.train_flops(preset.tokens, architecture, convention)
-    assert document["train_flops"] == preset.updates * document["update_flops"]
-    whole = {part["name"]: part["parameters"] for part in document["parts"]}
-    for part in document["block"]:
-        assert whole[part["name"]] == architecture.depth * part["parameters"]
+    if preset.updates is None:
+        assert document["train_flops"] is None
+    else:
+        assert document["train_flops"] == preset.candidate.train_flops(preset.tokens, architecture, convention)
+        assert document["train_flops"] == preset.updates * document["update_flops"]
+    if architecture.layers is None:
+        whole = {part["name"]: part["parameters"] for part in document["parts"]}
+        with_parameters_of_their_own = 1 if architecture.sharing == "all" else architecture.depth
+        for part in document["block"]:
+            assert whole[part["name"]] == with_parameters_of_their_own * part["parameters"]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_published_count_is_beside_ours_under_its_convention(call: Call, name: str) -> None:
+    document, costs = described(call, name), published().models[name].costs
+    counted = document["parameters_as_published"]
+    assert counted["parameters"] == counted["published"] == costs.published_parameters
+    assert counted["convention"] == ("with pooler" if costs.pooler else "without pooler")
+    assert (document["parameters"] == counted["parameters"]) != costs.pooler
+    assert counted["source"] in published().sources.values()
+    assert counted["printed_as"] == costs.printed_parameters
+    assert (counted["printed_source"] is None) == (costs.printed_parameters is None)
+    assert document["notes"] == list(PRESETS[name].notes)
+    text = call("describe", name).out
+    assert f"{costs.published_parameters:,} parameters {counted['convention']}" in " ".join(text.split())
+
+
+def test_an_architecture_of_a_file_has_no_published_count(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(ARCHITECTURE)
+    document = described(call, tmp_path / "mine.yaml")
+    assert (document["parameters_as_published"], document["notes"], document["train_flops"]) == (None, [], None)
 
 
 @pytest.mark.parametrize("name", PRESETS)

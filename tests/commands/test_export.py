@@ -19,11 +19,14 @@ from tasks.objectives import build_model
 from tasks.tokenizer import load_tokenizer
 from tests.factories.command_calls import ROOT, Call
 from tests.factories.local_models import (
+    ALBERT,
     ELECTRA,
     ELECTRA_AS_WIDE,
     GROUPED,
     LARGEST_DIFFERENCE,
     LEAKING,
+    PRE_NORM,
+    ROBERTA,
     differences,
     encoder_with,
     experiment,
@@ -53,7 +56,7 @@ def opened(folder: Path, kind: str = "AutoModel") -> Any:
     return getattr(transformers(), kind).from_pretrained(folder).eval()
 
 
-@pytest.mark.parametrize("architecture", [ELECTRA, ELECTRA_AS_WIDE, GROUPED, LEAKING])
+@pytest.mark.parametrize("architecture", [ELECTRA, ELECTRA_AS_WIDE, GROUPED, LEAKING, ROBERTA, PRE_NORM, ALBERT])
 def test_automodel_computes_the_same_with_every_weight_in_play(
     call: Call, tmp_path: Path, architecture: Architecture
 ) -> None:

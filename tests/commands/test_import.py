@@ -13,11 +13,14 @@ from search_space.architecture import Architecture
 from tasks.tokenizer import load_tokenizer
 from tests.factories.command_calls import Call
 from tests.factories.local_models import (
+    ALBERT,
     ELECTRA,
     ELECTRA_AS_WIDE,
     GROUPED,
     LARGEST_DIFFERENCE,
     LEAKING,
+    PRE_NORM,
+    ROBERTA,
     differences,
     encoder_with,
     stirred_start,
@@ -33,6 +36,7 @@ SIZES: dict[str, Any] = {
     "intermediate_size": 64,
     "max_position_embeddings": 24,
 }
+PADDED = {"pad_token_id": 0, "type_vocab_size": 2, "layer_norm_eps": 1e-5}
 NARROW = {**SIZES, "embedding_size": 16}
 CLASSES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "ConvBertModel": ("ConvBertConfig", {**NARROW, "conv_kernel_size": 5, "num_groups": 2}, []),
@@ -45,6 +49,12 @@ CLASSES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "ElectraForPreTraining": ("ElectraConfig", NARROW, ["discriminator_predictions.dense.bias"]),
     "BertModel": ("BertConfig", SIZES, ["pooler.dense.weight", "pooler.dense.bias"]),
     "BertForPreTraining": ("BertConfig", SIZES, ["bert.pooler.dense.bias", "cls.predictions.bias"]),
+    "RobertaModel": ("RobertaConfig", {**SIZES, **PADDED}, ["pooler.dense.weight"]),
+    "RobertaForMaskedLM": ("RobertaConfig", {**SIZES, **PADDED}, ["lm_head.dense.weight"]),
+    "RobertaPreLayerNormModel": ("RobertaPreLayerNormConfig", {**SIZES, **PADDED}, ["pooler.dense.weight"]),
+    "RobertaPreLayerNormForMaskedLM": ("RobertaPreLayerNormConfig", {**SIZES, **PADDED}, ["lm_head.dense.weight"]),
+    "AlbertModel": ("AlbertConfig", NARROW, ["pooler.weight", "pooler.bias"]),
+    "AlbertForMaskedLM": ("AlbertConfig", NARROW, ["predictions.dense.weight"]),
     "BertForQuestionAnswering": ("BertConfig", SIZES, ["qa_outputs.weight"]),
 }
 
@@ -69,7 +79,7 @@ def exported(call: Call, tmp_path: Path) -> Path:
     return tmp_path / "folder"
 
 
-@pytest.mark.parametrize("architecture", [ELECTRA, ELECTRA_AS_WIDE, GROUPED, LEAKING])
+@pytest.mark.parametrize("architecture", [ELECTRA, ELECTRA_AS_WIDE, GROUPED, LEAKING, ROBERTA, PRE_NORM, ALBERT])
 def test_an_exported_model_is_imported_bit_for_bit(call: Call, tmp_path: Path, architecture: Architecture) -> None:
     weights = stirred_start(tmp_path / "start", architecture)
     for command, source, out in (
@@ -107,7 +117,9 @@ def test_every_class_gives_its_encoder_and_names_what_was_left(call: Call, tmp_p
     assert all(name in answer.err for name in left)
 
 
-@pytest.mark.parametrize("kind", ["ConvBertModel", "BertModel"])
+@pytest.mark.parametrize(
+    "kind", ["ConvBertModel", "BertModel", "RobertaModel", "RobertaPreLayerNormModel", "AlbertModel"]
+)
 def test_an_imported_model_opens_again_with_equal_outputs(call: Call, tmp_path: Path, kind: str) -> None:
     """A BERT comes back as the ELECTRA that computes the same."""
     theirs = saved(tmp_path / "folder", kind)

@@ -110,7 +110,10 @@ WRONG_FOLDERS: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
     "other weights": (written("model.safetensors", "pickle"), ["cannot be read as safetensors"]),
     "a broken config": (written("config.json", "{"), ["config.json: is not JSON"]),
     "a list as config": (written("config.json", "[]"), ["config.json: a mapping is needed"]),
-    "too many layers": (configured(num_hidden_layers=10**9), ["has 1000000000 layers"]),
+    "too many layers": (
+        configured(num_hidden_layers=10**9),
+        ["num_hidden_layers: 1000000000 blocks are too many; allowed: 1 to 2048"],
+    ),
     "too many words": (configured(vocab_size=2**52), ["config.json has 2 layers and"]),
     "a wrong vocabulary": (
         written("vocab.txt", LONG),

@@ -21,7 +21,7 @@ from search_space.released.papers import PublishedRow, published
 from tasks.data_folder import HINT
 from tasks.dataset_folder import FolderOfTasks
 from tasks.downstream import find_task, task_names
-from tests.factories.paths import EXPERIMENTS
+from tests.factories.paths import EXPERIMENT_FILES, EXPERIMENTS
 
 TABLES = (
     "table1", "table1_base", "table2", "table3", "table3_bert", "table4", "table7", "kernel_size",
@@ -233,7 +233,7 @@ def test_at_paper_scale_the_base_ladder_shares_its_base_model(tmp_path: Path) ->
     assert next(iter(stages.values())).key == next(iter(theirs.values())).key
 
 
-@pytest.mark.parametrize("file", sorted(path.name for path in EXPERIMENTS.glob("*.yaml")))
+@pytest.mark.parametrize("file", EXPERIMENT_FILES)
 def test_a_scale_judges_the_claims_of_its_file_too(file: str) -> None:
     """A scale's list of claims replaces the file's, so that it has to begin with it."""
     if "timing:" in (EXPERIMENTS / file).read_text(encoding="utf-8"):

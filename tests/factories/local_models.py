@@ -30,6 +30,7 @@ from search_space.convolution import SpanDynamic
 from tests.factories.small_experiments import WORDS, stir
 
 LARGEST_DIFFERENCE = 1e-5
+FIRST_TOKEN = 1  # 0 is [PAD], which RoBERTa of transformers gives no position
 SIZES: dict[str, Any] = {
     "depth": 2, "width": 32, "embedding_width": 16, "heads": 4, "feed_forward_width": 64, "positions": 24,
 }  # fmt: skip
@@ -53,6 +54,10 @@ def sized(**changes: Any) -> Architecture:
 ELECTRA, ELECTRA_AS_WIDE = sized(), sized(embedding_width=32)
 GROUPED = sized(**MIXED, feed_forward_groups=2, segments=3)
 LEAKING = sized(**RELEASED, embedding_width=32)
+OFFSET = {"kind": "learned", "offset": 1}  # after [PAD], the first piece of a vocabulary
+ROBERTA = sized(embedding_width=32, position=OFFSET, normalisation={"kind": "post_norm", "epsilon": 1e-5})
+PRE_NORM = sized(embedding_width=32, position=OFFSET, normalisation={"kind": "pre_norm", "epsilon": 1e-5})
+ALBERT = sized(sharing="all", feed_forward_activation="gelu_tanh")
 
 
 def stirred_start(folder: Path, architecture: Architecture, seed: int = 1) -> dict[str, Tensor]:
@@ -82,7 +87,7 @@ def encoder_with(architecture: Architecture, weights: dict[str, Tensor]) -> Enco
 def batch(architecture: Architecture) -> tuple[Tensor, Tensor, Tensor]:
     """Return tokens, segments and which of them are real, in rows of 17, 9 and 1 tokens."""
     generator = torch.Generator().manual_seed(2)
-    tokens = torch.randint(architecture.vocabulary_size, (3, 17), generator=generator)
+    tokens = torch.randint(FIRST_TOKEN, architecture.vocabulary_size, (3, 17), generator=generator)
     segments = torch.randint(architecture.segments, (3, 17), generator=generator)
     return tokens, segments, torch.arange(17)[None] < torch.tensor([17, 9, 1])[:, None]
 

@@ -4,4 +4,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 EXPERIMENTS = ROOT / "experiments"
+EXPERIMENT_FILES = sorted(path.relative_to(EXPERIMENTS).as_posix() for path in EXPERIMENTS.rglob("*.yaml"))
+"""Relative to the folder, sub-folders included."""
 PUBLISHED = ROOT / "reports" / "published"

@@ -7,9 +7,9 @@ import pytest
 from configuration.loading import load_experiment
 from configuration.validation.warnings import warnings_of
 from configuration.yaml import scales
-from tests.factories.paths import EXPERIMENTS
+from tests.factories.paths import EXPERIMENT_FILES, EXPERIMENTS
 
-FILES = [(path.name, scale) for path in sorted(EXPERIMENTS.glob("*.yaml")) for scale in scales(path)]
+FILES = [(name, scale) for name in EXPERIMENT_FILES for scale in scales(EXPERIMENTS / name)]
 TEXT = """
 experiment: warned
 question: Is it meant?

@@ -1,0 +1,79 @@
+"""Experiments in sub-folders, one per paper on encoders: at scale `paper` their arms are the rows of the table."""
+
+import pytest
+import torch
+
+from configuration.experiment import Experiment
+from configuration.loading import load_experiment
+from configuration.yaml import scales
+from models.encoder import Encoder
+from search_space.overrides import difference
+from search_space.released.models import PRESETS, parameters_as_published, preset_of
+from search_space.released.papers import PublishedTable, published
+from tests.factories.paths import EXPERIMENT_FILES, EXPERIMENTS
+
+FILES = [name for name in EXPERIMENT_FILES if "/" in name]
+OF_MODELS = [name for name in FILES if not name.startswith("sandwich/")]  # whose rows are released models or variants
+SCHEMA = "# yaml-language-server: $schema="
+
+
+def at(name: str, scale: str) -> Experiment:
+    return load_experiment(EXPERIMENTS / name, scale)
+
+
+def table_of(experiment: Experiment) -> PublishedTable:
+    assert experiment.paper is not None
+    assert experiment.paper.table is not None
+    return published().tables[experiment.paper.table]
+
+
+def test_there_are_experiments_in_sub_folders() -> None:
+    assert {name.partition("/")[0] for name in FILES} >= {"albert", "bert", "sandwich", "schubert"}
+
+
+@pytest.mark.parametrize("name", EXPERIMENT_FILES)
+def test_an_experiment_names_the_schema_that_is_there(name: str) -> None:
+    file = EXPERIMENTS / name
+    (first, *_) = file.read_text(encoding="utf-8").splitlines()
+    assert first.startswith(SCHEMA)
+    assert (file.parent / first.removeprefix(SCHEMA)).resolve() == (EXPERIMENTS / "schema.json").resolve()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_table_has_its_three_scales(name: str) -> None:
+    assert set(scales(EXPERIMENTS / name)) >= {"paper", "laptop", "smoke"}
+
+
+@pytest.mark.parametrize("name", OF_MODELS)
+def test_at_paper_scale_an_arm_is_the_row_of_the_table(name: str) -> None:
+    experiment = at(name, "paper")
+    assert experiment.paper is not None
+    for arm in experiment.arms:
+        row = table_of(experiment).rows[experiment.paper.rows[arm.name]]
+        preset = preset_of(row)
+        assert preset is not None
+        changed = set(difference(preset.candidate, arm.candidate))
+        allowed = {"recipe.device"}
+        if row.model is not None and PRESETS[row.model].updates is None:  # no recipe of its own was found
+            allowed |= {path for path in changed if path.startswith("recipe.")}
+        assert changed <= allowed, arm.name
+        if row.printed_parameters is not None:
+            printed = float(row.printed_parameters.removesuffix("M")) * 1e6
+            assert parameters_as_published(preset, row) == pytest.approx(printed, abs=1e6)
+
+
+@pytest.mark.parametrize("scale", ["paper", "laptop", "smoke"])
+def test_every_order_of_sublayers_has_the_same_parameters(scale: str) -> None:
+    architectures = [arm.candidate.architecture for arm in at("sandwich/orders.yaml", scale).arms]
+    assert len({architecture.layers for architecture in architectures}) == len(architectures) >= 5
+    assert len({architecture.parameters for architecture in architectures}) == 1
+
+
+@pytest.mark.parametrize("name", FILES)
+@torch.no_grad()
+def test_every_arm_at_smoke_scale_can_be_built_and_reads_a_sequence(name: str) -> None:
+    for arm in at(name, "smoke").arms:
+        architecture, length = arm.candidate.architecture, arm.candidate.recipe.sequence_length
+        encoder = Encoder(architecture, 0.0).eval()
+        assert encoder(torch.zeros(1, length, dtype=torch.long)).shape == (1, length, architecture.width)
+        assert sum(value.numel() for value in encoder.parameters()) == architecture.parameters

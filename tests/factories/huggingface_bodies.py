@@ -1,0 +1,201 @@
+"""Encoders of transformers without heads, and ours with the same random weights, by the tests' own map of names."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from models.encoder import Encoder
+from search_space.architecture import Architecture
+
+transformers: Any = pytest.importorskip("transformers", reason="the reference models are in the development extra")
+
+VOCABULARY, POSITIONS = 50, 24
+OURS: dict[str, Any] = {
+    "depth": 3,
+    "width": 32,
+    "embedding_width": 32,
+    "heads": 4,
+    "feed_forward_width": 64,
+    "vocabulary_size": VOCABULARY,
+    "positions": POSITIONS,
+}
+THEIRS: dict[str, Any] = {
+    "vocab_size": VOCABULARY,
+    "hidden_size": 32,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "intermediate_size": 64,
+    "max_position_embeddings": POSITIONS,
+    "type_vocab_size": 2,
+    "attn_implementation": "eager",
+}
+EMBEDDINGS = (
+    (r"^embeddings\.word_embeddings", "embeddings.tokens"),
+    (r"^embeddings\.position_embeddings", "embeddings.positions"),
+    (r"^embeddings\.token_type_embeddings", "embeddings.segments"),
+    (r"^embeddings\.LayerNorm", "embeddings.norm"),
+)
+BERT_NAMES = (
+    *EMBEDDINGS,
+    (r"^embeddings_project", "projection"),
+    (r"^encoder\.layer\.(\d+)\.", r"blocks.\1."),
+    (r"attention\.self\.key_conv_attn_layer\.(depthwise|pointwise)", r"attention.branch.span_key.\1"),
+    (r"attention\.self\.key_conv_attn_layer\.bias", "attention.branch.span_key.pointwise.bias"),
+    (r"attention\.self\.conv_kernel_layer", "attention.branch.generate"),
+    (r"attention\.self\.conv_out_layer", "attention.branch.value"),
+    (r"attention\.self\.", "attention."),
+    (r"attention\.output\.dense", "attention.output"),
+    (r"attention\.output\.LayerNorm", "attention_norm"),
+    (r"intermediate\.dense", "feed_forward.up"),
+    (r"\.output\.dense", ".feed_forward.down"),
+    (r"\.output\.LayerNorm", ".feed_forward_norm"),
+)
+PRE_NORM_NAMES = (
+    (r"^LayerNorm", "final_norm"),
+    (r"attention\.LayerNorm", "attention_norm"),
+    (r"intermediate\.LayerNorm", "feed_forward_norm"),
+    *BERT_NAMES,
+)
+ALBERT_NAMES = (
+    *EMBEDDINGS,
+    (r"^encoder\.embedding_hidden_mapping_in", "projection"),
+    (r"^encoder\.albert_layer_groups\.0\.albert_layers\.0\.", "blocks.0."),
+    (r"attention\.dense", "attention.output"),
+    (r"attention\.LayerNorm", "attention_norm"),
+    (r"ffn_output", "feed_forward.down"),
+    (r"ffn", "feed_forward.up"),
+    (r"full_layer_layer_norm", "feed_forward_norm"),
+)
+GPT_NAMES = (
+    (r"^tokens_embed", "embeddings.tokens"),
+    (r"^positions_embed", "embeddings.positions"),
+    (r"^h\.(\d+)\.", r"blocks.\1."),
+    (r"attn\.c_proj", "attention.output"),
+    (r"ln_1", "attention_norm"),
+    (r"ln_2", "feed_forward_norm"),
+    (r"mlp\.c_fc", "feed_forward.up"),
+    (r"mlp\.c_proj", "feed_forward.down"),
+)
+
+
+@dataclass(frozen=True)
+class Body:
+    """An encoder of transformers and the architecture that should compute the same."""
+
+    theirs: Callable[[], nn.Module]
+    architecture: Architecture
+    names: tuple[tuple[str, str], ...]
+    has_segments: bool = True
+
+    def our_weights(self, theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return their weights under our names and in our layout, without a pooler."""
+        found: dict[str, Tensor] = {}
+        for name, value in theirs.items():
+            if name.startswith("pooler"):
+                continue
+            if ".c_attn." in name:  # query, key and value in one map, transposed like every map of GPT
+                prefix, _, part = name.partition("attn.c_attn.")
+                for ours, third in zip(("query", "key", "value"), value.chunk(3, -1), strict=True):
+                    found[f"{self._renamed(prefix)}attention.{ours}.{part}"] = third.T if part == "weight" else third
+            else:
+                found[self._renamed(name)] = _our_layout(name, value)
+        return found
+
+    def _renamed(self, name: str) -> str:
+        for pattern, ours in self.names:
+            name = re.sub(pattern, ours, name)
+        return name
+
+    def pair(self, dtype: torch.dtype, seed: int = 1) -> tuple[nn.Module, Encoder]:
+        """Return both with the same random weights: no bias is zero, and gains are drawn from U(0.5, 1.5)."""
+        theirs, ours = self.theirs(), Encoder(self.architecture, 0.1)
+        generator = torch.Generator().manual_seed(seed)
+        with torch.no_grad():
+            for name, parameter in theirs.named_parameters():
+                if re.search(r"(LayerNorm|layer_norm|ln_\d)\.weight$", name):
+                    parameter.uniform_(0.5, 1.5, generator=generator)
+                else:
+                    parameter.normal_(0.0, 0.15, generator=generator)
+            ours.load_state_dict(self.our_weights(dict(theirs.named_parameters())), strict=True)
+        return theirs.to(dtype).eval(), ours.to(dtype).eval()
+
+
+def _our_layout(name: str, value: Tensor) -> Tensor:
+    if name.endswith("depthwise.weight"):
+        return value[:, 0].T
+    if name.endswith("pointwise.weight"):
+        return value[:, :, 0]
+    if name.endswith("key_conv_attn_layer.bias"):
+        return value.flatten()
+    return value.T if re.search(r"\.c_(fc|proj)\.weight$", name) else value
+
+
+def _of(model: str, config: str, **changes: Any) -> Callable[[], nn.Module]:
+    def build() -> nn.Module:
+        library = transformers
+        body: nn.Module = getattr(library, model)(getattr(library, config)(**{**THEIRS, **changes}))
+        return body
+
+    return build
+
+
+def _ours(**changes: Any) -> Architecture:
+    return Architecture.model_validate({**OURS, **changes})
+
+
+def _gpt() -> nn.Module:
+    sizes = {"n_embd": 32, "n_layer": 3, "n_head": 4, "n_positions": POSITIONS, "vocab_size": VOCABULARY}
+    body: nn.Module = transformers.OpenAIGPTModel(transformers.OpenAIGPTConfig(**sizes))
+    return body
+
+
+ROBERTA = {"type_vocab_size": 1, "layer_norm_eps": 1e-5, "pad_token_id": 1}
+OUR_ROBERTA = {"segments": 1, "position": {"kind": "learned", "offset": 2}}
+CONV = {"embedding_size": 16, "head_ratio": 2, "conv_kernel_size": 5}
+OUR_CONV = {"kind": "span_dynamic", "kernel_size": 5, "padding": "as_released"}
+
+BODIES: dict[str, Body] = {
+    "BertModel": Body(_of("BertModel", "BertConfig"), _ours(), BERT_NAMES),
+    "RobertaModel": Body(
+        _of("RobertaModel", "RobertaConfig", **ROBERTA),
+        _ours(**OUR_ROBERTA, normalisation={"kind": "post_norm", "epsilon": 1e-5}),
+        BERT_NAMES,
+        has_segments=False,
+    ),
+    "RobertaPreLayerNormModel": Body(
+        _of("RobertaPreLayerNormModel", "RobertaPreLayerNormConfig", **ROBERTA),
+        _ours(**OUR_ROBERTA, normalisation={"kind": "pre_norm", "epsilon": 1e-5}),
+        PRE_NORM_NAMES,
+        has_segments=False,
+    ),
+    "AlbertModel": Body(
+        _of("AlbertModel", "AlbertConfig", embedding_size=16),
+        _ours(embedding_width=16, sharing="all", feed_forward_activation="gelu_tanh"),
+        ALBERT_NAMES,
+    ),
+    "ElectraModel": Body(
+        _of("ElectraModel", "ElectraConfig", embedding_size=16), _ours(embedding_width=16), BERT_NAMES
+    ),
+    "ConvBertModel": Body(
+        _of("ConvBertModel", "ConvBertConfig", **CONV),
+        _ours(embedding_width=16, bottleneck_ratio=2, convolution=OUR_CONV),
+        BERT_NAMES,
+    ),
+    "OpenAIGPTModel": Body(
+        _gpt,
+        _ours(
+            segments=0,
+            feed_forward_width=128,  # OpenAIGPTModel has four times the width
+            visibility="left_to_right",
+            feed_forward_activation="gelu_tanh",
+            normalisation={"kind": "post_norm", "embedding": False, "epsilon": 1e-5},
+        ),
+        GPT_NAMES,
+        has_segments=False,
+    ),
+}

@@ -9,6 +9,7 @@ from search_space.objective.replaced_token_detection import ReplacedTokenDetecti
 from search_space.objective.sentence_order_prediction import SentenceOrderPrediction
 from search_space.objective.sentence_structure import SentenceStructure
 from search_space.objective.span_boundary import SpanBoundary
+from search_space.objective.word_structure import WordStructure
 
 Objective = Annotated[
     MaskedLanguageModel
@@ -16,7 +17,8 @@ Objective = Annotated[
     | SpanBoundary
     | NextSentencePrediction
     | SentenceOrderPrediction
-    | SentenceStructure,
+    | SentenceStructure
+    | WordStructure,
     OPTION,
 ]
 
@@ -28,4 +30,5 @@ __all__ = [
     "SentenceOrderPrediction",
     "SentenceStructure",
     "SpanBoundary",
+    "WordStructure",
 ]

@@ -21,6 +21,7 @@ from search_space.objective import (
     SentenceOrderPrediction,
     SentenceStructure,
     SpanBoundary,
+    WordStructure,
 )
 from search_space.objective.segment_pair import SegmentPair
 from search_space.recipe import Recipe
@@ -44,6 +45,7 @@ OBJECTIVES: tuple[Objective, ...] = (
     NextSentencePrediction(),
     SentenceOrderPrediction(),
     SentenceStructure(),
+    WordStructure(shuffle_rate=0.3),
 )
 
 

@@ -77,6 +77,8 @@ def test_the_initial_loss_is_that_of_a_uniform_guess(objective: Objective) -> No
         blind = objective.generator_weight * blind + objective.discriminator_weight * float(np.log(2))
     elif isinstance(objective, SegmentPair):
         blind += float(np.log(len(objective.relations)))
+    elif objective.kind == "word_structure":
+        blind = (objective.masked_token_weight + objective.word_structure_weight) * blind
     elif objective.kind == "span_boundary":
         blind = (objective.masked_token_weight + objective.boundary_weight) * blind
     assert loss == pytest.approx(blind, rel=0.02)

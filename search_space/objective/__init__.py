@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from foundation.schema import OPTION
+from search_space.objective.electra_15_percent import Electra15Percent
 from search_space.objective.masked_language_model import MaskedLanguageModel
 from search_space.objective.next_sentence_prediction import NextSentencePrediction
 from search_space.objective.replaced_token_detection import ReplacedTokenDetection
@@ -14,6 +15,7 @@ from search_space.objective.word_structure import WordStructure
 Objective = Annotated[
     MaskedLanguageModel
     | ReplacedTokenDetection
+    | Electra15Percent
     | SpanBoundary
     | NextSentencePrediction
     | SentenceOrderPrediction
@@ -23,6 +25,7 @@ Objective = Annotated[
 ]
 
 __all__ = [
+    "Electra15Percent",
     "MaskedLanguageModel",
     "NextSentencePrediction",
     "Objective",

@@ -14,6 +14,7 @@ from search_space.candidate import Candidate
 from search_space.convolution import OPTIONS, Convolution, SpanDynamic
 from search_space.convolution.kernel import WithKernel, WithValue
 from search_space.objective import (
+    Electra15Percent,
     MaskedLanguageModel,
     NextSentencePrediction,
     Objective,
@@ -41,6 +42,7 @@ WORDS = WordPiece([*SPECIAL_TOKENS, *(f"w{number}" for number in range(35))], lo
 OBJECTIVES: tuple[Objective, ...] = (
     MaskedLanguageModel(),
     ReplacedTokenDetection(generator_ratio=2),
+    Electra15Percent(generator_ratio=2),
     SpanBoundary(span_positions=4, position_width=8),
     NextSentencePrediction(),
     SentenceOrderPrediction(),

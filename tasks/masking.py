@@ -106,7 +106,7 @@ def _selected(
     """Return the span of every token and the largest budget of a row; a row's budget is that of its length."""
     words = words_of(tokens, tokenizer)
     lengths = np.count_nonzero(tokens != tokenizer.pad, axis=1)
-    budgets = np.array([masking.predictions(length) for length in lengths.tolist()])
+    budgets = np.array([masking.masked_tokens(length) for length in lengths.tolist()])
     spans = np.full_like(words, NONE)
     for budget in np.unique(budgets).tolist():
         rows = budgets == budget

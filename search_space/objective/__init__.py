@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from foundation.schema import OPTION
+from search_space.objective.electra_15_percent import Electra15Percent
 from search_space.objective.language_model import LanguageModel
 from search_space.objective.masked_language_model import MaskedLanguageModel
 from search_space.objective.next_sentence_prediction import NextSentencePrediction
@@ -11,10 +12,12 @@ from search_space.objective.replaced_token_detection import ReplacedTokenDetecti
 from search_space.objective.sentence_order_prediction import SentenceOrderPrediction
 from search_space.objective.sentence_structure import SentenceStructure
 from search_space.objective.span_boundary import SpanBoundary
+from search_space.objective.word_structure import WordStructure
 
 Objective = Annotated[PretrainingObjective, OPTION]
 
 __all__ = [
+    "Electra15Percent",
     "LanguageModel",
     "MaskedLanguageModel",
     "NextSentencePrediction",
@@ -24,4 +27,5 @@ __all__ = [
     "SentenceOrderPrediction",
     "SentenceStructure",
     "SpanBoundary",
+    "WordStructure",
 ]

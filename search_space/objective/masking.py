@@ -49,7 +49,11 @@ class Masking(PretrainingObjective):
         }
 
     def predictions(self, length: int) -> int:
-        """Return the maximum number of predicted positions: 19 of 128 at 15%; never [CLS] or the last [SEP]."""
+        """Return the maximum number of predicted positions: those of the masked tokens."""
+        return self.masked_tokens(length)
+
+    def masked_tokens(self, length: int) -> int:
+        """Return the maximum number of selected tokens: 19 of 128 at 15%; never [CLS] or the last [SEP]."""
         return max(1, min(length - 2, self.selection.budget(self.mask_rate, length)))
 
     def violations(self) -> Iterator[Violation]:

@@ -15,7 +15,7 @@ from models.kernels.vocabulary_cross_entropy import sample_tokens
 from models.precision import autocast_to
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.objective import ReplacedTokenDetection
+from search_space.objective.replaced_tokens import ReplacedTokens
 from tasks.batches import Sequences
 from tasks.evaluation_set import EvaluationSet
 from tasks.masking import NOT_PREDICTED, MaskedBatch, mask
@@ -34,8 +34,8 @@ class Model(PretrainingModel[MaskedBatch]):
     def __init__(self, candidate: Candidate, generator: Architecture | None) -> None:
         super().__init__()
         assert generator is not None
-        assert isinstance(candidate.objective, ReplacedTokenDetection)
-        self.objective = candidate.objective
+        assert isinstance(candidate.objective, ReplacedTokens)
+        self.objective: ReplacedTokens = candidate.objective
         recipe = candidate.recipe
         self.encoder = Encoder(candidate.architecture, recipe.dropout, None, recipe.activation_checkpointing)
         self.judge = DiscriminatorHead(candidate.architecture)
@@ -64,9 +64,15 @@ class Model(PretrainingModel[MaskedBatch]):
         samples = torch.where(targets == NOT_PREDICTED, inputs.gather(1, positions), sampled)
         corrupted = inputs.scatter(1, positions, samples)
         replaced = torch.zeros_like(inputs).scatter(1, positions, (sampled != targets).long())
-        discriminator_loss = binary_cross_entropy_with_logits(self.judge(self.encoder(corrupted)), replaced.float())
+        discriminator_loss = self.discriminator_loss(self.judge(self.encoder(corrupted)), replaced.float(), batch)
         weights = self.objective
         return weights.generator_weight * generator_loss, weights.discriminator_weight * discriminator_loss
+
+    def discriminator_loss(
+        self, logits: Float[Tensor, "batch seq"], replaced: Float[Tensor, "batch seq"], batch: MaskedBatch
+    ) -> Float[Tensor, ""]:
+        """Return the mean cross-entropy in nats over every token."""
+        return binary_cross_entropy_with_logits(logits, replaced)
 
     @classmethod
     def evaluation_set(cls, source: EvaluationSource) -> EvaluationSet:

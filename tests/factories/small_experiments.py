@@ -24,6 +24,7 @@ from search_space.convolution import (
 )
 from search_space.convolution.kernel import WithKernel
 from search_space.objective import (
+    Electra15Percent,
     LanguageModel,
     MaskedLanguageModel,
     NextSentencePrediction,
@@ -32,6 +33,7 @@ from search_space.objective import (
     SentenceOrderPrediction,
     SentenceStructure,
     SpanBoundary,
+    WordStructure,
 )
 from search_space.objective.segment_pair import SegmentPair
 from search_space.recipe import Recipe
@@ -54,10 +56,12 @@ OBJECTIVES: tuple[Objective, ...] = (
     MaskedLanguageModel(),
     ReplacedTokenDetection(generator_ratio=2),
     LanguageModel(),
+    Electra15Percent(generator_ratio=2),
     SpanBoundary(span_positions=4, position_width=8),
     NextSentencePrediction(),
     SentenceOrderPrediction(),
     SentenceStructure(),
+    WordStructure(shuffle_rate=0.3),
 )
 
 

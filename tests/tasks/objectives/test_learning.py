@@ -10,6 +10,7 @@ from runners.training.optimisers.adamw import adamw
 from runners.training.optimisers.parameter_groups import set_rate
 from search_space.convolution import Convolution
 from search_space.objective import Objective
+from search_space.objective.replaced_tokens import ReplacedTokens
 from search_space.objective.segment_pair import SegmentPair
 from tasks.evaluation_set import ROWS_AT_A_TIME, EvaluationSet
 from tasks.objectives import build_model, replaced_token_detection
@@ -74,10 +75,12 @@ def test_the_initial_loss_is_that_of_a_uniform_guess(objective: Objective) -> No
     model = built(candidate(SPAN_DYNAMIC, objective)).eval()
     loss = model.loss(batch_of(model, objective, 64), np.random.default_rng(1)).item()
     blind = float(np.log(WORDS.vocabulary_size))
-    if objective.kind == "replaced_token_detection":
+    if isinstance(objective, ReplacedTokens):
         blind = objective.generator_weight * blind + objective.discriminator_weight * float(np.log(2))
     elif isinstance(objective, SegmentPair):
         blind += float(np.log(len(objective.relations)))
+    elif objective.kind == "word_structure":
+        blind = (objective.masked_token_weight + objective.word_structure_weight) * blind
     elif objective.kind == "span_boundary":
         blind = (objective.masked_token_weight + objective.boundary_weight) * blind
     assert loss == pytest.approx(blind, rel=0.02)
@@ -130,7 +133,7 @@ def test_each_held_out_loss_is_that_of_its_own_target(objective: Objective) -> N
             right = model.predict(inputs, positions).softmax(-1)[torch.arange(len(targets)), targets]
         else:
             assert isinstance(model, replaced_token_detection.Model)
-            replaced = model.judge(model.encoder(inputs))[0].sigmoid()
+            replaced = model.judge(model.encoder(inputs))[0, positions[0]].sigmoid()
             right = torch.where(targets == 1, replaced, 1 - replaced)
         assert losses[row] == pytest.approx(-right.log().numpy(), rel=1e-4, abs=1e-6)
 

@@ -1,0 +1,161 @@
+"""Word structural objective: runs keep their tokens, the declared share, and a planted order."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import chisquare
+
+from runners.training.optimiser import adamw, set_rate
+from search_space.architecture import Architecture
+from search_space.objective import MaskedLanguageModel, WordStructure
+from tasks.masking import NOT_PREDICTED
+from tasks.objectives.masked_tokens import MaskedTokenModel
+from tasks.objectives.word_structure import Model, ShuffledBatch
+from tasks.selection import NONE
+from tasks.shuffling import shuffled_runs
+from tests.factories.small_experiments import WORDS, batches_of, built, candidate, convolutions, sequences_of, stir
+
+OBJECTIVE = WordStructure(shuffle_rate=0.2)
+SPECIAL = (WORDS.pad, WORDS.classify, WORDS.separate)
+
+
+def model_of(objective: WordStructure = OBJECTIVE) -> Model:
+    model = built(candidate(convolutions()[-1], objective)).eval()
+    assert isinstance(model, Model)
+    return model
+
+
+def batch_of(rows: int, length: int, objective: WordStructure = OBJECTIVE) -> tuple[np.ndarray, ShuffledBatch]:
+    """Return the tokens before, and the batch."""
+    sequences = batches_of(objective, length).at(0, rows, 1)
+    return sequences.tokens, model_of(objective).prepare(sequences, WORDS, np.random.default_rng(1))
+
+
+def test_only_shuffled_tokens_change_besides_masked_ones_and_each_run_keeps_its_tokens() -> None:
+    before, batch = batch_of(300, 64)
+    masked = np.zeros(before.shape, bool)
+    rows, columns = np.nonzero(batch.targets != NOT_PREDICTED)
+    masked[rows, batch.masked_positions[rows, columns]] = True
+    shuffled = np.zeros(before.shape, bool)
+    rows, columns = np.nonzero(batch.shuffled_targets != NOT_PREDICTED)
+    shuffled[rows, batch.shuffled_positions[rows, columns]] = True
+    assert not (masked & shuffled).any()
+    assert not np.isin(before[shuffled], SPECIAL).any()
+    assert (batch.inputs[~masked & ~shuffled] == before[~masked & ~shuffled]).all()
+    assert (batch.shuffled_targets[rows, columns] == before[shuffled]).all()
+    assert shuffled.any(axis=1).all()
+    for row in range(300):
+        assert Counter(batch.inputs[row, shuffled[row]].tolist()) == Counter(before[row, shuffled[row]].tolist())
+
+
+@pytest.mark.parametrize(("rate", "length"), [(0.05, 3), (0.05, 2), (0.2, 4)])
+def test_the_declared_share_of_the_tokens_is_in_runs_of_the_declared_length(rate: float, length: int) -> None:
+    random = np.random.default_rng(1)
+    tokens = random.integers(5, 40, (4000, 64))
+    allowed = random.random(tokens.shape) < 0.97
+    runs = shuffled_runs(tokens, allowed, rate, length, random)
+    assert (runs != NONE).sum() / allowed.sum() == pytest.approx(rate, rel=0.03)
+    assert allowed[runs != NONE].all()
+    for row in runs[:200]:
+        for run in np.unique(row[row != NONE]):
+            assert np.flatnonzero(row == run).tolist() == list(range(run, run + length))
+
+
+def test_every_permutation_is_equally_likely_and_two_tokens_of_three_move() -> None:
+    """The identity is one of the six."""
+    tokens = np.tile(np.r_[WORDS.classify, np.arange(5, 35), WORDS.separate], (6000, 1))
+    objective = WordStructure(mask_rate=0.01, shuffle_rate=0.1)
+    batch = model_of(objective).prepare(sequences_of(tokens), WORDS, np.random.default_rng(1))
+    orders: Counter[tuple[int, ...]] = Counter()
+    moved = []
+    for row in range(6000):
+        positions = batch.shuffled_positions[row][batch.shuffled_targets[row] != NOT_PREDICTED]
+        for run in positions.reshape(-1, 3) if len(positions) == 3 else ():
+            shown = batch.inputs[row, run] - tokens[row, run[0]]
+            orders[tuple(shown.tolist())] += 1
+            moved.append(int((shown != np.arange(3)).sum()))
+    assert len(orders) == 6
+    assert chisquare(list(orders.values())).pvalue > 1e-3
+    assert np.mean(moved) == pytest.approx(2.0, abs=0.05)
+
+
+def test_equal_tokens_and_too_few_adjacent_ones_are_not_shuffled() -> None:
+    random = np.random.default_rng(1)
+    same = np.full((50, 30), 7)
+    assert (shuffled_runs(same, np.ones_like(same, bool), 0.3, 3, random) == NONE).all()
+    apart = np.tile([True, True, False], (50, 10))
+    assert (shuffled_runs(random.integers(5, 40, (50, 30)), apart, 0.3, 3, random) == NONE).all()
+
+
+def test_a_sequence_shorter_than_a_run_has_the_loss_of_masked_tokens_alone() -> None:
+    tokens = np.array([[WORDS.classify, 9]])
+    model = model_of()
+    stir(model)
+    batch = model.prepare(sequences_of(tokens), WORDS, np.random.default_rng(1))
+    masked, shuffled = model.losses(batch)
+    assert masked.item() > 0
+    assert shuffled.item() == 0
+
+
+def test_the_loss_is_the_weighted_sum_of_both() -> None:
+    model = model_of(OBJECTIVE.model_copy(update={"masked_token_weight": 0.5, "word_structure_weight": 3.0}))
+    stir(model)
+    _, batch = batch_of(8, 16)
+    masked, shuffled = (loss.item() for loss in model.losses(batch))
+    assert model.loss(batch, np.random.default_rng(1)).item() == pytest.approx(0.5 * masked + 3 * shuffled, rel=1e-6)
+
+
+CLASS = 11  # words in each of three classes, which follow each other in a cycle
+
+
+def cyclic(random: np.random.Generator, rows: int) -> np.ndarray:
+    """Return sequences of words whose class follows from their position; within a class they are random."""
+    tokens = 5 + np.arange(14) % 3 * CLASS + random.integers(0, CLASS, (rows, 14))
+    first, last = (np.full((rows, 1), special) for special in (WORDS.classify, WORDS.separate))
+    return np.hstack([first, tokens, last])
+
+
+def trained(objective: MaskedLanguageModel | WordStructure, seed: int, steps: int) -> MaskedTokenModel[object]:
+    sizes = Architecture(
+        depth=2, width=48, embedding_width=48, heads=4, feed_forward_width=96, vocabulary_size=40, positions=16
+    )
+    model = built(candidate(convolutions()[0], objective).model_copy(update={"architecture": sizes}), seed)
+    assert isinstance(model, MaskedTokenModel)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                parameter.mul_(4)
+    random = np.random.default_rng(seed)
+    optimiser = adamw(model, 0.0)
+    set_rate(optimiser, 2e-3)
+    for _ in range(steps):
+        loss = model.loss(model.prepare(sequences_of(cyclic(random, 48)), WORDS, random), random)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    return model
+
+
+@torch.inference_mode()
+def restored(model: MaskedTokenModel[object]) -> float:
+    """Return the share of displaced tokens of shuffled runs whose original token is predicted."""
+    tokens = cyclic(np.random.default_rng(99), 400)
+    shuffler = model_of(
+        WordStructure(mask_rate=0.01, mask_token_share=0.0, random_token_share=0.0, shuffle_rate=0.15)
+    )
+    batch = shuffler.prepare(sequences_of(tokens), WORDS, np.random.default_rng(1))
+    logits = model.predict(torch.from_numpy(batch.inputs), torch.from_numpy(batch.shuffled_positions))
+    found = logits.argmax(-1).numpy().reshape(batch.shuffled_targets.shape)
+    shown = np.take_along_axis(batch.inputs, batch.shuffled_positions, axis=1)
+    displaced = (batch.shuffled_targets != NOT_PREDICTED) & (shown != batch.shuffled_targets)
+    assert displaced.sum() > 200
+    return float((found == batch.shuffled_targets)[displaced].mean())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_order_of_displaced_words_is_restored_and_not_by_masks_alone(seed: int) -> None:
+    assert restored(trained(WordStructure(shuffle_rate=0.2), seed, 350)) > 0.95
+    assert restored(trained(MaskedLanguageModel(), seed, 150)) < 0.3

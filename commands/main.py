@@ -96,6 +96,11 @@ COMMANDS = {
         "commands.data:application",
         "List the published data sets: size, source, licence, sha256 and state.",
     ),
+    "check": Command(
+        FILES,
+        "commands.check:check",
+        "Check the options of a plugin's FOLDER against their built modules; exit code 1 if a contract is broken.",
+    ),
     "schema": Command(
         FILES,
         "commands.schema:schema",

@@ -61,6 +61,8 @@ class OpenOption(Schema):
 
     package: ClassVar[str]
     """The package whose files are the options of this axis."""
+    modules: ClassVar[str] = ""
+    """The package whose files of the same names build the options; empty if options need no building."""
     kind: str
     """Chooses the option."""
 
@@ -118,6 +120,18 @@ def option_in(module: ModuleType, axis: type[OpenOption]) -> type[OpenOption] | 
     return found[0]
 
 
+def axis_of(package: str) -> type[OpenOption] | None:
+    """Return the open axis whose options are the files of a package, None if there is none."""
+    import_module(package)  # which defines its axis
+    return next((axis for axis in _subclasses(OpenOption) if vars(axis).get("package") == package), None)
+
+
+def _subclasses(option: type[OpenOption]) -> Iterator[type[OpenOption]]:
+    for each in option.__subclasses__():
+        yield each
+        yield from _subclasses(each)
+
+
 def _is_open(union: Any) -> bool:
     return isinstance(union, type) and issubclass(union, OpenOption) and "package" in vars(union)
 
@@ -131,7 +145,7 @@ def cached_until_options_change(function: Callable[P, T]) -> Callable[P, T]:
     """Return the function with its results kept until an axis gets another option."""
     cached = cache(function)
     _CACHES.append(cached.cache_clear)
-    return cached
+    return cast("Callable[P, T]", cached)
 
 
 def options_changed() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from configuration.experiment import Experiment
 from configuration.latency import LatencyExperiment
 from configuration.loading import AnyExperiment
+from configuration.plugin_folders import COPIES, copy_plugins
 from foundation.atomic_files import disk_refusals
 from foundation.environment import machine, manifest
 from foundation.errors import ConflictError, CorruptionError
@@ -162,6 +163,7 @@ def open_ledger(request: RunRequest) -> Iterator[Ledger]:
     lost_ledger(request.paths)
     request.paths.make()
     with request.paths.locked(), closing(Ledger(request.paths.folder / LEDGER_NAME)) as ledger:
+        copy_plugins(request.paths.root / COPIES)
         experiment = request.experiment
         identity, known = experiment.identity(), ledger.fact("identity")
         if known is None:

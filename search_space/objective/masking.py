@@ -20,6 +20,7 @@ class Masking(OpenOption):
     """
 
     package: ClassVar[str] = "search_space.objective"
+    modules: ClassVar[str] = "tasks.objectives"
     mask_rate: float = Field(default=0.15, gt=0, lt=1)
     """Share of the tokens that is predicted. Default: BERT and ELECTRA-Small."""
     mask_token_share: Share = 0.85

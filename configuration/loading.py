@@ -33,7 +33,7 @@ def experiment_in(
 ) -> AnyExperiment:
     """Return the experiment of a parsed file. Raises ConfigurationError with all mistakes by line."""
     if LATENCY_SECTION in file.keys:
-        return file.declaration(LatencyExperiment, scale)
+        return file.declaration(LatencyExperiment, scale, {BASE: _load_plugins(file)})
     return _training_experiment(file, scale, throughput)
 
 

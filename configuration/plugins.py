@@ -139,9 +139,7 @@ def sources_of(value: object, tasks: Sequence[str] = ()) -> dict[str, JsonValue]
 
 def _read(folder: Path) -> Plugin:
     if not folder.is_dir():
-        raise PluginError(
-            f"{folder}: no such folder; a plugin is a folder that mirrors search_space/, models/, tasks/"
-        )
+        raise PluginError(f"{folder}: no such folder; {MIRRORS}")
     files, mistakes = {}, []
     for path in sorted(folder.resolve().rglob("*.py")):
         place = path.relative_to(folder.resolve())

@@ -14,7 +14,7 @@ from functools import cached_property
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.util import spec_from_file_location
+from importlib.util import find_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
@@ -23,6 +23,8 @@ from pydantic import BaseModel
 from foundation.atomic_files import read_regular, sha256_of
 from foundation.errors import ConfigurationError
 from foundation.schema import JsonValue, OpenOption, axis_of, fingerprint, option_in, options_changed
+from search_space.module_architecture import ModuleArchitecture
+from search_space.module_counts import PLUGINS
 
 ROOT = Path(__file__).resolve().parents[1]
 TREE = ("search_space", "models", "tasks")
@@ -122,7 +124,7 @@ def loaded_plugins() -> tuple[Plugin, ...]:
 def plugin_modules(value: object) -> set[str]:
     """Return the modules of plugins that define a declaration, or anything in it."""
     if isinstance(value, BaseModel):
-        found = {type(value).__module__} & _LOADED.keys()
+        found = ({type(value).__module__} | _factories(value)) & _LOADED.keys()
         return found.union(*(plugin_modules(getattr(value, name)) for name in type(value).model_fields))
     if isinstance(value, Mapping):
         return set().union(*map(plugin_modules, value.values()))
@@ -134,7 +136,34 @@ def plugin_modules(value: object) -> set[str]:
 def sources_of(value: object, tasks: Sequence[str] = ()) -> dict[str, JsonValue]:
     """Return by module the hash of the source that a declaration and tasks use from plugins; empty without any."""
     modules = plugin_modules(value) | ({f"{DOWNSTREAM}.{task}" for task in tasks} & _LOADED.keys())
-    return {module: fingerprint({**_LOADED[module].source(module)}) for module in sorted(modules)}
+    sources = {module: fingerprint({**_LOADED[module].source(module)}) for module in sorted(modules)}
+    return {**sources, **{module: sha256_of(_file_of(module)) for module in _factories(value) - _LOADED.keys()}}
+
+
+def _factories(value: object) -> set[str]:
+    """Return the modules that hold the factories of a declaration's architectures."""
+    if isinstance(value, ModuleArchitecture):
+        return {value.module}
+    if isinstance(value, BaseModel):
+        return set().union(*(_factories(getattr(value, name)) for name in type(value).model_fields))
+    if isinstance(value, Mapping | tuple | list):
+        return set().union(*map(_factories, value.values() if isinstance(value, Mapping) else value))
+    return set()
+
+
+def _file_of(module: str) -> Path:
+    """Return the file of a module outside plugins, without importing it. Raises PluginError if there is none."""
+    top, *below = module.split(".")
+    spec = find_spec(top)
+    folders = [*(spec.submodule_search_locations or ())] if spec is not None else []
+    places = [Path(folder).joinpath(*below) for folder in folders] if below else []
+    files = [file for place in places for file in (place.with_suffix(".py"), place / "__init__.py")]
+    if not below and spec is not None and spec.origin is not None:
+        files.append(Path(spec.origin))
+    found = next((file for file in files if file.is_file()), None)
+    if found is None:
+        raise PluginError(f"{module}: no such module; a factory is in a plugin, or in an installed package")
+    return found
 
 
 def _read(folder: Path) -> Plugin:
@@ -170,6 +199,7 @@ def _extend(modules: Mapping[str, Plugin], plugin: Plugin) -> None:
         place = str(plugin.folder.joinpath(*package.split(".")))
         if place not in path:
             path.append(place)
+    PLUGINS[:] = [(str(each.folder), each.sha256) for each in loaded_plugins()]
     options_changed()
 
 
@@ -184,6 +214,7 @@ def _forget(modules: Mapping[str, Plugin], plugin: Plugin) -> None:
         if sys.modules.pop(module, None) is not None:
             package, _, name = module.rpartition(".")
             vars(sys.modules[package]).pop(name, None)
+    PLUGINS[:] = [(str(each.folder), each.sha256) for each in loaded_plugins()]
     options_changed()
 
 

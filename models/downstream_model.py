@@ -6,6 +6,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, mse_loss
 
+from models.build_encoder import build_encoder
 from models.encoder import Encoder
 from models.heads.classification import ClassificationHead, Pooling
 from models.heads.span import SpanHead
@@ -62,7 +63,7 @@ def build_fine_tuned(
 
     Span heads ignore `pooling`.
     """
-    encoder = Encoder(architecture, dropout_rate)
+    encoder = build_encoder(architecture, dropout_rate)
     if form in ("span", "windows"):
         return FineTuned(encoder, SpanHead(architecture), 2)
     return FineTuned(encoder, ClassificationHead(architecture, outputs, pooling, dropout_rate), outputs)

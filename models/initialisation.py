@@ -24,7 +24,12 @@ class InitialisesParameters(Protocol):
 
 def initialise(model: nn.Module, seed: int) -> None:
     """Initialise every parameter of the model; a function of the seed and the names alone."""
+    whole: list[str] = []
     for name, module in model.named_modules():
+        if any(name.startswith(f"{above}.") for above in whole):
+            continue
+        if getattr(module, "initialises_children", False):
+            whole.append(name)
         generator = torch.Generator().manual_seed(stream_seed(seed, f"initialise {name}"))
         if isinstance(module, InitialisesParameters):
             module.initialise_parameters(generator)

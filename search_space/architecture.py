@@ -4,23 +4,33 @@ Sizes and sharing follow the released ConvBERT and ELECTRA code; the defaults ar
 (Clark et al. 2020, arXiv 2003.10555, appendix A), which counts 13,483,008 parameters.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any, ClassVar, Self, cast
 
-from pydantic import Field
+from pydantic import (
+    Field,
+    ModelWrapValidatorHandler,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from foundation.errors import Violation
-from foundation.schema import Count, Schema
+from foundation.schema import VARIANT_KEY, Count, Schema
 from search_space.convolution import Convolution, NoConvolution
 from search_space.cost import MATMUL, Component, Convention, Operations, Role, linear
 from search_space.shape import AttentionShape, layer_norm_parameters, linear_parameters
 
+ENCODER = "encoder"
 NORMALISATION_STATISTICS = 2  # a mean and a deviation per token
 
 
 class Architecture(Schema):
     """An encoder with post-norm blocks: mixed attention, then a (grouped) feed-forward network."""
 
+    own_fields: ClassVar[tuple[str, ...]] = ()
+    """Of a subclass: the fields that it has; the encoder's others are not its own."""
     depth: Count = 12
     """Number of blocks. Default: ELECTRA-Small's, as for every size here (arXiv 2003.10555, appendix A)."""
     width: Count = 256
@@ -43,6 +53,31 @@ class Architecture(Schema):
     """Learned position embeddings: the maximum sequence length in tokens."""
     segments: Count = 2
     """Segment embeddings: 2 distinguish the two texts of a pair."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _by_kind(cls, document: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Choose by `kind`: `encoder`, the default and never written, or that of a subclass."""
+        if cls is not Architecture or not isinstance(document, Mapping) or VARIANT_KEY not in document:
+            return handler(document)
+        kinds = {each.model_fields[VARIANT_KEY].default: each for each in cls.__subclasses__()}
+        if document[VARIANT_KEY] in kinds:
+            return kinds[document[VARIANT_KEY]].model_validate(document)
+        if document[VARIANT_KEY] == ENCODER:
+            return handler({name: value for name, value in document.items() if name != VARIANT_KEY})
+        kind, known = document[VARIANT_KEY], (ENCODER, *kinds)
+        raise ValueError(f"{kind!r} is not a kind of architecture; allowed: {', '.join(known)}")
+
+    @model_serializer(mode="wrap")
+    def _own_fields(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Serialise a subclass by its own fields."""
+        own = self.own_fields
+        return {name: getattr(self, name) for name in own} if own else cast("dict[str, Any]", handler(self))
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether its costs are counted on the built module, in place of the closed form."""
+        return False
 
     def violations(self) -> Iterator[Violation]:
         """Yield every rule that the sizes break together."""

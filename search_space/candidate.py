@@ -8,6 +8,7 @@ from foundation.errors import Violation
 from foundation.schema import Schema
 from search_space.architecture import Architecture
 from search_space.cost import MATMUL, Convention
+from search_space.module_architecture import ModuleArchitecture
 from search_space.objective import Objective
 from search_space.objective.replaced_token_detection import ReplacedTokenDetection
 from search_space.recipe import Recipe
@@ -31,6 +32,7 @@ class Candidate(Schema):
             part: Architecture | Objective | Recipe = getattr(self, name)
             for violation in part.violations():
                 yield violation.under(name)
+        yield from self._module_violations()
         length, positions = self.recipe.sequence_length, self.architecture.positions
         if length > positions:
             message = f"{length} is longer than the {positions} positions of the architecture"
@@ -44,6 +46,19 @@ class Candidate(Schema):
             field = () if convolution.sized_by is None else (convolution.sized_by,)
             message = f"{convolution.reach.tokens} reaches past a whole sequence of {length} tokens"
             yield Violation(("architecture", "convolution", *field), message)
+
+    def _module_violations(self) -> Iterator[Violation]:
+        """Yield what an architecture that is any module cannot do."""
+        if not isinstance(self.architecture, ModuleArchitecture):
+            return
+        if isinstance(self.objective, ReplacedTokenDetection):
+            message = (
+                "replaced_token_detection shares its generator's embeddings; kind module needs another objective"
+            )
+            yield Violation(("objective",), f"{message}, such as masked_language_model")
+        if self.recipe.activation_checkpointing != "none":
+            message = f"{self.recipe.activation_checkpointing} needs blocks; kind module has none"
+            yield Violation(("recipe", "activation_checkpointing"), message)
 
     def train_flops(self, tokens: int, baseline: Architecture, convention: Convention = MATMUL) -> int:
         """Return the FLOPs of pretraining on the candidate's share of `tokens`, generator and heads included."""

@@ -18,6 +18,7 @@ class Role(StrEnum):
     OUTPUT_MAP = "output map"
     FEED_FORWARD = "feed-forward"
     NORMALISATIONS = "normalisations"
+    MODULE = "built module"
     VOCABULARY = "vocabulary head"
     DISCRIMINATOR = "discriminator head"
 

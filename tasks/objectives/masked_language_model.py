@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from models.encoder import Encoder
+from models.build_encoder import build_encoder
 from models.heads.masked_language_model import MaskedLanguageModelHead, gather_masked
 from models.precision import to_float32
 from search_space.architecture import Architecture
@@ -22,7 +22,7 @@ class Model(PretrainingModel):
     def __init__(self, candidate: Candidate, generator: Architecture | None) -> None:
         super().__init__()
         recipe = candidate.recipe
-        self.encoder = Encoder(candidate.architecture, recipe.dropout, None, recipe.activation_checkpointing)
+        self.encoder = build_encoder(candidate.architecture, recipe.dropout, None, recipe.activation_checkpointing)
         self.head = MaskedLanguageModelHead(candidate.architecture)
 
     @property

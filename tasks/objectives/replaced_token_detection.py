@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
-from models.encoder import Encoder
+from models.build_encoder import build_encoder
 from models.heads.discriminator import DiscriminatorHead
 from models.heads.masked_language_model import MaskedLanguageModelHead, gather_masked
 from search_space.architecture import Architecture
@@ -30,9 +30,11 @@ class Model(PretrainingModel):
         assert isinstance(candidate.objective, ReplacedTokenDetection)
         self.objective = candidate.objective
         recipe = candidate.recipe
-        self.encoder = Encoder(candidate.architecture, recipe.dropout, None, recipe.activation_checkpointing)
+        self.encoder = build_encoder(candidate.architecture, recipe.dropout, None, recipe.activation_checkpointing)
         self.judge = DiscriminatorHead(candidate.architecture)
-        self.generator = Encoder(generator, recipe.dropout, self.encoder.embeddings, recipe.activation_checkpointing)
+        self.generator = build_encoder(
+            generator, recipe.dropout, self.encoder.embeddings, recipe.activation_checkpointing
+        )
         self.generator_head = MaskedLanguageModelHead(generator)
 
     def loss(self, batch: MaskedBatch, random: np.random.Generator) -> Float[Tensor, ""]:

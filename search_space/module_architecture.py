@@ -84,11 +84,6 @@ class ModuleArchitecture(Architecture):
         """Sizes for components, which describe no attention here."""
         return AttentionShape(self.width, 1, self.width)
 
-    @property
-    def is_tied(self) -> bool:
-        """Whether the module's token embeddings are the output table."""
-        return self._counts(1).embedding_width is not None
-
     def parts(self, length: int) -> tuple[Component, ...]:
         """Return the built module as one component. Raises ModuleFault if it cannot be built."""
         found = self._counts(length)

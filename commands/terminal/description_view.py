@@ -9,9 +9,11 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from configuration.counting_notes import COUNTED
 from search_space.activation_memory import RULE
 from search_space.architecture import Architecture
 from search_space.cost import Role
+from search_space.module_architecture import ModuleArchitecture
 from search_space.summary import Description, PartCost, receptive_field
 
 PICTURE_WIDTH = 64
@@ -24,9 +26,14 @@ def show(description: Description, updates: int | None) -> None:
     text(console, f"{subject.name}: {description.parameters:,} parameters", "bold")
     text(console, f"sequences of {description.length} tokens, {description.batch} in a batch")
     console.print()
-    console.print(picture(subject.architecture))
-    console.print(_costs(description))
-    console.print(_branches(description))
+    if isinstance(subject.architecture, ModuleArchitecture):
+        given = ", ".join(f"{name}={value}" for name, value in subject.architecture.arguments.items())
+        text(console, f"{subject.architecture.factory}({given}), {COUNTED}")
+        console.print(_costs(description))
+    else:
+        console.print(picture(subject.architecture))
+        console.print(_costs(description))
+        console.print(_branches(description))
     for line in (*_lines(description), *_training(description, updates)):
         text(console, line)
 
@@ -122,7 +129,8 @@ def _table(*headings: str) -> Table:
 def _lines(description: Description) -> Iterator[str]:
     reach = receptive_field(description.subject.architecture)
     by_convolution = f"{reach} tokens by the convolutions, all {description.length} by attention"
-    yield f"receptive field: {'all by attention alone' if reach is None else by_convolution}"
+    if not description.subject.architecture.is_counted:
+        yield f"receptive field: {'all by attention alone' if reach is None else by_convolution}"
     memory = " or ".join(
         f"{size.total / 1e6:,.1f} MB in {name} ({size.block / 1e6:,.1f} MB a block)"
         for name, size in description.memory.items()

@@ -29,7 +29,8 @@ from benchmarks.memory import saved_bytes
 from benchmarks.references import conv_bert
 from foundation.errors import MachineError
 from models.encoder import Encoder
-from runners.training.optimiser import adamw, set_rate
+from runners.training.optimisers.adamw import adamw
+from runners.training.optimisers.parameter_groups import set_rate
 from search_space.released.models import PRESETS
 
 PUBLISHED = Path(__file__).parent / "published/gpu.json"

@@ -36,10 +36,10 @@ def describe(
     """Show an architecture's parameters, FLOPs, memory and receptive field, by component."""
     convention = convention_named(flops)
     subject, recipe = find_target(DescribeArguments(what, scale, arm))
-    tokens = length or min(recipe.sequence_length, subject.architecture.positions)
-    if tokens > subject.architecture.positions:
-        places = subject.architecture.positions
-        raise ConfigurationError(f"--length: {tokens} is longer than the {places} positions of the architecture")
+    longest = subject.architecture.longest_sequence or recipe.sequence_length
+    tokens = length or min(recipe.sequence_length, longest)
+    if message := subject.architecture.too_long(tokens):
+        raise ConfigurationError(f"--length: {message}")
     description = described(subject, tokens, batch or recipe.batch_sequences, convention)
     updates = PRESETS[what].updates if what in PRESETS else None
     if as_json:

@@ -19,6 +19,7 @@ from search_space.candidate import Candidate
 from search_space.cost import MATMUL, Component, Convention, Role
 from search_space.overrides import ROOTS, InvalidOverride
 from search_space.recipe import Recipe
+from search_space.stack import components
 
 FASTER = r"^\S+ > \S+$"
 Part = Literal["attention", "block"]
@@ -166,5 +167,5 @@ def part_parameters(architecture: Architecture, part: Part) -> int:
 
 
 def _components(architecture: Architecture, part: Part, length: int) -> list[Component]:
-    block = architecture.model_copy(update={"depth": 1}).block_parts(length)
+    block = components(architecture.blocks[:1], "none", length)
     return [component for component in block if part == "block" or component.role in ATTENTION]

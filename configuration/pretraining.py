@@ -29,8 +29,9 @@ class Pretraining(Schema):
     init_checkpoint: str | None = None
     """A folder written by `steeplechase import`: every arm's encoder is initialised with its weights."""
     evaluation_reference: Candidate | None = None
-    """The candidate whose length, recipe and generator make the evaluation set; by default the baseline.
+    """The candidate whose length, recipe, objective and generator make the evaluation set; by default the baseline.
 
-    Experiments with different baselines and the same reference have the same evaluation set, and so share the
-    results of common arms.
+    Every arm is evaluated on this one set, however it corrupts its own training text; an arm whose objective measures
+    another held-out loss is refused. Experiments with different baselines and the same reference have the same
+    evaluation set, and so share the results of common arms.
     """

@@ -11,24 +11,25 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from models.attention import MixedAttention
 from models.convolution import PaddingMask
 from models.encoder import Encoder
+from models.sublayer.attention import Sublayer, visible_keys
 
 Take = Callable[[int, Tensor], None]
 """Called with a layer, counted from 0, and its weights [batch heads seq seq]; rows are queries and sum to 1."""
 
 
 def attention_map(
-    attention: MixedAttention, x: Float[Tensor, "batch seq width"], padding_mask: PaddingMask
+    attention: Sublayer, x: Float[Tensor, "batch seq width"], padding_mask: PaddingMask
 ) -> Float[Tensor, "batch heads seq seq"]:
     """Return the attention weights of each head, queries by keys; 0 for keys that are padding."""
     q, k = (
         part.unflatten(-1, (attention.heads, -1)).transpose(1, 2) for part in (attention.query(x), attention.key(x))
     )
     scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-1, -2)
-    if padding_mask is not None:
-        scores = scores.masked_fill(~padding_mask[:, None, None, :], -torch.inf)
+    visible = visible_keys(attention.visibility, padding_mask, x.shape[1], x.device)
+    if visible is not None:
+        scores = scores.masked_fill(~visible, -torch.inf)
     weights: Tensor = scores.softmax(-1)
     return weights
 
@@ -45,10 +46,10 @@ def visit_attention_maps(
         raise ValueError("the encoder is in training mode; call eval() first")
 
     def visit(layer: int, module: nn.Module, inputs: tuple[Tensor, PaddingMask]) -> None:
-        assert isinstance(module, MixedAttention)
+        assert isinstance(module, Sublayer)
         take(layer, attention_map(module, *inputs))
 
-    attentions = (module for module in encoder.modules() if isinstance(module, MixedAttention))
+    attentions = (module for module in encoder.modules() if isinstance(module, Sublayer))
     hooks = [each.register_forward_pre_hook(partial(visit, layer)) for layer, each in enumerate(attentions)]
     try:
         output: Tensor = encoder(tokens, None, padding_mask)

@@ -8,49 +8,58 @@ from torch.nn.functional import cross_entropy, mse_loss
 
 from models.build_encoder import build_encoder
 from models.encoder import Encoder
+from models.heads.choice import ChoiceHead
 from models.heads.classification import ClassificationHead, Pooling
 from models.heads.span import SpanHead
+from models.heads.tags import NO_TAG, TagHead
 from models.precision import to_float32
 from search_space.architecture import Architecture
 
-Form = Literal["single", "pair", "span", "windows"]
+Form = Literal["single", "pair", "span", "windows", "choice", "tags"]
+Head = ClassificationHead | ChoiceHead | SpanHead | TagHead
 
 
 class FineTuned(nn.Module):
-    """An encoder with a head: a label or a value per sequence, or the start and end of an answer span."""
+    """An encoder with a head: a label, a value or a choice per example, a tag per word, or an answer span."""
 
-    def __init__(self, encoder: Encoder, head: ClassificationHead | SpanHead, outputs: int) -> None:
+    def __init__(self, encoder: Encoder, head: Head, outputs: int) -> None:
         super().__init__()
         self.encoder, self.head, self.outputs = encoder, head, outputs
 
     def forward(
         self,
-        tokens: Int[Tensor, "batch seq"],
-        segments: Int[Tensor, "batch seq"],
-        padding_mask: Bool[Tensor, "batch seq"],
+        tokens: Int[Tensor, "sequences seq"],
+        segments: Int[Tensor, "sequences seq"],
+        padding_mask: Bool[Tensor, "sequences seq"],
     ) -> Float[Tensor, "batch ..."]:
-        """Return logits: [batch labels], or [batch seq 2] for spans, with padding masked."""
+        """Return logits: [batch labels], [batch seq tags], or [batch seq 2] for spans, with padding masked.
+
+        An example is one sequence; of a multiple choice, one per ending, and logits are [batch endings].
+        """
         x = self.encoder(tokens, segments, padding_mask)
         if isinstance(self.head, SpanHead):
             boundaries: Tensor = to_float32(self.head(x))
             return boundaries.masked_fill(~padding_mask[..., None], -1e4)
-        logits: Tensor = to_float32(self.head(x, padding_mask))
+        logits: Tensor = to_float32(self.head(x) if isinstance(self.head, TagHead) else self.head(x, padding_mask))
         return logits
 
     def loss(
         self,
-        tokens: Int[Tensor, "batch seq"],
-        segments: Int[Tensor, "batch seq"],
-        padding_mask: Bool[Tensor, "batch seq"],
+        tokens: Int[Tensor, "sequences seq"],
+        segments: Int[Tensor, "sequences seq"],
+        padding_mask: Bool[Tensor, "sequences seq"],
         answers: Shaped[Tensor, "batch columns"],
     ) -> Float[Tensor, ""]:
-        """Return the mean cross-entropy in nats; for a regression task the mean squared error.
+        """Return the mean cross-entropy in nats, of tags over words; for a regression task the mean squared error.
 
-        `answers` holds a label, a value, or a start and an end.
+        `answers` holds a label, a value, a start and an end, or the tag of every token.
         """
         logits = self(tokens, segments, padding_mask)
         if isinstance(self.head, SpanHead):
             return (cross_entropy(logits[..., 0], answers[:, 0]) + cross_entropy(logits[..., 1], answers[:, 1])) / 2
+        if isinstance(self.head, TagHead):
+            total = cross_entropy(logits.flatten(0, 1), answers.flatten(), ignore_index=NO_TAG, reduction="sum")
+            return total / (answers != NO_TAG).sum().clamp_min(1)
         if self.outputs == 1:
             return mse_loss(logits[:, 0], answers[:, 0])
         return cross_entropy(logits, answers[:, 0])
@@ -59,11 +68,15 @@ class FineTuned(nn.Module):
 def build_fine_tuned(
     architecture: Architecture, form: Form, outputs: int, pooling: Pooling, dropout_rate: float
 ) -> FineTuned:
-    """Return an encoder with the head of the task's form: one output for regression, else one per label.
+    """Return an encoder with the head of the task's form.
 
-    Span heads ignore `pooling`.
+    `outputs` is the number of labels, tags or endings, 1 for regression. Span and tag heads ignore `pooling`.
     """
     encoder = build_encoder(architecture, dropout_rate)
     if form in ("span", "windows"):
         return FineTuned(encoder, SpanHead(architecture), 2)
+    if form == "tags":
+        return FineTuned(encoder, TagHead(architecture, outputs, dropout_rate), outputs)
+    if form == "choice":
+        return FineTuned(encoder, ChoiceHead(architecture, outputs, pooling, dropout_rate), outputs)
     return FineTuned(encoder, ClassificationHead(architecture, outputs, pooling, dropout_rate), outputs)

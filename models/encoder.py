@@ -1,4 +1,6 @@
-"""The encoder: embeddings, then post-norm blocks. Devlin et al. 2018; embeddings factorised as in ELECTRA-Small."""
+"""The encoder: embeddings, then blocks of sublayers. Devlin et al. 2018; factorised embeddings: ELECTRA-Small."""
+
+from collections.abc import Iterator
 
 import torch
 from jaxtyping import Float, Int
@@ -6,13 +8,12 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout
 
 from models.activation_checkpointing import ActivationCheckpointing, run_checkpointed
-from models.attention import MixedAttention
+from models.block import NORM, Block
 from models.convolution import PaddingMask
-from models.feed_forward import FeedForward
+from models.position import build_positions
 from models.precision import to_autocast_dtype
 from search_space.architecture import Architecture
-
-NORM_EPSILON = 1e-12  # BERT's release
+from search_space.stack import shared_kinds
 
 
 class Embeddings(nn.Module):
@@ -20,41 +21,20 @@ class Embeddings(nn.Module):
 
     def __init__(self, architecture: Architecture) -> None:
         super().__init__()
-        width = architecture.embedding_width
+        width, normalisation = architecture.embedding_width, architecture.normalisation
         self.tokens = nn.Embedding(architecture.vocabulary_size, width)
-        self.positions = nn.Embedding(architecture.positions, width)
-        self.segments = nn.Embedding(architecture.segments, width)
-        self.norm = nn.LayerNorm(width, eps=NORM_EPSILON)
+        self.positions = build_positions(architecture.position, architecture.positions, width)
+        self.segments = nn.Embedding(architecture.segments, width) if architecture.segments else None
+        self.norm = nn.LayerNorm(width, eps=normalisation.epsilon) if normalisation.embedding else None
 
     def forward(
         self, tokens: Int[Tensor, "batch seq"], segments: Int[Tensor, "batch seq"] | None
     ) -> Float[Tensor, "batch seq embedding"]:
         """Return the embedded tokens; `segments` None puts all tokens into segment 0."""
-        positions = torch.arange(tokens.shape[1], device=tokens.device)
-        segment = self.segments.weight[0] if segments is None else self.segments(segments)
-        normalised: Tensor = self.norm(self.tokens(tokens) + self.positions(positions) + segment)
-        return normalised
-
-
-class Block(nn.Module):
-    """Post-norm block: mixed attention, then the feed-forward network, each with a residual and a layer norm."""
-
-    def __init__(self, architecture: Architecture, dropout_rate: float) -> None:
-        super().__init__()
-        self.dropout_rate = dropout_rate
-        self.attention = MixedAttention(architecture, dropout_rate)
-        self.attention_norm = nn.LayerNorm(architecture.width, eps=NORM_EPSILON)
-        self.feed_forward = FeedForward(architecture)
-        self.feed_forward_norm = nn.LayerNorm(architecture.width, eps=NORM_EPSILON)
-
-    def forward(
-        self, x: Float[Tensor, "batch seq width"], padding_mask: PaddingMask
-    ) -> Float[Tensor, "batch seq width"]:
-        """Return the block's output."""
-        mixed = dropout(self.attention(x, padding_mask), self.dropout_rate, self.training)
-        x = to_autocast_dtype(self.attention_norm(x + mixed))
-        transformed = dropout(self.feed_forward(x), self.dropout_rate, self.training)
-        return to_autocast_dtype(self.feed_forward_norm(x + transformed))
+        embedded: Tensor = self.tokens(tokens) + self.positions(tokens.shape[1])
+        if self.segments is not None:
+            embedded = embedded + (self.segments.weight[0] if segments is None else self.segments(segments))
+        return embedded if self.norm is None else self.norm(embedded)
 
 
 class Encoder(nn.Module):
@@ -73,7 +53,10 @@ class Encoder(nn.Module):
         self.embeddings = embeddings or Embeddings(architecture)
         widens = architecture.embedding_width != architecture.width
         self.projection = nn.Linear(architecture.embedding_width, architecture.width) if widens else None
-        self.blocks = nn.ModuleList(Block(architecture, dropout_rate) for _ in range(architecture.depth))
+        self.blocks = nn.ModuleList(_blocks(architecture, dropout_rate))
+        normalisation = architecture.normalisation
+        has_final = normalisation.has_final_norm
+        self.final_norm = nn.LayerNorm(architecture.width, eps=normalisation.epsilon) if has_final else None
 
     @property
     def device(self) -> torch.device:
@@ -92,4 +75,16 @@ class Encoder(nn.Module):
             x = self.projection(x)
         for block in self.blocks:
             x = run_checkpointed(self.activation_checkpointing, block, x, padding_mask)
-        return x
+        return x if self.final_norm is None else to_autocast_dtype(self.final_norm(x))
+
+
+def _blocks(architecture: Architecture, dropout_rate: float) -> Iterator[Block]:
+    """Yield the blocks; a sublayer of a shared kind is built in the first block that has one."""
+    made = architecture.blocks
+    kinds = shared_kinds(architecture.sharing, made)
+    shared: dict[str, nn.Module] = {}
+    for declaration in made:
+        block = Block(declaration, architecture.normalisation, dropout_rate, shared)
+        for kind in kinds.intersection(block.kinds).difference(shared):
+            shared |= {name: block.get_submodule(name) for name in (kind, f"{kind}{NORM}")}
+        yield block

@@ -58,8 +58,8 @@ def footer_of(results: Results) -> Notes:
     return (
         *_setup(results),
         *squad_notes(results.snapshot),
-        ("Objective", results.experiment.baseline.objective.kind.replace("_", " ")),
-        *evaluation_set_notes(shared, results.experiment.baseline.objective.kind, bool(results.tasks)),
+        ("Objective", results.experiment.baseline.objective.name),
+        *evaluation_set_notes(shared, results.experiment.baseline.objective.evaluation, bool(results.tasks)),
         *_differences(results),
         *option_notes(results),
         ("Diverged", _diverged(results)),

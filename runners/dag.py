@@ -30,7 +30,6 @@ from runners.stages.declarations import (
 )
 from runners.stages.stage import Stage
 from search_space.candidate import Candidate
-from search_space.objective import MaskedLanguageModel
 from tasks.corpora.corpus import Corpus
 from tasks.downstream import find_task
 
@@ -181,17 +180,21 @@ def _contamination_stage(examples: Stage, corpus: Stage) -> Stage:
 
 
 def _evaluation_set_stage(experiment: Experiment, tokens: Stage) -> Stage:
-    """Return the evaluation-set stage of the reference arm; of ELECTRA, the reference is the generator."""
+    """Return the stage of the evaluation set that all arms share, made as the baseline's objective declares.
+
+    An objective with a reference generator has it as the reference candidate, in place of the baseline.
+    """
     baseline = experiment.pretraining.evaluation_reference or experiment.baseline
-    generator = baseline.objective.generator_of(baseline.architecture, baseline.architecture)
-    masking_fields = baseline.objective.model_dump(include={"mask_rate", "mask_token_share", "random_token_share"})
-    recipe = baseline.recipe.before_long_sequences
-    reference = baseline.model_copy(update={"objective": MaskedLanguageModel(**masking_fields), "recipe": recipe})
-    if generator is not None:
-        reference = reference.model_copy(update={"architecture": generator})
+    objective = baseline.objective
+    generator = objective.reference_generator(baseline.architecture)
+    changes = {
+        "architecture": generator or baseline.architecture,
+        "objective": objective.reference,
+        "recipe": baseline.recipe.before_long_sequences,
+    }
     declaration = EvaluationSetStage(
-        reference=reference,
-        objective=baseline.objective.kind,
+        reference=baseline.model_copy(update=changes),
+        objective=objective.evaluation,
         sequences=experiment.pretraining.held_out_sequences,
         generator_tokens=0 if generator is None else experiment.pretraining.reference_generator_tokens,
     )
@@ -215,7 +218,9 @@ def _pretrain_declaration(
         from_step=from_step,
         to_step=to_step,
         evaluation_steps=tuple(sorted(evaluation_steps)),
-        horizon_tokens=candidate.recipe.schedule.horizon(total_steps * candidate.recipe.tokens_per_step),
+        horizon_tokens=candidate.recipe.schedule.horizon(
+            total_steps * candidate.recipe.tokens_per_step, to_step * candidate.recipe.tokens_per_step
+        ),
     )
 
 
@@ -232,7 +237,9 @@ def _long_sequence_declaration(
         from_step=from_step,
         to_step=to_step,
         evaluation_steps=(to_step,),
-        horizon_tokens=candidate.recipe.schedule.horizon(to_step * candidate.recipe.tokens_per_step),
+        horizon_tokens=candidate.recipe.schedule.horizon(
+            to_step * candidate.recipe.tokens_per_step, to_step * candidate.recipe.tokens_per_step
+        ),
     )
 
 

@@ -1,7 +1,7 @@
 """Scores the predictions of a task stage, in the driver, so that trial workers import no metrics library."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,9 @@ from runners.stages.stage import Stage
 from tasks.downstream import find_task
 from tasks.labelled.dev_halves import selection_half
 from tasks.labelled.encoding import EncodedExamples, load_examples
-from tasks.labelled.scoring import references_of, score
+from tasks.labelled.scoring import references_of, score, score_tags
 from tasks.labelled.task import DownstreamTask, Version
+from tasks.labelled.words import EncodedWords, load_words
 from tasks.squad.official_metrics import squad_scores
 from tasks.squad.subsets import selection_half_of_questions
 from tasks.squad.windows_on_disk import load_questions
@@ -68,7 +69,7 @@ def _scores(
         return frozen_scores(task, examples, predictions)
     search = run if run is not None and run.chosen_on is not None else None
     if task.squad is None:
-        return _part_scores(task, examples, predictions, search)
+        return part_scores(task, examples, predictions, search)
     return _question_scores(task, task.squad, examples, predictions, search)
 
 
@@ -96,18 +97,21 @@ def _question_scores(
     return {"scores": {metric: official[metric] for metric in task.metrics}, "official": {**official}, **choice}
 
 
-def _part_scores(
+def part_scores(
     task: DownstreamTask, examples_folder: Path, predictions_folder: Path, search: FineTuningRun | None
 ) -> dict[str, JsonValue]:
     """Return the scores of every labelled part."""
     result: dict[str, JsonValue] = {}
     for part in ("dev", *other_parts(examples_folder)):
-        examples = load_examples(examples_folder / part)
-        if references_of(task, examples) is None:
-            continue
         predictions = json.loads((predictions_folder / predictions_file(part)).read_text())
         dev_search = search if part == "dev" else None  # settings are selected on dev alone
-        result |= _with_part_name(part, label_scores(dev_search, task, examples, predictions))
+        if task.form == "tags":
+            scores = tag_scores(dev_search, task, load_words(examples_folder / part), predictions)
+        elif references_of(task, examples := load_examples(examples_folder / part)) is not None:
+            scores = label_scores(dev_search, task, examples, predictions)
+        else:
+            continue
+        result |= _with_part_name(part, scores)
         if task.form != "span" and len(set(predictions)) == 1:
             result["constant" if part == "dev" else f"constant {part}"] = True
     return result
@@ -132,8 +136,32 @@ def label_scores(
         chosen_references: list[Any] = [references[position] for position in positions]
         return score(task, [predictions[position] for position in positions], chosen_references)
 
+    return _searched_scores(search, task, dev, scores)
+
+
+def tag_scores(
+    search: FineTuningRun | None, task: DownstreamTask, dev: EncodedWords, predictions: Sequence[int]
+) -> dict[str, JsonValue]:
+    """Return the scores of `predictions`, one tag per word of `dev`; as `label_scores`, with halves of sentences."""
+    tags, sentences = np.asarray(dev.tags), np.asarray(dev.sentences)
+
+    def scores(mask: NDArray[np.bool_]) -> dict[str, float]:
+        words = np.flatnonzero(mask[sentences])
+        chosen = [predictions[word] for word in words.tolist()]
+        return score_tags(task, chosen, tags[words].tolist(), sentences[words].tolist())
+
+    return _searched_scores(search, task, dev.sequences, scores)
+
+
+def _searched_scores(
+    search: FineTuningRun | None,
+    task: DownstreamTask,
+    dev: EncodedExamples,
+    scores: Callable[[NDArray[np.bool_]], dict[str, float]],
+) -> dict[str, JsonValue]:
+    """Return the scores of all examples; of a hyperparameter search those of its reporting half, and its choice."""
     if search is None:
-        return {"scores": {**score(task, predictions, references)}}
+        return {"scores": {**scores(np.ones(len(dev), dtype=bool))}}
     selection, reporting = _dev_masks(search, len(dev), partial(selection_half, dev))
     return {
         "scores": {**scores(reporting)},

@@ -6,53 +6,118 @@ Sizes and sharing follow the released ConvBERT and ELECTRA code; the defaults ar
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Self, cast
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar, Self, cast
 
 from pydantic import (
     Field,
     ModelWrapValidatorHandler,
     SerializerFunctionWrapHandler,
+    WithJsonSchema,
     model_serializer,
     model_validator,
 )
 
 from foundation.errors import Violation
 from foundation.schema import VARIANT_KEY, Count, Schema
+from search_space.activation import Activation
 from search_space.convolution import Convolution, NoConvolution
+from search_space.convolution.kernel import WithKernel
 from search_space.cost import MATMUL, Component, Convention, Operations, Role, linear
+from search_space.layer_lists import folded
+from search_space.layer_program import Item, LayerProgram, Sublayer, parse_program
+from search_space.normalisation import Normalisation, PostNorm
+from search_space.position import LearnedPositions, Position
 from search_space.shape import AttentionShape, layer_norm_parameters, linear_parameters
+from search_space.stack import (
+    NORMALISATION_STATISTICS,
+    Block,
+    Sharing,
+    StackSizes,
+    blocks,
+    components,
+    sublayer_mistakes,
+    unequal_kinds,
+)
+from search_space.sublayer.attention import Visibility
+from search_space.sublayer.operation_chain import InvalidChain
+from search_space.sublayer.sublayer import InvalidSetting
 
 ENCODER = "encoder"
-NORMALISATION_STATISTICS = 2  # a mean and a deviation per token
+
+PerLayer = Annotated[
+    Count,
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 1},
+                {"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 1},
+            ]
+        },
+        mode="validation",
+    ),
+]
+"""A size of all sublayers of a kind, or a list with the size of each, from the input to the output."""
+
+
+WINDOWS: dict[Visibility, tuple[str, ...]] = {
+    "bidirectional": ("centred", "look_back", "look_ahead"),
+    "left_to_right": ("look_back",),
+    "right_to_left": ("look_ahead",),
+}
+"""The windows of convolutions that read no hidden token, by visibility."""
 
 
 class Architecture(Schema):
-    """An encoder with post-norm blocks: mixed attention, then a (grouped) feed-forward network."""
+    """An encoder: embeddings, then a stack of sublayers, each with a residual and a norm."""
 
     own_fields: ClassVar[tuple[str, ...]] = ()
     """Of a subclass: the fields that it has; the encoder's others are not its own."""
     depth: Count = 12
-    """Number of blocks. Default: ELECTRA-Small's, as for every size here (arXiv 2003.10555, appendix A)."""
+    """Number of blocks, each self-attention and a feed-forward network: short for `layers: (s f)*12`.
+    Default: ELECTRA-Small's, as for every size here (arXiv 2003.10555, appendix A)."""
+    layers: str | None = None
+    """The sublayers in order, as a layer program: s self-attention, f feed-forward, g gated linear unit, r recurrent,
+    `[a|b]` in parallel, `<...>` a chain of operations; `depth` is then its number of blocks. None: `(s f)*depth`."""
     width: Count = 256
     """Channels of the residual stream, the hidden size of a token."""
     embedding_width: Count = 128
     """Channels of the token embeddings; a linear map projects them to `width` where the two differ."""
-    heads: Count = 4
+    heads: PerLayer = 4
     """Attention heads before the bottleneck; the head width is `width / heads` and never changes with γ."""
+    key_width: PerLayer | None = None
+    """Channels of a query and of a key, per head. None: `width / heads`."""
+    value_width: PerLayer | None = None
+    """Channels of a value, per head. None: `width / heads`."""
+    visibility: Visibility = "bidirectional"
+    """The tokens that a token reads: all, those up to itself, or those from itself on."""
     bottleneck_ratio: Count = 1
     """γ: heads and attention width are divided by it together (ConvBERT, arXiv 2008.02496, section 3.2)."""
     convolution: Convolution = Field(default_factory=NoConvolution)
     """The convolution branch beside self-attention; `none` is attention alone, as in BERT and ELECTRA."""
-    feed_forward_width: Count = 1024
+    feed_forward_width: PerLayer = 1024
     """Inner channels of the feed-forward network."""
     feed_forward_groups: Count = 1
     """Groups of both linear maps of the feed-forward network; 1 is the usual dense network."""
+    feed_forward_activation: Activation = "gelu"
+    """Activation function between the two linear maps of the feed-forward network."""
+    normalisation: Normalisation = Field(default_factory=PostNorm)
+    """Where the layer norms stand. Default: after every residual sum, as in BERT and ELECTRA."""
+    sharing: Sharing = "none"
+    """The sublayers that share one set of parameters with their norms (ALBERT, arXiv 1909.11942, section 3.1)."""
     vocabulary_size: Count = 30522
     """Tokens of the vocabulary, special tokens included. Default: BERT's uncased vocabulary."""
+    position: Position = Field(default_factory=LearnedPositions)
+    """How a token's position enters the model. Default: a learned embedding, as in BERT."""
     positions: Count = 512
-    """Learned position embeddings: the maximum sequence length in tokens."""
-    segments: Count = 2
-    """Segment embeddings: 2 distinguish the two texts of a pair."""
+    """Rows of the table of learned positions: the maximum sequence length in tokens."""
+    segments: Annotated[int, Field(ge=0, le=64)] = 2
+    """Segment embeddings: 2 distinguish the two texts of a pair; 0 for none."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fold_lists(cls, document: Any) -> Any:
+        return folded(document) if isinstance(document, dict) else document
 
     @model_validator(mode="wrap")
     @classmethod
@@ -81,20 +146,70 @@ class Architecture(Schema):
 
     def violations(self) -> Iterator[Violation]:
         """Yield every rule that the sizes break together."""
-        yield from _divides(self, "heads", "width", "every head has the same width")
+        if self.key_width is None:
+            yield from _divides(self, "heads", "width", "every head has the same width")
         yield from _divides(self, "bottleneck_ratio", "heads", "γ keeps whole heads")
         yield from _divides(self, "feed_forward_groups", "width", "the second grouped map splits it")
         yield from _divides(self, "feed_forward_groups", "feed_forward_width", "the first grouped map splits it")
+        yield from self._stack_violations()
+        if isinstance(self.convolution, WithKernel) and self.convolution.window not in WINDOWS[self.visibility]:
+            seen = f"a {self.convolution.window} window reads tokens that {self.visibility} attention hides"
+            (allowed,) = WINDOWS[self.visibility]
+            yield Violation(("convolution", "window"), f"{seen}; allowed: {allowed}")
+
+    def _stack_violations(self) -> Iterator[Violation]:
+        """Yield what the layer program and the sizes break together; nothing of sizes that are reported already."""
+        where = ("layers",) if self.layers is not None else ("value_width",)
+        try:
+            made = self.blocks
+        except (InvalidSetting, InvalidChain) as error:
+            if self.layers is not None:
+                yield Violation(("layers",), str(error))
+            return
+        if self.layers is not None or self.convolution.branch_width_ratio:
+            for mistake in sublayer_mistakes(made):
+                yield Violation(where, mistake)
+        for kind in unequal_kinds(self.sharing, made):
+            name = kind.replace("_", " ")
+            yield Violation(("sharing",), f"{self.sharing} shares the {name} sublayers, whose sizes differ in layers")
+
+    @property
+    def program(self) -> LayerProgram:
+        """The sublayers in order."""
+        return parse_program(f"(s f)*{self.depth}" if self.layers is None else self.layers)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The blocks of sublayers with their sizes. Raises InvalidSetting or InvalidChain for an invalid program."""
+        return _blocks(self)
+
+    @property
+    def stack_sizes(self) -> StackSizes:
+        """The sizes of the sublayers for which the program sets no others."""
+        return StackSizes(**{name: getattr(self, name) for name in StackSizes.__dataclass_fields__})
 
     @property
     def attention_shape(self) -> AttentionShape:
-        """Sizes of every attention sublayer."""
-        return AttentionShape(self.width, self.heads // self.bottleneck_ratio, self.width // self.heads)
+        """Sizes of an attention sublayer for which the program sets no others."""
+        head_width = self.key_width or max(1, self.width // self.heads)
+        return AttentionShape(self.width, self.heads // self.bottleneck_ratio, head_width)
 
     @property
     def context_width(self) -> int:
         """Channels of the concatenation that the output map reads: attention's, then the branch's."""
         return self.attention_shape.inner_width * (1 + self.convolution.branch_width_ratio)
+
+    @property
+    def longest_sequence(self) -> int | None:
+        """The longest sequence in tokens; None for any length."""
+        return self.position.longest(self.positions)
+
+    def too_long(self, length: int) -> str | None:
+        """Return why a sequence of `length` tokens is too long, or None."""
+        longest = self.longest_sequence
+        if longest is None or length <= longest:
+            return None
+        return f"{length} is longer than the {longest} positions of the architecture"
 
     @property
     def parameters(self) -> int:
@@ -112,57 +227,38 @@ class Architecture(Schema):
 
     def parts(self, length: int) -> tuple[Component, ...]:
         """Return the components of the encoder, counted on a sequence of `length` tokens."""
-        return (*self.embedding_parts(length), *self.block_parts(length))
+        return (*self.embedding_parts(length), *self.block_parts(length), *self.final_parts())
 
     def embedding_parts(self, length: int) -> tuple[Component, Component]:
         """Return the embeddings and their projection to the width, which is empty if the widths are equal."""
-        width, shape = self.embedding_width, self.attention_shape
-        rows = self.vocabulary_size + self.positions + self.segments
-        looked_up = self.vocabulary_size + length + self.segments  # rows of a dense one-hot product
-        embedding = Operations(lookups=width * looked_up, additions=2 * width, normalised=width, dropped=width)
-        tables = rows * width + layer_norm_parameters(width)
-        embeddings = Component(Role.EMBEDDINGS, shape, tables, embedding, width + NORMALISATION_STATISTICS)
+        width, shape, norm = self.embedding_width, self.attention_shape, self.normalisation.embedding
+        position_rows = self.position.rows(self.positions)
+        rows = self.vocabulary_size + position_rows + self.segments
+        looked_up = self.vocabulary_size + min(length, position_rows) + self.segments  # of a dense one-hot product
+        sums = (self.position.kind != "none") + (self.segments > 0)
+        embedding = Operations(
+            lookups=width * looked_up, additions=sums * width, normalised=norm * width, dropped=width
+        )
+        tables = rows * width + norm * layer_norm_parameters(width)
+        saved = norm * (width + NORMALISATION_STATISTICS)
+        embeddings = Component(Role.EMBEDDINGS, shape, tables, embedding, saved)
         if width == self.width:
             return embeddings, Component(Role.PROJECTION, shape, 0, Operations())
         projection = linear_parameters(width, self.width)
         return embeddings, Component(Role.PROJECTION, shape, projection, linear(width, self.width), width)
 
     def block_parts(self, length: int) -> tuple[Component, ...]:
-        """Return the components of the blocks, each with `depth` copies."""
-        sublayers = (*self._mixed_attention(length), self._feed_forward(), self._normalisations())
-        return tuple(replace(part, copies=self.depth) for part in sublayers)
+        """Return the components of the blocks; those of equal blocks are one component with copies."""
+        return components(self.blocks, self.sharing, length)
 
-    def _mixed_attention(self, length: int) -> Iterator[Component]:
-        shape, width, context = self.attention_shape, self.width, self.context_width
-        inner, convolution = shape.inner_width, self.convolution
-        qkv_operations = linear(width, 3 * inner)
-        yield Component(
-            Role.ATTENTION_MAPS, shape, 3 * linear_parameters(width, inner), qkv_operations, width + 3 * inner
+    def final_parts(self) -> tuple[Component, ...]:
+        """Return the norm of the last sublayer's output, if there is one."""
+        if not self.normalisation.has_final_norm:
+            return ()
+        parameters, saved = layer_norm_parameters(self.width), self.width + NORMALISATION_STATISTICS
+        return (
+            Component(Role.FINAL_NORM, self.attention_shape, parameters, Operations(normalised=self.width), saved),
         )
-        pairs = length * shape.heads
-        scores = Operations(multiply_adds=2 * length * inner, scalings=pairs, softmaxed=pairs, dropped=pairs)
-        yield Component(
-            Role.ATTENTION_SCORES, shape, 0, scores, inner + shape.heads
-        )  # the normaliser of each softmax is saved
-        branch = convolution.operations(shape)
-        yield Component(
-            Role.CONVOLUTION, shape, convolution.parameters(shape), branch, convolution.saved_activations(shape)
-        )
-        output = linear(context, width) + Operations(additions=width, dropped=width)
-        saved = context if context > inner else 0  # attention's output is saved once, and so is the concatenation
-        yield Component(Role.OUTPUT_MAP, shape, linear_parameters(context, width), output, saved)
-
-    def _feed_forward(self) -> Component:
-        width, inner, groups = self.width, self.feed_forward_width, self.feed_forward_groups
-        maps = linear_parameters(width, inner, groups) + linear_parameters(inner, width, groups)
-        operations = linear(width, inner, groups) + linear(inner, width, groups)
-        operations += Operations(gelus=inner, additions=width, dropped=width)
-        return Component(Role.FEED_FORWARD, self.attention_shape, maps, operations, width + 2 * inner)
-
-    def _normalisations(self) -> Component:
-        parameters, operations = 2 * layer_norm_parameters(self.width), Operations(normalised=2 * self.width)
-        saved = 2 * (self.width + NORMALISATION_STATISTICS)
-        return Component(Role.NORMALISATIONS, self.attention_shape, parameters, operations, saved)
 
     def shrunk(self, ratio: int) -> "Architecture":
         """Return a generator of this architecture: width, heads and feed-forward width divided by `ratio`.
@@ -181,17 +277,39 @@ class Architecture(Schema):
                 "bottleneck_ratio": _largest_divisor(heads, self.bottleneck_ratio),
                 "feed_forward_width": groups * max(1, self.feed_forward_width // ratio // groups),
                 "feed_forward_groups": groups,
+                "layers": None if self.layers is None else str(_shrunk_program(self.program, ratio)),
             }
         )
 
     def with_embeddings_of(self, other: "Architecture") -> "Architecture":
         """Return this architecture with the embedding sizes of another, so that both can share the tables."""
-        shared = ("embedding_width", "vocabulary_size", "positions", "segments")
+        shared = ("embedding_width", "vocabulary_size", "position", "positions", "segments")
         return self.model_copy(update={name: getattr(other, name) for name in shared})
+
+
+@lru_cache(maxsize=4096)
+def _blocks(architecture: Architecture) -> tuple[Block, ...]:
+    return blocks(architecture.program, architecture.stack_sizes)
 
 
 def _largest_divisor(size: int, limit: int) -> int:
     return next(divisor for divisor in range(min(size, limit), 0, -1) if size % divisor == 0)
+
+
+def _shrunk_program(program: LayerProgram, ratio: int) -> LayerProgram:
+    """Return the program with its own heads and inner widths divided by `ratio`, from 1."""
+
+    def smaller(item: Item) -> Item:
+        if not isinstance(item, Sublayer):
+            return item
+        shrinking = ("heads", "width", "hidden_width")
+        settings = (
+            (name, max(1, value // ratio) if name in shrinking and isinstance(value, int) else value)
+            for name, value in item.settings
+        )
+        return replace(item, settings=tuple(settings))
+
+    return LayerProgram(tuple(map(smaller, program.items)))
 
 
 def _divides(architecture: Architecture, divisor_name: str, size_name: str, reason: str) -> Iterator[Violation]:

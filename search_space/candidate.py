@@ -33,13 +33,10 @@ class Candidate(Schema):
             for violation in part.violations():
                 yield violation.under(name)
         yield from self._module_violations()
-        length, positions = self.recipe.sequence_length, self.architecture.positions
-        if length > positions:
-            message = f"{length} is longer than the {positions} positions of the architecture"
+        length, longer = self.recipe.sequence_length, self.recipe.long_sequence_length
+        if message := self.architecture.too_long(length):
             yield Violation(("recipe", "sequence_length"), message)
-        longer = self.recipe.long_sequence_length
-        if self.recipe.long_sequence_share and longer > positions:
-            message = f"{longer} is longer than the {positions} positions of the architecture"
+        if self.recipe.long_sequence_share and (message := self.architecture.too_long(longer)):
             yield Violation(("recipe", "long_sequence_length"), message)
         convolution = self.architecture.convolution
         if convolution.reach is not None and convolution.reach.tokens > 2 * length - 1:

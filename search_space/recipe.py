@@ -1,7 +1,4 @@
-"""Training recipe: batch size, learning rate, regularisation. Defaults: ELECTRA-Small, arXiv 2003.10555, appendix A.
-
-The optimiser is AdamW with bias correction; ELECTRA's release has none.
-"""
+"""Training recipe: batch, optimiser, learning rate, regularisation. Defaults: ELECTRA-Small, arXiv 2003.10555."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -11,9 +8,12 @@ from pydantic import Field
 from foundation.errors import Violation
 from foundation.randomness import stream_seed
 from foundation.schema import Count, PositiveNumber, Schema, Share
+from search_space.optimiser import AdamW, Optimiser
 from search_space.schedule import LinearSchedule, Schedule
 
 LENGTHENED = 512  # tokens; the longest that BERT's position table holds
+ADAPTIVE_ONLY = ("adam_beta1", "adam_beta2", "adam_epsilon")
+"""Parameters of the optimisers that estimate moments."""
 
 
 class Recipe(Schema):
@@ -23,18 +23,29 @@ class Recipe(Schema):
     """Tokens of a sequence, [CLS] and [SEP] included."""
     batch_sequences: Count = 128
     """Sequences of a batch; every update is one batch."""
+    micro_batches: Count = 1
+    """Gradient accumulation: the parts of a batch that are computed one after another, which saves memory.
+
+    The gradient is that of the whole batch, averaged over all its predictions; the last bits differ, and so do the
+    patterns of dropout.
+    """
+    optimiser: Optimiser = Field(default_factory=AdamW)
+    """The rule of an update: `adamw`, `adam`, `sgd` or `lamb`."""
     peak_learning_rate: PositiveNumber = 5e-4
     """Learning rate at the end of the warm-up, before the schedule's decay."""
     schedule: Schedule = Field(default_factory=LinearSchedule)
     """The learning rate over the tokens; `linear` decays to zero, `constant` stays at its peak."""
     weight_decay: float = Field(default=0.01, ge=0)
-    """Decoupled weight decay of AdamW; normalisations and biases have none."""
+    """Weight decay of matrices; normalisations and biases have none.
+
+    It is decoupled in `adamw` and `lamb`, and part of the gradient (L2 regularisation) in `adam` and `sgd`.
+    """
     adam_beta1: float = Field(default=0.9, ge=0, lt=1)
-    """Decay rate of AdamW's first moment."""
+    """Decay rate of the first moment; of all optimisers but `sgd`."""
     adam_beta2: float = Field(default=0.999, ge=0, lt=1)
-    """Decay rate of AdamW's second moment."""
+    """Decay rate of the second moment; of all optimisers but `sgd`."""
     adam_epsilon: PositiveNumber = 1e-6
-    """Epsilon in AdamW's denominator. Default: ELECTRA's release."""
+    """Epsilon in the update's denominator; of all optimisers but `sgd`. Default: ELECTRA's release."""
     gradient_norm_limit: PositiveNumber = 1.0
     """Gradient clipping: the largest global norm. Default: ELECTRA's release."""
     device: Literal["cpu", "cuda"] = "cpu"
@@ -74,7 +85,7 @@ class Recipe(Schema):
         """Return the updates that see at least the candidate's share of `tokens` tokens."""
         return -(-self.own_tokens(tokens) // self.tokens_per_step)
 
-    def rate_at(self, step: int, horizon_tokens: int) -> float:
+    def rate_at(self, step: int, horizon_tokens: float) -> float:
         """Return the learning rate of the update that follows `step` updates; no update is spent at a rate of 0."""
         seen = (step + 1) * self.tokens_per_step
         return self.peak_learning_rate * self.schedule.multiplier(seen, horizon_tokens + self.tokens_per_step)
@@ -101,3 +112,13 @@ class Recipe(Schema):
         """Yield every rule that the values break together."""
         if self.sequence_length < 8:
             yield Violation(("sequence_length",), f"{self.sequence_length} is too short; allowed: 8 and longer")
+        if self.micro_batches > self.batch_sequences:
+            message = f"{self.micro_batches} micro-batches of {self.batch_sequences} sequences would leave some empty"
+            yield Violation(("micro_batches",), message)
+        for name in ADAPTIVE_ONLY:
+            value, default = getattr(self, name), type(self).model_fields[name].default
+            if not self.optimiser.adaptive and value != default:
+                message = f"{value:g} has no effect, {self.optimiser.kind} has no moments; leave it at {default:g}"
+                yield Violation((name,), message)
+        for violation in self.schedule.violations():
+            yield violation.under("schedule")

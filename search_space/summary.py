@@ -99,8 +99,8 @@ class Description:
         if not both:
             return Share(0.0, 0.0, 0.0)
         branch = [part for part in both if part.role in roles]
-        parameters = sum(part.parameters for part in branch) / sum(part.parameters for part in both)
-        flops = sum(part.forward_flops for part in branch) / sum(part.forward_flops for part in both)
+        parameters = sum(part.parameters for part in branch) / (sum(part.parameters for part in both) or 1)
+        flops = sum(part.forward_flops for part in branch) / (sum(part.forward_flops for part in both) or 1)
         return Share(parameters, flops, width / self.subject.architecture.context_width)
 
 

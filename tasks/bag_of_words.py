@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from foundation.randomness import stream
 from tasks.labelled.scoring import score
@@ -20,19 +21,22 @@ def bag_of_words_scores(
 ) -> dict[str, float] | None:
     """Return the dev scores, times 100, of a logistic regression on word counts of the train set; None for spans.
 
-    Regression tasks use ridge regression. The two texts of a pair have separate features. At most 50,000 train
-    examples are used (`learned_from`).
+    Regression tasks use ridge regression. The two texts of a pair have separate features. Of a multiple choice, the
+    ending most likely to be right is predicted; words of the context are the same for all of its endings, so the
+    regression has the words of the endings alone. At most 50,000 train examples are used (`learned_from`).
     """
     if task.form == "span":
         return None
     examples = replace(examples, train=learned_from(examples.train))
+    if task.form == "choice":
+        return _ending_scores(task, examples, longest_ngram)
     from scipy.sparse import hstack
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.linear_model import LogisticRegression, Ridge
 
     columns = []
     for train_texts, dev_texts in zip(_sides(examples.train), _sides(examples.dev), strict=True):
-        counts = CountVectorizer(ngram_range=(1, longest_ngram), token_pattern=WORD_PATTERN, binary=True)
+        counts = CountVectorizer(**_counting(longest_ngram))
         columns.append((counts.fit_transform(train_texts), counts.transform(dev_texts)))
     train_counts, dev_counts = (
         hstack([train for train, _ in columns]).tocsr(),
@@ -45,6 +49,26 @@ def bag_of_words_scores(
     model = LogisticRegression(max_iter=MOST_ITERATIONS)
     model.fit(train_counts, [example.label for example in examples.train])
     predictions = model.predict(dev_counts)
+    return score(task, [int(label) for label in predictions], [int(example.label or 0) for example in examples.dev])
+
+
+def _counting(longest_ngram: int) -> dict[str, Any]:
+    return {"ngram_range": (1, longest_ngram), "token_pattern": WORD_PATTERN, "binary": True}
+
+
+def _ending_scores(task: DownstreamTask, examples: Examples, longest_ngram: int) -> dict[str, float]:
+    """Return the dev scores of ranking endings by a logistic regression of whether an ending is right."""
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    def endings(part: Sequence[Example]) -> list[str]:
+        return [ending for example in part for ending in example.endings]
+
+    right = [number == example.label for example in examples.train for number in range(len(example.endings))]
+    model = make_pipeline(CountVectorizer(**_counting(longest_ngram)), LogisticRegression(max_iter=MOST_ITERATIONS))
+    odds = model.fit(endings(examples.train), right).decision_function(endings(examples.dev))
+    predictions = odds.reshape(len(examples.dev), -1).argmax(1)
     return score(task, [int(label) for label in predictions], [int(example.label or 0) for example in examples.dev])
 
 

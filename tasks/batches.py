@@ -4,6 +4,8 @@ Two arms with the same seed see the same batches in the same order. The batch of
 number, so an interrupted run resumes with the same batches.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +14,20 @@ from foundation.randomness import stream
 from tasks.tokenizer import WordPiece
 
 Tokens = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Sequences before an objective prepares them, and their identity, on which static corruption depends."""
+
+    tokens: Tokens
+    """With special tokens; shape [batch seq]."""
+    numbers: NDArray[np.int64]
+    """The number of each sequence in the text [batch]."""
+    epochs: NDArray[np.int64]
+    """How often each sequence has been visited before [batch]."""
+    seed: int
+    """The pretraining seed."""
 
 
 class Batches:
@@ -30,7 +46,7 @@ class Batches:
             batch[row, 1:-1] = self._tokens[number * self._piece : (number + 1) * self._piece]
         return batch
 
-    def at(self, step: int, batch_sequences: int, seed: int) -> Tokens:
+    def at(self, step: int, batch_sequences: int, seed: int) -> Sequences:
         """Return the batch of one step; each epoch visits every sequence once, in its own random order.
 
         Raises DataError if the text is shorter than one sequence.
@@ -43,7 +59,12 @@ class Batches:
         for epoch in np.unique(epochs):
             inside = epochs == epoch
             numbers[inside] = self._order(seed, int(epoch))[indices[inside] % self.sequences]
-        return self.sequence(numbers)
+        return Sequences(self.sequence(numbers), numbers, epochs, seed)
+
+    def evenly_spaced(self, count: int, seed: int) -> Sequences:
+        """Return `count` sequences at equal distances in the text, which has at least as many."""
+        numbers = np.linspace(0, self.sequences - 1, count).astype(np.int64)
+        return Sequences(self.sequence(numbers), numbers, np.zeros_like(numbers), seed)
 
     def _order(self, seed: int, epoch: int) -> NDArray[np.int64]:
         if getattr(self, "_known", None) != (seed, epoch):

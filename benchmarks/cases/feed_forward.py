@@ -8,9 +8,9 @@ from torch import Tensor
 from benchmarks.measuring import Pace, check, compare
 from benchmarks.precision import TOLERANCES
 from benchmarks.row import FORWARD_AND_BACKWARD, FULL_SIZE, Figure, Row, Size, speed_figure
-from models.feed_forward import FeedForward
 from models.initialisation import initialise
-from search_space.architecture import Architecture
+from models.sublayer.feed_forward import Sublayer
+from search_space.sublayer.feed_forward import FeedForward
 
 WIDTH, INNER = 256, 1024
 REACH = {4: 2.9, 2: 1.0, 8: 1.0, 16: 1.0}  # by groups: never slower than dense, and much faster at 4
@@ -24,7 +24,7 @@ def rows(size: Size = FULL_SIZE) -> Iterator[Row]:
         yield Row(name, "our dense feed-forward", reach, lambda pace, g=groups: _measure(size, g, pace))  # type: ignore[misc]
 
 
-def agree(grouped: FeedForward, groups: int, size: Size) -> None:
+def agree(grouped: Sublayer, groups: int, size: Size) -> None:
     """Compare the grouped network with a dense one with the same block-diagonal matrices."""
     dense = network(1)
     with torch.no_grad():
@@ -35,9 +35,9 @@ def agree(grouped: FeedForward, groups: int, size: Size) -> None:
     check(f"feed-forward with {groups} groups", grouped(x), dense(x), TOLERANCES[torch.float32])
 
 
-def network(groups: int) -> FeedForward:
+def network(groups: int) -> Sublayer:
     """Return our network, initialised."""
-    built = FeedForward(Architecture(width=WIDTH, feed_forward_width=INNER, feed_forward_groups=groups))
+    built = Sublayer(FeedForward(WIDTH, INNER, groups), 0.0)
     initialise(built, 1)
     return built
 

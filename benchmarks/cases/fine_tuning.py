@@ -25,7 +25,7 @@ from runners.stages.declarations import FineTuneStage
 from runners.stages.pretrain import CHECKPOINT
 from runners.stages.progress import ProgressFile
 from runners.training.checkpoint import save_checkpoint
-from runners.training.optimiser import adamw
+from runners.training.optimisers.adamw import adamw
 from tasks.downstream import find_task
 from tasks.labelled.encoding import EncodedExamples, save_examples
 

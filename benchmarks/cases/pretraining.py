@@ -5,6 +5,7 @@ Our side is the training loop itself. The peer trains on the same batches and ma
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,13 +20,13 @@ from benchmarks.references.electra import Electra
 from benchmarks.row import FULL_SIZE, Figure, Row, Size, speed_figure
 from models.precision import autocast_to
 from runners.training.loop import TrainingData, train
-from runners.training.optimiser import adamw
+from runners.training.optimisers import build_optimiser
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import ReplacedTokenDetection
 from search_space.recipe import Recipe
 from tasks.batches import Batches
-from tasks.masking import MaskedBatch, mask
+from tasks.masking import MaskedBatch
 from tasks.objectives import build_model
 from tasks.objectives.pretraining_model import PretrainingModel
 from tasks.tokenizer import WordPiece
@@ -52,7 +53,7 @@ class Match:
     """Both sides with the same weights, and their training data."""
 
     data: TrainingData
-    ours: PretrainingModel
+    ours: PretrainingModel[Any]
     theirs: Electra
     baseline: Architecture
     """The architecture that the generator is derived from."""
@@ -61,8 +62,9 @@ class Match:
     def masked(self, number: int) -> MaskedBatch:
         """Return the masked batch of a step, drawn as the training loop draws it."""
         recipe, data = self.data.candidate.recipe, self.data
-        batch = data.batches.at(number, recipe.batch_sequences, data.seed)
-        return mask(batch, data.candidate.objective, data.tokenizer, np.random.default_rng(number))
+        sequences = data.batches.at(number, recipe.batch_sequences, data.seed)
+        masked: MaskedBatch = self.ours.prepare(sequences, data.tokenizer, np.random.default_rng(number))
+        return masked
 
 
 def match(size: Size, vocabulary: int, precision: torch.dtype = torch.float32) -> Match:
@@ -112,7 +114,7 @@ def _measure(size: Size, vocabulary: int, precision: torch.dtype, pace: Pace) ->
 def _our_step(match: Match) -> Callable[[], None]:
     """Return the training loop, one update at a time."""
     recipe = match.data.candidate.recipe
-    optimiser = adamw(match.ours, recipe.weight_decay, (recipe.adam_beta1, recipe.adam_beta2), recipe.adam_epsilon)
+    optimiser = build_optimiser(match.ours, recipe)
 
     def step() -> None:
         train(match.ours, match.data, optimiser, range(match.steps, match.steps + 1), lambda _: None)
@@ -143,7 +145,7 @@ def _tensors(masked: MaskedBatch) -> tuple[Tensor, Tensor, Tensor]:
 
 
 @torch.no_grad()
-def _copy_weights(theirs: Electra, ours: PretrainingModel) -> None:
+def _copy_weights(theirs: Electra, ours: PretrainingModel[Any]) -> None:
     ours_by_name = dict(ours.named_children())
     conv_bert.copy_weights(theirs.encoder, ours.encoder)
     conv_bert.copy_weights(theirs.generator, ours_by_name["generator"])  # type: ignore[arg-type]

@@ -29,7 +29,9 @@ def notes_on(exported: Exported) -> Iterator[str]:
     if exported.tokenizer is None:
         yield "no tokenizer files: the model has no vocabulary yet"
     if exported.objective is not None and _class_with_head(exported) is None:
-        yield "the encoder alone: transformers has no ConvBERT with a head for replaced token detection"
+        family = config.FAMILY_NAMES[config.model_type(exported.architecture)]
+        head = exported.objective.replace("_", " ")
+        yield f"the encoder alone: transformers has no {family} with a head for {head}"
 
 
 def write(exported: Exported, notes: Sequence[str], out: Path) -> None:

@@ -13,9 +13,11 @@ from configuration.counting_notes import COUNTED
 from search_space.activation_memory import RULE
 from search_space.architecture import Architecture
 from search_space.cost import Role
+from search_space.layer_program import compact
 from search_space.module_architecture import ModuleArchitecture
 from search_space.summary import Description, PartCost, receptive_field
 
+ACTIVATIONS = {"gelu": "GELU", "gelu_tanh": "GELU (tanh)", "relu": "ReLU", "swish": "Swish"}
 PICTURE_WIDTH = 64
 
 
@@ -44,7 +46,9 @@ def text(console: Console, line: str, style: str = "") -> None:
 
 
 def picture(architecture: Architecture) -> RenderableType:
-    """Return a diagram of one block, from its input at the top to its output at the bottom."""
+    """Return a diagram of one block, from its input at the top to its output at the bottom; else of all blocks."""
+    if architecture.layers is not None or architecture.normalisation.kind != "post_norm":
+        return _program_picture(architecture)
     width, shape, groups = architecture.width, architecture.attention_shape, architecture.feed_forward_groups
     heads = "1 head" if shape.heads == 1 else f"{shape.heads} heads"
     sides = [_box("self-attention", f"{heads} of {shape.head_width}\n{width} -> {shape.inner_width} channels")]
@@ -64,11 +68,22 @@ def picture(architecture: Architecture) -> RenderableType:
         branches,
         _row(f"{joined}output map {architecture.context_width} -> {width}"),
         _row("+ input, layer normalisation"),
-        _box("feed-forward", f"{inner}{grouped}, GELU"),
+        _box("feed-forward", f"{inner}{grouped}, {ACTIVATIONS[architecture.feed_forward_activation]}"),
         _row("+ its input, layer normalisation"),
     )
     title = "1 block" if architecture.depth == 1 else f"{architecture.depth} blocks"
     return Panel(block, title=title, width=PICTURE_WIDTH, box=box.HEAVY)
+
+
+def _program_picture(architecture: Architecture) -> RenderableType:
+    """Return the layer program and, for each different block in order, its sublayers with their sizes."""
+    made, placement = architecture.blocks, architecture.normalisation.kind.replace("_", "-")
+    lines: list[RenderableType] = [_row(compact(architecture.program))]
+    for block in dict.fromkeys(made):
+        count = made.count(block)
+        title = "1 block" if count == 1 else f"{count} blocks"
+        lines.append(_box(f"{title}, {placement}", "\n".join(map(str, block))))
+    return Panel(Group(*lines), title=f"{architecture.depth} blocks", width=PICTURE_WIDTH, box=box.HEAVY)
 
 
 def _box(title: str, inside: str) -> Panel:
@@ -82,12 +97,12 @@ def _row(inside: str) -> Align:
 def _costs(description: Description) -> Table:
     table = _table("part", "parameters", "in a block", "FLOPs", "in a block")
     blocks = [part for part in description.parts if part.role.in_block]
-    for part in description.parts:
-        if part.parameters or part.forward_flops:
-            table.add_row(*_cost_cells(part.name, (part,), part.copies if part.role.in_block else None))
+    equal = description.subject.architecture.layers is None
+    for name, parts in _by_name(description.parts).items():
+        if any(part.parameters or part.forward_flops for part in parts):
+            table.add_row(*_cost_cells(name, parts, parts[0].copies if equal and parts[0].role.in_block else None))
     table.add_section()
-    depth = blocks[0].copies
-    within = _cost_cells("", blocks, depth)
+    within = _cost_cells("", blocks, blocks[0].copies if equal else None)
     whole = _cost_cells("encoder", description.parts, None)
     table.add_row(whole[0], whole[1], within[2], whole[3], within[4], style="bold")
     for name, parts in _added(description.heads).items():
@@ -101,6 +116,14 @@ def _cost_cells(name: str, parts: Sequence[PartCost], copies: int | None) -> tup
     if copies is None:
         return name, f"{parameters:,}", "", power(flops), ""
     return name, f"{parameters:,}", f"{parameters // copies:,}", power(flops), power(flops // copies)
+
+
+def _by_name(parts: Iterable[PartCost]) -> dict[str, list[PartCost]]:
+    """Return the components by name; blocks that differ have several of one name."""
+    rows: dict[str, list[PartCost]] = {}
+    for part in parts:
+        rows.setdefault(part.name, []).append(part)
+    return rows
 
 
 def _added(heads: Iterable[PartCost]) -> dict[str, list[PartCost]]:

@@ -98,6 +98,8 @@ def _matched(arm: Arm, baseline: Arm, match: Match, tokens: int, rates: Mapping[
     budget = _budget(arm, baseline, match, tokens, rates)
     if abs(budget(arm.candidate) / target - 1) <= match.tolerance:
         return arm
+    if match.by == "depth" and arm.candidate.architecture.layers is not None:
+        raise NoMatch("layers sets the number of blocks. Did you mean another size in match.by?")
     size = dimension(match.by, arm.candidate, tokens)
     steps = nearest(lambda count: budget(size.resized(count)), target, size.discontinuities)
     candidate = size.resized(steps)

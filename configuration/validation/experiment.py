@@ -1,6 +1,7 @@
 """Validation rules between the sections of an experiment; each violation has the path of the offending value."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from configuration.claims import UnclearClaim, parse_orderings, unknown_arms, unknown_names
@@ -14,7 +15,7 @@ from configuration.validation.module_architectures import module_violations
 from configuration.validation.paper import paper_violations
 from configuration.validation.tuning import tune_violations
 from foundation.errors import UserError, Violation, did_you_mean
-from search_space.overrides import InvalidOverride, absolute_path
+from search_space.overrides import InvalidOverride, absolute_path, apply
 from tasks.dataset_folder import origin_of
 from tasks.downstream import find_task, task_names
 
@@ -144,7 +145,7 @@ def _reference_violations(experiment: Experiment) -> Iterator[Violation]:
     if reference is None:
         return
     yield from (violation.under(*location) for violation in reference.violations())
-    objective, trained = reference.objective.kind, experiment.baseline.objective.kind
+    objective, trained = reference.objective.evaluation, experiment.baseline.objective.evaluation
     if objective != trained:
         message = f"{objective} differs from the arms' objective, {trained}; losses would not be comparable"
         yield Violation((*location, "objective"), message)
@@ -155,18 +156,30 @@ def _reference_violations(experiment: Experiment) -> Iterator[Violation]:
 
 
 def _objective_violations(experiment: Experiment) -> Iterator[Violation]:
-    """Yield the arms that train with another objective than the baseline."""
+    """Yield the arms whose held-out loss is not that of the baseline's evaluation set."""
     try:
         arms = experiment.arms
     except InvalidOverride:
         return  # the design's own violations say why
-    kind = experiment.baseline.objective.kind
-    others = [arm.name for arm in arms if arm.candidate.objective.kind != kind]
+    evaluated = experiment.baseline.objective.evaluation
+    others = [arm.name for arm in arms if arm.candidate.objective.evaluation != evaluated]
+    others += [kind for kind, evaluation in _searched_objectives(experiment) if evaluation != evaluated]
     if others:
         verb = "trains" if len(others) == 1 else "train"
-        reason = f"{verb} with another objective than the baseline ({kind}); held-out losses would not be comparable"
+        reason = (
+            f"{verb} with another objective than the baseline ({evaluated}); held-out losses would not be comparable"
+        )
         message = f"{', '.join(others)} {reason}. Give each objective its own scale"
         yield Violation(("design",), message)
+
+
+def _searched_objectives(experiment: Experiment) -> Iterator[tuple[str, str]]:
+    """Yield the objectives that a search may propose: their kind, and that of their evaluation set."""
+    for design in experiment.designs:
+        for value in design.space.get("objective", ()) if isinstance(design, Search) else ():
+            with suppress(InvalidOverride):  # the design's own violations say why
+                objective = apply(experiment.baseline, {"objective": value}).objective
+                yield objective.kind, objective.evaluation
 
 
 def _probe_violations(experiment: Experiment) -> Iterator[Violation]:
@@ -223,13 +236,10 @@ def _fine_tuning_violations(experiment: Experiment) -> Iterator[Violation]:
     yield from _duplicates(experiment.fine_tuning.tasks, ("fine_tuning", "tasks"))
     yield from _duplicates(experiment.fine_tuning.seeds, ("fine_tuning", "seeds"))
     yield from (violation.under("fine_tuning") for violation in fine_tuning_violations(experiment))
-    positions = experiment.baseline.architecture.positions
+    too_long = experiment.baseline.architecture.too_long(experiment.fine_tuning.sequence_length)
     fine_tunes = bool(experiment.fine_tuning.tasks) or experiment.pretraining.hurdle.probe is not None
-    if fine_tunes and experiment.fine_tuning.sequence_length > positions:
-        message = (
-            f"{experiment.fine_tuning.sequence_length} is longer than the {positions} positions of the architecture"
-        )
-        yield Violation(("fine_tuning", "sequence_length"), message)
+    if fine_tunes and too_long:
+        yield Violation(("fine_tuning", "sequence_length"), too_long)
 
 
 def _length_violations(experiment: Experiment) -> Iterator[Violation]:
@@ -265,8 +275,8 @@ def _measure_violations(experiment: Experiment) -> Iterator[Violation]:
     except InvalidOverride:
         return  # the design's own violations say why
     for arm in arms:
-        positions = arm.candidate.architecture.positions
-        if positions < length:
+        if arm.candidate.architecture.too_long(length):
+            positions = arm.candidate.architecture.longest_sequence
             message = f"{arm.name} has {positions} positions; C is compared at the baseline's {length} tokens"
             yield Violation(location, message)
 

@@ -20,9 +20,8 @@ def fine_tuning_violations(experiment: Experiment) -> Iterator[Violation]:
             yield Violation(location, f"is not among the tasks; allowed: {allowed}")
         elif overrides.swap_pairs and task in task_names() and not find_task(task).unordered:
             yield Violation((*location, "swap_pairs"), f"the pairs of {task} are ordered and cannot be swapped")
-        positions, length = experiment.baseline.architecture.positions, settings_of(tuning, task).sequence_length
-        if overrides.sequence_length is not None and length > positions:
-            message = f"{length} is longer than the {positions} positions of the architecture"
+        message = experiment.baseline.architecture.too_long(settings_of(tuning, task).sequence_length)
+        if overrides.sequence_length is not None and message:
             yield Violation((*location, "sequence_length"), message)
     yield from _frozen_violations(experiment)
     if tuning.search is not None:

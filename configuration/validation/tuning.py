@@ -23,6 +23,7 @@ NOT_TUNED: Mapping[str, str] = {
     "device": "selects hardware, not a hyperparameter",
     "precision": "selects the arithmetic, not a hyperparameter",
     "activation_checkpointing": "changes no result",
+    "micro_batches": "divides a batch for its memory, not a hyperparameter",
 }
 CANDIDATES_AT_MOST = 8 * ARMS_AT_MOST
 ROOT = "recipe."

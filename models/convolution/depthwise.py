@@ -16,7 +16,7 @@ class Branch(ConvolutionBranch):
 
     def __init__(self, option: Depthwise, shape: AttentionShape) -> None:
         super().__init__()
-        self.convolution = SeparableConvolution(option.kernel_size, shape)
+        self.convolution = SeparableConvolution(option, shape)
 
     def forward(
         self,

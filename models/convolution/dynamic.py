@@ -18,7 +18,7 @@ class Branch(ConvolutionBranch):
 
     def __init__(self, option: KernelFromValue, shape: AttentionShape) -> None:
         super().__init__()
-        self.heads = shape.heads
+        self.heads, self.shift = shape.heads, option.shift
         self.value = value_map(option, shape)
         self.generate = nn.Linear(shape.inner_width, shape.heads * option.kernel_size)
 
@@ -32,4 +32,4 @@ class Branch(ConvolutionBranch):
         """Return the convolved values; the kernel at a position depends on that token only."""
         logits = self.generate(value).unflatten(-1, (self.heads, -1))
         values = without_padding(value, padding_mask).unflatten(-1, (self.heads, -1))
-        return dynamic_window_sum(values, logits).flatten(-2)
+        return dynamic_window_sum(values, logits, self.shift).flatten(-2)

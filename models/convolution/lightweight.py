@@ -34,6 +34,7 @@ class Branch(ConvolutionBranch):
 
     def __init__(self, option: Lightweight, shape: AttentionShape) -> None:
         super().__init__()
+        self.shift = option.shift
         self.value = value_map(option, shape)
         self.kernels = HeadKernels(option.kernel_size, shape)
 
@@ -45,4 +46,4 @@ class Branch(ConvolutionBranch):
         padding_mask: PaddingMask,
     ) -> Float[Tensor, "batch seq inner"]:
         """Return the convolved values; the query is unused."""
-        return depthwise_window_sum(without_padding(value, padding_mask), self.kernels())
+        return depthwise_window_sum(without_padding(value, padding_mask), self.kernels(), self.shift)

@@ -6,14 +6,16 @@ from torch import Tensor, nn
 
 from models.convolution import PaddingMask
 from models.kernels.window import depthwise_window_sum
+from search_space.convolution.kernel import WithKernel
 from search_space.shape import AttentionShape
 
 
 class DepthwiseKernel(nn.Module):
     """One kernel per channel, without bias; initialised to a moving average (1/k, ConvBERT's release)."""
 
-    def __init__(self, kernel_size: int, width: int) -> None:
+    def __init__(self, kernel_size: int, width: int, shift: int = 0) -> None:
         super().__init__()
+        self.shift = shift
         self.weight = nn.Parameter(torch.empty(kernel_size, width))
 
     def initialise_parameters(self, generator: torch.Generator) -> None:
@@ -22,15 +24,15 @@ class DepthwiseKernel(nn.Module):
 
     def forward(self, x: Float[Tensor, "batch seq width"]) -> Float[Tensor, "batch seq width"]:
         """Return the convolved channels."""
-        return depthwise_window_sum(x, self.weight)
+        return depthwise_window_sum(x, self.weight, self.shift)
 
 
 class SeparableConvolution(nn.Module):
     """A separable convolution from the width to the inner width; padding is zeroed first."""
 
-    def __init__(self, kernel_size: int, shape: AttentionShape) -> None:
+    def __init__(self, option: WithKernel, shape: AttentionShape) -> None:
         super().__init__()
-        self.depthwise = DepthwiseKernel(kernel_size, shape.width)
+        self.depthwise = DepthwiseKernel(option.kernel_size, shape.width, option.shift)
         self.pointwise = nn.Linear(shape.width, shape.inner_width)
 
     def forward(

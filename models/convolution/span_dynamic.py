@@ -18,8 +18,9 @@ class Branch(ConvolutionBranch):
 
     def __init__(self, option: SpanDynamic, shape: AttentionShape) -> None:
         super().__init__()
-        self.heads, self.leaks = shape.heads, option.padding == "as_released"
-        self.span_key = SeparableConvolution(option.kernel_size, shape)
+        self.heads, self.shift = shape.heads, option.shift
+        self.leaks = option.padding == "as_released"
+        self.span_key = SeparableConvolution(option, shape)
         self.value = value_map(option, shape)
         self.generate = nn.Linear(shape.inner_width, shape.heads * option.kernel_size)
 
@@ -34,4 +35,4 @@ class Branch(ConvolutionBranch):
         inside = None if self.leaks else padding_mask
         logits = self.generate(query * self.span_key(x, inside)).unflatten(-1, (self.heads, -1))
         values = without_padding(value, inside).unflatten(-1, (self.heads, -1))
-        return dynamic_window_sum(values, logits).flatten(-2)
+        return dynamic_window_sum(values, logits, self.shift).flatten(-2)

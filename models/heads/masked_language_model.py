@@ -5,7 +5,6 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import gelu, linear
 
-from models.encoder import NORM_EPSILON
 from models.kernels.vocabulary_cross_entropy import Uniforms, vocabulary_cross_entropy
 from search_space.architecture import Architecture
 
@@ -16,7 +15,7 @@ class MaskedLanguageModelHead(nn.Module):
     def __init__(self, architecture: Architecture) -> None:
         super().__init__()
         self.transform = nn.Linear(architecture.width, architecture.embedding_width)
-        self.norm = nn.LayerNorm(architecture.embedding_width, eps=NORM_EPSILON)
+        self.norm = nn.LayerNorm(architecture.embedding_width, eps=architecture.normalisation.epsilon)
         self.words = TokenBias(architecture.vocabulary_size)
 
     def forward(

@@ -13,6 +13,7 @@ from search_space.architecture import Architecture
 from search_space.convolution import NoConvolution, SpanDynamic
 
 CONVBERT, ELECTRA, BERT = "convbert", "electra", "bert"
+FAMILY_NAMES = {CONVBERT: "ConvBERT", ELECTRA: "ELECTRA", BERT: "BERT"}
 HEAD_RATIO = 2  # γ as ConvBertModel builds it: half the width for attention, half for convolution
 PAD_LEAK = "pad_leak"  # a key of this project; transformers preserves unknown keys and ignores them
 
@@ -69,7 +70,7 @@ CLASSES = {
     (ELECTRA, "masked_language_model"): "ElectraForMaskedLM",
     (CONVBERT, "masked_language_model"): "ConvBertForMaskedLM",
 }
-"""Classes of transformers with a pretraining head, by family and objective; ConvBERT has no discriminator."""
+"""Classes of transformers with a pretraining head, by family and kind of objective; ConvBERT has no discriminator."""
 BARE_CLASSES = {ELECTRA: "ElectraModel", CONVBERT: "ConvBertModel"}
 
 

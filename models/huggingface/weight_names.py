@@ -92,12 +92,13 @@ def encoder_pairs(architecture: Architecture) -> tuple[WeightPair, ...]:
 
 
 def head_pairs(objective: str) -> tuple[WeightPair, ...]:
-    """Return the head that an objective adds to the encoder.
+    """Return the head that an objective adds to the encoder; transformers has heads for two kinds of objective.
 
     The output table is tied to the embedding table in both, so only its bias is listed.
     """
     if objective == "masked_language_model":
         return (*_weights_and_biases(VOCABULARY_HEAD), WeightPair("head.words.bias", "generator_lm_head.bias"))
+    assert objective == "replaced_token_detection", objective
     return _weights_and_biases(DISCRIMINATOR_HEAD)
 
 

@@ -18,9 +18,16 @@ from models.kernels.native import bindings
 
 
 def dynamic_window_sum(
-    values: Float[Tensor, "batch seq heads head_dim"], logits: Float[Tensor, "batch seq heads kernel"]
+    values: Float[Tensor, "batch seq heads head_dim"],
+    logits: Float[Tensor, "batch seq heads kernel"],
+    shift: int = 0,
 ) -> Float[Tensor, "batch seq heads head_dim"]:
-    """Return out[t] = sum over j of softmax(logits[t])[j] * values[t + j - kernel // 2] per head (ConvBERT eq. 3)."""
+    """Return out[t] = sum over j of softmax(logits[t])[j] * values[t + j - kernel // 2 - shift] per head.
+
+    ConvBERT, arXiv 2008.02496, eq. 3. A shift of kernel // 2 is a causal window, -(kernel // 2) one that looks ahead.
+    """
+    if shift:
+        return inside(dynamic_window_sum(extended(values, shift), extended(logits, -shift)), shift)
     if bindings.usable(values, logits):
         compiled: Tensor = _DynamicWindowSum.apply(values, logits)  # type: ignore[no-untyped-call]
         return compiled
@@ -33,13 +40,29 @@ def dynamic_window_sum(
 
 
 def depthwise_window_sum(
-    values: Float[Tensor, "batch seq width"], kernel: Float[Tensor, "kernel width"]
+    values: Float[Tensor, "batch seq width"], kernel: Float[Tensor, "kernel width"], shift: int = 0
 ) -> Float[Tensor, "batch seq width"]:
-    """Return out[t] = sum over j of kernel[j] * values[t + j - kernel // 2], per channel: a depthwise convolution."""
+    """Return out[t] = sum over j of kernel[j] * values[t + j - kernel // 2 - shift], per channel.
+
+    A depthwise convolution; a shift of kernel // 2 makes it causal, one of -(kernel // 2) looks ahead.
+    """
+    if shift:
+        return inside(depthwise_window_sum(extended(values, shift), kernel), shift)
     if bindings.usable(values, kernel):
         compiled: Tensor = _DepthwiseWindowSum.apply(values, kernel)  # type: ignore[no-untyped-call]
         return compiled
     return portable.depthwise_window_sum(values, kernel.to(values.dtype))
+
+
+def extended(x: Float[Tensor, "batch seq ..."], shift: int) -> Float[Tensor, "batch longer ..."]:
+    """Return x with `shift` zeros before the first position, or `-shift` after the last."""
+    zeros = x.new_zeros(x.shape[0], abs(shift), *x.shape[2:])
+    return torch.cat([zeros, x] if shift > 0 else [x, zeros], 1)
+
+
+def inside(x: Float[Tensor, "batch longer ..."], shift: int) -> Float[Tensor, "batch seq ..."]:
+    """Return the outputs of a window over extended values that belong to positions of the sequence."""
+    return x[:, :-shift] if shift > 0 else x[:, -shift:]
 
 
 @cache

@@ -77,7 +77,7 @@ def reference_grid(references: Table) -> Iterator[Grid]:
 
 
 def _untrained_text(row: Row) -> str:
-    mean, sd = number(row["untrained"]), number(row["untrained_sd"])
+    mean, sd = number(row["untrained"]), number(row.get("untrained_sd"))  # no column with one seed
     if mean is None:
         return NOTHING
     spread = UNKNOWN if sd is None else fixed(sd, SCORE_DECIMALS)

@@ -56,12 +56,13 @@ def task_flops(task: str, architecture: Architecture, length: int, epochs: int, 
     """Return the FLOPs of evaluating an encoder on a task with these numbers of train and dev examples.
 
     Fine-tuning, plus one pass over the dev set; of a linear probe one pass over both; of minimal pairs one pass for
-    each token of both sentences.
+    each token of both sentences. A multiple choice has as many passes per example as endings.
     """
     train, dev = counts
+    downstream = find_task(task)
     passes = {
         "fine_tune": BACKWARD_AND_FORWARD * epochs * train + dev,
         "linear_probe": train + dev,
         "minimal_pairs": 2 * dev * length,
-    }[find_task(task).method]
-    return float(architecture.forward_flops(length) * passes)
+    }[downstream.method]
+    return float(architecture.forward_flops(length) * passes * downstream.sequences_per_example)

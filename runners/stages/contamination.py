@@ -86,7 +86,7 @@ def _labelled_examples(examples: Examples) -> Iterator[tuple[str, Example]]:
 
 
 def _texts(example: Example) -> list[str]:
-    return [text for text in (example.first, example.second) if text]
+    return [text for text in (example.first, example.second, *example.endings) if text]
 
 
 def _training_documents(task: str, context: StageContext) -> Iterator[Document]:

@@ -81,15 +81,17 @@ class ContaminationStage(StageDeclaration):
 
 
 class EvaluationSetStage(StageDeclaration):
-    """Build the held-out evaluation set; for ELECTRA, train a reference generator first. Reads `tokens`."""
+    """Build the held-out evaluation set; if its objective needs a generator, train that first. Reads `tokens`."""
 
     stage: ClassVar[str] = "evaluation_set"
     code_version: ClassVar[int] = 2
     libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
     uses_kernels: ClassVar[bool] = True
     reference: Candidate
-    """Masked language model with the baseline's recipe; its architecture is the generator's, if there is one."""
+    """Its objective corrupts the inputs, its recipe is the baseline's; its architecture is the reference generator's,
+    if there is one."""
     objective: str
+    """The kind of objective that makes the set and whose loss is measured on it."""
     sequences: Count
     generator_tokens: int
     """Training tokens of the reference generator; 0 without a generator."""

@@ -8,15 +8,16 @@ from foundation.randomness import stream
 from foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.declarations import ContaminationStage, ExamplesStage
-from runners.stages.frozen_examples import PARTS, encode_frozen, ngram_reference, part_counts, parts_of
+from runners.stages.frozen_examples import PARTS, encode_frozen, encode_part, ngram_reference, part_counts, parts_of
 from tasks.bag_of_words import bag_of_words_scores, learned_from
 from tasks.corpora.assembly import read_documents
 from tasks.downstream import find_task
-from tasks.labelled.encoding import encode_examples, save_examples
 from tasks.labelled.task import DownstreamTask, Example, Examples
+from tasks.most_frequent_tag import most_frequent_tag_scores
 from tasks.squad.prepare import Amounts, prepare
 from tasks.tokenizer import WordPiece, load_tokenizer
 
+TRAINED_ON = "bag_of_words_examples"
 SAMPLING_SEED = 18040746  # arbitrary; the sample is independent of the seeds of an experiment
 
 
@@ -37,16 +38,22 @@ def compute(stage: ExamplesStage, context: StageContext) -> dict[str, JsonValue]
     augmented = replace(examples, train=with_swapped(examples.train)) if stage.swap_pairs else examples
     for part, part_examples in parts_of(augmented):
         context.progress(f"encoding {task.name}, {part}: {len(part_examples):,} examples", 0.3)
-        encoded = encode_examples(part_examples, task.form, tokenizer, stage.sequence_length)
         (context.folder / part).mkdir(exist_ok=True)
-        save_examples(encoded, context.folder / part)
+        encoded = encode_part(task, part_examples, tokenizer, stage.sequence_length, context.folder / part)
         result[part] = part_counts(encoded, len(encoded), examples.left_out.get(part, 0))
+    result |= _word_reference(task, examples, context)
+    return result | (ngram_reference(task, examples, tokenizer, context) if task.ngram_reference else {})
+
+
+def _word_reference(task: DownstreamTask, examples: Examples, context: StageContext) -> dict[str, JsonValue]:
+    """Return the scores of the reference without context: a bag of words, or each word's most frequent tag."""
+    if task.form == "tags":
+        return {"bag_of_words": {**most_frequent_tag_scores(task, examples)}, TRAINED_ON: len(examples.train)}
     context.progress(f"bag of words on {task.name}: {len(examples.train):,} examples", 0.6)
     scores = bag_of_words_scores(task, examples)
-    result["bag_of_words"] = None if scores is None else {**scores}
-    if scores is not None:
-        result["bag_of_words_examples"] = len(learned_from(examples.train))
-    return result | (ngram_reference(task, examples, tokenizer, context) if task.ngram_reference else {})
+    if scores is None:
+        return {"bag_of_words": None}
+    return {"bag_of_words": {**scores}, TRAINED_ON: len(learned_from(examples.train))}
 
 
 def with_swapped(pairs: tuple[Example, ...]) -> tuple[Example, ...]:

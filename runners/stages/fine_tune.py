@@ -2,12 +2,14 @@
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
+from jaxtyping import Shaped
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -18,6 +20,7 @@ from ledger.result_files import example_scores_file, other_parts, predictions_fi
 from models.devices import open_device
 from models.downstream_model import FineTuned, build_fine_tuned
 from models.heads.span import SpanHead
+from models.heads.tags import NO_TAG
 from models.initialisation import initialise
 from models.precision import Precision, autocast_to
 from runners.stages.context import Diverged, StageContext
@@ -25,10 +28,13 @@ from runners.stages.declarations import FineTuneStage
 from runners.stages.pretrain import CHECKPOINT
 from runners.stages.squad_answers import answer_questions
 from runners.training.checkpoint import load_weights
-from runners.training.optimiser import adamw, layered_adamw, set_rate
+from runners.training.optimisers.adamw import adamw, layered_adamw
+from runners.training.optimisers.parameter_groups import set_rate
 from tasks.downstream import find_task
 from tasks.labelled.encoding import EncodedExamples, load_examples
-from tasks.labelled.scoring import example_scores, references_of
+from tasks.labelled.scoring import example_scores, references_of, sentence_scores
+from tasks.labelled.task import DownstreamTask
+from tasks.labelled.words import NO_POSITION, EncodedWords, load_words
 
 MAX_ANSWER_TOKENS = 30  # as in BERT's run_squad.py
 EXAMPLES_PER_PREDICTION_BATCH = 64
@@ -37,7 +43,7 @@ EXAMPLES_PER_PREDICTION_BATCH = 64
 def compute(stage: FineTuneStage, context: StageContext) -> dict[str, JsonValue]:
     """Write the predictions and the score of every example; return the numbers of examples. Raises Diverged."""
     task = find_task(stage.task)
-    train = load_examples(context.inputs["examples"] / "train")
+    train = _training_set(task, context.inputs["examples"] / "train")
     model = build_fine_tuned(stage.architecture, task.form, task.outputs, stage.pooling, stage.dropout)
     initialise(model, stream_seed(root_seed(stage), "head"))
     load_weights(context.inputs["pretrained"] / CHECKPOINT, model.encoder, "encoder.")
@@ -48,13 +54,14 @@ def compute(stage: FineTuneStage, context: StageContext) -> dict[str, JsonValue]
         return answer_questions(task.squad, context, lambda rows: (row.numpy() for row in logits(rows)))
     counts: dict[str, JsonValue] = {}
     score_files: dict[str, JsonValue] = {}
-    for part, examples in _evaluation_parts(context.inputs["examples"]):
-        predictions = _predict(model, examples, stage, task.value_range)
+    for part in ("dev", *other_parts(context.inputs["examples"])):
+        folder = context.inputs["examples"] / part
+        if task.form == "tags":
+            counts[part], predictions, scores = _tagged(model, task, load_words(folder), stage, train.default_tag)
+        else:
+            counts[part], predictions, scores = _labelled(model, task, load_examples(folder), stage)
         (context.folder / predictions_file(part)).write_text(json.dumps(predictions))
-        counts[part] = len(examples)
-        references = references_of(task, examples)
-        if references is not None:
-            scores = example_scores(task, predictions, references)
+        if scores is not None:
             score_files[part] = write_example_values(context.folder / example_scores_file(part), scores)
     others = {part: count for part, count in counts.items() if part != "dev"}
     return {"examples": counts["dev"], "example_scores": score_files} | ({"others": others} if others else {})
@@ -65,23 +72,63 @@ def root_seed(stage: FineTuneStage) -> int:
     return stream_seed(stage.pretraining_seed, "fine-tuning", stage.seed)
 
 
-def _evaluation_parts(folder: Path) -> Iterator[tuple[str, EncodedExamples]]:
-    """Yield the name and the examples of every part to predict, dev first."""
-    yield "dev", load_examples(folder / "dev")
-    for part in other_parts(folder):
-        yield part, load_examples(folder / part)
+@dataclass(frozen=True)
+class _TrainingSet:
+    """Encoded examples and the target of each."""
+
+    examples: EncodedExamples
+    targets: Shaped[Tensor, "examples columns"]
+    """A label, a value, the start and end token of the answer, or the tag of every token."""
+    default_tag: int = 0
+    """The tag of words that were truncated."""
 
 
-def _train(model: FineTuned, train: EncodedExamples, stage: FineTuneStage, context: StageContext) -> None:
+def _training_set(task: DownstreamTask, folder: Path) -> _TrainingSet:
+    if task.form == "tags":
+        words = load_words(folder)
+        targets = torch.from_numpy(words.targets(NO_TAG).astype(np.int64))
+        return _TrainingSet(words.sequences, targets, words.default_tag(task.labels))
+    examples = load_examples(folder)
+    if examples.values:
+        return _TrainingSet(examples, torch.tensor(examples.values, dtype=torch.float32)[:, None])
+    columns = (examples.starts, examples.ends) if task.form in ("span", "windows") else (examples.labels,)
+    return _TrainingSet(examples, torch.from_numpy(np.stack([*map(np.asarray, columns)], 1).astype(np.int64)))
+
+
+_Predicted = tuple[int, list[int] | list[float] | list[str], dict[str, Sequence[float]] | None]
+"""Number of examples, predictions, and the scores of every example by metric, None without references."""
+
+
+def _labelled(model: FineTuned, task: DownstreamTask, examples: EncodedExamples, stage: FineTuneStage) -> _Predicted:
+    predictions = _predict(model, examples, stage, task.value_range)
+    references = references_of(task, examples)
+    scores = None if references is None else example_scores(task, predictions, references)
+    return len(examples), predictions, scores
+
+
+def _tagged(
+    model: FineTuned, task: DownstreamTask, words: EncodedWords, stage: FineTuneStage, default_tag: int
+) -> _Predicted:
+    """Return one tag per word; `default_tag` for words that were truncated."""
+    by_token = [row.argmax(-1).tolist() for row in _logits(model, words.sequences, stage.precision)]
+    predictions = [
+        default_tag if position == NO_POSITION else by_token[sequence][position]
+        for sequence, position, _ in words.words.tolist()
+    ]
+    return len(words.sequences), predictions, sentence_scores(predictions, words)
+
+
+def _train(model: FineTuned, train: _TrainingSet, stage: FineTuneStage, context: StageContext) -> None:
     optimiser = _optimiser(model, stage)
-    batches = [batch for epoch in range(stage.epochs) for batch in epoch_batches(train, stage, epoch)]
+    batches = [batch for epoch in range(stage.epochs) for batch in epoch_batches(train.examples, stage, epoch)]
     for step, rows in enumerate(batches):
         model.train()
         torch.manual_seed(stream_seed(root_seed(stage), "fine-tuning dropout", step))
         set_rate(optimiser, stage.peak_learning_rate * _rate_multiplier(step, len(batches), stage.warmup_share))
-        targets = _targets(train, rows, isinstance(model.head, SpanHead)).to(model.encoder.device)
+        tokens, segments, padding_mask = _inputs(train.examples, rows, model.encoder.device)
+        targets = train.targets[rows, : tokens.shape[1]].to(model.encoder.device)
         with autocast_to(stage.precision, model.encoder.device):
-            loss = model.loss(*_inputs(train, rows, model.encoder.device), targets)
+            loss = model.loss(tokens, segments, padding_mask, targets)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         gradient_norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0).item()
@@ -101,7 +148,7 @@ def epoch_batches(train: EncodedExamples, stage: FineTuneStage, epoch: int) -> l
     """Return the example indices of every batch of one epoch: similar lengths in a batch, batches in random order."""
     random = stream(root_seed(stage), "fine-tuning order", epoch)
     shuffled = random.permutation(len(train))
-    by_length = shuffled[np.argsort(np.asarray(train.lengths)[shuffled] // 8, kind="stable")]
+    by_length = shuffled[np.argsort(train.longest[shuffled] // 8, kind="stable")]
     batches = [
         by_length[first : first + stage.batch_examples] for first in range(0, len(train), stage.batch_examples)
     ]
@@ -117,21 +164,14 @@ def _rate_multiplier(step: int, steps: int, warmup_share: float) -> float:
 def _inputs(
     examples: EncodedExamples, rows: NDArray[np.int64], device: torch.device
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return tokens, segments and padding mask of the rows, cut to the longest of them; each [batch seq]."""
+    """Return tokens, segments and padding mask of the rows, cut to the longest of them; each [sequences seq]."""
+    rows = examples.sequences_of(rows)
     lengths = np.asarray(examples.lengths)[rows]
     longest = int(lengths.max())
     tokens = torch.from_numpy(np.asarray(examples.tokens)[rows, :longest].astype(np.int64))
     segments = torch.from_numpy(np.asarray(examples.segments)[rows, :longest].astype(np.int64))
     padding_mask = torch.arange(longest)[None] < torch.from_numpy(lengths.astype(np.int64))[:, None]
     return tokens.to(device), segments.to(device), padding_mask.to(device)
-
-
-def _targets(examples: EncodedExamples, rows: NDArray[np.int64], spans: bool) -> Tensor:
-    """Return labels or values [batch 1], or the start and end tokens of each answer [batch 2]."""
-    if examples.values:
-        return torch.tensor(examples.values, dtype=torch.float32)[rows, None]
-    columns = (examples.starts, examples.ends) if spans else (examples.labels,)
-    return torch.from_numpy(np.stack([np.asarray(column)[rows] for column in columns], 1).astype(np.int64))
 
 
 def _predict(
@@ -147,7 +187,7 @@ def _predict(
 
 
 def _logits(model: FineTuned, rows: EncodedExamples, precision: Precision) -> Iterator[Tensor]:
-    """Yield the logits of every row in order: [outputs], or [seq 2] where seq is the longest of the row's batch."""
+    """Yield the logits of every example in order: [outputs], or [seq 2] and [seq tags] padded to its batch."""
     model.eval()
     for first in range(0, len(rows), EXAMPLES_PER_PREDICTION_BATCH):
         batch = np.arange(first, min(first + EXAMPLES_PER_PREDICTION_BATCH, len(rows)))

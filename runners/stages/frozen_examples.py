@@ -1,4 +1,4 @@
-"""Encodes the examples of tasks that are evaluated on a frozen encoder and scores their reference models."""
+"""Encodes the examples of one part by form and method of its task; reference models of a frozen encoder."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -6,7 +6,8 @@ from pathlib import Path
 from foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.declarations import ExamplesStage
-from tasks.labelled.encoding import EncodedExamples, save_examples
+from tasks.labelled.choices import encode_choices
+from tasks.labelled.encoding import EncodedExamples, encode_examples, save_examples
 from tasks.labelled.minimal_pairs import encode_pairs, save_groups
 from tasks.labelled.task import DownstreamTask, Example, Examples
 from tasks.labelled.words import encode_words, save_words
@@ -34,7 +35,7 @@ def encode_frozen(
     for part, part_examples in parts_of(examples):
         context.progress(f"encoding {task.name}, {part}: {len(part_examples):,} examples", 0.3)
         (context.folder / part).mkdir(exist_ok=True)
-        encoded = _encode(task, part_examples, tokenizer, stage.sequence_length, context.folder / part)
+        encoded = encode_part(task, part_examples, tokenizer, stage.sequence_length, context.folder / part)
         result[part] = part_counts(encoded, len(part_examples), examples.left_out.get(part, 0))
     if task.method == "minimal_pairs":
         return result | {"bag_of_words": None} | ngram_reference(task, examples, tokenizer, context)
@@ -50,17 +51,23 @@ def ngram_reference(
     return {"ngram": {**ngram_scores(task, examples, context.inputs["tokens"] / "train.npy", tokenizer)}}
 
 
-def _encode(
+def encode_part(
     task: DownstreamTask, examples: Sequence[Example], tokenizer: WordPiece, length: int, folder: Path
 ) -> EncodedExamples:
-    if task.method == "linear_probe":
+    """Write the encoded examples of one part into an existing folder and return their sequences."""
+    if task.form == "tags":
         words = encode_words(examples, tokenizer, length)
         save_words(words, folder)
         return words.sequences
-    pairs = encode_pairs(examples, tokenizer, length)
-    save_examples(pairs, folder)
-    save_groups(examples, folder)
-    return pairs
+    if task.method == "minimal_pairs":
+        save_groups(examples, folder)
+        encoded = encode_pairs(examples, tokenizer, length)
+    elif task.form == "choice":
+        encoded = encode_choices(examples, tokenizer, length, task.sequences_per_example)
+    else:
+        encoded = encode_examples(examples, task.form, tokenizer, length)
+    save_examples(encoded, folder)
+    return encoded
 
 
 def part_counts(encoded: EncodedExamples, examples: int, left_out: int) -> dict[str, JsonValue]:

@@ -14,20 +14,21 @@ from pathlib import Path
 from typing import Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 import models
+from configuration.latency import Part
 from foundation.atomic_files import sha256_of
 from foundation.environment import manifest
 from foundation.errors import MachineError
 from foundation.randomness import stream, stream_seed
 from foundation.schema import JsonValue, fingerprint
 from ledger.stage_results import LatencyResult, Machine
-from models.attention import MixedAttention
+from models.block import Block
 from models.devices import open_device
-from models.encoder import Block
 from models.initialisation import initialise
 from models.kernels.native.build import arithmetic
+from models.sublayer import build_sublayer
 from runners.stages.context import StageContext
 from runners.stages.declarations import LatencyStage
 from runners.stages.stage import THREADS
@@ -82,7 +83,7 @@ def this_machine(device_name: Literal["cpu", "cuda"]) -> Machine:
 
 def _forward_pass(stage: LatencyStage, architecture: Architecture) -> ForwardPass:
     """Return a function that runs the part on one batch; parts of equal sizes have equal weights and inputs."""
-    part = {"attention": MixedAttention, "block": Block}[stage.part](architecture, 0.0).eval()
+    part = _part(stage.part, architecture).eval()
     initialise(part, stage.seed)
     options = {"device": open_device(stage.device), "dtype": getattr(torch, stage.precision)}
     generator = torch.Generator().manual_seed(stream_seed(stage.seed, "inputs", stage.length))
@@ -94,6 +95,14 @@ def _forward_pass(stage: LatencyStage, architecture: Architecture) -> ForwardPas
         return output
 
     return forward
+
+
+def _part(part: Part, architecture: Architecture) -> nn.Module:
+    """Return the first block, or its attention; the blocks of a timed architecture are equal."""
+    block = architecture.blocks[0]
+    if part == "attention":
+        return build_sublayer(block[0], 0.0)
+    return Block(block, architecture.normalisation, 0.0)
 
 
 def _seconds(forward: ForwardPass, gpu: bool) -> float:

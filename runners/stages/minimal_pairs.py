@@ -5,6 +5,7 @@ A batch has sentences of one length, without padding, so a score does not depend
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import torch
@@ -46,7 +47,11 @@ def compute(stage: MinimalPairsStage, context: StageContext) -> dict[str, JsonVa
 
 
 def sentence_scores(
-    model: PretrainingModel, sentences: EncodedExamples, mask: int, stage: MinimalPairsStage, context: StageContext
+    model: PretrainingModel[Any],
+    sentences: EncodedExamples,
+    mask: int,
+    stage: MinimalPairsStage,
+    context: StageContext,
 ) -> NDArray[np.float64]:
     """Return the pseudo-log-likelihood of every sentence in nats; 0 for a sentence without tokens."""
     scores = np.zeros(len(sentences))

@@ -5,6 +5,7 @@ import math
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -19,8 +20,7 @@ from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import PretrainStage
 from runners.training.checkpoint import load_checkpoint, load_weights, save_checkpoint
 from runners.training.loop import NotFinite, Step, TrainingData, held_out_losses, train
-from runners.training.optimiser import adamw
-from search_space.recipe import Recipe
+from runners.training.optimisers import build_optimiser
 from tasks.batches import Batches
 from tasks.evaluation_set import EvaluationSet
 from tasks.objectives import build_model
@@ -40,7 +40,7 @@ def compute(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]
     evaluation_set = EvaluationSet.load(context.inputs["evaluation_set"])
     model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed))
     _load_initial_weights(stage, model)
-    optimiser = _optimiser(model, recipe)
+    optimiser = build_optimiser(model, recipe)
     checkpoints = _Checkpoints(context.folder, model, optimiser)
     completed_steps, curves = checkpoints.resume(stage.from_step, context.inputs.get("previous"))
     curve_interval = max(1, (stage.to_step - stage.from_step) // TRAIN_CURVE_POINTS)
@@ -81,11 +81,7 @@ def train_discarded_model(stage: PretrainStage, tokens: Path) -> None:
     """Train a model of the stage's candidate for one update, as warm-up of the process. Raises NotFinite."""
     recipe = stage.candidate.recipe
     model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed))
-    train(model, training_data_of(stage, tokens), _optimiser(model, recipe), range(1), lambda step: None)
-
-
-def _optimiser(model: PretrainingModel, recipe: Recipe) -> torch.optim.AdamW:
-    return adamw(model, recipe.weight_decay, (recipe.adam_beta1, recipe.adam_beta2), recipe.adam_epsilon)
+    train(model, training_data_of(stage, tokens), build_optimiser(model, recipe), range(1), lambda step: None)
 
 
 def training_data_of(stage: PretrainStage, tokens: Path) -> TrainingData:
@@ -93,11 +89,11 @@ def training_data_of(stage: PretrainStage, tokens: Path) -> TrainingData:
     recipe = stage.candidate.recipe
     tokenizer = load_tokenizer(tokens)
     batches = Batches(read_tokens(tokens / "train.npy"), tokenizer, recipe.sequence_length)
-    horizon = stage.horizon_tokens or stage.to_step * recipe.tokens_per_step
+    horizon = stage.horizon_tokens or math.inf
     return TrainingData(stage.candidate, batches, tokenizer, recipe.root_seed(stage.seed), horizon)
 
 
-def _load_initial_weights(stage: PretrainStage, model: PretrainingModel) -> None:
+def _load_initial_weights(stage: PretrainStage, model: PretrainingModel[Any]) -> None:
     """Load the initial checkpoint into the encoder, if there is one; heads keep their random initialisation.
 
     Raises CorruptionError if its weights are not those of the stage's key.
@@ -128,7 +124,7 @@ class _Curves:
 class _Checkpoints:
     """Checkpoints of a stage; a killed stage resumes from its last periodic one and gives the same result."""
 
-    def __init__(self, folder: Path, model: PretrainingModel, optimiser: torch.optim.Optimizer) -> None:
+    def __init__(self, folder: Path, model: PretrainingModel[Any], optimiser: torch.optim.Optimizer) -> None:
         self._folder, self._model, self._optimiser = folder, model, optimiser
         self._last_saved = time.monotonic()
 

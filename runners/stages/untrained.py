@@ -5,7 +5,7 @@ from runners.stages.context import StageContext
 from runners.stages.declarations import UntrainedStage
 from runners.stages.pretrain import CHECKPOINT
 from runners.training.checkpoint import save_checkpoint
-from runners.training.optimiser import adamw
+from runners.training.optimisers import build_optimiser
 from tasks.objectives import build_model
 
 
@@ -13,5 +13,5 @@ def compute(stage: UntrainedStage, context: StageContext) -> dict[str, JsonValue
     """Write the checkpoint of zero updates; return the number of parameters of the encoder."""
     recipe = stage.candidate.recipe
     model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed))
-    save_checkpoint(context.folder / CHECKPOINT, model, adamw(model, recipe.weight_decay), {"step": 0})
+    save_checkpoint(context.folder / CHECKPOINT, model, build_optimiser(model, recipe), {"step": 0})
     return {"parameters": sum(parameter.numel() for parameter in model.encoder.parameters())}

@@ -4,21 +4,22 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
 from foundation.randomness import stream, stream_seed
 from models.precision import Precision, autocast_to
-from runners.training.optimiser import set_rate
+from runners.training.optimisers.parameter_groups import set_rate
 from search_space.candidate import Candidate
 from search_space.recipe import Recipe
 from tasks.batches import Batches
 from tasks.evaluation_set import EvaluationSet
-from tasks.masking import mask
-from tasks.objectives.pretraining_model import PretrainingModel
+from tasks.objectives.pretraining_model import PretrainingModel, TrainingBatch
 from tasks.tokenizer import WordPiece
 
 
@@ -30,8 +31,8 @@ class TrainingData:
     batches: Batches
     tokenizer: WordPiece
     seed: int
-    horizon_tokens: int
-    """Tokens over which the schedule decays the learning rate."""
+    horizon_tokens: float
+    """Tokens over which the schedule decays the learning rate; infinite if the rates do not depend on them."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class NotFinite(Exception):
 
 
 def train(
-    model: PretrainingModel,
+    model: PretrainingModel[Any],
     training_data: TrainingData,
     optimiser: torch.optim.Optimizer,
     steps: range,
@@ -63,34 +64,49 @@ def train(
 ) -> None:
     """Train the model for `steps` and call `after` after every update.
 
-    Every batch, mask and dropout pattern is a function of the seed and the step alone, so a resumed loop gives the
-    same weights as an uninterrupted one. Raises NotFinite, before the update, if the loss or the gradient norm is
-    not finite.
+    Every batch, its corruption and the dropout pattern are functions of the seed and the step alone, so a resumed
+    loop gives the same weights as an uninterrupted one. Raises NotFinite, before the update, if the loss or the
+    gradient norm is not finite.
     """
-    recipe, objective = training_data.candidate.recipe, training_data.candidate.objective
+    recipe = training_data.candidate.recipe
     started = time.monotonic()
     for number in steps:
         model.train()
         random = stream(training_data.seed, "masking", number)
         torch.manual_seed(stream_seed(training_data.seed, "dropout", number))
-        batch = training_data.batches.at(number, recipe.batch_sequences, training_data.seed)
-        masked = mask(batch, objective, training_data.tokenizer, random)
+        sequences = training_data.batches.at(number, recipe.batch_sequences, training_data.seed)
+        batch = model.prepare(sequences, training_data.tokenizer, random)
         set_rate(optimiser, rate_at(recipe, number, training_data.horizon_tokens))
-        with autocast_to(recipe.precision, model.encoder.device):
-            loss = model.loss(masked, random)
         optimiser.zero_grad(set_to_none=True)
-        loss.backward()
+        loss = accumulate_gradients(model, batch, recipe, random)
         gradient_norm = clip_grad_norm_(model.parameters(), recipe.gradient_norm_limit).item()
         tokens_per_second = (number + 1 - steps.start) * recipe.tokens_per_step / (time.monotonic() - started)
-        step = Step(number + 1, loss.item(), tokens_per_second)
+        step = Step(number + 1, loss, tokens_per_second)
         if not (math.isfinite(step.loss) and math.isfinite(gradient_norm)):
             raise NotFinite(step)
         optimiser.step()
         after(step)
 
 
+def accumulate_gradients(
+    model: PretrainingModel[Any], batch: TrainingBatch, recipe: Recipe, random: np.random.Generator
+) -> float:
+    """Add the gradient of the batch's mean loss, one micro-batch after another; return that loss in nats.
+
+    The loss is averaged over the predictions of the whole batch: each micro-batch counts by its share of them.
+    """
+    losses: list[Tensor] = []
+    predictions = batch.predictions or 1
+    for part in batch.micro_batches(recipe.micro_batches):
+        with autocast_to(recipe.precision, model.encoder.device):
+            loss = model.loss(part, random) * (part.predictions / predictions)
+        loss.backward()
+        losses.append(loss.detach())
+    return sum(losses[1:], losses[0]).item()
+
+
 def held_out_losses(
-    model: PretrainingModel, evaluation_set: EvaluationSet, precision: Precision = "float32"
+    model: PretrainingModel[Any], evaluation_set: EvaluationSet, precision: Precision = "float32"
 ) -> NDArray[np.float32]:
     """Return the loss in nats of every prediction of the evaluation set [sequences predictions], without dropout."""
     model.eval()
@@ -98,6 +114,6 @@ def held_out_losses(
         return model.held_out_losses(evaluation_set)
 
 
-def rate_at(recipe: Recipe, step: int, horizon_tokens: int) -> float:
+def rate_at(recipe: Recipe, step: int, horizon_tokens: float) -> float:
     """Return the learning rate of the update after `step` updates; it is never 0."""
     return recipe.rate_at(step, horizon_tokens)

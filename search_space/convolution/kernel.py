@@ -28,6 +28,14 @@ class WithKernel(ConvolutionOption):
     sized_by: ClassVar[str | None] = "kernel_size"
     kernel_size: KernelSize = 9
     """Width of the kernel in tokens, odd. Default: best at length 128 in ConvBERT's section 4.2."""
+    window: Literal["centred", "look_back", "look_ahead"] = "centred"
+    """Tokens under the kernel: around the output position, or those up to it (causal), or those from it on."""
+
+    @property
+    def shift(self) -> int:
+        """Positions by which a centred kernel's input is moved to the right, so that it lies under the window."""
+        half = self.kernel_size // 2
+        return {"centred": 0, "look_back": half, "look_ahead": -half}[self.window]
 
     @property
     def branch_width_ratio(self) -> int:
@@ -36,8 +44,10 @@ class WithKernel(ConvolutionOption):
 
     @property
     def reach(self) -> Reach:
-        """The kernel's window, centred on the output position."""
-        return Reach(self.kernel_size // 2, self.kernel_size // 2)
+        """The kernel's window."""
+        half, whole = self.kernel_size // 2, self.kernel_size - 1
+        sides = {"centred": (half, half), "look_back": (whole, 0), "look_ahead": (0, whole)}
+        return Reach(*sides[self.window])
 
 
 class WithValue(WithKernel):

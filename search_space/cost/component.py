@@ -17,7 +17,11 @@ class Role(StrEnum):
     CONVOLUTION = "convolution branch"
     OUTPUT_MAP = "output map"
     FEED_FORWARD = "feed-forward"
+    GATED_LINEAR_UNIT = "gated linear unit"
+    RECURRENT = "recurrent layer"
+    OPERATION_CHAIN = "operation chain"
     NORMALISATIONS = "normalisations"
+    FINAL_NORM = "final norm"
     MODULE = "built module"
     VOCABULARY = "vocabulary head"
     DISCRIMINATOR = "discriminator head"
@@ -25,12 +29,13 @@ class Role(StrEnum):
     @property
     def in_block(self) -> bool:
         """Whether every block has a component of this role."""
-        return self not in (Role.EMBEDDINGS, Role.PROJECTION, Role.VOCABULARY, Role.DISCRIMINATOR)
+        heads = (Role.VOCABULARY, Role.DISCRIMINATOR)
+        return self not in (Role.EMBEDDINGS, Role.PROJECTION, Role.FINAL_NORM, Role.MODULE, *heads)
 
 
 @dataclass(frozen=True)
 class Component:
-    """One component; a model has `copies` of it."""
+    """One component; a model computes `copies` of it, of which `distinct` have parameters of their own."""
 
     role: Role
     shape: AttentionShape
@@ -43,6 +48,8 @@ class Component:
     copies: int = 1
     owner: str = ""
     """The auxiliary model that the component belongs to; empty for the encoder and its heads."""
+    distinct: int | None = None
+    """Copies with parameters of their own; None for all of them."""
 
     @property
     def name(self) -> str:
@@ -51,8 +58,8 @@ class Component:
 
     @property
     def all_parameters(self) -> int:
-        """Trainable parameters of all copies."""
-        return self.copies * self.parameters
+        """Trainable parameters of all copies, shared ones once."""
+        return self.parameters * (self.copies if self.distinct is None else self.distinct)
 
     @property
     def of_predicted_tokens(self) -> bool:

@@ -25,11 +25,11 @@ PRICES = Operations(
 
 def miscount(part: Component, length: int) -> int:
     """Return the FLOPs per token that the script counts in excess, or misses (negative); small at γ = 1."""
-    if part.role is Role.ATTENTION_SCORES:  # the weighted average of the values is charged at the block's width
-        return PRICES.multiply_adds * length * (part.shape.width - part.shape.inner_width)
-    if part.role is Role.NORMALISATIONS:  # attention's own is charged for one channel
-        return -PRICES.normalised * (part.shape.width - 1)
-    return 0
+    if part.role is not Role.ATTENTION_SCORES:
+        return 0
+    # the weighted average of the values is charged at the block's width, attention's norm for one channel
+    average = PRICES.multiply_adds * length * (part.shape.width - part.shape.inner_width)
+    return average - PRICES.normalised * (part.shape.width - 1)
 
 
 CONVENTION = Convention(

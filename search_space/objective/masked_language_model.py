@@ -14,10 +14,6 @@ class MaskedLanguageModel(Masking):
     kind: Literal["masked_language_model"] = "masked_language_model"
     """Chooses masked language modelling."""
 
-    def generator_of(self, architecture: Architecture, baseline: Architecture) -> Architecture | None:
-        """Return None: the input is corrupted by masks, without a generator."""
-        return None
-
     def added_parts(
         self, architecture: Architecture, generator: Architecture | None, length: int
     ) -> tuple[Component, ...]:

@@ -5,7 +5,7 @@ from typing import Literal
 from foundation.schema import Count, PositiveNumber
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role, linear
-from search_space.objective.masked_language_model import vocabulary_head
+from search_space.objective.masked_language_model import MaskedLanguageModel, vocabulary_head
 from search_space.objective.masking import Masking
 from search_space.shape import linear_parameters
 
@@ -27,10 +27,26 @@ class ReplacedTokenDetection(Masking):
     discriminator_weight: PositiveNumber = 50.0
     """Weight of the discriminator's loss in the sum: λ of ELECTRA, arXiv 2003.10555, section 3.1."""
 
+    @property
+    def description(self) -> str:
+        """The share of predicted tokens, the generator's size and the weights of both losses."""
+        owner = "the baseline's" if self.generator == "baseline" else "the arm's own"
+        weights = f"{self.generator_weight:g} and {self.discriminator_weight:g}"
+        return f"{super().description}, generator 1/{self.generator_ratio} of {owner} size, losses weighed {weights}"
+
+    @property
+    def reference(self) -> MaskedLanguageModel:
+        """Masked language modelling with the same masks, by which the reference generator is trained."""
+        return MaskedLanguageModel(**self.masking_fields)
+
     def generator_of(self, architecture: Architecture, baseline: Architecture) -> Architecture | None:
         """Return the generator that corrupts the input; it shares the encoder's embeddings."""
         model = baseline if self.generator == "baseline" else architecture
         return model.shrunk(self.generator_ratio).with_embeddings_of(architecture)
+
+    def reference_generator(self, baseline: Architecture) -> Architecture:
+        """Return the baseline's generator."""
+        return baseline.shrunk(self.generator_ratio)
 
     def added_parts(
         self, architecture: Architecture, generator: Architecture | None, length: int

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from foundation.schema import VARIANT_KEY, Schema
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.objective import ReplacedTokenDetection
+from search_space.optimiser import Sgd
 from search_space.overrides import absolute_path, difference
 from search_space.recipe import Recipe
 from search_space.released.models import Preset
 from search_space.released.papers import OptionDeparture, published
 
-NOT_NUMBERS = ("recipe.device", "recipe.activation_checkpointing", "recipe.noise_seed")
+NOT_NUMBERS = ("recipe.device", "recipe.activation_checkpointing", "recipe.micro_batches", "recipe.noise_seed")
 """Fields that are not departures: they depend on the machine, or leave the expectation unchanged."""
 AS_UPDATES = ("recipe.schedule", "recipe.token_share")
 """Fields compared in updates."""
@@ -71,24 +71,28 @@ def plain(candidate: Candidate, path: str) -> str:
 
 def recipe_text(candidate: Candidate, tokens: int) -> str:
     """Return the training recipe as text, with every number that a release states."""
-    recipe, objective = candidate.recipe, candidate.objective
-    decays = "then linearly to 0" if recipe.schedule.kind == "linear" else "then constant"
+    recipe = candidate.recipe
     parts = [
         f"{recipe.steps(tokens):,} updates of {recipe.batch_sequences} x {recipe.sequence_length} tokens",
-        f"peak learning rate {recipe.peak_learning_rate:g} after {warmup_updates(recipe):,} updates, {decays}",
+        f"peak learning rate {recipe.peak_learning_rate:g} after {warmup_updates(recipe):,} updates",
+        recipe.schedule.after_warm_up,
         f"weight decay {recipe.weight_decay:g}",
-        f"Adam {recipe.adam_beta1:g}, {recipe.adam_beta2:g}, {recipe.adam_epsilon:g}",
+        _optimiser_text(recipe),
         f"gradient norm at most {recipe.gradient_norm_limit:g}",
         f"dropout {recipe.dropout:g}",
-        f"{objective.kind.replace('_', ' ')}, {objective.mask_rate:.0%} of the tokens predicted",
+        candidate.objective.description,
     ]
-    if isinstance(objective, ReplacedTokenDetection):
-        owner = "the baseline's" if objective.generator == "baseline" else "the arm's own"
-        weights = f"{objective.generator_weight:g} and {objective.discriminator_weight:g}"
-        parts.append(f"generator 1/{objective.generator_ratio} of {owner} size, losses weighed {weights}")
     if recipe.long_sequence_share:
         parts.append(f"then {_lengthening_text(recipe, tokens)}")
     return ", ".join(parts)
+
+
+def _optimiser_text(recipe: Recipe) -> str:
+    optimiser = recipe.optimiser
+    if isinstance(optimiser, Sgd):
+        return f"SGD with momentum {optimiser.momentum:g}"
+    names = {"adamw": "Adam", "adam": "Adam with L2 regularisation", "lamb": "LAMB"}  # AdamW is the papers' Adam
+    return f"{names[optimiser.kind]} {recipe.adam_beta1:g}, {recipe.adam_beta2:g}, {recipe.adam_epsilon:g}"
 
 
 def _lengthening_text(recipe: Recipe, tokens: int) -> str:

@@ -52,6 +52,8 @@ class DataSet(Schema):
     """Differences from the official files."""
     hub: HubSource | None = None
     """Location for `data fetch`; None if it cannot be fetched."""
+    further_tasks: tuple[str, ...] = ()
+    """Tasks beside that of its key that read the same files."""
     files: tuple[RegisteredFile, ...] = Field(min_length=1)
 
     @property

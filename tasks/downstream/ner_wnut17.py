@@ -8,7 +8,7 @@ Metric: entity F1 as in conlleval. Chance is 0, the F1 without any predicted ent
 from tasks.labelled.conll import TaggedFiles
 
 ENTITY_TYPES = ("corporation", "creative-work", "group", "location", "person", "product")
-TASK = TaggedFiles(
+FILES = TaggedFiles(
     files={"train": "wnut17train.conll", "dev": "emerging.dev.conll", "test": "emerging.test.annotated"},
     counts={"train": 3394, "dev": 1009},
     folder="wnut17",
@@ -19,4 +19,5 @@ TASK = TaggedFiles(
     columns=2,
     word=0,
     tag=1,
-).task("ner_wnut17", ("entity_f1", "entity_precision", "entity_recall"))
+)
+TASK = FILES.task("ner_wnut17", ("entity_f1", "entity_precision", "entity_recall"))

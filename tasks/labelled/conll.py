@@ -1,4 +1,4 @@
-"""Reads CoNLL files: one word per line, tab-separated columns, an empty line after each sentence.
+"""Reads CoNLL files: one word per line, columns separated by tabs or spaces, an empty line after each sentence.
 
 Sources: universaldependencies.org/format.html for the ten columns of CoNLL-U; Tjong Kim Sang and De Meulder 2003,
 aclanthology.org/W03-0419, for NER, where the first column is the word and the last the tag.
@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from tasks.corpora.file_lines import check_signature, text_lines
+from tasks.labelled.iob import to_iob2
 from tasks.labelled.mistakes import Mistakes
 from tasks.labelled.task import DownstreamTask, Example, Part, TaskFiles
 
@@ -41,6 +43,13 @@ class TaggedFiles:
     numbered: bool = False
     """Whether the first column is the word number, as in CoNLL-U. Lines of a range (`3-4`), lines of an empty
     node (`3.1`) and comment lines, which begin with `# `, are then skipped."""
+    separator: str = "\t"
+    """Between columns; several spaces count as one."""
+    document: str = ""
+    """First column of a line that begins a document, in place of a word; the line is skipped and ends a sentence."""
+    converts_to_iob2: bool = False
+    """Whether IOB1 tags are converted to IOB2."""
+    method: Literal["fine_tune", "linear_probe"] = "linear_probe"
 
     def task(self, name: str, metrics: tuple[str, ...]) -> DownstreamTask:
         """Return the task; the first metric is the primary one."""
@@ -55,12 +64,12 @@ class TaggedFiles:
         return DownstreamTask(
             name=name,
             version=1,
-            form="single",
+            form="tags",
             labels=self.tags,
             metrics=metrics,
             chance=self.chance,
             files=files,
-            method="linear_probe",
+            method=self.method,
         )
 
 
@@ -75,16 +84,24 @@ def read_sentences(layout: TaggedFiles, part: str, path: Path, name: str) -> Par
     """
     check_signature(path, name, path.suffix if path.suffix in (".gz", ".xz") else "")
     mistakes = Mistakes(name)
+    sentences = list(_sentences(layout, text_lines(path, name), mistakes))
+    if layout.converts_to_iob2:
+        sentences = [(line, _in_iob2(layout, sentence)) for line, sentence in sentences]
     examples = tuple(
         Example(
             " ".join(word for word, _ in sentence), source=name, row=str(line), tags=tuple(tag for _, tag in sentence)
         )
-        for line, sentence in _sentences(layout, text_lines(path, name), mistakes)
+        for line, sentence in sentences
     )
     if not examples and not mistakes.count:
         mistakes.add(1, "the file has no sentences")
     mistakes.refuse()
     return Part(examples)
+
+
+def _in_iob2(layout: TaggedFiles, sentence: Sentence) -> Sentence:
+    tags = to_iob2([layout.tags[tag] for _, tag in sentence])
+    return [(word, layout.tags.index(tag)) for (word, _), tag in zip(sentence, tags, strict=True)]
 
 
 def _sentences(
@@ -93,12 +110,13 @@ def _sentences(
     """Yield the line number of each sentence's first word, and the sentence."""
     first_line, sentence = 0, Sentence()
     for number, line in lines:
-        if not line.strip():
+        cells = line.split(layout.separator) if layout.separator == "\t" else line.split()
+        if not line.strip() or cells[0] == layout.document:
             if sentence:
                 yield first_line, sentence
             sentence = []
         elif not (layout.numbered and line.startswith(COMMENT)):
-            word = _word(layout, line.split("\t"), number, mistakes)
+            word = _word(layout, cells, number, mistakes)
             first_line = number if not sentence else first_line
             sentence += [] if word is None else [word]
     if sentence:
@@ -108,7 +126,8 @@ def _sentences(
 def _word(layout: TaggedFiles, cells: list[str], line: int, mistakes: Mistakes) -> tuple[str, int] | None:
     """Return the word and its tag; None for a line without a word, and for a mistake, which is collected."""
     if len(cells) != layout.columns:
-        mistakes.add(line, f"{len(cells)} columns, expected {layout.columns} separated by tabs")
+        between = "tabs" if layout.separator == "\t" else "spaces"
+        mistakes.add(line, f"{len(cells)} columns, expected {layout.columns} separated by {between}")
         return None
     if layout.numbered and not cells[0].isdecimal():
         if not cells[0].replace("-", "").replace(".", "").isdecimal():

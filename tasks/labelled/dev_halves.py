@@ -39,6 +39,10 @@ def half_of_groups(groups: Sequence[bytes]) -> NDArray[np.bool_]:
 
 
 def _content(examples: EncodedExamples, index: int) -> bytes:
-    length = int(examples.lengths[index])
-    content = np.stack([examples.tokens[index, :length], examples.segments[index, :length]])
+    return b"".join(_sequence(examples, row) for row in examples.sequences_of(np.asarray([index])))
+
+
+def _sequence(examples: EncodedExamples, row: int) -> bytes:
+    length = int(examples.lengths[row])
+    content = np.stack([examples.tokens[row, :length], examples.segments[row, :length]])
     return content.astype("<i4").tobytes()

@@ -1,7 +1,7 @@
 """Encodes examples as arrays: [CLS] first [SEP] second [SEP], as in BERT (arXiv 1810.04805, figure 2)."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from tasks.tokenizer import TokensWithOffsets, WordPiece
 DETAILS_FILE = "examples.json"
 MIN_TEXT_TOKENS = 1  # tokens of each text after truncation
 NO_OFFSET = -1  # offset of tokens outside `second`
+ONE_TEXT: frozenset[Form] = frozenset({"single", "tags"})
 CLASSIFY_POSITION = 0  # target of an answer that was truncated: [CLS], as for "no answer" in SQuAD 2.0
 
 IntegerArray = NDArray[np.int32]
@@ -24,11 +25,14 @@ IntegerArray = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class EncodedExamples:
-    """Encoded examples of one part of a task. All arrays are int32; loaded ones are memory-mapped and read-only."""
+    """Encoded examples of one part of a task. All arrays are int32; loaded ones are memory-mapped and read-only.
 
-    tokens: IntegerArray  # [example length]; [PAD] after the last [SEP]
-    segments: IntegerArray  # [example length]; 1 on `second` and its [SEP], else 0
-    lengths: IntegerArray  # [example]; number of tokens without padding
+    An example is one sequence; of a multiple choice, `endings` consecutive ones.
+    """
+
+    tokens: IntegerArray  # [sequence length]; [PAD] after the last [SEP]
+    segments: IntegerArray  # [sequence length]; 1 on `second` and its [SEP], else 0
+    lengths: IntegerArray  # [sequence]; number of tokens without padding
     labels: IntegerArray  # [example]; -1 without a label
     starts: IntegerArray  # [example]; first token of the answer; 0 if it was cut off; -1 in other forms than spans
     ends: IntegerArray  # [example]; last token of the answer, inclusive; otherwise as `starts`
@@ -41,9 +45,20 @@ class EncodedExamples:
     answers_lost: int  # number of examples whose answer was truncated, in whole or in part
     values: tuple[float, ...] = ()  # [example]; targets of a regression task; empty in other tasks
     rows: tuple[str, ...] = ()  # [example]; identifier of each example in the task's file; empty without a file
+    endings: int = 1  # sequences of an example
 
     def __len__(self) -> int:
-        return len(self.tokens)
+        return len(self.tokens) // self.endings
+
+    @property
+    def longest(self) -> IntegerArray:
+        """The number of tokens of the longest sequence of every example."""
+        longest: IntegerArray = np.asarray(self.lengths).reshape(-1, self.endings).max(1)
+        return longest
+
+    def sequences_of(self, examples: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the indices of the sequences of examples, in the order of the examples."""
+        return (examples[:, None] * self.endings + np.arange(self.endings)).reshape(-1)
 
     @property
     def truncated_share(self) -> float:
@@ -64,7 +79,7 @@ def encode_examples(examples: Sequence[Example], form: Form, tokenizer: WordPiec
     Truncation: of a pair, the longer text first; of a span, the context, and the question only if it does not fit
     alone. Raises ValueError if `length` is too small for one token of each text.
     """
-    texts = 1 if form == "single" else 2
+    texts = 1 if form in ONE_TEXT else 2
     available = length - 1 - texts
     if available < texts * MIN_TEXT_TOKENS:
         raise ValueError(f"a length of {length} has no room for {texts} texts and their special tokens")
@@ -87,7 +102,7 @@ def _truncated_lengths(first: int, second: int, available: int, form: Form) -> t
     """Return the number of tokens of each text after truncation to `available` tokens in total."""
     if first + second <= available:
         return first, second
-    if form == "single":
+    if form in ONE_TEXT:
         return available, 0
     if form == "span":
         question = min(first, available - MIN_TEXT_TOKENS)
@@ -155,7 +170,8 @@ class _Arrays:
 
 _ARRAYS = tuple(field.name for field in fields(EncodedExamples))[:7]
 _DETAILS = tuple(field.name for field in fields(EncodedExamples))[7:]
-_OMITTED_IF_EMPTY = {"values", "rows"}
+_OMITTED: Mapping[str, object] = {"values": (), "rows": (), "endings": 1}
+"""Details that are not written where they have this value."""
 
 
 def save_examples(encoded: EncodedExamples, folder: Path) -> None:
@@ -163,7 +179,7 @@ def save_examples(encoded: EncodedExamples, folder: Path) -> None:
     for name in _ARRAYS:
         np.save(folder / f"{name}.npy", getattr(encoded, name).astype("<i4"), allow_pickle=False)
     details = {name: getattr(encoded, name) for name in _DETAILS}
-    details = {name: value for name, value in details.items() if name not in _OMITTED_IF_EMPTY or value}
+    details = {name: value for name, value in details.items() if name not in _OMITTED or value != _OMITTED[name]}
     (folder / DETAILS_FILE).write_text(
         json.dumps(details, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8"
     )
@@ -173,10 +189,7 @@ def load_examples(folder: Path) -> EncodedExamples:
     """Return saved examples with memory-mapped arrays; raises CorruptionError if a file is damaged or missing."""
     try:
         details = json.loads((folder / DETAILS_FILE).read_text(encoding="utf-8"))
-        for name in ("seconds", "answers"):
-            details[name] = tuple(details[name])
-        for name in _OMITTED_IF_EMPTY & details.keys():
-            details[name] = tuple(details[name])
+        details = {name: tuple(value) if isinstance(value, list) else value for name, value in details.items()}
         return EncodedExamples(**{name: load_array(folder / f"{name}.npy") for name in _ARRAYS}, **details)
     except (OSError, ValueError, KeyError, TypeError, EOFError) as damage:
         raise CorruptionError(f"{folder.name}: {damage!r}") from damage

@@ -3,10 +3,13 @@
 from collections.abc import Callable, Sequence
 from statistics import fmean
 
+import numpy as np
+
 from tasks.labelled.encoding import EncodedExamples
 from tasks.labelled.entities import entity_scores
 from tasks.labelled.minimal_pairs import PairScores, pair_accuracy
 from tasks.labelled.task import DownstreamTask
+from tasks.labelled.words import EncodedWords
 from tasks.metrics import accuracy, exact_match, f1, matthews, overlap_f1, pearson, spearman
 
 _LABEL_METRICS: dict[str, Callable[[Sequence[int], Sequence[int]], float]] = {
@@ -88,6 +91,14 @@ def score_tags(
         predicted, expected = ([task.labels[tag] for tag in tags] for tags in (predictions, references))
         scores |= entity_scores(predicted, expected, sentences)
     return {metric: 100 * scores[metric] for metric in task.metrics}
+
+
+def sentence_scores(predictions: Sequence[int], words: EncodedWords) -> dict[str, Sequence[float]]:
+    """Return the score of every tagged sentence: `exact_match`, 1 if the tags of all of its words are correct."""
+    correct = np.ones(len(words.sequences))
+    for tag, reference, sentence in zip(predictions, words.tags, words.sentences, strict=True):
+        correct[sentence] *= tag == reference
+    return {"exact_match": correct.tolist()}
 
 
 def score_pairs(task: DownstreamTask, scores: PairScores) -> dict[str, float]:

@@ -15,10 +15,11 @@ DEV_EXAMPLES = 1000
 Version = Literal["v1.1", "v2.0"]
 """Version of SQuAD."""
 
-Form = Literal["single", "pair", "span", "windows"]
-"""Texts of an example: one, two, or a question and the context of its answer.
+Form = Literal["single", "pair", "span", "windows", "choice", "tags"]
+"""Texts and target of an example: one text or two with a label or a value, or a question and its answer's context.
 
-`span` contexts fit a sequence; `windows` splits longer ones into overlapping windows, as for SQuAD.
+`span` contexts fit a sequence; `windows` splits longer ones into overlapping windows, as for SQuAD. `choice` is a
+context with several endings, one of which is right. `tags` is a sequence of words, each with a tag.
 """
 
 
@@ -35,8 +36,9 @@ head (Salazar et al. 2020, arXiv 1910.14659).
 class Example:
     """One or two texts and a target: a label, a value, or a span (start, end) of the characters of `second`.
 
-    In a linear probe, `first` is a sequence of words separated by one space, each with a tag. In a minimal pair,
-    `first` is the acceptable sentence and `second` the unacceptable one.
+    Of tagged words, `first` is the words separated by one space. In a minimal pair, `first` is the acceptable
+    sentence and `second` the unacceptable one. In a multiple choice, `first` is the context, `label` the index of
+    the right ending.
     """
 
     first: str
@@ -48,6 +50,7 @@ class Example:
     row: str = ""  # identifier in its file, which a submission repeats
     tags: tuple[int, ...] = ()  # per word, an index into the task's labels
     group: str = ""  # phenomenon of a minimal pair; accuracies are also reported by phenomenon
+    endings: tuple[str, ...] = ()  # of a multiple choice
 
     @property
     def answer_text(self) -> str:
@@ -138,7 +141,7 @@ class DownstreamTask:
     name: str
     version: int
     form: Form
-    labels: tuple[str, ...]  # names by label index; empty for spans and values
+    labels: tuple[str, ...]  # names by label index; empty for spans and values; of a choice, one per ending
     metrics: tuple[str, ...]  # the first is the primary metric
     chance: float  # primary metric without reading the text, from 0 to 1
     build: BuildExamples | None = None
@@ -154,7 +157,7 @@ class DownstreamTask:
     unordered: bool = False
     """Whether the task is symmetric in the two texts of a pair."""
     method: Method = "fine_tune"
-    """A linear probe requires the form `single`, minimal pairs the form `pair`."""
+    """A linear probe requires the form `tags`, minimal pairs the form `pair`."""
     ngram_reference: bool = False
     """Whether an n-gram model of the pretraining text is a reference; of minimal pairs it always is."""
     evaluate: Evaluate | None = None
@@ -183,6 +186,11 @@ class DownstreamTask:
     def outputs(self) -> int:
         """The number of outputs of the head: one per label, or one for a value."""
         return 1 if self.value_range is not None else len(self.labels)
+
+    @property
+    def sequences_per_example(self) -> int:
+        """The number of encoded sequences of one example: one, or one per ending of a multiple choice."""
+        return len(self.labels) if self.form == "choice" else 1
 
     @property
     def chance_score(self) -> float:

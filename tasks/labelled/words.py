@@ -17,6 +17,7 @@ from tasks.tokenizer import WordPiece
 
 NO_POSITION = -1  # of a word that was truncated, or that has no subwords
 WORDS_FILE = "words.npy"
+OUTSIDE = "O"  # tag of a word outside all entities
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,20 @@ class EncodedWords:
     def sentences(self) -> list[int]:
         """The sequence of every word."""
         return [int(sentence) for sentence in self.words[:, 0]]
+
+    def targets(self, no_tag: int) -> IntegerArray:
+        """Return the tag of every token [sequence length]: a word's on its first subword, `no_tag` on all others."""
+        targets = np.full(self.sequences.tokens.shape, no_tag, dtype=np.int32)
+        sequence, position, tag = np.asarray(self.words)[np.asarray(self.words)[:, 1] != NO_POSITION].T
+        targets[sequence, position] = tag
+        return targets
+
+    def default_tag(self, labels: Sequence[str]) -> int:
+        """Return the tag of words without a position: `O`, no entity; the most frequent tag if there is no `O`.
+
+        So the entities of truncated words are missed.
+        """
+        return labels.index(OUTSIDE) if OUTSIDE in labels else int(np.bincount(self.words[:, 2]).argmax())
 
 
 def encode_words(examples: Sequence[Example], tokenizer: WordPiece, length: int) -> EncodedWords:

@@ -1,6 +1,9 @@
-"""The interface between a pretraining objective and the training loop."""
+"""The interface of a pretraining objective's module: its batches, its loss, and its evaluation set."""
 
 from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 import torch
@@ -9,22 +12,69 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from models.encoder import Encoder
+from search_space.candidate import Candidate
+from tasks.batches import Sequences
 from tasks.evaluation_set import EvaluationSet
-from tasks.masking import MaskedBatch
+from tasks.progress import Progress
+from tasks.tokenizer import WordPiece
 
 
-class PretrainingModel(nn.Module):
+@runtime_checkable
+class TrainingBatch(Protocol):
+    """What an objective makes of sequences; only the objective's own loss reads more of it than this."""
+
+    @property
+    def predictions(self) -> int:
+        """Number of predictions that the loss is averaged over."""
+
+    def micro_batches(self, parts: int) -> "Iterator[Self]":
+        """Yield the batch in `parts` parts of whole sequences."""
+
+
+Batch = TypeVar("Batch", bound=TrainingBatch)
+"""The batch of one objective."""
+
+
+@dataclass(frozen=True)
+class EvaluationSource:
+    """What an objective makes an evaluation set of."""
+
+    reference: Candidate
+    """Its objective corrupts the sequences, its recipe has the precision."""
+    sequences: Sequences
+    """Of the validation split."""
+    tokenizer: WordPiece
+    generator: "PretrainingModel[Any] | None"
+    """The reference candidate's model, trained; None if the objective declares no `reference_generator`."""
+    progress: Progress
+
+    @property
+    def seed(self) -> int:
+        """The seed of every random stream of the evaluation set."""
+        return self.sequences.seed
+
+
+class PretrainingModel(nn.Module, Generic[Batch]):
     """The encoder, which fine-tuning uses, and the heads and models that the objective adds to it."""
 
     encoder: Encoder
 
-    def tensor(self, array: NDArray[np.int64]) -> Tensor:
+    def tensor(self, array: NDArray[Any]) -> Tensor:
         """Return the array as a tensor on the model's device."""
         return torch.from_numpy(array).to(self.encoder.device)
 
     @abstractmethod
-    def loss(self, batch: MaskedBatch, random: np.random.Generator) -> Tensor:
-        """Return the training loss of one masked batch in nats, averaged over the predicted positions; a scalar."""
+    def prepare(self, sequences: Sequences, tokenizer: WordPiece, random: np.random.Generator) -> Batch:
+        """Return the batch that `loss` reads: a function of the sequences and the random stream alone."""
+
+    @abstractmethod
+    def loss(self, batch: Batch, random: np.random.Generator) -> Tensor:
+        """Return the training loss of one batch in nats, averaged over its predictions; 0 without predictions."""
+
+    @classmethod
+    @abstractmethod
+    def evaluation_set(cls, source: EvaluationSource) -> EvaluationSet:
+        """Return the evaluation set that is measured by `held_out_losses`, equal for all arms."""
 
     @abstractmethod
     def held_out_losses(self, evaluation_set: EvaluationSet) -> NDArray[np.float32]:

@@ -7,18 +7,25 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
-from models.build_encoder import build_encoder
+from foundation.randomness import stream
+from models.encoder import Encoder
 from models.heads.discriminator import DiscriminatorHead
-from models.heads.masked_language_model import MaskedLanguageModelHead, gather_masked
+from models.heads.masked_language_model import MaskedLanguageModelHead
+from models.kernels.vocabulary_cross_entropy import sample_tokens
+from models.precision import autocast_to
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import ReplacedTokenDetection
+from tasks.batches import Sequences
 from tasks.evaluation_set import EvaluationSet
-from tasks.masking import MaskedBatch
-from tasks.objectives.pretraining_model import PretrainingModel
+from tasks.masking import NOT_PREDICTED, MaskedBatch, mask
+from tasks.objectives.masked_tokens import MaskedTokenModel, masked_token_loss
+from tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
+from tasks.progress import place
+from tasks.tokenizer import WordPiece
 
 
-class Model(PretrainingModel):
+class Model(PretrainingModel[MaskedBatch]):
     """ELECTRA: a discriminator on the encoder, and a generator that shares its token embeddings.
 
     Fine-tuning uses the encoder alone.
@@ -30,27 +37,54 @@ class Model(PretrainingModel):
         assert isinstance(candidate.objective, ReplacedTokenDetection)
         self.objective = candidate.objective
         recipe = candidate.recipe
-        self.encoder = build_encoder(candidate.architecture, recipe.dropout, None, recipe.activation_checkpointing)
+        self.encoder = Encoder(candidate.architecture, recipe.dropout, None, recipe.activation_checkpointing)
         self.judge = DiscriminatorHead(candidate.architecture)
-        self.generator = build_encoder(
-            generator, recipe.dropout, self.encoder.embeddings, recipe.activation_checkpointing
-        )
+        self.generator = Encoder(generator, recipe.dropout, self.encoder.embeddings, recipe.activation_checkpointing)
         self.generator_head = MaskedLanguageModelHead(generator)
+
+    def prepare(self, sequences: Sequences, tokenizer: WordPiece, random: np.random.Generator) -> MaskedBatch:
+        """Return the sequences with masks, which the generator fills in."""
+        return mask(sequences, self.objective, tokenizer, random)
 
     def loss(self, batch: MaskedBatch, random: np.random.Generator) -> Float[Tensor, ""]:
         """Return the weighted sum of the generator's and the discriminator's losses, in nats."""
         inputs, positions = self.tensor(batch.inputs), self.tensor(batch.masked_positions)
-        targets = self.tensor(batch.targets)
-        predicted = gather_masked(self.generator(inputs), positions)
-        uniforms = torch.from_numpy(random.random(targets.numel(), dtype=np.float32)).to(inputs.device)
+        uniforms = self.tensor(random.random(batch.targets.size, dtype=np.float32))
         table = self.encoder.embeddings.tokens.weight
-        generator_loss, sampled = self.generator_head.loss(predicted, table, targets.flatten(), uniforms)
-        samples = sampled.view_as(targets)
+        generator_loss, sampled = masked_token_loss(
+            self.generator(inputs), batch, self.generator_head, table, uniforms
+        )
+        targets = self.tensor(batch.targets)
+        samples = torch.where(targets == NOT_PREDICTED, inputs.gather(1, positions), sampled)
         corrupted = inputs.scatter(1, positions, samples)
-        replaced = torch.zeros_like(inputs).scatter(1, positions, (samples != targets).long())
+        replaced = torch.zeros_like(inputs).scatter(1, positions, (sampled != targets).long())
         discriminator_loss = binary_cross_entropy_with_logits(self.judge(self.encoder(corrupted)), replaced.float())
         weights = self.objective
         return weights.generator_weight * generator_loss + weights.discriminator_weight * discriminator_loss
+
+    @classmethod
+    def evaluation_set(cls, source: EvaluationSource) -> EvaluationSet:
+        """Return the masked sequences with tokens that the reference generator samples at the masked positions.
+
+        Every token is a prediction; its target is 1 where the sample differs from the original.
+        """
+        generator = source.generator
+        assert isinstance(generator, MaskedTokenModel)
+        masked = generator.evaluation_set(source)
+        generator.eval()
+        random = stream(source.seed, "held-out sampling")
+        inputs, targets = masked.inputs.copy(), np.zeros_like(masked.inputs)
+        for rows, part in masked.batches():
+            phase = place("building the held-out set", "sequence", rows.start, len(inputs))
+            source.progress(phase, rows.start / len(inputs))
+            with torch.inference_mode(), autocast_to(source.reference.recipe.precision, generator.encoder.device):
+                logits = generator.predict(generator.tensor(part.inputs), generator.tensor(part.positions))
+            uniforms = torch.from_numpy(random.random(len(logits), dtype=np.float32)).to(logits.device)
+            samples = sample_tokens(logits, uniforms).cpu().numpy().reshape(part.targets.shape)
+            np.put_along_axis(inputs[rows], part.positions, samples, axis=1)
+            np.put_along_axis(targets[rows], part.positions, (samples != part.targets).astype(np.int64), axis=1)
+        all_positions = np.broadcast_to(np.arange(inputs.shape[1]), inputs.shape).copy()
+        return EvaluationSet(inputs, all_positions, targets)
 
     def held_out_losses(self, evaluation_set: EvaluationSet) -> NDArray[np.float32]:
         """Return the discriminator's cross-entropy in nats at every token [sequences seq]."""

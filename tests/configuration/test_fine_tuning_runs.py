@@ -25,7 +25,8 @@ from runners.scoring import label_scores
 from runners.stage_labels import fine_tune_labels
 from runners.stages.declarations import ExamplesStage, FineTuneStage
 from runners.stages.examples import with_swapped
-from runners.training.optimiser import adamw, layered_adamw, set_rate
+from runners.training.optimisers.adamw import adamw, layered_adamw
+from runners.training.optimisers.parameter_groups import set_rate
 from runners.work_queue import Failure, StageTask
 from search_space.convolution import Dynamic
 from tasks.downstream import find_task

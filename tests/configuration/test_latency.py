@@ -56,11 +56,10 @@ def test_costs_are_of_one_copy_whatever_the_depth(part: str, length: int, depth:
 @pytest.mark.parametrize("part", ["attention", "block"])
 @pytest.mark.parametrize("arm", ["attention", "mixed"])
 def test_closed_form_parameters_are_those_of_the_timed_module(part: str, arm: str) -> None:
-    from models.attention import MixedAttention
-    from models.encoder import Block
+    from tests.factories.sublayers import attention_of, block_of
 
     architecture = experiment().architecture_of(arm)
-    module = {"attention": MixedAttention, "block": Block}[part](architecture, 0.0)
+    module = {"attention": attention_of, "block": block_of}[part](architecture, 0.0)
     assert sum(each.numel() for each in module.parameters()) == part_parameters(architecture, part)  # type: ignore[arg-type]
     block, alone = (part_flops(architecture, kind, 8, MATMUL) for kind in ("block", "attention"))  # type: ignore[arg-type]
     assert block - alone == 8 * 2 * 2 * 16 * 32

@@ -67,7 +67,7 @@ class Pair:
     """A model of theirs, the pretraining model of ours that has its twin, and where the twin is in it."""
 
     theirs: nn.Module
-    ours: PretrainingModel
+    ours: PretrainingModel[Any]
     encoder: str
     head: str
 
@@ -158,19 +158,19 @@ MODELS: dict[str, Callable[[], Pair]] = {
 }
 
 
-def masked_model(**changes: Any) -> PretrainingModel:
+def masked_model(**changes: Any) -> PretrainingModel[Any]:
     model = model_of(MaskedLanguageModel(), changes)
     assert isinstance(model, MaskedModel)
     return model
 
 
-def replaced_model() -> PretrainingModel:
+def replaced_model() -> PretrainingModel[Any]:
     model = model_of(ReplacedTokenDetection(generator_ratio=2), {})
     assert isinstance(model, ReplacedModel)
     return model
 
 
-def model_of(objective: Objective, changes: dict[str, Any]) -> PretrainingModel:
+def model_of(objective: Objective, changes: dict[str, Any]) -> PretrainingModel[Any]:
     sizes: dict[str, Any] = {
         "depth": 2,
         "width": WIDTH,

@@ -1,5 +1,7 @@
 """Small things of every kind that many tests are about: options, architectures, candidates, words and text."""
 
+from typing import Any
+
 import numpy as np
 import torch
 from hypothesis import strategies as st
@@ -24,6 +26,11 @@ from search_space.convolution.kernel import WithKernel
 from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule
+from tasks.batches import Batches, Sequences
+from tasks.evaluation_set import EvaluationSet
+from tasks.objectives import build_model, model_class
+from tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
+from tasks.progress import silent
 from tasks.tokenizer import WordPiece
 from tasks.vocabulary import SPECIAL_TOKENS
 
@@ -98,6 +105,34 @@ def candidate(convolution: Convolution, objective: Objective, dropout: float = 0
         dropout=dropout,
     )
     return Candidate(architecture=architecture(convolution), objective=objective, recipe=recipe)
+
+
+def sequences_of(tokens: NDArray[np.int64], seed: int = 1) -> Sequences:
+    """Return sequences with these tokens, the first ones of a text, in its first epoch."""
+    return Sequences(tokens, np.arange(len(tokens)), np.zeros(len(tokens), np.int64), seed)
+
+
+def batches_of(objective: Objective, length: int = 16) -> Batches:
+    """Return the sequences that the objective is prepared from."""
+    return Batches(text(), WORDS, length)
+
+
+def built(learner: Candidate, seed: int = 1) -> PretrainingModel[Any]:
+    """Return the candidate's model, with the generator of its own architecture."""
+    return build_model(learner, learner.objective.generator_of(learner.architecture, learner.architecture), seed)
+
+
+def evaluation_set_of(learner: Candidate, rows: int, seed: int = 1) -> EvaluationSet:
+    """Return the evaluation set that the candidate's objective makes, by an untrained generator if it needs one."""
+    objective = learner.objective
+    generator = objective.reference_generator(learner.architecture)
+    changes = {"architecture": generator or learner.architecture, "objective": objective.reference}
+    reference = learner.model_copy(update=changes)
+    sequences = batches_of(objective, learner.recipe.sequence_length).at(0, rows, seed)
+    model = None if generator is None else build_model(reference, None, seed)
+    return model_class(objective.evaluation).evaluation_set(
+        EvaluationSource(reference, sequences, WORDS, model, silent)
+    )
 
 
 def text(tokens: int = 2000) -> NDArray[np.uint16]:

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from runners.training.checkpoint import load_checkpoint, save_checkpoint
 from runners.training.loop import TrainingData, train
-from runners.training.optimiser import adamw
+from runners.training.optimisers import build_optimiser
 from search_space.candidate import Candidate
 from tasks.batches import Batches
 from tasks.objectives import build_model
@@ -36,7 +37,7 @@ class Run:
     """A model in training, its optimiser and its losses so far."""
 
     lesson: TrainingData
-    model: PretrainingModel
+    model: PretrainingModel[Any]
     optimiser: torch.optim.Optimizer
     losses: list[float] = field(default_factory=list)
 
@@ -44,7 +45,7 @@ class Run:
     def started(cls, learner: Candidate, seed: int = 1) -> "Run":
         generator = learner.objective.generator_of(learner.architecture, learner.architecture)
         model = build_model(learner, generator, seed)
-        return cls(lesson(learner, seed), model, adamw(model, learner.recipe.weight_decay))
+        return cls(lesson(learner, seed), model, build_optimiser(model, learner.recipe))
 
     def train(self, first: int, last: int) -> "Run":
         train(self.model, self.lesson, self.optimiser, range(first, last), lambda step: self.losses.append(step.loss))

@@ -6,14 +6,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.attention import MixedAttention
 from models.encoder import Encoder
 from models.initialisation import initialise
+from models.sublayer.attention import Sublayer
 from search_space.architecture import Architecture
 from search_space.convolution import Convolution
 from tests.factories.reference_equations import encoder as encoder_by_the_equations
 from tests.factories.reference_equations import mixed_attention
 from tests.factories.small_experiments import architecture, leaking, of_table_2, stir, title, variants
+from tests.factories.sublayers import attention_of
 
 RATIOS = (1, 2, 4, 8)
 KERNEL_SIZES = range(1, 34, 2)
@@ -27,9 +28,9 @@ def options(kernel_size: int) -> list[Convolution]:
     return [*of_table_2(variants(kernel_size)), *leaking(kernel_size)]
 
 
-def block_of(convolution: Convolution, ratio: int) -> tuple[MixedAttention, Architecture]:
+def block_of(convolution: Convolution, ratio: int) -> tuple[Sublayer, Architecture]:
     sizes = Architecture(width=16, heads=8, bottleneck_ratio=ratio, convolution=convolution)
-    module = MixedAttention(sizes, 0.1)
+    module = attention_of(sizes, 0.1)
     shake(module)
     return module, sizes
 

@@ -4,13 +4,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.attention import MixedAttention
 from models.attention_maps import attention_map, visit_attention_maps
 from models.encoder import Encoder
 from models.initialisation import initialise
+from models.sublayer.attention import Sublayer
 from search_space.convolution import Convolution
 from tests.factories.small_experiments import SPAN_DYNAMIC, architecture, title, variants
 from tests.factories.small_experiments import stir as moved
+from tests.factories.sublayers import attention_of
 
 LENGTH = 13
 REAL = torch.arange(LENGTH)[None] < torch.tensor([LENGTH, 9, 1])[:, None]
@@ -22,7 +23,7 @@ def stir(model: nn.Module) -> None:
     moved(model)
 
 
-def by_the_map(attention: MixedAttention, x: Tensor, padding_mask: Tensor | None) -> Tensor:
+def by_the_map(attention: Sublayer, x: Tensor, padding_mask: Tensor | None) -> Tensor:
     """Return the output of the sublayer, with attention computed from the map."""
     query, value = attention.query(x), attention.value(x)
     weights = attention_map(attention, x, padding_mask)
@@ -38,7 +39,7 @@ def by_the_map(attention: MixedAttention, x: Tensor, padding_mask: Tensor | None
 @pytest.mark.parametrize("padding_mask", [None, REAL], ids=["whole", "padded"])
 def test_a_map_gives_the_output_of_the_fused_kernel(convolution: Convolution, padding_mask: Tensor | None) -> None:
     shape = architecture(convolution)
-    attention = MixedAttention(shape, 0.0).double().eval()
+    attention = attention_of(shape, 0.0).double().eval()
     stir(attention)
     x = torch.randn(3, LENGTH, shape.width, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
@@ -47,7 +48,7 @@ def test_a_map_gives_the_output_of_the_fused_kernel(convolution: Convolution, pa
 
 def test_a_map_is_a_distribution_over_tokens_without_padding() -> None:
     shape = architecture(variants()[0])
-    attention = MixedAttention(shape, 0.0).eval()
+    attention = attention_of(shape, 0.0).eval()
     stir(attention)
     with torch.no_grad():
         weights = attention_map(attention, torch.randn(3, LENGTH, shape.width), REAL)

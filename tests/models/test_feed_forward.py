@@ -5,9 +5,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import gelu, linear
 
-from models.feed_forward import FeedForward, GroupedLinear
 from models.initialisation import initialise
+from models.sublayer.feed_forward import GroupedLinear
 from tests.factories.small_experiments import architecture, convolutions, divisors, stir
+from tests.factories.sublayers import feed_forward_of
 
 
 @pytest.mark.parametrize("groups", divisors(12))
@@ -26,7 +27,7 @@ def test_a_grouped_map_is_a_block_diagonal_dense_map(inputs: int, outputs: int, 
 @pytest.mark.parametrize("groups", divisors(8))
 def test_the_grouped_network_is_the_block_diagonal_dense_network(groups: int) -> None:
     """Equal outputs, and equal gradients on the blocks; the rest of the dense matrix has no counterpart."""
-    feed_forward = FeedForward(architecture(convolutions()[0], groups))
+    feed_forward = feed_forward_of(architecture(convolutions()[0], groups))
     initialise(feed_forward, 1)
     stir(feed_forward)
     weights = dict(feed_forward.named_parameters())
@@ -51,7 +52,7 @@ def as_dense(weight: Tensor) -> Tensor:
 @pytest.mark.parametrize("groups", divisors(8))
 def test_groups_do_not_interact_inside_the_feed_forward_network(groups: int) -> None:
     """Contiguous channels form a group through both maps, so a channel reaches its own group alone."""
-    feed_forward = FeedForward(architecture(convolutions()[0], groups))
+    feed_forward = feed_forward_of(architecture(convolutions()[0], groups))
     initialise(feed_forward, 1)
     stir(feed_forward)
     x = torch.randn(1, 1, 24, generator=torch.Generator().manual_seed(1))
@@ -64,7 +65,7 @@ def test_groups_do_not_interact_inside_the_feed_forward_network(groups: int) -> 
 
 
 def test_one_group_is_the_dense_network() -> None:
-    feed_forward = FeedForward(architecture(convolutions()[0], 1))
+    feed_forward = feed_forward_of(architecture(convolutions()[0], 1))
     initialise(feed_forward, 1)
     stir(feed_forward)
     x = torch.randn(2, 3, 24, generator=torch.Generator().manual_seed(1))

@@ -7,10 +7,10 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from foundation.errors import MachineError
 from models import precision
-from models.attention import _by_matrix_products
 from models.encoder import Encoder
 from models.initialisation import initialise
 from models.precision import autocast_to, has_bfloat16, to_autocast_dtype, without_autocast
+from models.sublayer.attention import _by_matrix_products
 from search_space.convolution import Convolution
 from tests.factories.small_experiments import architecture, stir, title, variants
 

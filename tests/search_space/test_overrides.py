@@ -9,9 +9,11 @@ from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import ConvolutionOption, Depthwise, SpanDynamic
 from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
+from search_space.optimiser import OPTIMISERS, Sgd
 from search_space.overrides import InvalidOverride, apply, difference
 from search_space.recipe import Recipe
-from search_space.schedule import ConstantSchedule, LinearSchedule
+from search_space.schedule import SCHEDULES as KINDS
+from search_space.schedule import LinearSchedule
 from tests.factories.small_experiments import architectures
 
 OBJECTIVES = st.one_of(
@@ -20,13 +22,20 @@ OBJECTIVES = st.one_of(
         ReplacedTokenDetection, generator=st.sampled_from(("baseline", "own")), generator_ratio=st.integers(1, 4)
     ),
 )
-SCHEDULES = st.builds(LinearSchedule, warmup_tokens=st.integers(1, 9)) | st.builds(ConstantSchedule)
+SCHEDULES = st.builds(LinearSchedule, warmup_tokens=st.integers(0, 9)) | st.sampled_from([kind() for kind in KINDS])
+OPTIMISER = st.sampled_from([option() for option in OPTIMISERS]) | st.builds(
+    Sgd, momentum=st.sampled_from((0.0, 0.5))
+)
 CANDIDATES = st.builds(
     Candidate,
     architecture=architectures(),
     objective=OBJECTIVES,
     recipe=st.builds(
-        Recipe, sequence_length=st.integers(8, 16), schedule=SCHEDULES, dropout=st.sampled_from((0.0, 0.1))
+        Recipe,
+        sequence_length=st.integers(8, 16),
+        schedule=SCHEDULES,
+        optimiser=OPTIMISER,
+        dropout=st.sampled_from((0.0, 0.1)),
     ),
 )
 
@@ -77,6 +86,10 @@ def test_an_options_name_alone_is_the_option_with_its_defaults(start: type[Schem
         ({"convolution": "span_dynamik"}, "convolution", "Did you mean span_dynamic?"),
         ({"convolution": {"kernel_size": 9}}, "convolution", "is not an option"),
         ({"convolution": 3}, "convolution", "3 is not an option"),
+        ({"recipe.optimiser": "lam"}, "recipe.optimiser", "Did you mean lamb?"),
+        ({"recipe.optimiser": "sgd", "recipe.adam_beta2": 0.98}, "recipe.adam_beta2", "sgd has no moments"),
+        ({"recipe.schedule.warmup_tokens": -1}, "recipe.schedule.warmup_tokens", "greater than or equal to 0"),
+        ({"recipe.micro_batches": 129}, "recipe.micro_batches", "129 micro-batches of 128 sequences"),
         ({"objective.mask_rate": 1.5}, "objective.mask_rate", "less than 1"),
     ],
     ids=lambda value: "+".join(value) if isinstance(value, dict) else None,

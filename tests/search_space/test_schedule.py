@@ -1,22 +1,58 @@
 """Learning rates are a function of tokens, independent of the batch size."""
 
+import math
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from runners.training.loop import rate_at
 from search_space.recipe import Recipe
-from search_space.schedule import ConstantSchedule, LinearSchedule, Schedule
-
-TOKENS = st.integers(1, 10**9)
-SCHEDULES: st.SearchStrategy[Schedule] = st.builds(LinearSchedule, warmup_tokens=TOKENS) | st.builds(
-    ConstantSchedule, warmup_tokens=TOKENS
+from search_space.schedule import (
+    SCHEDULES,
+    ConstantSchedule,
+    CosineSchedule,
+    InverseSquareRootSchedule,
+    LinearSchedule,
+    Schedule,
+    WarmupStableDecaySchedule,
 )
 
+TOKENS = st.integers(1, 10**9)
+WARMUPS = st.just(0) | TOKENS
+DRAWN: dict[type[Schedule], st.SearchStrategy[Schedule]] = {
+    LinearSchedule: st.builds(LinearSchedule, warmup_tokens=WARMUPS),
+    ConstantSchedule: st.builds(ConstantSchedule, warmup_tokens=WARMUPS),
+    CosineSchedule: st.builds(CosineSchedule, warmup_tokens=WARMUPS),
+    InverseSquareRootSchedule: st.builds(
+        InverseSquareRootSchedule, warmup_tokens=WARMUPS, decay_from_tokens=st.none() | TOKENS
+    ),
+    WarmupStableDecaySchedule: st.builds(
+        WarmupStableDecaySchedule, warmup_tokens=WARMUPS, decay_share=st.floats(0.01, 1)
+    ),
+}
+ANY = st.one_of(*DRAWN.values())
 
-@given(SCHEDULES, TOKENS, TOKENS)
+
+def test_every_schedule_is_drawn() -> None:
+    assert set(DRAWN) == set(SCHEDULES)
+
+
+@given(ANY, st.integers(0, 10**9), TOKENS)
 def test_a_rate_is_a_share_of_the_peak(schedule: Schedule, tokens: int, total: int) -> None:
     assert 0 <= schedule.multiplier(tokens, total) <= 1
+    assert 0 <= schedule.multiplier(tokens, math.inf) <= 1
+
+
+@given(ANY, TOKENS)
+def test_a_rate_rises_to_the_end_of_the_warm_up_and_never_after(schedule: Schedule, total: int) -> None:
+    before = [schedule.warmup_tokens * step // 8 for step in range(9)]
+    after = [schedule.warmup_tokens + total * step // 8 for step in range(9)]
+    assert all(schedule.warm_up(one) <= schedule.warm_up(two) for one, two in pairwise(before))
+    assert all(
+        schedule.multiplier(two, total) <= schedule.multiplier(one, total) + 1e-12 for one, two in pairwise(after)
+    )
 
 
 @given(TOKENS, TOKENS)
@@ -27,6 +63,16 @@ def test_warm_up_reaches_the_peak_and_stays(warmup: int, later: int) -> None:
     assert schedule.multiplier(warmup + later, warmup) == 1
 
 
+@given(st.sampled_from(SCHEDULES), TOKENS)
+def test_without_a_warm_up_the_first_rate_is_the_peak(kind: type[Schedule], horizon_steps: int) -> None:
+    more = {"decay_from_tokens": 8} if kind is InverseSquareRootSchedule else {}
+    schedule = kind.model_validate({"warmup_tokens": 0, **more})
+    recipe = Recipe(sequence_length=8, batch_sequences=1, schedule=schedule)
+    assert [*recipe.violations()] == []
+    assert rate_at(recipe, 0, math.inf) == recipe.peak_learning_rate
+    assert 0 < rate_at(recipe, 0, horizon_steps * 8) <= recipe.peak_learning_rate
+
+
 @given(TOKENS, TOKENS, st.integers(0, 10**9))
 def test_the_linear_schedule_is_its_warm_up_times_a_straight_line(warmup: int, total: int, tokens: int) -> None:
     line = max(0.0, 1 - tokens / total)
@@ -34,7 +80,37 @@ def test_the_linear_schedule_is_its_warm_up_times_a_straight_line(warmup: int, t
     assert LinearSchedule(warmup_tokens=warmup).multiplier(tokens, total) == pytest.approx(rising * line)
 
 
-@given(SCHEDULES, st.integers(1, 64), st.integers(1, 64), st.integers(1, 10**6), st.integers(1, 10**6))
+@given(st.integers(1, 2000), st.integers(1, 2000), st.integers(1, 10_000))
+def test_the_inverse_square_root_is_that_of_the_transformer(width: int, warmup: int, step: int) -> None:
+    """Vaswani et al. 2017, eq. 3: width ** -0.5 * min(step ** -0.5, step * warmup ** -1.5)."""
+    schedule = InverseSquareRootSchedule(warmup_tokens=warmup * 8)
+    recipe = Recipe(
+        sequence_length=8, batch_sequences=1, schedule=schedule, peak_learning_rate=(width * warmup) ** -0.5
+    )
+    expected = width**-0.5 * min(step**-0.5, step * warmup**-1.5)
+    assert rate_at(recipe, step - 1, math.inf) == pytest.approx(expected, rel=1e-12)
+
+
+@given(WARMUPS, TOKENS)
+def test_a_cosine_is_halfway_down_halfway_through(warmup: int, half: int) -> None:
+    schedule = CosineSchedule(warmup_tokens=warmup)
+    total = warmup + 2 * half
+    assert schedule.multiplier(warmup + half, total) == pytest.approx(0.5)
+    assert schedule.multiplier(total, total) == pytest.approx(0, abs=1e-12)
+
+
+@given(WARMUPS, st.floats(0.01, 1), st.integers(1000, 10**9))
+def test_the_stable_phase_is_constant_and_the_decay_a_straight_line(warmup: int, share: float, total: int) -> None:
+    schedule = WarmupStableDecaySchedule(warmup_tokens=min(warmup, total // 1000), decay_share=share)
+    start = math.floor((1 - share) * total)
+    if start >= schedule.warmup_tokens:
+        assert schedule.multiplier(start, total) == 1
+    halfway = round(total * (1 - share / 2))
+    assert schedule.multiplier(halfway, total) == pytest.approx(0.5, abs=1 / (share * total))
+    assert schedule.multiplier(total, total) == 0
+
+
+@given(ANY, st.integers(1, 64), st.integers(1, 64), st.integers(1, 10**6), st.integers(1, 10**6))
 def test_equal_tokens_mean_equal_phase_whatever_the_batch(
     schedule: Schedule, batch: int, times: int, step: int, more: int
 ) -> None:
@@ -48,22 +124,49 @@ def test_equal_tokens_mean_equal_phase_whatever_the_batch(
         for recipe in (small, large)
     )
     # the horizon is one update past the last, so that none is spent at a rate of 0: that is all the batch decides
-    slack = small.peak_learning_rate * large.tokens_per_step / horizon
+    steepest = max(1.0, horizon / max(1, horizon - schedule.warmup_tokens)) * 2 / getattr(schedule, "decay_share", 1)
+    slack = steepest * small.peak_learning_rate * large.tokens_per_step / horizon
     assert by_small == pytest.approx(by_large, abs=slack)
 
 
-@given(st.integers(1, 500), st.integers(1, 10**6))
-def test_no_update_is_spent_at_a_rate_of_zero(steps: int, warmup: int) -> None:
-    recipe = Recipe(sequence_length=8, batch_sequences=1, schedule=LinearSchedule(warmup_tokens=warmup))
+@given(ANY, st.integers(1, 500))
+def test_no_update_is_spent_at_a_rate_of_zero(schedule: Schedule, steps: int) -> None:
+    recipe = Recipe(sequence_length=8, batch_sequences=1, schedule=schedule)
     assert all(rate_at(recipe, step, steps * recipe.tokens_per_step) > 0 for step in range(steps))
 
 
-@given(TOKENS, TOKENS, TOKENS)
-def test_only_a_schedule_that_looks_ahead_depends_on_the_budget(warmup: int, budget: int, longer: int) -> None:
-    constant, linear = ConstantSchedule(warmup_tokens=warmup), LinearSchedule(warmup_tokens=warmup)
-    assert constant.horizon(budget) is None
-    assert constant.multiplier(7, budget) == constant.multiplier(7, longer)
-    assert linear.horizon(budget) == budget
+@given(ANY, st.integers(1, 10**6), st.integers(1, 10**6), st.integers(0, 10**6))
+def test_rates_without_a_horizon_are_equal_for_every_budget(
+    schedule: Schedule, until: int, remaining: int, longer: int
+) -> None:
+    """The key of a stage holds the horizon alone: where it is None, a longer budget continues the checkpoint."""
+    recipe = Recipe(sequence_length=8, batch_sequences=1, schedule=schedule)
+    budget = (until + remaining) * recipe.tokens_per_step
+    if schedule.horizon(budget, until * recipe.tokens_per_step) is None:
+        steps = {0, until // 3, until // 2, until - 1}
+        for other in (budget, budget + longer * recipe.tokens_per_step):
+            assert [rate_at(recipe, step, other) for step in steps] == [
+                rate_at(recipe, step, math.inf) for step in steps
+            ]
+    else:
+        assert schedule.horizon(budget, until * recipe.tokens_per_step) == budget
+
+
+def test_a_stable_rung_is_shared_and_the_decay_is_not() -> None:
+    schedule = WarmupStableDecaySchedule(warmup_tokens=0, decay_share=0.2)
+    assert schedule.horizon(1000, 800) is None
+    assert schedule.horizon(1000, 801) == 1000
+    assert LinearSchedule().horizon(1000, 1) == 1000
+    assert ConstantSchedule().horizon(1000, 1000) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "path"), [({"warmup_tokens": 0}, "warmup_tokens"), ({"decay_from_tokens": 7}, "")]
+)
+def test_a_decay_without_a_beginning_is_refused(fields: dict[str, int], path: str) -> None:
+    recipe = Recipe(schedule=InverseSquareRootSchedule.model_validate(fields))
+    (violation,) = recipe.violations()
+    assert violation.path == ("schedule", path or "decay_from_tokens")
 
 
 @given(st.integers(1, 2**40), st.integers(8, 512), st.integers(1, 512))

@@ -30,7 +30,7 @@ def numbers(batch: np.ndarray) -> list[int]:
 def test_each_epoch_visits_every_sequence_once(sequences: int, batch: int, seed: int) -> None:
     made = batches(sequences)
     steps = -(-3 * sequences // batch)
-    visited = [number for step in range(steps) for number in numbers(made.at(step, batch, seed))]
+    visited = [number for step in range(steps) for number in numbers(made.at(step, batch, seed).tokens)]
     for epoch in range(3):
         assert sorted(visited[epoch * sequences : (epoch + 1) * sequences]) == list(range(sequences))
 
@@ -42,7 +42,7 @@ def test_the_batch_of_a_step_does_not_depend_on_earlier_steps(
     used = batches(sequences)
     for earlier in before:
         used.at(earlier, batch, seed + earlier % 2)
-    assert (used.at(step, batch, seed) == batches(sequences).at(step, batch, seed)).all()
+    assert (used.at(step, batch, seed).tokens == batches(sequences).at(step, batch, seed).tokens).all()
 
 
 @given(st.integers(1, 40), st.integers(1, 6), st.integers(1, 6), SEEDS)
@@ -50,14 +50,14 @@ def test_a_larger_batch_sees_the_same_sequences_in_the_same_order(
     sequences: int, batch: int, times: int, seed: int
 ) -> None:
     made = batches(sequences)
-    large = numbers(made.at(2, batch * times, seed))
-    small = [number for step in range(2 * times, 3 * times) for number in numbers(made.at(step, batch, seed))]
+    large = numbers(made.at(2, batch * times, seed).tokens)
+    small = [number for step in range(2 * times, 3 * times) for number in numbers(made.at(step, batch, seed).tokens)]
     assert large == small
 
 
 def test_epochs_and_seeds_have_different_orders() -> None:
     made = batches(50)
-    orders = Counter(tuple(numbers(made.at(epoch, 50, seed))) for epoch in range(4) for seed in range(4))
+    orders = Counter(tuple(numbers(made.at(epoch, 50, seed).tokens)) for epoch in range(4) for seed in range(4))
     assert len(orders) == 16
 
 
@@ -65,7 +65,7 @@ def test_epochs_and_seeds_have_different_orders() -> None:
 @settings(max_examples=20)
 def test_a_sequence_is_a_piece_of_the_stream_between_special_tokens(step: int) -> None:
     stream = text(PIECE * 30)
-    batch = Batches(stream, WORDS, LENGTH).at(step, 4, 1)
+    batch = Batches(stream, WORDS, LENGTH).at(step, 4, 1).tokens
     assert batch.shape == (4, LENGTH)
     assert (batch[:, 0] == WORDS.classify).all()
     assert (batch[:, -1] == WORDS.separate).all()

@@ -53,11 +53,17 @@ def test_the_registered_hashes_are_those_of_the_data(name: str) -> None:
     assert finding.faults == ()
 
 
+UNREGISTERED = {"swag"}
+"""Tasks of which no copy of the official files has been measured."""
+
+
 def test_every_task_of_files_is_registered_with_the_splits_that_it_reads() -> None:
     tasks = {name: files for name in task_names() if (files := find_task(name).files) is not None}
-    assert tasks.keys() == {name for name, each in data_sets().items() if each.kind == "task"}
+    registered = {name: each for name, each in data_sets().items() if each.kind == "task"}
+    registered |= {further: each for each in data_sets().values() for further in each.further_tasks}
+    assert tasks.keys() - UNREGISTERED == registered.keys()
     for name, files in tasks.items():
-        hub = data_sets()[name].hub
+        hub = registered[name].hub if name in registered else None
         if hub is None:
             assert not files.splits
             continue

@@ -10,6 +10,7 @@ from scipy import stats
 
 from ledger.snapshot import Snapshot
 from reports.report import build
+from reports.sections.reference import reference_grid, reference_table
 from reports.sections.task_pilot import pilot_grid
 from reports.statistics.results import results_of
 from reports.statistics.task_pilot import PilotedArm, pilot_of, qualifying_tasks
@@ -58,6 +59,13 @@ def piloted(
 
 def by_arm(found: Snapshot) -> dict[str, PilotedArm]:
     return {one.arm: one for one in pilot_of(results_of(found, primary))}
+
+
+@pytest.mark.parametrize(("untrained", "text"), [((50.0,), "50.0 ± ? (1)"), ((50.0, 51.0), "50.5 ± 0.7 (2)")])
+def test_one_untrained_encoder_has_no_standard_deviation(untrained: tuple[float, ...], text: str) -> None:
+    found = piloted((70.0,), (51.0,), untrained)
+    (grid,) = reference_grid(reference_table(found, primary))
+    assert any(cell.text == text for row in grid.rows for cell in row)
 
 
 def test_an_arm_above_every_reference_qualifies_its_task_and_one_below_any_does_not() -> None:

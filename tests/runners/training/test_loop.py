@@ -131,9 +131,9 @@ def test_a_far_too_high_learning_rate_raises_not_finite(learner: Candidate) -> N
 
 
 def evaluation_set_of(learner: Candidate) -> EvaluationSet:
-    batch = lesson(learner).batches.at(0, 8, 1)
-    masked = mask(batch, learner.objective, WORDS, stream(1, "questions"))
-    return EvaluationSet(masked.inputs, masked.masked_positions, masked.targets)
+    sequences = lesson(learner).batches.at(0, 8, 1)
+    random = stream(1, "questions")
+    return mask(sequences, learner.objective, WORDS, random).evaluation_set(random)
 
 
 def test_an_evaluation_does_not_change_training() -> None:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from models.encoder import Block
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import (
@@ -26,6 +25,7 @@ from search_space.objective import MaskedLanguageModel, Objective, ReplacedToken
 from search_space.recipe import Recipe
 from search_space.released.models import PRESETS
 from tests.factories.small_experiments import GROUPS, architecture, architectures, convolutions, of_table_2
+from tests.factories.sublayers import block_of
 
 ELECTRA, CORRECTED = CONVENTIONS["electra"], CONVENTIONS["electra_corrected"]
 UPDATES = 1_000_000
@@ -201,6 +201,6 @@ def test_the_flops_of_a_block_are_those_of_a_counted_run(
     drawn = Architecture(**sizes, **rest, convolution=convolution, depth=1)
     batch, length = 2, 128
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter, torch.device("meta"):
-        Block(drawn, 0.0)(torch.zeros(batch, length, drawn.width), None)
+        block_of(drawn, 0.0)(torch.zeros(batch, length, drawn.width), None)
     closed = MATMUL.flops(drawn.block_parts(length), length)
     assert counter.get_total_flops() / batch == pytest.approx(closed, rel=0.01)

@@ -1,26 +1,28 @@
 """Every objective with every convolution overfits one small batch; held-out loss is independent of batching."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 
-from runners.training.optimiser import adamw, set_rate
-from search_space.candidate import Candidate
+from runners.training.optimisers.adamw import adamw
+from runners.training.optimisers.parameter_groups import set_rate
 from search_space.convolution import Convolution
 from search_space.objective import Objective
-from search_space.objective.masking import Masking
-from tasks.batches import Batches
 from tasks.evaluation_set import ROWS_AT_A_TIME, EvaluationSet
-from tasks.masking import MaskedBatch, mask
-from tasks.objectives import build_model, masked_language_model, replaced_token_detection
+from tasks.objectives import build_model, replaced_token_detection
+from tasks.objectives.masked_tokens import MaskedTokenModel
 from tasks.objectives.pretraining_model import PretrainingModel
 from tests.factories.small_experiments import (
     OBJECTIVES,
     SPAN_DYNAMIC,
     WORDS,
+    batches_of,
+    built,
     candidate,
+    evaluation_set_of,
     stir,
-    text,
     title,
     variants,
 )
@@ -30,20 +32,17 @@ every_objective = pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda ob
 every_convolution = pytest.mark.parametrize("convolution", variants(), ids=title)
 
 
-def model_of(learner: Candidate, seed: int = 1) -> PretrainingModel:
-    generator = learner.objective.generator_of(learner.architecture, learner.architecture)
-    return build_model(learner, generator, seed)
-
-
-def masked_batch(masking: Masking, rows: int = 4) -> MaskedBatch:
-    batch = Batches(text(), WORDS, 16).at(0, rows, 1)
-    return mask(batch, masking, WORDS, np.random.default_rng(1))
+def batch_of(model: PretrainingModel[Any], objective: Objective, rows: int = 4) -> Any:
+    """Return a batch of the objective's own type."""
+    sequences = batches_of(objective).at(0, rows, 1)
+    return model.prepare(sequences, WORDS, np.random.default_rng(1))
 
 
 @every_objective
 @every_convolution
 def test_one_batch_is_overfitted(objective: Objective, convolution: Convolution) -> None:
-    model, batch = model_of(candidate(convolution, objective)), masked_batch(objective)
+    model = built(candidate(convolution, objective))
+    batch = batch_of(model, objective)
     optimiser = adamw(model, 0.0)
     set_rate(optimiser, 2e-2)
     losses = []
@@ -59,9 +58,9 @@ def test_one_batch_is_overfitted(objective: Objective, convolution: Convolution)
 @every_objective
 @every_convolution
 def test_every_parameter_has_a_gradient(objective: Objective, convolution: Convolution) -> None:
-    model = model_of(candidate(convolution, objective))
+    model = built(candidate(convolution, objective))
     stir(model)
-    model.loss(masked_batch(objective), np.random.default_rng(1)).backward()
+    model.loss(batch_of(model, objective), np.random.default_rng(1)).backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
         if not name.endswith("attention.key.bias"):  # softmax over keys does not see it
@@ -71,28 +70,21 @@ def test_every_parameter_has_a_gradient(objective: Objective, convolution: Convo
 @every_objective
 def test_the_initial_loss_is_that_of_a_uniform_guess(objective: Objective) -> None:
     """Cross-entropy of a uniform guess: ln of the vocabulary size, and ln 2 per classified token."""
-    model = model_of(candidate(SPAN_DYNAMIC, objective)).eval()
-    loss = model.loss(masked_batch(objective, 64), np.random.default_rng(1)).item()
+    model = built(candidate(SPAN_DYNAMIC, objective)).eval()
+    loss = model.loss(batch_of(model, objective, 64), np.random.default_rng(1)).item()
     blind = float(np.log(WORDS.vocabulary_size))
     if objective.kind == "replaced_token_detection":
         blind = objective.generator_weight * blind + objective.discriminator_weight * float(np.log(2))
     assert loss == pytest.approx(blind, rel=0.02)
 
 
-def evaluation_set_of(objective: Objective, rows: int) -> EvaluationSet:
-    masked = masked_batch(objective, rows)
-    if objective.kind == "masked_language_model":
-        return EvaluationSet(masked.inputs, masked.masked_positions, masked.targets)
-    everywhere = np.broadcast_to(np.arange(16), masked.inputs.shape).copy()
-    return EvaluationSet(masked.inputs, everywhere, (masked.inputs == WORDS.mask).astype(np.int64))
-
-
 @every_objective
 @torch.inference_mode()
 def test_the_held_out_loss_does_not_depend_on_the_batches(objective: Objective) -> None:
-    model = model_of(candidate(SPAN_DYNAMIC, objective)).eval()
+    learner = candidate(SPAN_DYNAMIC, objective)
+    model = built(learner).eval()
     stir(model)
-    evaluation_set = evaluation_set_of(objective, 2 * ROWS_AT_A_TIME + 7)
+    evaluation_set = evaluation_set_of(learner, 2 * ROWS_AT_A_TIME + 7)
     assert [len(part.inputs) for _, part in evaluation_set.batches()] == [ROWS_AT_A_TIME, ROWS_AT_A_TIME, 7]
     fields = (evaluation_set.inputs, evaluation_set.positions, evaluation_set.targets)
     rows = [
@@ -108,26 +100,28 @@ def test_the_held_out_loss_does_not_depend_on_the_batches(objective: Objective) 
 
 def test_the_held_out_loss_of_masked_language_modelling_is_its_training_loss() -> None:
     objective = OBJECTIVES[0]
-    model = model_of(candidate(SPAN_DYNAMIC, objective)).eval()
+    model = built(candidate(SPAN_DYNAMIC, objective)).eval()
     stir(model)
-    loss = model.loss(masked_batch(objective, 9), np.random.default_rng(1)).item()
-    assert model.held_out_loss(evaluation_set_of(objective, 9)) == pytest.approx(loss, rel=1e-5)
+    masked = batch_of(model, objective, 9)
+    loss = model.loss(masked, np.random.default_rng(1)).item()
+    assert model.held_out_loss(masked.evaluation_set(np.random.default_rng(1))) == pytest.approx(loss, rel=1e-5)
 
 
 @every_objective
 @torch.inference_mode()
 def test_each_held_out_loss_is_that_of_its_own_target(objective: Objective) -> None:
     """Against the probability of the target, one position at a time."""
-    model = model_of(candidate(SPAN_DYNAMIC, objective)).eval()
+    learner = candidate(SPAN_DYNAMIC, objective)
+    model = built(learner).eval()
     stir(model)
-    evaluation_set = evaluation_set_of(objective, ROWS_AT_A_TIME + 2)
+    evaluation_set = evaluation_set_of(learner, ROWS_AT_A_TIME + 2)
     losses = model.held_out_losses(evaluation_set)
     for row in (0, 7, ROWS_AT_A_TIME, ROWS_AT_A_TIME + 1):
         inputs, positions = (
             torch.from_numpy(each[[row]]) for each in (evaluation_set.inputs, evaluation_set.positions)
         )
         targets = torch.from_numpy(evaluation_set.targets[row])
-        if isinstance(model, masked_language_model.Model):
+        if isinstance(model, MaskedTokenModel):
             right = model.predict(inputs, positions).softmax(-1)[torch.arange(len(targets)), targets]
         else:
             assert isinstance(model, replaced_token_detection.Model)

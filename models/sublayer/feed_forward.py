@@ -3,10 +3,13 @@
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import gelu
 
+from models.activation import activation_function
+from models.convolution import PaddingMask
 from models.initialisation import truncated_normal
-from search_space.architecture import Architecture
+from search_space.sublayer.feed_forward import FeedForward
+
+NORM_EPSILON = 1e-12  # of a norm inside a sublayer
 
 
 class GroupedLinear(nn.Module):
@@ -27,28 +30,31 @@ class GroupedLinear(nn.Module):
         return torch.baddbmm(self.bias.view(len(self.weight), 1, -1), x, self.weight)
 
 
-class FeedForward(nn.Module):
-    """Up, GELU, down; both maps have the same number of groups."""
+class Sublayer(nn.Module):
+    """Up, activation, down; both maps have the same number of groups."""
 
-    def __init__(self, architecture: Architecture) -> None:
+    def __init__(self, declaration: FeedForward, dropout_rate: float) -> None:
         super().__init__()
-        width, inner, groups = (
-            architecture.width,
-            architecture.feed_forward_width,
-            architecture.feed_forward_groups,
-        )
+        width, inner, groups = declaration.width, declaration.inner_width, declaration.groups
         self.groups = groups
         self.up = linear(width, inner, groups)
+        self.activation = activation_function(declaration.activation)
+        self.middle_norm = nn.LayerNorm(inner, eps=NORM_EPSILON) if declaration.middle_norm else None
         self.down = linear(inner, width, groups)
 
-    def forward(self, x: Float[Tensor, "batch seq width"]) -> Float[Tensor, "batch seq width"]:
+    def forward(
+        self, x: Float[Tensor, "batch seq width"], padding_mask: PaddingMask = None
+    ) -> Float[Tensor, "batch seq width"]:
         """Return the transformed tokens; positions do not interact."""
         if self.groups == 1:
-            mapped: Tensor = self.down(gelu(self.up(x)))
-            return mapped
+            return self._mapped(x)
         groups = x.flatten(0, 1).unflatten(-1, (self.groups, -1)).transpose(0, 1)
-        together: Tensor = self.down(gelu(self.up(groups)))
-        return together.transpose(0, 1).reshape(x.shape)
+        return self._mapped(groups).transpose(0, 1).reshape(x.shape)
+
+    def _mapped(self, x: Float[Tensor, "rows tokens inputs"]) -> Float[Tensor, "rows tokens outputs"]:
+        inner = self.activation(self.up(x))
+        mapped: Tensor = self.down(inner if self.middle_norm is None else self.middle_norm(inner))
+        return mapped
 
 
 def linear(inputs: int, outputs: int, groups: int) -> nn.Module:

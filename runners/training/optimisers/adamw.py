@@ -5,25 +5,23 @@ import re
 import torch
 from torch import nn
 
+from runners.training.optimisers.parameter_groups import RATE_SHARE, parameter_groups
+from search_space.recipe import Recipe
+
 BETAS, EPSILON = (0.9, 0.999), 1e-6  # ELECTRA's and ConvBERT's model/optimization.py
-RATE_SHARE = "rate_share"
-"""Key of a parameter group: its factor on the learning rate."""
+
+
+def build(model: nn.Module, recipe: Recipe) -> torch.optim.AdamW:
+    """Return AdamW with the recipe's moments; its learning rate is 0 until `set_rate`."""
+    return adamw(model, recipe.weight_decay, (recipe.adam_beta1, recipe.adam_beta2), recipe.adam_epsilon)
 
 
 def adamw(
     model: nn.Module, weight_decay: float, betas: tuple[float, float] = BETAS, epsilon: float = EPSILON
 ) -> torch.optim.AdamW:
     """Return the optimiser of a model; its learning rate is 0 until `set_rate`."""
-    groups = _parameter_groups(list(model.parameters()), weight_decay)
+    groups = parameter_groups(model.parameters(), weight_decay)
     return torch.optim.AdamW(groups, lr=0.0, betas=betas, eps=epsilon, fused=True)
-
-
-def _parameter_groups(parameters: list[nn.Parameter], weight_decay: float) -> list[dict[str, object]]:
-    """Return two groups: matrices, with weight decay, and vectors, without."""
-    return [
-        {"params": [parameter for parameter in parameters if parameter.ndim > 1], "weight_decay": weight_decay},
-        {"params": [parameter for parameter in parameters if parameter.ndim <= 1], "weight_decay": 0.0},
-    ]
 
 
 def layered_adamw(model: nn.Module, depth: int, weight_decay: float, layer_rate_decay: float) -> torch.optim.AdamW:
@@ -39,7 +37,7 @@ def layered_adamw(model: nn.Module, depth: int, weight_decay: float, layer_rate_
     groups = [
         {**group, RATE_SHARE: layer_rate_decay**exponent}
         for exponent in sorted(by_exponent)
-        for group in _parameter_groups(by_exponent[exponent], weight_decay)
+        for group in parameter_groups(by_exponent[exponent], weight_decay)
     ]
     return torch.optim.AdamW(groups, lr=0.0, betas=BETAS, eps=EPSILON, fused=True)
 
@@ -50,9 +48,3 @@ def _layer_number(name: str, depth: int) -> int:
     if block is not None:
         return int(block.group(1)) + 1
     return 0 if name.startswith(("encoder.embeddings.", "encoder.projection.")) else depth + 2
-
-
-def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
-    """Set the learning rate of every group, times the group's factor in a layer-wise optimiser."""
-    for group in optimiser.param_groups:
-        group["lr"] = rate * group[RATE_SHARE] if RATE_SHARE in group else rate

@@ -1,0 +1,70 @@
+"""A block: sublayers one after the other, each with a residual and a layer norm before or after it."""
+
+from collections.abc import Iterator, Mapping
+
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import dropout
+
+from models.convolution import PaddingMask
+from models.normalisation import Map, connection
+from models.sublayer import build_sublayer
+from search_space.normalisation import Normalisation
+from search_space.stack import Block as BlockDeclaration
+
+NORM = "_norm"
+"""Ending of the name of a sublayer's layer norm."""
+
+
+class Block(nn.Module):
+    """Sublayers under their kinds' names, such as `attention` and `attention_norm`.
+
+    `shared` has sublayers and norms of an earlier block by name: they are computed here again and registered there
+    alone, so that the weights hold them once.
+    """
+
+    def __init__(
+        self,
+        declaration: BlockDeclaration,
+        normalisation: Normalisation,
+        dropout_rate: float,
+        shared: Mapping[str, nn.Module] | None = None,
+    ) -> None:
+        super().__init__()
+        self.dropout_rate, self._connect = dropout_rate, connection(normalisation)
+        self.kinds = tuple(sublayer.kind for sublayer in declaration)
+        self._shared = (dict(shared or {}),)  # in a tuple, because a module would be registered
+        for sublayer in declaration:
+            if sublayer.kind not in self._shared[0]:
+                self.add_module(sublayer.kind, build_sublayer(sublayer, dropout_rate))
+                norm = nn.LayerNorm(sublayer.width, eps=normalisation.epsilon)
+                self.add_module(f"{sublayer.kind}{NORM}", norm)
+
+    def sublayers(self) -> Iterator[tuple[nn.Module, nn.Module]]:
+        """Yield each sublayer with its norm, in the order of execution."""
+        for kind in self.kinds:
+            yield self._module(kind), self._module(f"{kind}{NORM}")
+
+    def _module(self, name: str) -> nn.Module:
+        return self._shared[0][name] if name in self._shared[0] else self.get_submodule(name)
+
+    def forward(
+        self, x: Float[Tensor, "batch seq width"], padding_mask: PaddingMask
+    ) -> Float[Tensor, "batch seq width"]:
+        """Return the block's output."""
+        for sublayer, norm in self.sublayers():
+            x = self._connect(x, _reading(sublayer, padding_mask), norm, self._drop)
+        return x
+
+    def _drop(self, x: Tensor) -> Tensor:
+        return dropout(x, self.dropout_rate, self.training)
+
+
+def _reading(sublayer: nn.Module, padding_mask: PaddingMask) -> Map:
+    """Return the sublayer as a function of its input alone."""
+
+    def read(x: Tensor) -> Tensor:
+        output: Tensor = sublayer(x, padding_mask)
+        return output
+
+    return read

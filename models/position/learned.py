@@ -1,0 +1,25 @@
+"""Learned position embeddings."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from search_space.position import LearnedPositions
+
+
+class Positions(nn.Embedding):
+    """A table with a row per position, of which the first `offset` belong to no token."""
+
+    def __init__(self, offset: int, positions: int, width: int) -> None:
+        super().__init__(positions, width)
+        self.offset = offset
+
+    def forward(self, length: int) -> Float[Tensor, "seq width"]:  # type: ignore[override]
+        """Return the embeddings of the first `length` positions."""
+        rows = torch.arange(self.offset, self.offset + length, device=self.weight.device)
+        return super().forward(rows)
+
+
+def build(option: LearnedPositions, positions: int, width: int) -> nn.Module:
+    """Return the table."""
+    return Positions(option.offset, positions, width)

@@ -1,0 +1,91 @@
+"""Per-layer sizes: a list in place of a number, such as `heads: [12, 11]`, becomes settings of the layer program."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, NoReturn
+
+from pydantic import ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from search_space.layer_program import InvalidProgram, Item, LayerProgram, Sublayer, SublayerKind, parse_program
+
+LISTS = {
+    "heads": (SublayerKind.SELF_ATTENTION, "heads"),
+    "key_width": (SublayerKind.SELF_ATTENTION, "key_width"),
+    "value_width": (SublayerKind.SELF_ATTENTION, "value_width"),
+    "feed_forward_width": (SublayerKind.FEED_FORWARD, "width"),
+}
+"""The letter and the setting of each field that may be a list."""
+DEFAULT_DEPTH = 12
+
+
+def folded(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an architecture's fields with a canonical program, its number of blocks, and lists as its settings.
+
+    A program that is `(s f)*n` without settings is the depth n. Raises ValidationError with the field's name.
+    """
+    fields = dict(document)
+    text = fields.get("layers")
+    lists = {name: list(value) for name in LISTS if isinstance(value := fields.get(name), list | tuple)}
+    if not isinstance(text, str) and (text is not None or not lists):
+        return fields  # a text of the wrong type is refused by the field itself
+    depth = fields.get("depth", DEFAULT_DEPTH)
+    if text is None and not (isinstance(depth, int) and depth >= 1):
+        return fields
+    program = _parsed(text) if text is not None else parse_program(f"(s f)*{depth}")
+    for name, sizes in lists.items():
+        program = _with_sizes(program, name, sizes)
+        del fields[name]
+    fields["depth"] = number_of_blocks(program)
+    fields["layers"] = None if is_plain(program) else str(program)
+    return fields
+
+
+def number_of_blocks(program: LayerProgram) -> int:
+    """Return the number of sublayers, a feed-forward network right after self-attention not counted."""
+    kinds = [item.kind if isinstance(item, Sublayer) else None for item in program.items]
+    pair = (SublayerKind.SELF_ATTENTION, SublayerKind.FEED_FORWARD)
+    return len(kinds) - sum(following == pair for following in pairwise(kinds))
+
+
+def is_plain(program: LayerProgram) -> bool:
+    """Return whether the program is `(s f)*n`, which the depth says too."""
+    plain = (Sublayer(SublayerKind.SELF_ATTENTION), Sublayer(SublayerKind.FEED_FORWARD))
+    return program.items == plain * (len(program.items) // 2)
+
+
+def _parsed(text: str) -> LayerProgram:
+    try:
+        return parse_program(text)
+    except InvalidProgram as error:
+        _refuse("layers", text, str(error))
+
+
+def _with_sizes(program: LayerProgram, name: str, sizes: list[Any]) -> LayerProgram:
+    kind, setting = LISTS[name]
+    count = sum(isinstance(item, Sublayer) and item.kind is kind for item in program.items)
+    if len(sizes) != count:
+        message = f"{len(sizes)} sizes for {count} sublayers {kind.value}; a list has one size for each"
+        _refuse(name, sizes, message)
+    for size in sizes:
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            _refuse(name, sizes, f"{size!r} is no whole number from 1")
+    remaining = iter(sizes)
+
+    def sized(item: Item) -> Item:
+        if not (isinstance(item, Sublayer) and item.kind is kind):
+            return item
+        settings = dict(item.settings)
+        if setting in settings:
+            _refuse(name, sizes, f"{item} of layers sets it too; set it in one place")
+        return replace(item, settings=tuple(sorted({**settings, setting: next(remaining)}.items())))
+
+    return LayerProgram(tuple(map(sized, program.items)))
+
+
+def _refuse(name: str, value: object, message: str) -> NoReturn:
+    fault = PydanticCustomError("value_error", "Value error, {message}", {"message": message})
+    raise ValidationError.from_exception_data(
+        "Architecture", [InitErrorDetails(type=fault, loc=(name,), input=value)]
+    )

@@ -1,0 +1,85 @@
+"""The interface of a pretraining objective's declaration: costs in closed form, and its evaluation set.
+
+An objective is two files: this declaration in `search_space/objective/NAME.py`, and its module in
+`tasks/objectives/NAME.py`, which prepares batches, computes the loss and makes the evaluation set.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import ClassVar
+
+from foundation.errors import Violation
+from foundation.schema import VARIANT_KEY, OpenOption
+from search_space.architecture import Architecture
+from search_space.cost import MATMUL, Component, Convention
+
+
+class PretrainingObjective(OpenOption):
+    """What pretraining adds to an encoder and what it predicts; every objective has a `kind`, its file's name."""
+
+    package: ClassVar[str] = "search_space.objective"
+    modules: ClassVar[str] = "tasks.objectives"
+
+    @property
+    def name(self) -> str:
+        """The kind, with spaces for underscores."""
+        return str(getattr(self, VARIANT_KEY)).replace("_", " ")
+
+    @property
+    def description(self) -> str:
+        """The name and the settings that a paper states about its objective, for the sentence on the recipe."""
+        return self.name
+
+    @property
+    def evaluation(self) -> str:
+        """The kind of objective whose evaluation set and loss give the held-out loss; by default its own.
+
+        Held-out losses are comparable if and only if this is equal: an objective that adds a second loss to masked
+        language modelling is evaluated on masked tokens, beside plain masked language modelling.
+        """
+        return str(getattr(self, VARIANT_KEY))
+
+    @property
+    def reference(self) -> "PretrainingObjective":
+        """The objective of the reference candidate of the evaluation set: how its inputs are corrupted."""
+        return self
+
+    def generator_of(self, architecture: Architecture, baseline: Architecture) -> Architecture | None:
+        """Return the auxiliary model that corrupts the input in training; None if there is none."""
+        return None
+
+    def reference_generator(self, baseline: Architecture) -> Architecture | None:
+        """Return the model that is trained first, by the objective `reference`, to corrupt the evaluation set.
+
+        None if the evaluation set needs no model.
+        """
+        return None
+
+    @abstractmethod
+    def predictions(self, length: int) -> int:
+        """Return the number of tokens of a sequence that enter the output softmax."""
+
+    @abstractmethod
+    def added_parts(
+        self, architecture: Architecture, generator: Architecture | None, length: int
+    ) -> tuple[Component, ...]:
+        """Return the components that pretraining adds to the encoder and fine-tuning drops."""
+
+    def head_parameters(self, architecture: Architecture, generator: Architecture | None) -> int:
+        """Return the number of parameters that pretraining adds to the encoder and fine-tuning drops."""
+        return sum(part.all_parameters for part in self.added_parts(architecture, generator, 1))
+
+    def forward_flops(
+        self,
+        architecture: Architecture,
+        generator: Architecture | None,
+        length: int,
+        convention: Convention = MATMUL,
+    ) -> int:
+        """Return the FLOPs of one pretraining forward pass over a sequence of `length` tokens."""
+        added = self.added_parts(architecture, generator, length)
+        return convention.flops((*architecture.parts(length), *added), length, self.predictions(length))
+
+    def violations(self) -> Iterator[Violation]:
+        """Yield every rule that the values break together."""
+        yield from ()

@@ -1,0 +1,15 @@
+"""The optimiser of pretraining: one file per option, each with the parameters that it alone has."""
+
+from typing import Annotated
+
+from foundation.schema import OPTION
+from search_space.optimiser.adam import Adam
+from search_space.optimiser.adamw import AdamW
+from search_space.optimiser.lamb import Lamb
+from search_space.optimiser.sgd import Sgd
+
+Optimiser = Annotated[AdamW | Adam | Sgd | Lamb, OPTION]
+
+OPTIMISERS = (AdamW, Adam, Sgd, Lamb)
+
+__all__ = ["OPTIMISERS", "Adam", "AdamW", "Lamb", "Optimiser", "Sgd"]

@@ -1,0 +1,13 @@
+"""How a token's position enters the model: one file per option."""
+
+from typing import Annotated
+
+from foundation.schema import OPTION
+from search_space.position.learned import LearnedPositions
+from search_space.position.none import NoPositions
+from search_space.position.option import PositionOption
+from search_space.position.sinusoidal import SinusoidalPositions
+
+Position = Annotated[PositionOption, OPTION]
+
+__all__ = ["LearnedPositions", "NoPositions", "Position", "PositionOption", "SinusoidalPositions"]

@@ -1,0 +1,144 @@
+"""A chain of operations inside one residual: the convolution cells of the Evolved Transformer (So et al. 2019).
+
+Source of the operations' form: arXiv 1901.11117, Figure 3, and tensor2tensor's models/evolved_transformer.py.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, get_args
+
+from search_space.activation import Activation, activation_operations
+from search_space.cost import Component, Operations, Role, linear
+from search_space.layer_program import Chain, Operation, OperationKind, ParallelOperations
+from search_space.shape import AttentionShape, layer_norm_parameters, linear_parameters
+from search_space.sublayer.attention import Visibility
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operation with its sizes in channels."""
+
+    kind: OperationKind
+    inputs: int
+    outputs: int
+    kernel_size: int = 1
+    activation: Activation | None = None
+
+    @property
+    def parameters(self) -> int:
+        """Trainable parameters."""
+        if self.kind is OperationKind.NORM:
+            return layer_norm_parameters(self.inputs)
+        if self.kind is OperationKind.SEPARABLE:
+            return self.kernel_size * self.inputs + linear_parameters(self.inputs, self.outputs)
+        return linear_parameters(self.kernel_size * self.inputs, self.outputs)
+
+    @property
+    def operations(self) -> Operations:
+        """Operations per token."""
+        if self.kind is OperationKind.NORM:
+            return Operations(normalised=self.inputs)
+        found = linear(self.kernel_size * self.inputs, self.outputs)
+        if self.kind is OperationKind.SEPARABLE:
+            depthwise = Operations(multiply_adds=self.kernel_size * self.inputs)
+            found = depthwise + linear(self.inputs, self.outputs)
+        return found if self.activation is None else found + activation_operations(self.activation, self.outputs)
+
+    @property
+    def saved_activations(self) -> int:
+        """Values per token that the operation saves for the backward pass: what it reads and what it activates."""
+        inside = self.inputs if self.kind is OperationKind.SEPARABLE else 0
+        statistics = 2 if self.kind is OperationKind.NORM else 0
+        activated = self.outputs if self.activation is not None else 0
+        return self.inputs + inside + statistics + activated
+
+
+@dataclass(frozen=True)
+class Branches:
+    """Two operations on the same input, added; the narrower output is padded with zeros."""
+
+    first: Step
+    second: Step
+
+    @property
+    def outputs(self) -> int:
+        """Channels of the sum."""
+        return max(self.first.outputs, self.second.outputs)
+
+    @property
+    def parameters(self) -> int:
+        """Trainable parameters of both."""
+        return self.first.parameters + self.second.parameters
+
+    @property
+    def operations(self) -> Operations:
+        """Operations of both per token, and of the sum."""
+        narrower = min(self.first.outputs, self.second.outputs)
+        return self.first.operations + self.second.operations + Operations(additions=narrower)
+
+    @property
+    def saved_activations(self) -> int:
+        """Values per token that both save; they read the same input."""
+        return self.first.saved_activations + self.second.saved_activations - self.first.inputs
+
+
+@dataclass(frozen=True)
+class OperationChain:
+    """Operations one after the other; an output narrower than the width is padded with zeros."""
+
+    kind: ClassVar[str] = "operation_chain"
+    width: int
+    steps: tuple[Step | Branches, ...]
+    visibility: Visibility = "bidirectional"
+    """A kernel is centred where all tokens are visible; else it lies on the visible side."""
+
+    def __str__(self) -> str:
+        """Return the sizes in words."""
+        return f"{len(self.steps)} operations in a chain"
+
+    def components(self, length: int) -> Iterator[Component]:
+        """Yield the chain as one component."""
+        operations = Operations(additions=min(self.width, self.steps[-1].outputs), dropped=self.width)
+        for step in self.steps:
+            operations += step.operations
+        parameters = sum(step.parameters for step in self.steps)
+        saved = sum(step.saved_activations for step in self.steps)
+        yield Component(Role.OPERATION_CHAIN, AttentionShape(self.width, 0, 0), parameters, operations, saved)
+
+    def mistakes(self) -> Iterator[str]:
+        """Yield the output that is wider than the model: it cannot be added to the residual."""
+        if self.steps[-1].outputs > self.width:
+            outputs = self.steps[-1].outputs
+            yield f"the chain ends with {outputs} channels, more than the model's {self.width}"
+
+
+class InvalidChain(ValueError):
+    """An operation has no channel at this width, or an unknown activation."""
+
+
+def operation_chain(chain: Chain, width: int, visibility: Visibility) -> OperationChain:
+    """Return a parsed chain with its sizes in channels. Raises InvalidChain."""
+    steps: list[Step | Branches] = []
+    inputs = width
+    for operation in chain.operations:
+        made: Step | Branches
+        if isinstance(operation, ParallelOperations):
+            first, second = (_step(branch, inputs, width) for branch in operation.branches)
+            made = Branches(first, second)
+        else:
+            made = _step(operation, inputs, width)
+        steps.append(made)
+        inputs = made.outputs
+    return OperationChain(width, tuple(steps), visibility)
+
+
+def _step(operation: Operation, inputs: int, width: int) -> Step:
+    outputs = inputs if operation.width is None else Fraction(width) * operation.width
+    if outputs != int(outputs) or outputs < 1:
+        raise InvalidChain(f"{operation} has {float(outputs):g} channels at width {width}")
+    if operation.activation not in (None, *get_args(Activation)):
+        allowed = ", ".join(get_args(Activation))
+        raise InvalidChain(f"{operation.activation!r} is no activation; allowed: {allowed}")
+    activation: Activation | None = operation.activation  # type: ignore[assignment]
+    return Step(operation.kind, inputs, int(outputs), operation.kernel_size or 1, activation)

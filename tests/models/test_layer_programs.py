@@ -1,0 +1,242 @@
+"""Encoders of any layer program: who sees whom, padding, sharing, orders, and norms."""
+
+import copy
+
+import pytest
+import torch
+from hypothesis import given, settings
+from torch import Tensor, nn
+
+from models.encoder import Encoder
+from models.initialisation import initialise
+from search_space.architecture import Architecture
+from search_space.layer_program import sandwich
+from search_space.normalisation import PostNorm, PreNorm
+from tests.factories.programs import any_architectures
+from tests.factories.small_experiments import stir
+
+LENGTH = 9
+SIZES = {
+    "width": 16,
+    "heads": 2,
+    "embedding_width": 16,
+    "feed_forward_width": 24,
+    "vocabulary_size": 40,
+    "positions": 16,
+}
+
+
+def built(architecture: Architecture) -> Encoder:
+    """Return an encoder with random weights in double precision."""
+    encoder = Encoder(architecture, 0.0).eval()
+    initialise(encoder, 3)
+    stir(encoder)
+    return encoder.double()
+
+
+def tokens(seed: int = 1, length: int = LENGTH, rows: int = 2) -> Tensor:
+    return torch.randint(5, 40, (rows, length), generator=torch.Generator().manual_seed(seed))
+
+
+def reach(encoder: Encoder, length: int = 6) -> Tensor:
+    """Return how much the output at each position depends on each token's embedding [outputs inputs]."""
+    embedded: list[Tensor] = []
+
+    def keep(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
+        embedded.append(output.detach().requires_grad_())
+        return embedded[-1]
+
+    hook = encoder.embeddings.tokens.register_forward_hook(keep)
+    out = encoder(tokens(1, length, 1))
+    hook.remove()
+    directions = torch.randn(out.shape[-1], generator=torch.Generator().manual_seed(5), dtype=out.dtype)
+    rows = [
+        torch.autograd.grad((out[0, place] * directions).sum(), embedded[0], retain_graph=True)[0][0].abs().sum(-1)
+        for place in range(length)
+    ]
+    return torch.stack(rows)
+
+
+ALLOWED = {"bidirectional": torch.ones(6, 6), "left_to_right": torch.ones(6, 6).tril()}
+ALLOWED["right_to_left"] = ALLOWED["left_to_right"].T
+
+
+@given(any_architectures())
+@settings(max_examples=60)
+def test_a_hidden_token_has_a_gradient_of_exactly_zero(drawn: Architecture) -> None:
+    found = reach(built(drawn))
+    assert not found[ALLOWED[drawn.visibility] == 0].any()
+    assert (found.diagonal() > 0).all()
+
+
+@pytest.mark.parametrize("visibility", ["left_to_right", "right_to_left", "bidirectional"])
+@pytest.mark.parametrize("layers", ["s f", "r", "<sep:5:1>", "<conv:5:0.5:relu lin:1>"])
+def test_every_visible_token_is_read(layers: str, visibility: str) -> None:
+    found = reach(built(Architecture.model_validate({**SIZES, "layers": f"({layers})*3", "visibility": visibility})))
+    assert ((found > 0) == (ALLOWED[visibility] > 0)).all()
+
+
+@pytest.mark.parametrize("kind", ["depthwise", "lightweight", "dynamic", "gated_dynamic", "span_dynamic"])
+@pytest.mark.parametrize("window", ["look_back", "look_ahead"])
+def test_a_causal_window_is_a_centred_one_over_moved_tokens(kind: str, window: str) -> None:
+    """A branch alone: the kernel of five reaches four tokens back (or ahead), and no other."""
+    convolution = {"kind": kind, "kernel_size": 3, "window": window}
+    encoder = built(Architecture.model_validate({**SIZES, "layers": "s", "convolution": convolution}))
+    branch = encoder.blocks[0].get_submodule("attention.branch")
+    x = torch.randn(1, 8, 16, dtype=torch.float64, requires_grad=True)
+    attention = encoder.blocks[0].get_submodule("attention")
+    value = attention.value(x) if branch.value is None else branch.value(x)
+    out = branch(x, attention.query(x), value, None)
+    for place in range(8):
+        (gradient,) = torch.autograd.grad(out[0, place].sum(), x, retain_graph=True)
+        read = set(torch.nonzero(gradient[0].abs().sum(-1)).flatten().tolist())
+        ahead = window == "look_ahead"
+        allowed = range(place, place + 3) if ahead else range(place - 2, place + 1)
+        assert read == {other for other in allowed if 0 <= other < 8}
+
+
+@given(any_architectures())
+@settings(max_examples=60)
+@torch.no_grad()
+def test_padding_affects_no_token_of_any_program(drawn: Architecture) -> None:
+    encoder = built(drawn)
+    lengths = torch.tensor([[LENGTH], [4]])
+    padding_mask = torch.arange(LENGTH)[None] < lengths
+    shown, other = tokens(1), torch.where(padding_mask, tokens(1), tokens(2))
+    one, two = encoder(shown, None, padding_mask), encoder(other, None, padding_mask)
+    assert one.isfinite().all()
+    assert (one - two)[padding_mask].abs().max() < 1e-9
+    alone = encoder(shown[1:, :4])
+    assert (alone[0] - one[1, :4]).abs().max() < 1e-9
+
+
+@pytest.mark.parametrize("sharing", ["all", "attention", "feed_forward"])
+@pytest.mark.parametrize("normalisation", ["post_norm", "pre_norm"])
+def test_a_shared_gradient_is_the_sum_of_the_gradients_of_equal_copies(sharing: str, normalisation: str) -> None:
+    sizes = {**SIZES, "depth": 3, "normalisation": normalisation}
+    shared = built(Architecture.model_validate({**sizes, "sharing": sharing}))
+    copies = built(Architecture.model_validate(sizes))
+    own = dict(shared.named_parameters())
+    kinds = {"all": ("attention", "feed_forward"), "attention": ("attention",), "feed_forward": ("feed_forward",)}[
+        sharing
+    ]
+
+    def source(name: str) -> str:
+        parts = name.split(".")
+        is_shared = parts[0] == "blocks" and parts[2].removesuffix("_norm") in kinds
+        return ".".join([parts[0], "0", *parts[2:]]) if is_shared else name
+
+    with torch.no_grad():
+        for name, parameter in copies.named_parameters():
+            parameter.copy_(own[source(name)])
+    outputs = [model(tokens()) for model in (shared, copies)]
+    assert torch.equal(*outputs)
+    for out in outputs:
+        out.square().sum().backward()
+    totals = {name: torch.zeros_like(parameter) for name, parameter in own.items()}
+    for name, parameter in copies.named_parameters():
+        assert parameter.grad is not None
+        totals[source(name)] += parameter.grad
+    for name, parameter in own.items():
+        assert parameter.grad is not None
+        scale = totals[name].abs().max().clamp_min(1.0)
+        assert (parameter.grad - totals[name]).abs().max() / scale < 1e-6, name
+
+
+def test_sharing_survives_copies_files_and_moves() -> None:
+    architecture = Architecture.model_validate({**SIZES, "depth": 4, "sharing": "all"})
+    encoder = built(architecture)
+    expected = encoder(tokens())
+    assert {name.split(".")[1] for name in encoder.state_dict() if name.startswith("blocks.")} == {"0"}
+    copied = copy.deepcopy(encoder)
+    loaded = Encoder(architecture, 0.0).double().eval()
+    loaded.load_state_dict(encoder.state_dict())
+    for other in (copied, loaded):
+        assert torch.equal(other(tokens()), expected)
+        first = dict(other.blocks[0].named_parameters())
+        shared = dict(next(iter(other.blocks[3].sublayers()))[0].named_parameters())
+        assert shared["query.weight"].data_ptr() == first["attention.query.weight"].data_ptr()
+        with torch.no_grad():
+            first["attention.query.weight"].add_(1.0)
+        assert not torch.equal(other(tokens()), expected)
+    assert torch.equal(encoder(tokens()), expected), "a copy shares nothing with its original"
+
+
+def test_the_depth_of_a_shared_stack_needs_no_new_parameters() -> None:
+    one, many = (Architecture.model_validate({**SIZES, "depth": depth, "sharing": "all"}) for depth in (1, 24))
+    assert one.parameters == many.parameters
+    assert many.forward_flops(8) > 10 * one.forward_flops(8)
+
+
+def test_orders_of_the_same_sublayers_have_equal_counts_and_different_outputs() -> None:
+    texts = [str(sandwich(4, coefficient)) for coefficient in range(4)]
+    encoders = [built(Architecture.model_validate({**SIZES, "layers": text})) for text in texts]
+    assert len({encoder.architecture.parameters for encoder in encoders}) == 1
+    outputs = [encoder(tokens()) for encoder in encoders]
+    assert all(not torch.allclose(outputs[0], out) for out in outputs[1:])
+    plain = built(Architecture.model_validate({**SIZES, "depth": 4}))
+    assert encoders[0].architecture == plain.architecture
+    assert torch.equal(plain(tokens()), outputs[0])
+
+
+def test_the_executed_order_is_the_program() -> None:
+    encoder = built(Architecture.model_validate({**SIZES, "layers": "s s f g f r <lin:1>"}))
+    ran: list[str] = []
+    for block in encoder.blocks:
+        for kind in block.kinds:
+            block.get_submodule(kind).register_forward_hook(lambda *_, kind=kind: ran.append(kind))  # type: ignore[misc]
+    encoder(tokens())
+    assert ran == [
+        "attention",
+        "attention",
+        "feed_forward",
+        "gated_linear_unit",
+        "feed_forward",
+        "recurrent",
+        "operation_chain",
+    ]
+
+
+@torch.no_grad()
+def test_pre_norm_adds_one_norm_and_bounds_the_variance() -> None:
+    """Xiong et al. 2020, arXiv 2002.04745, lemma 2: (1 + l/2) d to (1 + 3l/2) d before the final norm."""
+    pre, post = (
+        Architecture(
+            depth=8,
+            width=64,
+            embedding_width=64,
+            heads=4,
+            feed_forward_width=64,
+            vocabulary_size=40,
+            normalisation=kind,
+        )
+        for kind in (PreNorm(), PostNorm())
+    )
+    assert pre.parameters - post.parameters == 2 * 64
+    encoder = Encoder(pre, 0.0).eval()
+    initialise(encoder, 1)
+    ends = encoder(tokens(rows=8, length=16))
+    assert ends.square().mean() == pytest.approx(1.0, rel=0.01)
+
+
+@torch.no_grad()
+def test_sinusoids_of_a_later_position_are_a_rotation_of_an_earlier_one() -> None:
+    encoder = built(Architecture.model_validate({**SIZES, "position": "sinusoidal"}))
+    table = encoder.embeddings.positions(40).double()
+    pairs = table.unflatten(-1, (-1, 2))
+    for shift in (1, 7):
+        for pair in range(pairs.shape[1]):
+            sine, cosine = (pairs[:-shift, pair, part] for part in (0, 1))
+            rate = torch.linalg.lstsq(torch.stack([sine[:2], cosine[:2]], 1), pairs[shift : shift + 2, pair]).solution
+            predicted = torch.stack([sine, cosine], 1) @ rate
+            assert (predicted - pairs[shift:, pair]).abs().max() < 1e-3
+    longer = Encoder(Architecture.model_validate({**SIZES, "position": "sinusoidal"}), 0.0)
+    assert longer(tokens(length=64)).shape == (2, 64, 16), "longer than the table of learned positions"
+
+
+@torch.no_grad()
+def test_without_positions_the_order_of_tokens_is_not_seen() -> None:
+    encoder = built(Architecture.model_validate({**SIZES, "position": "none", "depth": 2}))
+    assert torch.allclose(encoder(tokens()).flip(1), encoder(tokens().flip(1)), atol=1e-9)
+    learned = built(Architecture.model_validate({**SIZES, "depth": 2}))
+    assert not torch.allclose(learned(tokens()).flip(1), learned(tokens().flip(1)), atol=1e-3)

@@ -1,0 +1,192 @@
+"""Optimisers: their equations in float64, what has weight decay, and resumed runs; and gradient accumulation."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from foundation.randomness import stream
+from runners.training.loop import accumulate_gradients
+from runners.training.optimisers import build_optimiser
+from runners.training.optimisers.lamb import trust_ratio
+from runners.training.optimisers.parameter_groups import set_rate
+from search_space.candidate import Candidate
+from search_space.objective import Objective
+from search_space.optimiser import OPTIMISERS, Adam, AdamW, Lamb, Optimiser, Sgd
+from search_space.recipe import Recipe
+from tasks.masking import mask
+from tasks.objectives import build_model
+from tests.factories.paths import ROOT
+from tests.factories.small_experiments import OBJECTIVES, WORDS, candidate, convolutions
+from tests.factories.training_data import Run, assert_bitwise_equal, lesson
+
+BETA1, BETA2, EPSILON, DECAY, STEPS = 0.8, 0.95, 1e-4, 0.1, 7
+EACH: list[Optimiser] = [AdamW(), Adam(), Sgd(), Sgd(momentum=0.0), Lamb()]
+every_optimiser = pytest.mark.parametrize("optimiser", EACH, ids=str)
+
+
+def recipe_with(optimiser: Optimiser) -> Recipe:
+    moments = {"adam_beta1": BETA1, "adam_beta2": BETA2, "adam_epsilon": EPSILON} if optimiser.adaptive else {}
+    return Recipe(optimiser=optimiser, weight_decay=DECAY, **moments)  # type: ignore[arg-type]
+
+
+def learner_with(optimiser: Optimiser) -> Candidate:
+    learner = candidate(convolutions()[-1], OBJECTIVES[0], 0.1)
+    recipe = learner.recipe.model_copy(update={"optimiser": optimiser})
+    return learner.model_copy(update={"recipe": recipe})
+
+
+class OneLayer(nn.Module):
+    """A matrix and a vector in float64."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        values = np.random.default_rng(3)
+        self.matrix = nn.Parameter(torch.from_numpy(values.normal(size=(4, 3))))
+        self.vector = nn.Parameter(torch.from_numpy(values.normal(size=4)))
+
+
+def by_equations(optimiser: Optimiser, x: np.ndarray, gradients: list[np.ndarray], rates: list[float]) -> np.ndarray:
+    """Return a parameter after the updates, by the equations of the papers."""
+    decay = DECAY if x.ndim > 1 else 0.0
+    m, v, buffer = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x)
+    for t, (g, rate) in enumerate(zip(gradients, rates, strict=True), 1):
+        if isinstance(optimiser, Sgd):
+            buffer = optimiser.momentum * buffer + g + decay * x
+            x = x - rate * buffer
+            continue
+        direction = g + decay * x if isinstance(optimiser, Adam) else g
+        m, v = BETA1 * m + (1 - BETA1) * direction, BETA2 * v + (1 - BETA2) * direction**2
+        r = (m / (1 - BETA1**t)) / (np.sqrt(v / (1 - BETA2**t)) + EPSILON)
+        update = r if isinstance(optimiser, Adam) else r + decay * x
+        trusted = isinstance(optimiser, Lamb) and x.ndim > 1
+        x = x - rate * update * (np.linalg.norm(x) / np.linalg.norm(update) if trusted else 1.0)
+    return x
+
+
+def test_every_option_has_a_file_and_no_file_is_without_one() -> None:
+    kinds = {option.model_fields["kind"].default for option in OPTIMISERS}
+    for folder in ("search_space/optimiser", "runners/training/optimisers"):
+        files = {path.stem for path in (ROOT / folder).glob("*.py")} - {"__init__", "parameter_groups"}
+        assert files == kinds
+    assert {type(each) for each in EACH} == set(OPTIMISERS)
+
+
+@every_optimiser
+def test_updates_are_those_of_the_equations(optimiser: Optimiser) -> None:
+    model, values = OneLayer(), np.random.default_rng(4)
+    built = build_optimiser(model, recipe_with(optimiser))
+    rates = [0.02 * (step + 1) for step in range(STEPS)]
+    gradients = {name: [values.normal(size=p.shape) for _ in rates] for name, p in model.named_parameters()}
+    expected = {
+        name: by_equations(optimiser, p.detach().numpy().copy(), gradients[name], rates)
+        for name, p in model.named_parameters()
+    }
+    for step, rate in enumerate(rates):
+        for name, parameter in model.named_parameters():
+            parameter.grad = torch.from_numpy(gradients[name][step].copy())
+        set_rate(built, rate)
+        built.step()
+    for name, parameter in model.named_parameters():
+        np.testing.assert_allclose(parameter.detach().numpy(), expected[name], rtol=1e-12)
+
+
+@every_optimiser
+def test_nothing_moves_before_a_rate_is_set(optimiser: Optimiser) -> None:
+    model = OneLayer()
+    built, before = build_optimiser(model, recipe_with(optimiser)), model.matrix.detach().clone()
+    model.matrix.grad = torch.ones_like(model.matrix)
+    built.step()
+    assert torch.equal(model.matrix, before)
+
+
+@every_optimiser
+def test_a_resumed_run_has_the_same_weights_bit_by_bit(optimiser: Optimiser, tmp_path: Path) -> None:
+    learner = learner_with(optimiser)
+    uninterrupted = Run.started(learner).train(0, 6)
+    Run.started(learner).train(0, 3).save(tmp_path / "checkpoint", 3)
+    resumed = Run.started(learner, seed=7)
+    resumed.lesson = lesson(learner)
+    resumed.train(resumed.load(tmp_path / "checkpoint"), 6)
+    assert_bitwise_equal(resumed, uninterrupted)
+
+
+@every_optimiser
+def test_every_optimiser_lowers_a_loss(optimiser: Optimiser) -> None:
+    model = OneLayer()
+    built, losses = build_optimiser(model, recipe_with(optimiser)), []
+    set_rate(built, 0.01)
+    for _ in range(50):
+        built.zero_grad()
+        loss = (model.matrix - 1).square().sum() + (model.vector + 1).square().sum()
+        loss.backward()
+        built.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0] * 0.95
+
+
+def test_no_two_optimisers_train_alike() -> None:
+    losses = {Run.started(learner_with(each)).train(0, 4).losses[-1] for each in EACH}
+    assert len(losses) == len(EACH)
+
+
+@given(st.floats(1e-3, 1e3), st.floats(1e-3, 1e3))
+def test_a_trusted_update_is_proportional_to_the_matrix_whatever_the_scales(own: float, update: float) -> None:
+    """LAMB's step relative to its matrix is invariant to the scale of the matrix and of its update."""
+    values = np.random.default_rng(5)
+    x, u = (torch.from_numpy(values.normal(size=(4, 3))) for _ in range(2))
+    ratio = trust_ratio(x * own, u * update)
+    assert (ratio * u * update).norm().item() == pytest.approx((x * own).norm().item(), rel=1e-9)
+
+
+@pytest.mark.parametrize("zero", [0, 1])
+def test_the_trust_ratio_of_a_zero_is_one(zero: int) -> None:
+    pair = [torch.ones(2, 2), torch.ones(2, 2) * 3]
+    pair[zero] = torch.zeros(2, 2)
+    assert trust_ratio(*pair) == 1
+
+
+@pytest.mark.parametrize("field", ["adam_beta1", "adam_beta2", "adam_epsilon"])
+def test_a_moment_of_an_optimiser_without_moments_is_refused(field: str) -> None:
+    (violation,) = Recipe.model_validate({"optimiser": "sgd", field: 0.5}).violations()
+    assert violation.path == (field,)
+    assert [*Recipe.model_validate({"optimiser": "lamb", field: 0.5}).violations()] == []
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: objective.kind)
+@pytest.mark.parametrize("micro_batches", [2, 3, 7])
+def test_accumulated_gradients_are_those_of_the_whole_batch(objective: Objective, micro_batches: int) -> None:
+    """Micro-batches of unequal sizes, too: 8 sequences are 3, 3 and 2, or 2, 1, 1, 1, 1, 1 and 1.
+
+    The samples of the generator are drawn in float32, and so are its losses.
+    """
+    learner = candidate(convolutions()[-1], objective, 0.0)
+    gradients, losses = [], []
+    for count in (1, micro_batches):
+        generator = objective.generator_of(learner.architecture, learner.architecture)
+        model = build_model(learner, generator, 1).double()
+        batch = mask(lesson(learner).batches.at(0, 8, 1), objective, WORDS, stream(1, "masking"))
+        recipe = learner.recipe.model_copy(update={"micro_batches": count})
+        losses.append(accumulate_gradients(model, batch, recipe, stream(1, "sampling")))
+        gradients.append({name: value.grad for name, value in model.named_parameters() if value.grad is not None})
+    assert losses[1] == pytest.approx(losses[0], rel=1e-6)
+    assert gradients[0].keys() == gradients[1].keys()
+    for name, gradient in gradients[0].items():
+        assert (gradients[1][name] - gradient).abs().max() < 1e-6 * gradient.abs().max().clamp(min=1)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: objective.kind)
+def test_a_run_with_micro_batches_is_the_run_without_to_rounding(objective: Objective) -> None:
+    learner = candidate(convolutions()[-1], objective, 0.0)
+    parts = learner.model_copy(update={"recipe": learner.recipe.model_copy(update={"micro_batches": 3})})
+    whole, accumulated = Run.started(learner).train(0, 5), Run.started(parts).train(0, 5)
+    assert accumulated.losses == pytest.approx(whole.losses, rel=1e-6)
+
+
+def test_more_micro_batches_than_sequences_are_refused() -> None:
+    (violation,) = Recipe(batch_sequences=4, micro_batches=5).violations()
+    assert violation.path == ("micro_batches",)

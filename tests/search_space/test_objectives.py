@@ -1,0 +1,64 @@
+"""Every objective of the folder has a module, costs in closed form equal to those of that module, an evaluation."""
+
+from pathlib import Path
+
+import pytest
+
+from foundation.schema import canonical, options_of
+from search_space import objective as folder
+from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
+from search_space.objective.pretraining_objective import PretrainingObjective
+from tasks import objectives as modules
+from tests.factories.small_experiments import OBJECTIVES, built, candidate, convolutions
+
+KINDS = sorted(option.model_fields["kind"].default for option in options_of(PretrainingObjective))
+every_objective = pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: objective.kind)
+
+
+def files(package: object) -> set[str]:
+    return {path.stem for path in Path(str(package.__file__)).parent.glob("*.py")}
+
+
+def test_every_kind_is_a_file_here_and_a_module_there_and_is_tested() -> None:
+    assert set(KINDS) <= files(folder) & files(modules)
+    assert sorted({objective.kind for objective in OBJECTIVES}) == KINDS
+
+
+@every_objective
+def test_parameters_in_closed_form_are_those_of_the_module(objective: Objective) -> None:
+    learner = candidate(convolutions()[-1], objective)
+    model = built(learner)
+    added = sum(parameter.numel() for parameter in model.parameters()) - learner.architecture.parameters
+    generator = objective.generator_of(learner.architecture, learner.architecture)
+    assert objective.head_parameters(learner.architecture, generator) == added > 0
+
+
+@every_objective
+@pytest.mark.parametrize("length", [3, 16, 128, 512])
+def test_predictions_leave_the_two_special_tokens(objective: Objective, length: int) -> None:
+    assert 1 <= objective.predictions(length) <= length - 2
+
+
+@every_objective
+def test_the_evaluation_is_that_of_an_objective_and_its_reference_makes_it(objective: Objective) -> None:
+    assert isinstance(objective, PretrainingObjective)
+    assert objective.evaluation in KINDS
+    assert objective.reference.kind in KINDS
+    assert objective.description.startswith(objective.kind.replace("_", " "))
+    architecture = candidate(convolutions()[-1], objective).architecture
+    generator = objective.reference_generator(architecture)
+    assert generator is None or generator == objective.generator_of(architecture, architecture)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_defaults_never_enter_a_key(kind: str) -> None:
+    (option,) = (each for each in options_of(PretrainingObjective) if each.model_fields["kind"].default == kind)
+    assert canonical(option()) == {"kind": kind}
+
+
+def test_only_the_masks_of_the_baseline_enter_the_reference() -> None:
+    """Weights and the generator's size do not change the masks."""
+    masks = {"mask_rate": 0.2, "mask_token_share": 0.8, "random_token_share": 0.1}
+    plain = MaskedLanguageModel(**masks)
+    assert plain.reference == plain
+    assert ReplacedTokenDetection(**masks, discriminator_weight=20, generator_ratio=2).reference == plain

@@ -1,0 +1,142 @@
+"""What every objective promises of its batches, its loss and its evaluation set, whatever it predicts."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from foundation.randomness import stream
+from search_space.objective import Objective
+from tasks.batches import Sequences
+from tasks.evaluation_set import EvaluationSet
+from tasks.masking import NOT_PREDICTED
+from tasks.objectives.pretraining_model import PretrainingModel
+from tests.factories.small_experiments import (
+    OBJECTIVES,
+    WORDS,
+    batches_of,
+    built,
+    candidate,
+    convolutions,
+    evaluation_set_of,
+    sequences_of,
+    stir,
+    variants,
+)
+
+SPECIAL = (WORDS.pad, WORDS.classify, WORDS.separate)
+EVERY_TOKEN_IS_A_PREDICTION = ("replaced_token_detection",)
+every_objective = pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: objective.kind)
+
+
+def model_of(objective: Objective) -> PretrainingModel[Any]:
+    return built(candidate(convolutions()[-1], objective)).eval()
+
+
+def arrays(batch: Any) -> dict[str, np.ndarray]:
+    return {field.name: getattr(batch, field.name) for field in fields(batch)}
+
+
+def equal(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def crowded(objective: Objective) -> Sequences:
+    """Return rows that end in padding, have a separator inside, or have no ordinary token."""
+    tokens = batches_of(objective).at(0, 6, 1).tokens.copy()
+    tokens[0, 6:] = WORDS.pad
+    tokens[1, 7] = WORDS.separate
+    tokens[2, 1:] = WORDS.separate
+    return sequences_of(tokens)
+
+
+@every_objective
+def test_a_batch_is_a_function_of_the_sequences_and_the_random_stream(objective: Objective) -> None:
+    model, sequences = model_of(objective), batches_of(objective).at(0, 6, 1)
+    before = sequences.tokens.copy()
+    one, same, other = (arrays(model.prepare(sequences, WORDS, stream(1, "masking", step))) for step in (3, 3, 4))
+    assert equal(one, same)
+    assert not equal(one, other)
+    assert (sequences.tokens == before).all()
+
+
+@every_objective
+@pytest.mark.parametrize("seed", range(5))
+def test_special_tokens_and_padding_are_neither_predicted_nor_changed(objective: Objective, seed: int) -> None:
+    sequences = crowded(objective)
+    batch = model_of(objective).prepare(sequences, WORDS, np.random.default_rng(seed))
+    special = np.isin(sequences.tokens, SPECIAL)
+    assert (batch.inputs[special] == sequences.tokens[special]).all()
+    positions = batch.masked_positions[batch.targets != NOT_PREDICTED]
+    rows = np.nonzero(batch.targets != NOT_PREDICTED)[0]
+    assert not special[rows, positions].any()
+    assert (batch.targets[2] == NOT_PREDICTED).all()
+
+
+@every_objective
+def test_a_batch_without_predictions_has_a_finite_loss_and_gradient(objective: Objective) -> None:
+    """Both are 0, unless the objective predicts something of every token."""
+    model = model_of(objective)
+    stir(model)
+    tokens = np.full((3, 16), WORDS.separate)
+    tokens[:, 0] = WORDS.classify
+    batch = model.prepare(sequences_of(tokens), WORDS, np.random.default_rng(1))
+    loss = model.loss(batch, np.random.default_rng(1))
+    loss.backward()
+    gradients = [value.grad for value in model.parameters() if value.grad is not None]
+    assert gradients
+    assert loss.isfinite()
+    assert all(gradient.isfinite().all() for gradient in gradients)
+    if objective.kind not in EVERY_TOKEN_IS_A_PREDICTION:
+        assert loss.item() == 0
+        assert all((gradient == 0).all() for gradient in gradients)
+
+
+@every_objective
+def test_a_row_without_predictions_does_not_change_the_loss_of_the_others(objective: Objective) -> None:
+    if objective.kind in EVERY_TOKEN_IS_A_PREDICTION:
+        pytest.skip("every row has predictions")
+    model = model_of(objective)
+    stir(model)
+    tokens = batches_of(objective).at(0, 4, 1).tokens.copy()
+    tokens[3, 1:] = WORDS.separate
+    whole = model.prepare(sequences_of(tokens), WORDS, np.random.default_rng(1))
+    rows = type(whole)(**{name: value[:3] for name, value in arrays(whole).items()})
+    losses = [model.loss(batch, np.random.default_rng(1)).item() for batch in (whole, rows)]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+
+
+@every_objective
+@torch.inference_mode()
+def test_the_evaluation_set_is_the_same_for_all_arms_and_survives_the_disk(
+    objective: Objective, tmp_path: Path
+) -> None:
+    """It is made of the reference alone; every arm's model measures one finite loss per prediction of it."""
+    made = evaluation_set_of(candidate(convolutions()[-1], objective), 9)
+    again = evaluation_set_of(candidate(convolutions()[-1], objective), 9)
+    assert equal(arrays(made), arrays(again))
+    made.save(tmp_path)
+    read = EvaluationSet.load(tmp_path)
+    assert equal(arrays(made), arrays(read))
+    assert {name: value.dtype for name, value in arrays(made).items()} == {
+        name: value.dtype for name, value in arrays(read).items()
+    }
+    for convolution in variants():
+        losses = built(candidate(convolution, objective)).eval().held_out_losses(read)
+        assert losses.shape == made.targets.shape
+        assert np.isfinite(losses).all()
+
+
+@every_objective
+@torch.inference_mode()
+def test_every_sentence_has_a_pseudo_log_likelihood(objective: Objective) -> None:
+    model = model_of(objective)
+    stir(model)
+    sentences = batches_of(objective).at(0, 5, 1).tokens[:, :9].copy()
+    sentences[:, -1] = WORDS.separate
+    scores = model.pseudo_log_likelihoods(sentences, WORDS.mask)
+    assert scores.shape == (5,)
+    assert (scores < 0).all()

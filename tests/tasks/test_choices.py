@@ -1,0 +1,222 @@
+"""Multiple choice: official layouts of SWAG and CODAH, their mistakes, encoding and the words-only reference."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foundation.errors import DataError
+from tasks.bag_of_words import bag_of_words_scores
+from tasks.downstream import find_task
+from tasks.labelled.choices import encode_choices
+from tasks.labelled.encoding import load_examples, save_examples
+from tasks.labelled.scoring import score
+from tasks.labelled.task import Example, Examples, Part
+from tests.factories.published_data import ROOT, published
+from tests.factories.small_experiments import WORDS
+
+HEADER = ["fold-ind", "sent1", "sent2", "gold-source", "ending0", "ending1", "ending2", "ending3", "label"]
+ROW = ["3", "A man, old, sits.", "He", "gold", "reads.", "sleeps.", 'says "hi".', "flies.", "2"]
+TEXTS = st.text(st.sampled_from('abc ,"\nö'), min_size=1, max_size=8).filter(lambda text: bool(text.strip()))
+
+
+def read(task: str, path: Path, part: str = "dev") -> Part:
+    files = find_task(task).files
+    assert files is not None
+    assert files.read is not None
+    return files.read(part, path, path.name)
+
+
+def swag(folder: Path, *rows: Sequence[str], header: Sequence[str] = HEADER, end: str = "\r\n") -> Path:
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator=end).writerows([header, *rows])
+    (folder / "val.csv").write_text(text.getvalue(), encoding="utf-8", newline="")
+    return folder / "val.csv"
+
+
+def changed(**cells: str) -> list[str]:
+    return [cells.get(column, cell) for column, cell in zip(HEADER, ROW, strict=True)]
+
+
+def test_the_second_sentence_begins_every_ending(tmp_path: Path) -> None:
+    (example,) = read("swag", swag(tmp_path, ROW)).examples
+    assert example.first == "A man, old, sits."
+    assert example.endings == ("He reads.", "He sleeps.", 'He says "hi".', "He flies.")
+    assert example.label == 2
+
+
+@given(
+    st.lists(st.tuples(TEXTS, TEXTS, TEXTS, TEXTS, TEXTS), min_size=1, max_size=4), st.sampled_from(["\n", "\r\n"])
+)
+def test_every_text_that_csv_can_quote_is_read(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, ...]], end: str
+) -> None:
+    columns = ("sent1", "ending0", "ending1", "ending2", "ending3")
+    rows = [changed(**dict(zip(columns, cells, strict=True))) for cells in texts]
+    part = read("swag", swag(tmp_path_factory.mktemp("swag"), *rows, ROW, end=end))
+    assert len(part.examples) + part.left_out == len(texts) + 1
+    usable = [cells for cells in texts if [text.strip() for text in cells[1:]].count(cells[3].strip()) == 1]
+    for example, cells in zip(part.examples[:-1], usable, strict=True):
+        assert example.first == cells[0]
+        assert example.endings == tuple(f"He {text.strip()}" for text in cells[1:])
+
+
+def test_the_test_file_has_no_labels(tmp_path: Path) -> None:
+    path = swag(tmp_path, ROW[:-1], header=HEADER[:-1])
+    assert [example.label for example in read("swag", path, "test").examples] == [None]
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ({"ending2": " "}, "val.csv:2: 3 endings, expected 4; an ending has no text"),
+        ({"label": ""}, "val.csv:2: the label is missing; expected 0, 1, 2, 3, the index of the right ending"),
+        ({"label": "4"}, "val.csv:2: the label is '4'; expected 0, 1, 2, 3"),
+        ({"sent1": ""}, "val.csv:2: no text before the endings"),
+    ],
+)
+def test_a_mistake_of_a_row_is_one_line(cells: dict[str, str], message: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError) as refusal:
+        read("swag", swag(tmp_path, changed(**cells), ROW))
+    assert len(refusal.value.lines) == 1
+    assert refusal.value.lines[0].startswith(message)
+
+
+def test_all_mistakes_are_reported_with_the_line_where_their_row_begins(tmp_path: Path) -> None:
+    rows = [changed(ending0="two\nlines", label="x"), ROW[:4], changed(ending1="")]
+    with pytest.raises(DataError) as refusal:
+        read("swag", swag(tmp_path, *rows))
+    assert [line.split(":")[1] for line in refusal.value.lines] == ["2", "4", "5"]
+
+
+def test_a_missing_column_has_a_suggestion(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"val\.csv:1: no column 'ending0'; found are .* Did you mean 'endings0'\?"):
+        read("swag", swag(tmp_path, ROW, header=["endings0" if name == "ending0" else name for name in HEADER]))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "val.csv:1: the file is empty"),
+        (",".join(HEADER) + "\n", "val.csv:1: the file has no usable rows"),
+        (",".join(HEADER) + '\n1,"open\n', "val.csv:2: a quotation mark is not closed"),
+    ],
+)
+def test_a_file_without_rows_or_with_an_open_quote_is_an_error(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "val.csv").write_text(text)
+    with pytest.raises(DataError) as refusal:
+        read("swag", tmp_path / "val.csv")
+    assert refusal.value.lines[0].startswith(message)
+
+
+def test_equal_wrong_endings_are_kept_and_an_ambiguous_right_one_is_left_out(tmp_path: Path) -> None:
+    part = read("swag", swag(tmp_path, changed(ending0="sleeps. "), changed(ending0='says "hi".'), ROW))
+    assert [example.row for example in part.examples] == ["0", "2"]
+    assert part.left_out == 1
+
+
+def test_the_published_files_of_codah_are_read_completely() -> None:
+    folder = published("multiple_choice/codah/fold_0")
+    for part, count in (("train", 1665), ("dev", 556), ("test", 555)):
+        read_part = read("codah", folder / f"{part}.tsv", part)
+        assert (len(read_part.examples), read_part.left_out) == (count, 0)
+        assert {example.label for example in read_part.examples} == {0, 1, 2, 3}
+
+
+def test_a_row_of_codah_with_an_ending_too_few_is_a_mistake(tmp_path: Path) -> None:
+    (tmp_path / "dev.tsv").write_text("o\tHe\ta\tb\tc\t1\n")
+    with pytest.raises(DataError, match=r"dev\.tsv:1: 6 cells, expected 7: category, prompt, ending 0"):
+        read("codah", tmp_path / "dev.tsv")
+
+
+def test_published_rows_of_swag_are_read_from_the_official_layout(tmp_path: Path) -> None:
+    sample = ROOT / "../shared/data/multiple_choice/swag_sample/sample.json"
+    if not sample.is_file():
+        pytest.skip(f"{sample} is missing: ten rows of SWAG as JSON")
+    documents = [json.loads(line) for line in sample.read_text(encoding="utf-8").splitlines() if line]
+    rows = [[str(document.get(column, "")) for column in HEADER] for document in documents]
+    examples = read("swag", swag(tmp_path, *rows)).examples
+    assert [example.label for example in examples] == [document["label"] for document in documents]
+    assert examples[0].endings[0].startswith("A drum line passes by walking")
+
+
+def words(*numbers: int) -> str:
+    return " ".join(f"w{number}" for number in numbers)
+
+
+def test_each_ending_is_a_sequence_with_its_context(tmp_path: Path) -> None:
+    examples = [Example(words(1, 2), label=1, row="7", endings=(words(3), words(4, 5), words(6)))]
+    encoded = encode_choices(examples, WORDS, 8, 3)
+    save_examples(encoded, tmp_path)
+    loaded = load_examples(tmp_path)
+    assert (len(loaded), loaded.endings, loaded.rows, loaded.labels.tolist()) == (1, 3, ("7",), [1])
+    w = WORDS.encode([words(*range(7))])[0]
+    special = [WORDS.classify, WORDS.separate, WORDS.pad]
+    assert loaded.tokens[1].tolist() == [special[0], w[1], w[2], special[1], w[4], w[5], special[1], special[2]]
+    assert loaded.segments[1].tolist() == [0, 0, 0, 0, 1, 1, 1, 0]
+    assert loaded.longest.tolist() == [7]
+    assert (loaded.truncated, loaded.answers_lost) == (0, 0)
+
+
+def test_truncation_counts_examples_and_right_endings_that_it_made_equal() -> None:
+    long = words(*range(1, 9))
+    examples = [
+        Example(words(1), label=0, endings=(f"{long} w30", f"{long} w31")),  # differ in the last word alone
+        Example(words(1), label=0, endings=(f"w9 {long}", f"{long} w31")),
+        Example(words(1), label=0, endings=(words(2), words(3))),
+    ]
+    encoded = encode_choices(examples, WORDS, 12, 2)
+    assert (encoded.truncated, encoded.answers_lost) == (2, 1)
+    assert encoded.truncated_share == pytest.approx(2 / 3)
+
+
+@given(st.permutations(range(4)))
+def test_permuted_endings_are_permuted_sequences(order: list[int]) -> None:
+    endings = tuple(words(number, number + 1) for number in range(4))
+    plain = encode_choices([Example("w9", label=0, endings=endings)], WORDS, 16, 4)
+    permuted = encode_choices([Example("w9", label=0, endings=tuple(endings[n] for n in order))], WORDS, 16, 4)
+    assert np.array_equal(plain.tokens[order], permuted.tokens)
+
+
+def test_examples_with_another_number_of_endings_are_refused() -> None:
+    with pytest.raises(ValueError, match="2 endings, expected 4"):
+        encode_choices([Example("w1", label=0, endings=("w1", "w2"))], WORDS, 16, 4)
+
+
+def test_the_bag_of_words_ranks_endings_by_their_words() -> None:
+    random = np.random.default_rng(1)
+
+    def example(cue: str) -> Example:
+        label = int(random.integers(4))
+        others = [words(*random.integers(0, 20, 3)) for _ in range(4)]
+        return Example("w1", label=label, endings=(*others[:label], f"{others[label]} {cue}", *others[label + 1 :]))
+
+    task = find_task("codah")
+    with_cue = Examples(tuple(example("w30") for _ in range(60)), tuple(example("w30") for _ in range(60)))
+    assert bag_of_words_scores(task, with_cue) == {"accuracy": 100.0}
+    without = Examples(tuple(example("") for _ in range(400)), tuple(example("") for _ in range(400)))
+    scores = bag_of_words_scores(task, without)
+    assert scores is not None
+    assert abs(scores["accuracy"] - 100 * task.chance) < 9  # four standard deviations of 400 guesses
+
+
+def test_constant_predictions_have_the_accuracy_of_chance() -> None:
+    task = find_task("swag")
+    assert score(task, [1] * 8, [0, 1, 2, 3] * 2) == {"accuracy": 100 * task.chance}
+
+
+def test_predictions_of_a_file_are_scored(tmp_path: Path) -> None:
+    path = swag(tmp_path, ROW, changed(label="0"))
+    (tmp_path / "predictions.txt").write_text("2\n1\n")
+    evaluate = find_task("swag").evaluate
+    assert evaluate is not None
+    assert evaluate(path, tmp_path / "predictions.txt", None).metrics == {"accuracy": 0.5}
+    (tmp_path / "predictions.txt").write_text("2\n5\n")
+    with pytest.raises(DataError, match="'5' is not a valid prediction; expected 0, 1, 2, 3"):
+        evaluate(path, tmp_path / "predictions.txt", None)

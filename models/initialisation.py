@@ -26,7 +26,7 @@ def initialise(model: nn.Module, seed: int) -> None:
     """Initialise every parameter of the model; a function of the seed and the names alone."""
     whole: list[str] = []
     for name, module in model.named_modules():
-        if any(name.startswith(f"{above}.") for above in whole):
+        if any(name.startswith(f"{above}.".lstrip(".")) for above in whole):
             continue
         if getattr(module, "initialises_children", False):
             whole.append(name)

@@ -152,10 +152,19 @@ class Architecture(Schema):
         yield from _divides(self, "feed_forward_groups", "width", "the second grouped map splits it")
         yield from _divides(self, "feed_forward_groups", "feed_forward_width", "the first grouped map splits it")
         yield from self._stack_violations()
-        if isinstance(self.convolution, WithKernel) and self.convolution.window not in WINDOWS[self.visibility]:
-            seen = f"a {self.convolution.window} window reads tokens that {self.visibility} attention hides"
+        yield from self._window_violations()
+
+    def _window_violations(self) -> Iterator[Violation]:
+        """Yield the convolution's window if it reads tokens that attention hides."""
+        convolution, hides = self.convolution, f"reads tokens that {self.visibility} attention hides"
+        if isinstance(convolution, WithKernel) and convolution.window not in WINDOWS[self.visibility]:
             (allowed,) = WINDOWS[self.visibility]
-            yield Violation(("convolution", "window"), f"{seen}; allowed: {allowed}")
+            message = f"a {convolution.window} window {hides}; allowed: {allowed}"
+            yield Violation(("convolution", "window"), message)
+        elif convolution.reach is not None and self.visibility != "bidirectional":
+            hidden = {"left_to_right": convolution.reach.look_ahead, "right_to_left": convolution.reach.look_back}
+            if hidden[self.visibility]:
+                yield Violation(("convolution",), f"a window of {convolution.reach.tokens} tokens {hides}")
 
     def _stack_violations(self) -> Iterator[Violation]:
         """Yield what the layer program and the sizes break together; nothing of sizes that are reported already."""

@@ -38,6 +38,11 @@ class WithKernel(ConvolutionOption):
         return {"centred": 0, "look_back": half, "look_ahead": -half}[self.window]
 
     @property
+    def is_shifted(self) -> bool:
+        """Whether the kernel slides over a moved copy of its input, which is saved for the backward pass."""
+        return self.window != "centred"
+
+    @property
     def branch_width_ratio(self) -> int:
         """Inner widths that the branch adds to the concatenation before the output map."""
         return 1
@@ -89,8 +94,11 @@ class KernelFromValue(WithValue):
         return self.value_operations(shape) + kernels + weighted_window(shape, self.kernel_size)
 
     def saved_activations(self, shape: AttentionShape) -> int:
-        """Return the values per token that the branch saves for the backward pass: its own values and the kernels."""
-        return self.saved_own_values(shape) + self.taps(shape)
+        """Return the values per token that the branch saves for the backward pass.
+
+        Its own values, from which the kernels are generated, the kernels, and the moved copy of the values.
+        """
+        return self.saved_own_values(shape) + self.taps(shape) + self.is_shifted * shape.inner_width
 
 
 def separable_parameters(shape: AttentionShape, kernel_size: int) -> int:

@@ -7,13 +7,15 @@ import pytest
 from pydantic import ValidationError
 
 from foundation.schema import options_of
-from models.option_contracts import CONTRACTS, Outcome, contracts_of
+from models.option_contracts import CONTRACTS, Outcome, contracts_of, outcomes
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import ConvolutionOption
+from search_space.convolution.kernel import WithKernel
 from search_space.overrides import InvalidOverride, apply
 from search_space.summary import receptive_field
 from tests.factories.plugins import KIND, copy_of_example, loaded, replaced
+from tests.factories.small_experiments import title, variants
 
 
 def faults(outcomes: list[Outcome]) -> list[tuple[str, str]]:
@@ -36,6 +38,21 @@ def test_every_option_keeps_every_contract(kind: str) -> None:
     found = [*contracts_of(options()[kind])]
     assert len(found) == len(CONTRACTS) * len(options()[kind].examples)
     assert faults(found) == []
+
+
+@pytest.mark.parametrize("window", ["look_back", "look_ahead"])
+@pytest.mark.parametrize("option", [each for each in variants() if isinstance(each, WithKernel)], ids=title)
+def test_every_window_keeps_every_contract(option: WithKernel, window: str) -> None:
+    shifted = option.model_copy(update={"window": window})
+    assert shifted.reach.tokens == option.reach.tokens
+    assert faults([*outcomes(shifted, window)]) == []
+
+
+def test_a_window_that_reads_hidden_tokens_is_refused_by_its_reach(plugin: Path) -> None:
+    for visibility in ("left_to_right", "right_to_left"):
+        built = Architecture.model_validate({"visibility": visibility, "convolution": KIND})
+        (violation,) = built.violations()
+        assert violation.message == f"a window of 17 tokens reads tokens that {visibility} attention hides"
 
 
 def test_a_correct_option_from_another_folder_keeps_every_contract(plugin: Path) -> None:

@@ -1,4 +1,4 @@
-"""`steeplechase check`: the contracts of every option in a folder, one line each."""
+"""`steeplechase check`: the contracts of every option and factory in a folder, one line each."""
 
 from collections.abc import Iterator
 from importlib import import_module
@@ -8,11 +8,19 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from commands.arguments import folder_named
+from commands.arguments import choose, folder_named
+from configuration.loading import LATENCY_SECTION
 from configuration.plugins import DOWNSTREAM, Plugin, load_plugin
+from configuration.yaml import read_file, scales
 from foundation.schema import axis_of, option_in
-from models.option_contracts import Outcome, contracts_of
+from models.contract import Outcome
+from models.module_contracts import module_outcomes
+from models.option_contracts import contracts_of
 from search_space.convolution import ConvolutionOption
+from search_space.module_architecture import ModuleArchitecture
+
+EXPERIMENT = "experiment"
+"""The key that every experiment file has."""
 
 
 def check(
@@ -21,9 +29,9 @@ def check(
         typer.Argument(metavar="FOLDER", help="A folder that mirrors the repository's tree.", parser=folder_named),
     ],
 ) -> None:
-    """Check every option of a plugin against its built module, and exit with 1 if a contract is broken."""
+    """Check every option of a plugin, and every module of its experiments; exit with 1 if a contract is broken."""
     console = Console(highlight=False)
-    outcomes = [*checked(load_plugin(folder))]
+    outcomes = [*checked(load_plugin(folder)), *checked_experiments(folder)]
     for outcome in outcomes:
         console.print(line_of(outcome), markup=False, soft_wrap=True)
     broken = sum(bool(outcome.problem) for outcome in outcomes)
@@ -45,6 +53,17 @@ def checked(plugin: Plugin) -> Iterator[Outcome]:
             yield Outcome(name, "loaded", skipped=f"{axis.package} has no contracts beside loading")
         elif package == DOWNSTREAM and not name.startswith("_"):
             yield Outcome(name, "found as a downstream task")
+
+
+def checked_experiments(folder: Path) -> Iterator[Outcome]:
+    """Yield the outcomes of every architecture of kind module in the experiments of a folder, at every scale."""
+    for file in sorted(folder.glob("*.yaml")):
+        keys = read_file(file).keys
+        for scale in (scales(file) or (None,)) if EXPERIMENT in keys and LATENCY_SECTION not in keys else ():
+            for arm in choose(file, scale).experiment.arms:
+                if isinstance(arm.candidate.architecture, ModuleArchitecture):
+                    title = f"{file.name}{f' at {scale}' if scale else ''}, {arm.name}"
+                    yield from module_outcomes(arm.candidate.architecture, title)
 
 
 def line_of(outcome: Outcome) -> str:

@@ -140,7 +140,8 @@ class LatencyExperiment(Schema):
             if outside:
                 continue
             try:
-                changed_arm(name, self._origin, changes)
+                if changed_arm(name, self._origin, changes).candidate.architecture.is_counted:
+                    yield Violation(("arms", name), "kind module has no parts with names, and is not timed")
             except InvalidOverride as impossible:
                 yield from (violation.under("arms", name) for violation in impossible.violations)
 

@@ -11,12 +11,14 @@ from typing import Annotated, Any, ClassVar, Self, cast
 
 from pydantic import (
     Field,
+    GetJsonSchemaHandler,
     ModelWrapValidatorHandler,
     SerializerFunctionWrapHandler,
     WithJsonSchema,
     model_serializer,
     model_validator,
 )
+from pydantic_core import CoreSchema
 
 from foundation.errors import Violation
 from foundation.schema import VARIANT_KEY, Count, Schema
@@ -132,6 +134,20 @@ class Architecture(Schema):
             return handler({name: value for name, value in document.items() if name != VARIANT_KEY})
         kind, known = document[VARIANT_KEY], (ENCODER, *kinds)
         raise ValueError(f"{kind!r} is not a kind of architecture; allowed: {', '.join(known)}")
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Return the JSON schema for editors: the encoder's fields, those of every subclass, and `kind`."""
+        own = handler(schema)
+        if cls is Architecture:
+            kinds = [ENCODER, *(each.model_fields[VARIANT_KEY].default for each in cls.__subclasses__())]
+            properties = handler.resolve_ref_schema(own)["properties"]
+            for each in cls.__subclasses__():
+                added = handler.resolve_ref_schema(handler(each.__pydantic_core_schema__))["properties"]
+                properties |= {name: added[name] for name in each.own_fields if name not in properties}
+            described = "Chooses the encoder, the default, or a module of your own: `factory` and `arguments`."
+            properties[VARIANT_KEY] = {"enum": kinds, "type": "string", "description": described}
+        return own
 
     @model_serializer(mode="wrap")
     def _own_fields(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from configuration.plugin_folders import COPIES
-from tests.factories.command_line import SHARED, Run, lend, stages_told, steeplechase
+from tests.factories.command_line import ROOT, SHARED, Run, lend, stages_told, steeplechase
 from tests.factories.plugins import MODULE, OPTION, copy_of_example, replaced
 
 pytestmark = pytest.mark.engines
 CONTRACTS = 9
+BERT = ROOT / "examples" / "transformers_bert"
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +37,29 @@ def test_check_prints_a_line_per_contract_and_fails_for_a_broken_one(tmp_path: P
         "broken   gated_dilated: saved activations are those the built module keeps: "
         "saved values per token at width 32: declared 67, kept 64.0"
     )
+
+
+def test_check_builds_the_factories_of_a_folders_experiments() -> None:
+    pytest.importorskip("transformers")
+    found = steeplechase("check", BERT)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert "holds    experiment.yaml at smoke, depth=1: gradients reach every parameter" in found.stdout.splitlines()
+
+
+def test_bert_of_transformers_gives_a_table_that_says_how_it_was_counted(tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    planned = steeplechase("plan", BERT / "experiment.yaml", "--scale", "smoke")
+    assert planned.returncode == 0, planned.stderr
+    assert "counted on the built module" in " ".join(planned.stdout.split())
+    done = steeplechase("run", BERT / "experiment.yaml", "--scale", "smoke", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    table = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "baseline, depth=1, heads=2: parameters and FLOPs counted on the built module" in table
+    again = steeplechase("run", BERT / "experiment.yaml", "--scale", "smoke", "--out", tmp_path)
+    assert (again.returncode, stages_told(again.stderr)) == (0, 0), again.stderr
+    refused = steeplechase("export", tmp_path, tmp_path / "exported", "--trial", "baseline/1")
+    assert refused.returncode == 3
+    assert "baseline/1: its architecture is of kind module" in refused.stderr
 
 
 def test_plan_imports_no_torch_for_a_plugin(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from foundation.errors import ConfigurationError
 from foundation.schema import canonical, fingerprint
 from models.build_encoder import build_encoder
 from models.initialisation import initialise
+from models.module_contracts import module_outcomes
 from models.module_encoder import ModuleEncoder
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
@@ -201,9 +202,34 @@ def test_a_module_that_is_not_what_is_declared_is_refused_in_one_line(
     recurrent: dict[str, Any], changes: dict[str, Any], message: str
 ) -> None:
     assert problems(recurrent) == []
+    built = ModuleArchitecture.model_validate(recurrent)
+    assert [each for each in module_outcomes(built, "right") if each.problem] == []
     (found,) = problems({**recurrent, **changes})
     assert message in found
     assert "\n" not in found
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "contract"),
+    [
+        ("if padding_mask is not None:", "if False:", "the content of padding changes no other position"),
+        ("self.words(tokens)", "self.words(tokens).detach()", "gradients reach every parameter"),
+        ("both = len(", "torch.seed()\n        both = len(", "initial values are a function of the seed"),
+        ("return self.gru(x)[0]", "return x.new_zeros(1, 2, 3)", "the built module is what is declared"),
+    ],
+)
+def test_a_wrong_module_breaks_the_contract_that_is_about_it(
+    tmp_path: Path, right: str, wrong: str, contract: str
+) -> None:
+    (tmp_path / "models").mkdir()
+    assert right in PLAIN
+    (tmp_path / "models" / "recurrent_wrong.py").write_text(PLAIN.replace(right, wrong), encoding="utf-8")
+    with loaded(tmp_path):
+        sizes: dict[str, Any] = {"vocabulary_size": 40, "positions": 32, "width": 16}
+        arguments = {"words": 40, "width": 16, "directions": ("forward", "backward")}
+        built = ModuleArchitecture(factory="models.recurrent_wrong:build", arguments=arguments, **sizes)
+        broken = [each.contract for each in module_outcomes(built, "wrong") if each.problem]
+    assert contract in broken
 
 
 def test_fields_of_the_encoder_and_unknown_keys_are_refused(recurrent: dict[str, Any]) -> None:

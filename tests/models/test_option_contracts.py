@@ -7,7 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from foundation.schema import options_of
-from models.option_contracts import CONTRACTS, Outcome, contracts_of, outcomes
+from models.contract import Outcome
+from models.option_contracts import CONTRACTS, contracts_of, outcomes
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import ConvolutionOption

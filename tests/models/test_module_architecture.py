@@ -10,6 +10,8 @@ import pytest
 import torch
 from pydantic import ValidationError
 
+from configuration.arms import ArmTable, Rules
+from configuration.designs import Factorial
 from configuration.experiment import Experiment
 from configuration.loading import load_experiment
 from configuration.plugins import sources_of
@@ -267,6 +269,24 @@ def test_the_example_is_an_experiment_over_arguments() -> None:
     assert [arm.name for arm in experiment.arms] == ["baseline", "depth=1", "heads=2"]
     again = Experiment.model_validate_json(experiment.model_dump_json())
     assert again.identity() == experiment.identity()
+
+
+def test_every_argument_is_an_axis_with_levels_even_where_the_baseline_does_not_give_it(
+    recurrent: dict[str, Any],
+) -> None:
+    candidate = Candidate(
+        architecture=Architecture.model_validate(recurrent),
+        objective=MaskedLanguageModel(),
+        recipe=Recipe(sequence_length=16),
+    )
+    table = ArmTable(candidate, Rules((), False))
+    vary = {"architecture.arguments.layers": (1, 2), "architecture.arguments.width": (16,)}
+    table.add_design(Factorial(vary=vary), ("design",))
+    assert not table.violations
+    (deeper,) = (arm for arm in table.arms if arm.levels.get("architecture.arguments.layers") == 2)
+    assert isinstance(deeper.candidate.architecture, ModuleArchitecture)
+    assert deeper.candidate.architecture.arguments["layers"] == 2
+    assert deeper.candidate.architecture.parameters > candidate.architecture.parameters
 
 
 def test_a_child_process_counts_the_same_without_torch_in_this_one() -> None:

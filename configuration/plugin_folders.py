@@ -3,7 +3,7 @@
 Workers and reports load the copy: the folder may move or change later, and nodes of a cluster need not see it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -63,7 +63,7 @@ def load_recorded(document: JsonValue, copies: Path) -> None:
     Raises PluginError if the folder has moved or its source has changed, and there is no copy.
     """
     for plugin in recorded_plugins(document):
-        if all(loaded.folder != Path(plugin.path) for loaded in loaded_plugins()):
+        if all(plugin.path != str(each.folder) and plugin.sha256 != each.sha256 for each in loaded_plugins()):
             copy = copies / plugin.sha256
             load_plugin(copy if copy.is_dir() else Path(plugin.path), plugin.sha256)
 
@@ -74,11 +74,12 @@ def are_loaded(document: JsonValue) -> bool:
     return all(plugin.sha256 in loaded for plugin in recorded_plugins(document))
 
 
-def copy_plugins(copies: Path) -> None:
-    """Write a copy of every loaded plugin into a folder; a copy that exists is kept, because its name is its hash."""
+def copy_plugins(folders: Iterable[PluginFolder], copies: Path) -> None:
+    """Write a copy of the plugins into a folder; a copy that exists is kept, because its name is its hash."""
+    wanted = {folder.sha256 for folder in folders}
     for plugin in loaded_plugins():
         copy = copies / plugin.sha256
-        if not copy.is_dir():
+        if plugin.sha256 in wanted and not copy.is_dir():
             copies.mkdir(exist_ok=True)
             with atomic_directory(copy) as temporary:
                 for module, path in plugin.files.items():

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import find_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -70,6 +71,13 @@ class Plugin:
         return used
 
 
+class _Loader(SourceFileLoader):
+    """Loads a module without writing bytecode beside it: copies of plugins keep their content."""
+
+    def set_data(self, path: str, data: Any, *, _mode: int = 0o666) -> None:
+        """Write nothing."""
+
+
 class _Finder(MetaPathFinder):
     """Finds the modules of plugins, so that packages that need torch are not imported to extend their path."""
 
@@ -77,7 +85,10 @@ class _Finder(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         plugin = _LOADED.get(fullname)
-        return None if plugin is None else spec_from_file_location(fullname, plugin.files[fullname])
+        if plugin is None:
+            return None
+        path = str(plugin.files[fullname])
+        return spec_from_file_location(fullname, path, loader=_Loader(fullname, path))
 
 
 _LOADED: dict[str, Plugin] = {}
@@ -193,7 +204,7 @@ def _read(folder: Path) -> Plugin:
 def _extend(modules: Mapping[str, Plugin], plugin: Plugin) -> None:
     """Let the packages of declarations find the modules by listing; every other import finds them by name."""
     if _FINDER not in sys.meta_path:
-        sys.meta_path.append(_FINDER)
+        sys.meta_path.insert(0, _FINDER)  # before the path finder, whose loader writes bytecode
     for package in _declared_packages(modules):
         path = import_module(package).__path__
         place = str(plugin.folder.joinpath(*package.split(".")))

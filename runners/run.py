@@ -163,8 +163,8 @@ def open_ledger(request: RunRequest) -> Iterator[Ledger]:
     lost_ledger(request.paths)
     request.paths.make()
     with request.paths.locked(), closing(Ledger(request.paths.folder / LEDGER_NAME)) as ledger:
-        copy_plugins(request.paths.root / COPIES)
         experiment = request.experiment
+        copy_plugins(experiment.plugins, request.paths.root / COPIES)
         identity, known = experiment.identity(), ledger.fact("identity")
         if known is None:
             with ledger.transaction():

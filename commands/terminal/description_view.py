@@ -152,10 +152,11 @@ def _table(*headings: str) -> Table:
 def _lines(description: Description) -> Iterator[str]:
     reach = receptive_field(description.subject.architecture)
     by_convolution = f"{reach} tokens by the convolutions, all {description.length} by attention"
-    if not description.subject.architecture.is_counted:
+    if not counted:
         yield f"receptive field: {'all by attention alone' if reach is None else by_convolution}"
+    counted = description.subject.architecture.is_counted
     memory = " or ".join(
-        f"{size.total / 1e6:,.1f} MB in {name} ({size.block / 1e6:,.1f} MB a block)"
+        f"{size.total / 1e6:,.1f} MB in {name}" + ("" if counted else f" ({size.block / 1e6:,.1f} MB a block)")
         for name, size in description.memory.items()
     )
     yield f"kept for the backward pass: {memory}"

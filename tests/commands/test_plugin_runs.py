@@ -101,6 +101,10 @@ def test_a_report_needs_the_results_alone_and_a_changed_plugin_is_another_experi
         resumed = steeplechase("run", tmp_path / "moved/experiment.yaml", "--scale", "smoke", "--out", run.folder)
         assert (resumed.returncode, stages_told(resumed.stderr)) == (0, 0), resumed.stderr
         replaced(tmp_path / "moved", "return 4 * shape.inner_width", "return 5 * shape.inner_width")
+        published = steeplechase("publish", run.folder, tmp_path / "published")
+        assert published.returncode == 0, published.stderr
+        rebuilt = steeplechase("rebuild", tmp_path / "published", "--check")
+        assert (rebuilt.returncode, rebuilt.stderr) == (0, "")
         refused = steeplechase("run", tmp_path / "moved/experiment.yaml", "--scale", "smoke", "--out", run.folder)
         assert refused.returncode == 6
         assert "search_space.convolution.gated_dilated" in refused.stderr

@@ -102,7 +102,7 @@ def _costs(description: Description) -> Table:
         if any(part.parameters or part.forward_flops for part in parts):
             table.add_row(*_cost_cells(name, parts, parts[0].copies if equal and parts[0].role.in_block else None))
     table.add_section()
-    within = _cost_cells("", blocks, blocks[0].copies if equal else None)
+    within = _cost_cells("", blocks, blocks[0].copies if equal and blocks else None)
     whole = _cost_cells("encoder", description.parts, None)
     table.add_row(whole[0], whole[1], within[2], whole[3], within[4], style="bold")
     for name, parts in _added(description.heads).items():
@@ -152,9 +152,9 @@ def _table(*headings: str) -> Table:
 def _lines(description: Description) -> Iterator[str]:
     reach = receptive_field(description.subject.architecture)
     by_convolution = f"{reach} tokens by the convolutions, all {description.length} by attention"
+    counted = description.subject.architecture.is_counted
     if not counted:
         yield f"receptive field: {'all by attention alone' if reach is None else by_convolution}"
-    counted = description.subject.architecture.is_counted
     memory = " or ".join(
         f"{size.total / 1e6:,.1f} MB in {name}" + ("" if counted else f" ({size.block / 1e6:,.1f} MB a block)")
         for name, size in description.memory.items()

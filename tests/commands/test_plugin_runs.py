@@ -51,6 +51,9 @@ def test_bert_of_transformers_gives_a_table_that_says_how_it_was_counted(tmp_pat
     planned = steeplechase("plan", BERT / "experiment.yaml", "--scale", "smoke")
     assert planned.returncode == 0, planned.stderr
     assert "counted on the built module" in " ".join(planned.stdout.split())
+    described = steeplechase("describe", BERT / "experiment.yaml", "--scale", "smoke")
+    assert (described.returncode, described.stderr) == (0, "")
+    assert "receptive field" not in described.stdout
     done = steeplechase("run", BERT / "experiment.yaml", "--scale", "smoke", "--out", tmp_path)
     assert done.returncode == 0, done.stderr
     table = (tmp_path / "report.md").read_text(encoding="utf-8")

@@ -6,6 +6,7 @@ worker process. The content of the files that an option uses enters the keys of 
 """
 
 import ast
+import re
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,6 +35,8 @@ MIRRORS = "a plugin mirrors folders of search_space/, models/ and tasks/"
 DECLARED = ("search_space", "tasks.downstream")
 """Packages that are imported with the experiment; the others need torch and are imported by the stages."""
 DOWNSTREAM = "tasks.downstream"
+HASH = re.compile(r"[0-9a-f]{64}")
+"""The name of a copy of a plugin, which is in the results of a run inside the plugin's folder."""
 
 
 class PluginError(ConfigurationError):
@@ -184,7 +187,7 @@ def _read(folder: Path) -> Plugin:
     for path in sorted(folder.resolve().rglob("*.py")):
         place = path.relative_to(folder.resolve())
         package = place.parent
-        if any(part.startswith((".", "__pycache__")) for part in place.parts[:-1]):
+        if any(part.startswith((".", "__pycache__")) or HASH.fullmatch(part) for part in place.parts[:-1]):
             continue
         if place.parts[0] not in TREE or not (ROOT / package / "__init__.py").is_file():
             mistakes.append(f"{folder / place}: outside the mirrored tree; {MIRRORS}")

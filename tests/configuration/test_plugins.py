@@ -7,6 +7,7 @@ import pytest
 
 from configuration.experiment import Experiment
 from configuration.loading import load_experiment
+from configuration.plugin_folders import COPIES, PluginFolder, copy_plugins
 from configuration.plugins import PluginError, load_plugin, loaded_plugins, sources_of
 from configuration.yaml.json_schema import editor_schema
 from foundation.errors import ConfigurationError
@@ -206,6 +207,17 @@ def test_a_wrong_plugin_is_refused_with_its_line_in_the_experiment_and_leaves_no
     for part in REFUSED[how]:
         assert any(part in each for each in refused.value.lines), refused.value.lines
     assert (loaded_plugins(), kinds()) == ((), before)
+
+
+def test_results_inside_the_folder_of_a_plugin_are_no_part_of_it(copy: Path) -> None:
+    with loaded(copy) as plugin:
+        copy_plugins([PluginFolder(path=str(copy), sha256=plugin.sha256)], copy / COPIES)
+        (inside,) = (copy / COPIES).iterdir()
+        assert inside.name == plugin.sha256
+    with loaded(copy) as again:
+        assert again.sha256 == plugin.sha256
+    with loaded(inside) as copied:
+        assert copied.sha256 == plugin.sha256
 
 
 def test_two_plugins_with_one_option_are_refused_unless_they_are_equal(copy: Path, tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ COMMANDS = {
     "check": Command(
         FILES,
         "commands.check:check",
-        "Check the options of a plugin's FOLDER against their built modules; exit code 1 if a contract is broken.",
+        "Check every option of a plugin, and every module of its experiments; exit with 1 if a contract is broken.",
     ),
     "schema": Command(
         FILES,

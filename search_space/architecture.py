@@ -4,25 +4,17 @@ Sizes and sharing follow the released ConvBERT and ELECTRA code; the defaults ar
 (Clark et al. 2020, arXiv 2003.10555, appendix A), which counts 13,483,008 parameters.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
-from typing import Annotated, Any, ClassVar, Self, cast
+from typing import Annotated, Any
 
-from pydantic import (
-    Field,
-    GetJsonSchemaHandler,
-    ModelWrapValidatorHandler,
-    SerializerFunctionWrapHandler,
-    WithJsonSchema,
-    model_serializer,
-    model_validator,
-)
-from pydantic_core import CoreSchema
+from pydantic import Field, WithJsonSchema, model_validator
 
 from foundation.errors import Violation
-from foundation.schema import VARIANT_KEY, Count, Schema
+from foundation.schema import Count
 from search_space.activation import Activation
+from search_space.architecture_kind import ArchitectureByKind
 from search_space.convolution import Convolution, NoConvolution
 from search_space.convolution.kernel import WithKernel
 from search_space.cost import MATMUL, Component, Convention, Operations, Role, linear
@@ -44,8 +36,6 @@ from search_space.stack import (
 from search_space.sublayer.attention import Visibility
 from search_space.sublayer.operation_chain import InvalidChain
 from search_space.sublayer.sublayer import InvalidSetting
-
-ENCODER = "encoder"
 
 PerLayer = Annotated[
     Count,
@@ -70,11 +60,9 @@ WINDOWS: dict[Visibility, tuple[str, ...]] = {
 """The windows of convolutions that read no hidden token, by visibility."""
 
 
-class Architecture(Schema):
+class Architecture(ArchitectureByKind):
     """An encoder: embeddings, then a stack of sublayers, each with a residual and a norm."""
 
-    own_fields: ClassVar[tuple[str, ...]] = ()
-    """Of a subclass: the fields that it has; the encoder's others are not its own."""
     depth: Count = 12
     """Number of blocks, each self-attention and a feed-forward network: short for `layers: (s f)*12`.
     Default: ELECTRA-Small's, as for every size here (arXiv 2003.10555, appendix A)."""
@@ -120,45 +108,6 @@ class Architecture(Schema):
     @classmethod
     def _fold_lists(cls, document: Any) -> Any:
         return folded(document) if isinstance(document, dict) else document
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _by_kind(cls, document: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """Choose by `kind`: `encoder`, the default and never written, or that of a subclass."""
-        if cls is not Architecture or not isinstance(document, Mapping) or VARIANT_KEY not in document:
-            return handler(document)
-        kinds = {each.model_fields[VARIANT_KEY].default: each for each in cls.__subclasses__()}
-        if document[VARIANT_KEY] in kinds:
-            return kinds[document[VARIANT_KEY]].model_validate(document)
-        if document[VARIANT_KEY] == ENCODER:
-            return handler({name: value for name, value in document.items() if name != VARIANT_KEY})
-        kind, known = document[VARIANT_KEY], (ENCODER, *kinds)
-        raise ValueError(f"{kind!r} is not a kind of architecture; allowed: {', '.join(known)}")
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Return the JSON schema for editors: the encoder's fields, those of every subclass, and `kind`."""
-        own = handler(schema)
-        if cls is Architecture:
-            kinds = [ENCODER, *(each.model_fields[VARIANT_KEY].default for each in cls.__subclasses__())]
-            properties = handler.resolve_ref_schema(own)["properties"]
-            for each in cls.__subclasses__():
-                added = handler.resolve_ref_schema(handler(each.__pydantic_core_schema__))["properties"]
-                properties |= {name: added[name] for name in each.own_fields if name not in properties}
-            described = "Chooses the encoder, the default, or a module of your own: `factory` and `arguments`."
-            properties[VARIANT_KEY] = {"enum": kinds, "type": "string", "description": described}
-        return own
-
-    @model_serializer(mode="wrap")
-    def _own_fields(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Serialise a subclass by its own fields."""
-        own = self.own_fields
-        return {name: getattr(self, name) for name in own} if own else cast("dict[str, Any]", handler(self))
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether its costs are counted on the built module, in place of the closed form."""
-        return False
 
     def violations(self) -> Iterator[Violation]:
         """Yield every rule that the sizes break together."""

@@ -32,7 +32,6 @@ class Candidate(Schema):
             part: Architecture | Objective | Recipe = getattr(self, name)
             for violation in part.violations():
                 yield violation.under(name)
-        yield from self._module_violations()
         length, longer = self.recipe.sequence_length, self.recipe.long_sequence_length
         if message := self.architecture.too_long(length):
             yield Violation(("recipe", "sequence_length"), message)
@@ -43,16 +42,17 @@ class Candidate(Schema):
             field = () if convolution.sized_by is None else (convolution.sized_by,)
             message = f"{convolution.reach.tokens} reaches past a whole sequence of {length} tokens"
             yield Violation(("architecture", "convolution", *field), message)
+        yield from self._module_violations()
 
     def _module_violations(self) -> Iterator[Violation]:
         """Yield what an architecture that is any module cannot do."""
         if not isinstance(self.architecture, ModuleArchitecture):
             return
-        if isinstance(self.objective, ReplacedTokenDetection):
+        if self.objective.generator_of(self.architecture, self.architecture) is not None:
             message = (
-                "replaced_token_detection shares its generator's embeddings; kind module needs another objective"
+                f"{self.objective.name} shares the encoder's embeddings with its generator; kind module has none"
             )
-            yield Violation(("objective",), f"{message}, such as masked_language_model")
+            yield Violation(("objective",), f"{message}. Did you mean masked_language_model?")
         if self.recipe.activation_checkpointing != "none":
             message = f"{self.recipe.activation_checkpointing} needs blocks; kind module has none"
             yield Violation(("recipe", "activation_checkpointing"), message)

@@ -42,7 +42,8 @@ def initialise(model: nn.Module, seed: int) -> None:
         elif isinstance(module, nn.Embedding):
             truncated_normal(module.weight, generator)
         elif list(module.parameters(recurse=False)):
-            raise TypeError(f"{name}: {type(module).__name__} has parameters and no initialisation rule")
+            rule = "has parameters and no initialisation rule; give it a method initialise_parameters(generator)"
+            raise TypeError(f"{name}: {type(module).__name__} {rule}")
 
 
 def truncated_normal(weight: Tensor, generator: torch.Generator) -> None:

@@ -53,6 +53,7 @@ COMMANDS = {
     "submission": Command(TASKS, "commands.submission:submission"),
     "data": Command(TASKS, "commands.data:application"),
     "schema": Command(FILES, "commands.schema:schema"),
+    "check": Command(FILES, "commands.check:check"),
 }
 """Commands by name, in the order of use."""
 

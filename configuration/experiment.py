@@ -16,6 +16,8 @@ from configuration.forecast import Forecast
 from configuration.matched_budget import THROUGHPUT, Match, Throughput, add_matched_arms, nothing_measured
 from configuration.measurements import Measures
 from configuration.paper import PaperStatement
+from configuration.plugin_folders import Plugins
+from configuration.plugins import sources_of
 from configuration.pretraining import Pretraining
 from configuration.tuning import Tune
 from foundation.schema import JsonValue, Name, PositiveNumber, Schema, canonical
@@ -36,6 +38,8 @@ class Experiment(Schema):
     """The research question, in one sentence; the report begins with it."""
     paper: PaperStatement | None = None
     """A paper's statement on the question; the report tests it."""
+    plugins: Plugins = Field(default=(), examples=[["../my_plugin"]])
+    """Folders with options and tasks of your own, relative to this file; each mirrors the repository's tree."""
     baseline: Candidate
     """The candidate that every arm is compared with."""
     design: Design
@@ -139,8 +143,9 @@ class Experiment(Schema):
             "on_invalid",
         ):
             document.pop(presentation, None)
+        document.pop("plugins", None)  # their sources enter below, where they are used
         if self.search is None:  # the resulting arms, independent of the designs that declare them
-            document["design"] = {arm.name: canonical(arm.candidate) for arm in self.arms}
+            document["design"] = {arm.name: _with_sources(arm.candidate) for arm in self.arms}
             for key in ("constraints", "match"):
                 document.pop(key, None)
         fine_tuning = document.get("fine_tuning")
@@ -148,4 +153,12 @@ class Experiment(Schema):
             fine_tuning.pop("max_overlap", None)  # a limit that changes no result
             if "tasks" in fine_tuning:
                 fine_tuning["tasks"] = [*sorted(self.fine_tuning.tasks)]
-        return document
+        sources = sources_of((self.baseline, self.corpus, self.fine_tuning), self.fine_tuning.tasks)
+        if self.search is not None and self.plugins:  # which options it will propose is not known
+            sources["plugins"] = [plugin.sha256 for plugin in self.plugins]
+        return {**document, "sources": sources} if sources else document
+
+
+def _with_sources(candidate: Candidate) -> dict[str, JsonValue]:
+    sources = sources_of(candidate)
+    return {**canonical(candidate), **({"sources": sources} if sources else {})}

@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from configuration.arm import Arm, changed_arm
+from configuration.plugin_folders import Plugins
+from configuration.plugins import sources_of
 from foundation.errors import Violation
 from foundation.schema import Count, JsonValue, Name, Schema, Seed, canonical
 from search_space.architecture import Architecture
@@ -67,6 +69,8 @@ class LatencyExperiment(Schema):
     """The research question, in one sentence; the report begins with it."""
     paper: SpeedStatement | None = None
     """A paper's statement on the arms' speed."""
+    plugins: Plugins = Field(default=(), examples=[["../my_plugin"]])
+    """Folders with options of your own, relative to this file; each mirrors the repository's tree."""
     architecture: Architecture = Field(default_factory=Architecture)
     """The architecture that the arms change. Its embeddings are not timed."""
     arms: Mapping[Name, Mapping[str, Any]] = Field(
@@ -103,10 +107,11 @@ class LatencyExperiment(Schema):
     def identity(self) -> dict[str, JsonValue]:
         """Return every field that changes a measurement or its comparison, and no other."""
         document = canonical(self)
-        for key in ("question", "paper", "architecture", "tracking"):
+        for key in ("question", "paper", "plugins", "architecture", "tracking"):
             document.pop(key, None)
         document["arms"] = {arm.name: canonical(arm.candidate.architecture) for arm in self.candidates}
-        return document
+        sources = sources_of(tuple(arm.candidate for arm in self.candidates))
+        return {**document, "sources": sources} if sources else document
 
     def violations(self) -> Iterator[Violation]:
         """Yield the violations of rules between the fields."""
@@ -135,7 +140,8 @@ class LatencyExperiment(Schema):
             if outside:
                 continue
             try:
-                changed_arm(name, self._origin, changes)
+                if changed_arm(name, self._origin, changes).candidate.architecture.is_counted:
+                    yield Violation(("arms", name), "kind module has no parts with names, and is not timed")
             except InvalidOverride as impossible:
                 yield from (violation.under("arms", name) for violation in impossible.violations)
 

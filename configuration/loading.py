@@ -8,8 +8,12 @@ from pathlib import Path
 from configuration.experiment import Experiment
 from configuration.latency import LatencyExperiment
 from configuration.matched_budget import THROUGHPUT, Throughput, nothing_measured
+from configuration.plugin_folders import BASE
+from configuration.plugins import PluginError, load_plugin
 from configuration.validation.experiment import violations_of
 from configuration.yaml import ConfigurationFile, read_file
+from configuration.yaml.errors import mistake, refuse
+from configuration.yaml.nodes import Items, Leaf, child
 
 AnyExperiment = Experiment | LatencyExperiment
 LATENCY_SECTION = "timing"
@@ -29,9 +33,25 @@ def experiment_in(
 ) -> AnyExperiment:
     """Return the experiment of a parsed file. Raises ConfigurationError with all mistakes by line."""
     if LATENCY_SECTION in file.keys:
-        return file.declaration(LatencyExperiment, scale)
+        return file.declaration(LatencyExperiment, scale, {BASE: _load_plugins(file)})
     return _training_experiment(file, scale, throughput)
 
 
 def _training_experiment(file: ConfigurationFile, scale: str | None, throughput: Throughput) -> Experiment:
-    return file.declaration(Experiment, scale, {THROUGHPUT: throughput}, violations_of)
+    folder = _load_plugins(file)
+    return file.declaration(Experiment, scale, {THROUGHPUT: throughput, BASE: folder}, violations_of)
+
+
+def _load_plugins(file: ConfigurationFile) -> Path:
+    """Load the plugins before the file is validated; return the folder that they are relative to."""
+    folder, listed = Path(file.name).parent, child(file.document, "plugins")
+    mistakes = []
+    for item in listed.nodes if isinstance(listed, Items) else ():
+        if isinstance(item, Leaf) and isinstance(item.value, str):
+            try:
+                load_plugin(folder / item.value)
+            except PluginError as error:
+                mistakes += [mistake(file.name, item.location, line) for line in error.lines]
+    if mistakes:
+        refuse(mistakes)
+    return folder

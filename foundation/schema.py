@@ -61,6 +61,8 @@ class OpenOption(Schema):
 
     package: ClassVar[str]
     """The package whose files are the options of this axis."""
+    modules: ClassVar[str] = ""
+    """The package whose files of the same names build the options; empty if options need no building."""
     kind: str
     """Chooses the option."""
 
@@ -116,6 +118,18 @@ def option_in(module: ModuleType, axis: type[OpenOption]) -> type[OpenOption] | 
     if _kind(found[0]) != name:
         raise ValueError(f"{found[0].__name__}: its kind is {_kind(found[0])!r}; the file is named {name}")
     return found[0]
+
+
+def axis_of(package: str) -> type[OpenOption] | None:
+    """Return the open axis whose options are the files of a package, None if there is none."""
+    import_module(package)  # which defines its axis
+    return next((axis for axis in _subclasses(OpenOption) if vars(axis).get("package") == package), None)
+
+
+def _subclasses(option: type[OpenOption]) -> Iterator[type[OpenOption]]:
+    for each in option.__subclasses__():
+        yield each
+        yield from _subclasses(each)
 
 
 def _is_open(union: Any) -> bool:

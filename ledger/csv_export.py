@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from configuration.plugin_folders import COPIES, load_recorded
 from foundation.atomic_files import remove_directory, replaced_directory, sha256_of, write_whole
 from foundation.errors import CorruptionError, MachineError
 from foundation.schema import JsonValue, canonical_text
@@ -133,6 +134,7 @@ def read_export(folder: Path) -> ExportedLedger:
     source = folder / EXPORT_FOLDER
     _verify(source)
     facts = {row["name"]: json.loads(row["content"]) for _, row in _lines(source / "facts.csv", FACT_COLUMNS)}
+    load_recorded(facts.get("document"), folder / COPIES)
     return ExportedLedger(
         source,
         facts,

@@ -15,10 +15,12 @@ from typing import Any, Protocol, TypeVar
 
 from pydantic_core import to_json
 
+from configuration.plugin_folders import COPIES, load_recorded
 from foundation.atomic_files import disk_refusals
 from foundation.errors import CorruptionError, MachineError
 from foundation.schema import JsonValue, canonical_text, fingerprint
 from ledger.database_copy import in_memory
+from ledger.paths import ResultPaths
 from ledger.records import ArmRow, Decision, Record, TrialRow
 from ledger.rows import IN_JSON, R, parsed, plain
 
@@ -155,7 +157,8 @@ class Ledger:
         return _with_sequence(decision, self._insert("decisions", name, document))
 
     def arms(self) -> tuple[ArmRow, ...]:
-        """Return the arms in the order of the table."""
+        """Return the arms in the order of the table. Raises PluginError if a plugin of theirs cannot be loaded."""
+        load_recorded(self.fact("document"), ResultPaths.of(self.path.parent).root / COPIES)
         return self._parsed("arms", ArmRow)
 
     def trials(self) -> tuple[TrialRow, ...]:

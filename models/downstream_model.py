@@ -6,6 +6,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, mse_loss
 
+from models.build_encoder import build_encoder
 from models.encoder import Encoder
 from models.heads.choice import ChoiceHead
 from models.heads.classification import ClassificationHead, Pooling
@@ -81,7 +82,7 @@ def build_fine_tuned(
 
     `outputs` is the number of labels, tags or endings, 1 for regression. Span and tag heads ignore `pooling`.
     """
-    encoder = Encoder(architecture, dropout_rate)
+    encoder = build_encoder(architecture, dropout_rate)
     if form in ("span", "windows"):
         return FineTuned(encoder, SpanHead(architecture), 2)
     if form == "tags":

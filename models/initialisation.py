@@ -24,7 +24,12 @@ class InitialisesParameters(Protocol):
 
 def initialise(model: nn.Module, seed: int) -> None:
     """Initialise every parameter of the model; a function of the seed and the names alone."""
+    whole: list[str] = []
     for name, module in model.named_modules():
+        if any(name.startswith(f"{above}.".lstrip(".")) for above in whole):
+            continue
+        if getattr(module, "initialises_children", False):
+            whole.append(name)
         generator = torch.Generator().manual_seed(stream_seed(seed, f"initialise {name}"))
         if isinstance(module, InitialisesParameters):
             module.initialise_parameters(generator)
@@ -37,7 +42,8 @@ def initialise(model: nn.Module, seed: int) -> None:
         elif isinstance(module, nn.Embedding):
             truncated_normal(module.weight, generator)
         elif list(module.parameters(recurse=False)):
-            raise TypeError(f"{name}: {type(module).__name__} has parameters and no initialisation rule")
+            rule = "has parameters and no initialisation rule; give it a method initialise_parameters(generator)"
+            raise TypeError(f"{name}: {type(module).__name__} {rule}")
 
 
 def truncated_normal(weight: Tensor, generator: torch.Generator) -> None:

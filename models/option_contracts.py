@@ -5,13 +5,13 @@ They hold for every option, in this repository or in a plugin. A contract that n
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from foundation.schema import VARIANT_KEY, canonical, canonical_text
+from models.contract import Broken, NotDeclared, Outcome, outcomes_of
 from models.convolution import PaddingMask, build_branch
 from models.initialisation import initialise
 from search_space.convolution import ConvolutionOption
@@ -26,26 +26,6 @@ SEQUENCES, TOKENS = 4, 1024
 MEMORY_TOLERANCE, MEMORY_ROUNDING = 0.02, 0.5
 """Relative, and in values per token: copies of weights."""
 SMALLEST_CHANGE, LARGEST_ROUNDING = 1e-6, 1e-10
-
-
-class NotDeclared(Exception):
-    """The option does not declare what the contract compares."""
-
-
-class Broken(Exception):
-    """The contract does not hold; the message has both values."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What one contract found for one option."""
-
-    option: str
-    contract: str
-    problem: str = ""
-    """Empty if the contract holds or was skipped."""
-    skipped: str = ""
-    """Why it was skipped."""
 
 
 class Sublayer(nn.Module):
@@ -74,18 +54,8 @@ def contracts_of(axis: type[ConvolutionOption]) -> Iterator[Outcome]:
 
 
 def outcomes(option: ConvolutionOption, title: str) -> Iterator[Outcome]:
-    """Yield the outcome of every contract for an option with its settings."""
-    for name, check in CONTRACTS.items():
-        try:
-            check(option)
-        except NotDeclared as reason:
-            yield Outcome(title, name, skipped=str(reason))
-        except Broken as problem:
-            yield Outcome(title, name, problem=str(problem))
-        except Exception as error:
-            yield Outcome(title, name, problem=f"{type(error).__name__}: {error}")
-        else:
-            yield Outcome(title, name)
+    """Return the outcome of every contract for an option with its settings."""
+    return outcomes_of(CONTRACTS, option, title)
 
 
 def survives_json(option: ConvolutionOption) -> None:

@@ -5,6 +5,7 @@ Rebuilding from those rows reproduces the other files byte for byte.
 
 from pathlib import Path
 
+from configuration.plugin_folders import COPIES, copy_plugins, recorded_plugins
 from foundation.atomic_files import make_folder, sha256_of
 from foundation.errors import MachineError
 from ledger.csv_export import has_export, read_export, write_export
@@ -24,6 +25,7 @@ def publish(source: Path, folder: Path) -> None:
     with open_rows(source) as rows:
         files = attachments(example_tables(source, rows))
         make_folder(folder)
+        copy_plugins(recorded_plugins(rows.fact("document")), folder / COPIES)
         write_export(rows, folder, files)
     rebuild(folder)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from configuration.experiment import Experiment
 from configuration.latency import LatencyExperiment
 from configuration.loading import AnyExperiment
+from configuration.plugin_folders import COPIES, copy_plugins
 from foundation.atomic_files import disk_refusals
 from foundation.environment import machine, manifest
 from foundation.errors import ConflictError, CorruptionError
@@ -163,6 +164,7 @@ def open_ledger(request: RunRequest) -> Iterator[Ledger]:
     request.paths.make()
     with request.paths.locked(), closing(Ledger(request.paths.folder / LEDGER_NAME)) as ledger:
         experiment = request.experiment
+        copy_plugins(experiment.plugins, request.paths.root / COPIES)
         identity, known = experiment.identity(), ledger.fact("identity")
         if known is None:
             with ledger.transaction():

@@ -12,8 +12,9 @@ from typing import Annotated, Any
 from pydantic import Field, WithJsonSchema, model_validator
 
 from foundation.errors import Violation
-from foundation.schema import Count, Schema
+from foundation.schema import Count
 from search_space.activation import Activation
+from search_space.architecture_kind import ArchitectureByKind
 from search_space.convolution import Convolution, NoConvolution
 from search_space.convolution.kernel import WithKernel
 from search_space.cost import MATMUL, Component, Convention, Operations, Role, linear
@@ -59,7 +60,7 @@ WINDOWS: dict[Visibility, tuple[str, ...]] = {
 """The windows of convolutions that read no hidden token, by visibility."""
 
 
-class Architecture(Schema):
+class Architecture(ArchitectureByKind):
     """An encoder: embeddings, then a stack of sublayers, each with a residual and a norm."""
 
     depth: Count = 12
@@ -116,10 +117,19 @@ class Architecture(Schema):
         yield from _divides(self, "feed_forward_groups", "width", "the second grouped map splits it")
         yield from _divides(self, "feed_forward_groups", "feed_forward_width", "the first grouped map splits it")
         yield from self._stack_violations()
-        if isinstance(self.convolution, WithKernel) and self.convolution.window not in WINDOWS[self.visibility]:
-            seen = f"a {self.convolution.window} window reads tokens that {self.visibility} attention hides"
+        yield from self._window_violations()
+
+    def _window_violations(self) -> Iterator[Violation]:
+        """Yield the convolution's window if it reads tokens that attention hides."""
+        convolution, hides = self.convolution, f"reads tokens that {self.visibility} attention hides"
+        if isinstance(convolution, WithKernel) and convolution.window not in WINDOWS[self.visibility]:
             (allowed,) = WINDOWS[self.visibility]
-            yield Violation(("convolution", "window"), f"{seen}; allowed: {allowed}")
+            message = f"a {convolution.window} window {hides}; allowed: {allowed}"
+            yield Violation(("convolution", "window"), message)
+        elif convolution.reach is not None and self.visibility != "bidirectional":
+            hidden = {"left_to_right": convolution.reach.look_ahead, "right_to_left": convolution.reach.look_back}
+            if hidden[self.visibility]:
+                yield Violation(("convolution",), f"a window of {convolution.reach.tokens} tokens {hides}")
 
     def _stack_violations(self) -> Iterator[Violation]:
         """Yield what the layer program and the sizes break together; nothing of sizes that are reported already."""

@@ -8,6 +8,7 @@ from foundation.errors import Violation
 from foundation.schema import Schema
 from search_space.architecture import Architecture
 from search_space.cost import MATMUL, Convention
+from search_space.module_architecture import ModuleArchitecture
 from search_space.objective import Objective
 from search_space.objective.replaced_token_detection import ReplacedTokenDetection
 from search_space.recipe import Recipe
@@ -45,6 +46,20 @@ class Candidate(Schema):
             field = () if convolution.sized_by is None else (convolution.sized_by,)
             message = f"{convolution.reach.tokens} reaches past a whole sequence of {length} tokens"
             yield Violation(("architecture", "convolution", *field), message)
+        yield from self._module_violations()
+
+    def _module_violations(self) -> Iterator[Violation]:
+        """Yield what an architecture that is any module cannot do."""
+        if not isinstance(self.architecture, ModuleArchitecture):
+            return
+        if self.objective.generator_of(self.architecture, self.architecture) is not None:
+            message = (
+                f"{self.objective.name} shares the encoder's embeddings with its generator; kind module has none"
+            )
+            yield Violation(("objective",), f"{message}. Did you mean masked_language_model?")
+        if self.recipe.activation_checkpointing != "none":
+            message = f"{self.recipe.activation_checkpointing} needs blocks; kind module has none"
+            yield Violation(("recipe", "activation_checkpointing"), message)
 
     def train_flops(self, tokens: int, baseline: Architecture, convention: Convention = MATMUL) -> int:
         """Return the FLOPs of pretraining on the candidate's share of `tokens`, generator and heads included."""

@@ -1,7 +1,8 @@
 """Overrides: dotted paths into a candidate with new values; applied to make an arm, and derived from two candidates.
 
-A path is a field of the architecture (`bottleneck_ratio`, `convolution.kernel_size`) or starts with `objective.`
-or `recipe.`. A name or a mapping with a `kind` replaces a whole option; a path into an option sets one of its fields.
+A path is a field of the architecture (`bottleneck_ratio`, `convolution.kernel_size`), or starts with
+`architecture.`, `objective.` or `recipe.`. A name or a mapping with a `kind` replaces a whole option; a path into an
+option sets one of its fields.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,7 +32,7 @@ class InvalidOverride(Exception):
 def absolute_path(path: str) -> tuple[str, ...]:
     """Return the path from the candidate; a path without a root is a field of the architecture."""
     parts = tuple(path.split("."))
-    return parts if parts[0] in ROOTS else ("architecture", *parts)
+    return parts if parts[0] in ("architecture", *ROOTS) else ("architecture", *parts)
 
 
 def apply(candidate: Candidate, changes: Changes) -> Candidate:
@@ -60,7 +61,11 @@ def difference(baseline: Candidate, candidate: Candidate) -> dict[str, JsonValue
         prefix = "" if part == "architecture" else f"{part}."
         for name in type(after).model_fields:
             old, new = getattr(before, name), getattr(after, name)
-            if old != new:
+            if isinstance(old, Mapping) and isinstance(new, Mapping) and old.keys() <= new.keys():
+                changes |= {
+                    f"{prefix}{name}.{key}": new[key] for key in new if key not in old or old[key] != new[key]
+                }
+            elif old != new:
                 changes[prefix + name] = canonical(new) if isinstance(new, Schema) else new
     return changes
 

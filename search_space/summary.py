@@ -98,6 +98,8 @@ class Description:
 
     def _share(self, roles: tuple[Role, ...], width: int) -> Share:
         both = [part for part in self.parts if part.role in (*ATTENTION, Role.CONVOLUTION)]
+        if not both:
+            return Share(0.0, 0.0, 0.0)
         branch = [part for part in both if part.role in roles]
         parameters = sum(part.parameters for part in branch) / (sum(part.parameters for part in both) or 1)
         flops = sum(part.forward_flops for part in branch) / (sum(part.forward_flops for part in both) or 1)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from configuration.initial_checkpoint import WEIGHTS as START_WEIGHTS
 from configuration.initial_checkpoint import read_initial_checkpoint
 from foundation.atomic_files import sha256_of
+from foundation.errors import ConfigurationError
 from ledger.checkpoints import pretrained_trial
 from models.encoder import Encoder
 from models.initialisation import initialise
@@ -57,6 +58,7 @@ def from_trial(folder: Path, trial: str | None) -> Exported:
         "checkpoint sha256": sha256_of(file),
         "vocabulary sha256": tokenizer.vocabulary_hash,
     }
+    refuse_module(pretrained.candidate.architecture, pretrained.trial)
     title, candidate = f"{pretrained.experiment}: {pretrained.trial}", pretrained.candidate
     dropout, objective = candidate.recipe.dropout, candidate.objective.kind
     return Exported(title, candidate.architecture, dropout, weights, provenance, tokenizer, objective)
@@ -74,6 +76,7 @@ def from_start(folder: Path) -> Exported:
 
 def from_declaration(subject: Subject, seed: int) -> Exported:
     """Return an untrained model, initialised like a pretraining with the same seed."""
+    refuse_module(subject.architecture, subject.name)
     encoder = Encoder(subject.architecture, subject.dropout)
     initialise(
         nn.ModuleDict({ENCODER: encoder}), seed
@@ -81,6 +84,12 @@ def from_declaration(subject: Subject, seed: int) -> Exported:
     weights = {name: value.detach() for name, value in encoder.named_parameters()}
     provenance = {"trained": "not at all", "initialised from seed": str(seed)}
     return Exported(subject.name, subject.architecture, subject.dropout, weights, provenance)
+
+
+def refuse_module(architecture: Architecture, name: str) -> None:
+    """Raise ConfigurationError for an architecture that is any module: it has no form in transformers."""
+    if architecture.is_counted:
+        raise ConfigurationError(f"{name}: its architecture is of kind module, which its own library can save")
 
 
 def _of_generator(name: str) -> bool:

@@ -9,6 +9,7 @@ from commands.arguments import Chosen
 from commands.planning import plan_published
 from commands.planning.plan_contents import ArmPlan, Plan
 from commands.planning.plan_tuning import tuning_lines
+from configuration.counting_notes import counting_note
 from configuration.designs import Search
 from configuration.seeds import first_seeds
 from foundation.schema import JsonValue, canonical_text
@@ -50,6 +51,8 @@ def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
     for line in plan_published.lines(experiment):
         console.print(line, markup=False, highlight=False)
     console.print(f"FLOPs counted as {convention.name}: {convention.rule}", markup=False, style="dim")
+    if note := counting_note(row.arm for row in plan.arms):
+        console.print(note, markup=False, style="dim")
     if plan.unknown:
         lines = "\n".join(f"  {line}" for line in plan.unknown.splitlines())
         console.print(f"missing, and `run` needs it:\n{lines}", markup=False, highlight=False, style="yellow")

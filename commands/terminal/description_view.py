@@ -9,10 +9,12 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from configuration.counting_notes import COUNTED
 from search_space.activation_memory import RULE
 from search_space.architecture import Architecture
 from search_space.cost import Role
 from search_space.layer_program import compact
+from search_space.module_architecture import ModuleArchitecture
 from search_space.released.publication import Publication
 from search_space.summary import Description, PartCost, receptive_field
 
@@ -27,9 +29,14 @@ def show(description: Description, publication: Publication | None) -> None:
     text(console, f"{subject.name}: {description.parameters:,} parameters", "bold")
     text(console, f"sequences of {description.length} tokens, {description.batch} in a batch")
     console.print()
-    console.print(picture(subject.architecture))
-    console.print(_costs(description))
-    console.print(_branches(description))
+    if isinstance(subject.architecture, ModuleArchitecture):
+        given = ", ".join(f"{name}={value}" for name, value in subject.architecture.arguments.items())
+        text(console, f"{subject.architecture.factory}({given}), {COUNTED}")
+        console.print(_costs(description))
+    else:
+        console.print(picture(subject.architecture))
+        console.print(_costs(description))
+        console.print(_branches(description))
     for line in (*_lines(description), *_training(description, publication)):
         text(console, line)
 
@@ -96,7 +103,7 @@ def _costs(description: Description) -> Table:
         if any(part.parameters or part.forward_flops for part in parts):
             table.add_row(*_cost_cells(name, parts, parts[0].copies if equal and parts[0].role.in_block else None))
     table.add_section()
-    within = _cost_cells("", blocks, blocks[0].copies if equal else None)
+    within = _cost_cells("", blocks, blocks[0].copies if equal and blocks else None)
     whole = _cost_cells("encoder", description.parts, None)
     table.add_row(whole[0], whole[1], within[2], whole[3], within[4], style="bold")
     for name, parts in _added(description.heads).items():
@@ -147,9 +154,11 @@ def _table(*headings: str) -> Table:
 def _lines(description: Description) -> Iterator[str]:
     reach = receptive_field(description.subject.architecture)
     by_convolution = f"{reach} tokens by the convolutions, all {description.length} by attention"
-    yield f"receptive field: {'all by attention alone' if reach is None else by_convolution}"
+    counted = description.subject.architecture.is_counted
+    if not counted:
+        yield f"receptive field: {'all by attention alone' if reach is None else by_convolution}"
     memory = " or ".join(
-        f"{size.total / 1e6:,.1f} MB in {name} ({size.block / 1e6:,.1f} MB a block)"
+        f"{size.total / 1e6:,.1f} MB in {name}" + ("" if counted else f" ({size.block / 1e6:,.1f} MB a block)")
         for name, size in description.memory.items()
     )
     yield f"kept for the backward pass: {memory}"

@@ -16,6 +16,9 @@ _EXAMPLES: list[Any] = [{"bottleneck_ratio": [1, 2], "heads": [2, 4]}]
 Axes = Annotated[Mapping[str, tuple[Any, ...]], Field(min_length=1, examples=_EXAMPLES)]
 SeveralAxes = Annotated[Mapping[str, tuple[Any, ...]], Field(min_length=2, examples=_EXAMPLES)]
 
+ARGUMENTS = ("architecture", "arguments")
+"""The path of the arguments of a factory."""
+
 
 def parent_of(path: str, axes: Axes) -> str | None:
     """Return the axis whose options have this field, None if there is none."""
@@ -42,9 +45,12 @@ def present(path: str, changes: Changes, baseline: Candidate) -> bool:
     """Return whether the baseline with the changes has the field; violated size constraints are ignored."""
     parents = {other: value for other, value in changes.items() if path.startswith(f"{other}.")}
     try:
-        document: Any = apply(baseline, parents).model_dump()
+        changed = apply(baseline, parents)
     except InvalidOverride:
         return True  # reported at its own location
+    if changed.architecture.is_counted and absolute_path(path)[:-1] == ARGUMENTS:
+        return True  # a factory may have a default for what the baseline does not give
+    document: Any = changed.model_dump()
     for part in absolute_path(path):
         if not isinstance(document, dict) or part not in document:
             return False

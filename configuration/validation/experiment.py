@@ -12,6 +12,7 @@ from configuration.fine_tuning_runs import is_frozen, settings_of
 from configuration.initial_checkpoint import InitialCheckpoint, differing_fields, read_initial_checkpoint
 from configuration.metrics import comparable_metrics
 from configuration.validation.fine_tuning import fine_tuning_violations
+from configuration.validation.module_architectures import module_violations
 from configuration.validation.paper import paper_violations
 from configuration.validation.tuning import tune_violations
 from foundation.errors import UserError, Violation, did_you_mean
@@ -44,6 +45,7 @@ def violations_of(experiment: Experiment) -> Iterator[Violation]:
     yield from _fine_tuning_violations(experiment)
     if not of_baseline:
         yield from _measure_violations(experiment)
+        yield from module_violations(experiment)
 
 
 def _search_violations(experiment: Experiment) -> Iterator[Violation]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from analysis.difference import Effect, MeanTest
 from configuration.arm import BASELINE
+from configuration.counting_notes import counting_note
 from ledger.records import ArmRow
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import TWO_SEEDS, difference_text, mean_text, scientific, short, two_seeds
@@ -164,7 +165,7 @@ def _notes(results: Results) -> Iterator[str]:
         yield "–: not measured at the end of the budget."
     if any(results.diverged(arm.name)[0] for arm in results.arms):
         yield "Diverged seeds are left out here; the table of diverged seeds also has the worst value in their place."
-    yield from filter(None, [matched_note(results)])
+    yield from filter(None, [matched_note(results), counting_note(results.arms)])
 
 
 def _task_notes(results: Results) -> Iterator[str]:

@@ -160,7 +160,10 @@ def _at(candidate: Candidate, path: str) -> tuple[bool, object]:
     """Return whether the candidate has a field at the path, with its value."""
     value: object = candidate
     for name in absolute_path(path):
-        if not isinstance(value, Schema) or name not in type(value).model_fields:
+        if isinstance(value, Mapping) and name in value:
+            value = value[name]
+        elif isinstance(value, Schema) and name in type(value).model_fields:
+            value = getattr(value, name)
+        else:
             return False, None
-        value = getattr(value, name)
     return True, value

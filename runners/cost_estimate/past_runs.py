@@ -16,6 +16,7 @@ from configuration.experiment import Experiment
 from configuration.fine_tuning import FineTuning
 from configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
 from configuration.matched_budget import THROUGHPUT
+from configuration.plugin_folders import are_loaded
 from configuration.stage_label import TASK_STAGES, UNTRAINED, StageLabel
 from configuration.tuning_experiment import tuning_view
 from foundation.environment import processor
@@ -84,7 +85,7 @@ class _Declared:
 def _measured_in(path: Path, store: ArtifactStore, measured_folders: Counter[str]) -> Iterator[Measured]:
     with closing(Ledger(path, read_only=True)) as ledger:
         manifest, document = ledger.fact("manifest"), ledger.fact("document")
-        if not isinstance(manifest, dict) or manifest.get("processor") != processor():
+        if not isinstance(manifest, dict) or manifest.get("processor") != processor() or not are_loaded(document):
             return
         try:
             experiment = Experiment.model_validate_json(

@@ -20,7 +20,8 @@ from runners.executors.worker import answer, failure
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS_BETWEEN_NODE_CHECKS = 2.0
-PACKAGES = ("search_space", "models", "tasks", "runners")
+PACKAGES = ("foundation", "analysis", "search_space", "models", "tasks", "configuration", "ledger", "runners")
+"""What a worker imports: sent to the nodes of a cluster."""
 
 
 def connect(hosting: Hosting) -> None:

@@ -4,6 +4,7 @@ import time
 from importlib import import_module
 from pathlib import Path
 
+from configuration.plugins import load_plugin
 from foundation.schema import JsonValue
 from ledger.artifacts import ArtifactStore, Outcome
 from ledger.records import Status
@@ -23,6 +24,8 @@ def execute(job: Job) -> Outcome:
 
     `Outcome.seconds` is the duration of `compute`, without the warm-up of the process and the verification of inputs.
     """
+    for folder_of_plugin, sha256 in job.plugins:
+        load_plugin(Path(folder_of_plugin), sha256)
     store = ArtifactStore(Path(job.store))
     with store.computing(job.key) as folder:
         cached = store.outcome(job.stage, job.key)

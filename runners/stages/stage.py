@@ -1,11 +1,14 @@
 """A stage: a declaration, its input stages, and the key of its result in the stage store."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.metadata import version
+from pathlib import Path
 from typing import ClassVar
 
+from configuration.plugin_folders import COPIES, copied
+from configuration.plugins import Plugin, plugin_of, sources_of
 from foundation.schema import JsonValue, Schema, canonical, fingerprint
 from models.kernels.native.build import arithmetic
 
@@ -58,8 +61,10 @@ class Stage:
         environment: dict[str, JsonValue] = {name: installed_version(name) for name in self.declaration.libraries}
         if self.declaration.uses_kernels:
             environment["operators"] = arithmetic()
+        sources = self.sources  # absent without plugins, so that no other key depends on them
         return fingerprint(
             {
+                **({"sources": sources} if sources else {}),
                 "stage": self.kind,
                 "code_version": self.declaration.code_version,
                 "threads": THREADS,
@@ -68,6 +73,22 @@ class Stage:
                 "inputs": {name: stage.key for name, stage in self.inputs.items()},
             }
         )
+
+    @property
+    def sources(self) -> dict[str, JsonValue]:
+        """The hashes of the source that the stage uses from plugins, by module; empty without any."""
+        return sources_of(self.declaration, self._tasks)
+
+    @property
+    def plugins(self) -> tuple[Plugin, ...]:
+        """The plugins that the stage uses, or any of its inputs: a worker loads them."""
+        found = (plugin for plugin in map(plugin_of, self.sources) if plugin is not None)
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def _tasks(self) -> tuple[str, ...]:
+        task = getattr(self.declaration, "task", None)
+        return (task,) if isinstance(task, str) else ()
 
     def needs(self) -> Iterator["Stage"]:
         """Yield all transitive input stages, in topological order."""
@@ -88,9 +109,12 @@ class Job:
     """(kind, key) of the input stages by name."""
     store: str
     """Folder of the stage store."""
+    plugins: Sequence[tuple[str, str]] = ()
+    """Folder and sha256 of the plugins that the stage uses."""
 
     @classmethod
     def of(cls, stage: Stage, store: str) -> "Job":
         """Return the job that computes a stage."""
         inputs = {name: (source.kind, source.key) for name, source in stage.inputs.items()}
-        return cls(stage.kind, stage.key, stage.declaration.model_dump_json(), inputs, store)
+        plugins = [copied(plugin, Path(store).parent / COPIES) for plugin in stage.plugins]
+        return cls(stage.kind, stage.key, stage.declaration.model_dump_json(), inputs, store, plugins)

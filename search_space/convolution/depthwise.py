@@ -22,5 +22,5 @@ class Depthwise(WithKernel):
         return separable_operations(shape, self.kernel_size)
 
     def saved_activations(self, shape: AttentionShape) -> int:
-        """Return the values per token that the branch saves for the backward pass: the convolved input."""
-        return shape.width
+        """Return the values per token that it saves for the backward pass: the convolved and the moved input."""
+        return (1 + self.is_shifted) * shape.width

@@ -38,14 +38,21 @@ class WithKernel(ConvolutionOption):
         return {"centred": 0, "look_back": half, "look_ahead": -half}[self.window]
 
     @property
+    def is_shifted(self) -> bool:
+        """Whether the kernel slides over a moved copy of its input, which is saved for the backward pass."""
+        return self.window != "centred"
+
+    @property
     def branch_width_ratio(self) -> int:
         """Inner widths that the branch adds to the concatenation before the output map."""
         return 1
 
     @property
     def reach(self) -> Reach:
-        """The kernel's window, centred on the output position."""
-        return Reach(self.kernel_size // 2, self.kernel_size // 2)
+        """The kernel's window."""
+        half, whole = self.kernel_size // 2, self.kernel_size - 1
+        sides = {"centred": (half, half), "look_back": (whole, 0), "look_ahead": (0, whole)}
+        return Reach(*sides[self.window])
 
 
 class WithValue(WithKernel):
@@ -87,8 +94,11 @@ class KernelFromValue(WithValue):
         return self.value_operations(shape) + kernels + weighted_window(shape, self.kernel_size)
 
     def saved_activations(self, shape: AttentionShape) -> int:
-        """Return the values per token that the branch saves for the backward pass: its own values and the kernels."""
-        return self.saved_own_values(shape) + self.taps(shape)
+        """Return the values per token that the branch saves for the backward pass.
+
+        Its own values, from which the kernels are generated, the kernels, and the moved copy of the values.
+        """
+        return self.saved_own_values(shape) + self.taps(shape) + self.is_shifted * shape.inner_width
 
 
 def separable_parameters(shape: AttentionShape, kernel_size: int) -> int:

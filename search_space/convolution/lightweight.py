@@ -22,5 +22,5 @@ class Lightweight(WithValue):
         return self.value_operations(shape) + weighted_window(shape, self.kernel_size)
 
     def saved_activations(self, shape: AttentionShape) -> int:
-        """Return the values per token that the branch saves for the backward pass: its own values."""
-        return self.saved_own_values(shape)
+        """Return the values per token saved for the backward pass: the branch's own values, or a moved copy."""
+        return shape.inner_width if self.is_shifted else self.saved_own_values(shape)

@@ -27,6 +27,7 @@ class ConvolutionOption(OpenOption):
     """Base class of the options: each is a file of this folder and of `models/convolution/`."""
 
     package: ClassVar[str] = "search_space.convolution"
+    modules: ClassVar[str] = "models.convolution"
     sized_by: ClassVar[str | None] = None
     """The field that sets the reach, where a reach beyond the sequence is reported; None: the option as a whole."""
     examples: ClassVar[tuple[Mapping[str, JsonValue], ...]] = ({},)

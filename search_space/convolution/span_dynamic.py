@@ -35,6 +35,8 @@ class SpanDynamic(WithValue):
     def saved_activations(self, shape: AttentionShape) -> int:
         """Return the values per token that the branch saves for the backward pass.
 
-        The convolved input, the span key, its product with the query, the kernels, and its own values.
+        The convolved, and moved, input, the span key, its product with the query, the kernels, and its own values or
+        the moved copy of them.
         """
-        return shape.width + 2 * shape.inner_width + self.taps(shape) + self.saved_own_values(shape)
+        values = shape.inner_width if self.is_shifted else self.saved_own_values(shape)
+        return (1 + self.is_shifted) * shape.width + 2 * shape.inner_width + self.taps(shape) + values

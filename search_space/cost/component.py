@@ -22,13 +22,15 @@ class Role(StrEnum):
     OPERATION_CHAIN = "operation chain"
     NORMALISATIONS = "normalisations"
     FINAL_NORM = "final norm"
+    MODULE = "built module"
     VOCABULARY = "vocabulary head"
     DISCRIMINATOR = "discriminator head"
 
     @property
     def in_block(self) -> bool:
         """Whether every block has a component of this role."""
-        return self not in (Role.EMBEDDINGS, Role.PROJECTION, Role.FINAL_NORM, Role.VOCABULARY, Role.DISCRIMINATOR)
+        heads = (Role.VOCABULARY, Role.DISCRIMINATOR)
+        return self not in (Role.EMBEDDINGS, Role.PROJECTION, Role.FINAL_NORM, Role.MODULE, *heads)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ class NormalisationOption(OpenOption):
     """Layer norms of the embeddings and of every sublayer."""
 
     package: ClassVar[str] = "search_space.normalisation"
+    modules: ClassVar[str] = "models.normalisation"
     embedding: bool = True
     """Whether the sum of the embeddings is normalised, as in BERT; the Transformer and GPT have no such norm."""
     epsilon: PositiveNumber = 1e-12

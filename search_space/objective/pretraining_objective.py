@@ -22,6 +22,7 @@ class PretrainingObjective(OpenOption):
     """What pretraining adds to an encoder and what it predicts; every objective has a `kind`, its file's name."""
 
     package: ClassVar[str] = "search_space.objective"
+    modules: ClassVar[str] = "tasks.objectives"
 
     @property
     def name(self) -> str:

@@ -10,6 +10,7 @@ class PositionOption(OpenOption):
     """How a token's position enters the model."""
 
     package: ClassVar[str] = "search_space.position"
+    modules: ClassVar[str] = "models.position"
 
     @abstractmethod
     def rows(self, positions: int) -> int:

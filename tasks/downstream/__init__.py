@@ -1,18 +1,18 @@
 """Downstream tasks: each file declares one as `TASK`, and its file name is the task's name in an experiment."""
 
 import importlib
-from functools import cache
-from pathlib import Path
+import pkgutil
 
 from foundation.errors import ConfigurationError, did_you_mean
+from foundation.schema import cached_until_options_change
 from tasks.labelled.task import DownstreamTask
 
 
-@cache
+@cached_until_options_change
 def task_names() -> tuple[str, ...]:
-    """Return the names of all tasks in alphabetical order."""
-    stems = {path.stem for path in Path(__file__).parent.glob("*.py")}
-    return tuple(sorted(stem for stem in stems if not stem.startswith("_")))
+    """Return the names of all tasks in alphabetical order, those of plugins included."""
+    names = (module.name for module in pkgutil.iter_modules(__path__))
+    return tuple(sorted(name for name in names if not name.startswith("_")))
 
 
 def find_task(name: str) -> DownstreamTask:

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from foundation.randomness import stream
-from models.encoder import Encoder
+from models.build_encoder import build_encoder
 from models.heads.masked_language_model import MaskedLanguageModelHead, gather_masked
 from models.kernels.vocabulary_cross_entropy import Uniforms
 from models.precision import to_float32
@@ -28,7 +28,7 @@ class MaskedTokenModel(PretrainingModel[Batch]):
     def __init__(self, candidate: Candidate) -> None:
         super().__init__()
         recipe = candidate.recipe
-        self.encoder = Encoder(candidate.architecture, recipe.dropout, None, recipe.activation_checkpointing)
+        self.encoder = build_encoder(candidate.architecture, recipe.dropout, None, recipe.activation_checkpointing)
         self.head = MaskedLanguageModelHead(candidate.architecture)
 
     @property

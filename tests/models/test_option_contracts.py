@@ -1,27 +1,22 @@
 """Every option keeps the option contracts, from another folder too; a wrong one breaks those it is wrong in."""
 
-import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
-import models.convolution
-import search_space.convolution
-from foundation.schema import options_changed, options_of
-from models.option_contracts import CONTRACTS, Outcome, contracts_of
+from foundation.schema import options_of
+from models.contract import Outcome
+from models.option_contracts import CONTRACTS, contracts_of, outcomes
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import ConvolutionOption
+from search_space.convolution.kernel import WithKernel
 from search_space.overrides import InvalidOverride, apply
 from search_space.summary import receptive_field
-from tests.factories.paths import ROOT
-
-PLUGIN = ROOT / "examples" / "gated_convolution"
-KIND = "gated_dilated"
-PACKAGES = (search_space.convolution, models.convolution)
+from tests.factories.plugins import KIND, copy_of_example, loaded, replaced
+from tests.factories.small_experiments import title, variants
 
 
 def faults(outcomes: list[Outcome]) -> list[tuple[str, str]]:
@@ -30,18 +25,9 @@ def faults(outcomes: list[Outcome]) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def plugin(tmp_path: Path) -> Iterator[Path]:
-    """Yield a copy of the plugin's folder, which extends the packages until the test ends."""
-    folder = tmp_path / "plugin"
-    shutil.copytree(PLUGIN, folder)
-    parts = [folder.joinpath(*package.__name__.split(".")) for package in PACKAGES]
-    for package, part in zip(PACKAGES, parts, strict=True):
-        package.__path__.append(str(part))
-    yield folder
-    for package, part in zip(PACKAGES, parts, strict=True):
-        package.__path__.remove(str(part))
-        sys.modules.pop(f"{package.__name__}.{KIND}", None)
-        vars(package).pop(KIND, None)
-    options_changed()
+    """Yield the folder of a plugin that is loaded until the test ends."""
+    with loaded(copy_of_example(tmp_path / "plugin")):
+        yield tmp_path / "plugin"
 
 
 def options() -> dict[str, type[ConvolutionOption]]:
@@ -53,6 +39,21 @@ def test_every_option_keeps_every_contract(kind: str) -> None:
     found = [*contracts_of(options()[kind])]
     assert len(found) == len(CONTRACTS) * len(options()[kind].examples)
     assert faults(found) == []
+
+
+@pytest.mark.parametrize("window", ["look_back", "look_ahead"])
+@pytest.mark.parametrize("option", [each for each in variants() if isinstance(each, WithKernel)], ids=title)
+def test_every_window_keeps_every_contract(option: WithKernel, window: str) -> None:
+    shifted = option.model_copy(update={"window": window})
+    assert shifted.reach.tokens == option.reach.tokens
+    assert faults([*outcomes(shifted, window)]) == []
+
+
+def test_a_window_that_reads_hidden_tokens_is_refused_by_its_reach(plugin: Path) -> None:
+    for visibility in ("left_to_right", "right_to_left"):
+        built = Architecture.model_validate({"visibility": visibility, "convolution": KIND})
+        (violation,) = built.violations()
+        assert violation.message == f"a window of 17 tokens reads tokens that {visibility} attention hides"
 
 
 def test_a_correct_option_from_another_folder_keeps_every_contract(plugin: Path) -> None:
@@ -83,15 +84,12 @@ def test_a_correct_option_from_another_folder_keeps_every_contract(plugin: Path)
     ],
 )
 def test_a_wrong_option_breaks_the_contract_that_is_about_it(
-    plugin: Path, right: str, wrong: str, contract: str
+    tmp_path: Path, right: str, wrong: str, contract: str
 ) -> None:
-    changed = 0
-    for file in plugin.rglob("*.py"):
-        text = file.read_text(encoding="utf-8")
-        changed += text.count(right)
-        file.write_text(text.replace(right, wrong), encoding="utf-8")
-    assert changed == 1
-    ((broken, problem),) = faults([*contracts_of(options()[KIND])])
+    folder = copy_of_example(tmp_path / "plugin")
+    assert replaced(folder, right, wrong) == 1
+    with loaded(folder):
+        ((broken, problem),) = faults([*contracts_of(options()[KIND])])
     assert broken.startswith(contract), problem
 
 

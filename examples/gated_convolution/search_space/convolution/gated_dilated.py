@@ -3,22 +3,30 @@
 WaveNet, arXiv 1609.03499, sections 2.2 and 2.3; centred in place of causal, and linear in place of tanh.
 """
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from foundation.schema import Count
-from search_space.convolution.kernel import WithKernel
-from search_space.convolution.option import Reach
+from search_space.convolution.kernel import KernelSize
+from search_space.convolution.option import ConvolutionOption, Reach
 from search_space.cost.operation_counts import Operations, linear
 from search_space.shape import AttentionShape, linear_parameters
 
 
-class GatedDilated(WithKernel):
+class GatedDilated(ConvolutionOption):
     """A kernel per channel whose taps are `dilation` tokens apart; a sigmoid of the token gates its output."""
 
     kind: Literal["gated_dilated"] = "gated_dilated"
     """Chooses gated dilated convolution."""
+    sized_by: ClassVar[str | None] = "kernel_size"
+    kernel_size: KernelSize = 9
+    """Taps of the kernel, odd."""
     dilation: Count = 2
     """Distance between two taps in tokens; 1 is the usual convolution."""
+
+    @property
+    def branch_width_ratio(self) -> int:
+        """Inner widths that the branch adds to the concatenation before the output map."""
+        return 1
 
     @property
     def reach(self) -> Reach:

@@ -1,0 +1,73 @@
+"""`steeplechase check`: the contracts of every option and factory in a folder, one line each."""
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from commands.arguments import choose, folder_named
+from configuration.loading import LATENCY_SECTION
+from configuration.plugins import DOWNSTREAM, Plugin, load_plugin
+from configuration.yaml import read_file, scales
+from foundation.schema import axis_of, option_in
+from models.contract import Outcome
+from models.module_contracts import module_outcomes
+from models.option_contracts import contracts_of
+from search_space.convolution import ConvolutionOption
+from search_space.module_architecture import ModuleArchitecture
+
+EXPERIMENT = "experiment"
+"""The key that every experiment file has."""
+
+
+def check(
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="FOLDER", help="A folder that mirrors the repository's tree.", parser=folder_named),
+    ],
+) -> None:
+    """Check every option of a plugin, and every module of its experiments; exit with 1 if a contract is broken."""
+    console = Console(highlight=False)
+    outcomes = [*checked(load_plugin(folder)), *checked_experiments(folder)]
+    for outcome in outcomes:
+        console.print(line_of(outcome), markup=False, soft_wrap=True)
+    broken = sum(bool(outcome.problem) for outcome in outcomes)
+    kept = sum(not (outcome.problem or outcome.skipped) for outcome in outcomes)
+    console.print(f"{kept} contracts hold, {broken} are broken, {len(outcomes) - kept - broken} were skipped")
+    if broken:
+        raise typer.Exit(1)
+
+
+def checked(plugin: Plugin) -> Iterator[Outcome]:
+    """Yield the outcomes of every option and task of a plugin that is loaded."""
+    for module in plugin.files:
+        package, _, name = module.rpartition(".")
+        axis = axis_of(package) if package.startswith("search_space") else None
+        option = None if axis is None else option_in(import_module(module), axis)
+        if option is not None and issubclass(option, ConvolutionOption):
+            yield from contracts_of(option)
+        elif option is not None and axis is not None:
+            yield Outcome(name, "loaded", skipped=f"{axis.package} has no contracts beside loading")
+        elif package == DOWNSTREAM and not name.startswith("_"):
+            yield Outcome(name, "found as a downstream task")
+
+
+def checked_experiments(folder: Path) -> Iterator[Outcome]:
+    """Yield the outcomes of every architecture of kind module in the experiments of a folder, at every scale."""
+    for file in sorted(folder.glob("*.yaml")):
+        keys = read_file(file).keys
+        for scale in (scales(file) or (None,)) if EXPERIMENT in keys and LATENCY_SECTION not in keys else ():
+            for arm in choose(file, scale).experiment.arms:
+                if isinstance(arm.candidate.architecture, ModuleArchitecture):
+                    title = f"{file.name}{f' at {scale}' if scale else ''}, {arm.name}"
+                    yield from module_outcomes(arm.candidate.architecture, title)
+
+
+def line_of(outcome: Outcome) -> str:
+    """Return an outcome as a line: its verdict, the option, the contract, and the reason."""
+    verdict = "broken " if outcome.problem else "skipped" if outcome.skipped else "holds  "
+    reason = outcome.problem or outcome.skipped
+    return f"{verdict}  {outcome.option}: {outcome.contract}{f': {reason}' if reason else ''}"

@@ -1,0 +1,94 @@
+"""The plugins of an experiment: loaded as the file or the ledger is read, and copied into the results.
+
+Workers and reports load the copy: the folder may move or change later, and nodes of a cluster need not see it.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BeforeValidator, ValidationInfo, WithJsonSchema
+
+from configuration.plugins import Plugin, load_plugin, loaded_plugins
+from foundation.atomic_files import atomic_directory
+from foundation.schema import JsonValue, Schema
+
+BASE = "folder of the file"
+"""Key of the validation context: the folder that plugins are relative to."""
+COPIES = "plugins"
+"""The folder beside the stage store that has a copy of every plugin, named by its sha256."""
+
+
+class PluginFolder(Schema):
+    """A plugin as experiments refer to it: its folder, and its content when it was loaded."""
+
+    path: str
+    sha256: str
+
+
+def _loaded(value: object, info: ValidationInfo) -> object:
+    """Load the folders: texts in a file, relative to it; folders with hashes in a ledger's document."""
+    forms = (str, Mapping, PluginFolder)
+    if not isinstance(value, tuple | list) or not all(isinstance(each, forms) for each in value):
+        return value
+    base = info.context[BASE] if isinstance(info.context, Mapping) and BASE in info.context else Path()
+    return tuple(_loaded_folder(each, base) for each in value)
+
+
+def _loaded_folder(value: object, base: Path) -> PluginFolder:
+    if not isinstance(value, str):
+        return PluginFolder.model_validate(value)  # the ledger has loaded it
+    plugin = load_plugin(base / value)
+    return PluginFolder(path=str(plugin.folder), sha256=plugin.sha256)
+
+
+Plugins = Annotated[
+    tuple[PluginFolder, ...],
+    BeforeValidator(_loaded),
+    WithJsonSchema({"type": "array", "items": {"type": "string", "minLength": 1}}),
+]
+"""In a file, folders relative to it. They are loaded when the field is validated, before the fields that use them."""
+
+
+def recorded_plugins(document: JsonValue) -> tuple[PluginFolder, ...]:
+    """Return the plugins in a ledger's document of an experiment."""
+    folders = document.get("plugins", []) if isinstance(document, dict) else []
+    return tuple(PluginFolder.model_validate(each) for each in folders) if isinstance(folders, list) else ()
+
+
+def load_recorded(document: JsonValue, copies: Path) -> None:
+    """Load the plugins of a ledger's document: the copy in the results, or the folder if there is no copy.
+
+    A plugin that the experiment's file has loaded is kept: a run's identity compares its source with the ledger's.
+    Raises PluginError if the folder has moved or its source has changed, and there is no copy.
+    """
+    for plugin in recorded_plugins(document):
+        if all(plugin.path != str(each.folder) and plugin.sha256 != each.sha256 for each in loaded_plugins()):
+            copy = copies / plugin.sha256
+            load_plugin(copy if copy.is_dir() else Path(plugin.path), plugin.sha256)
+
+
+def are_loaded(document: JsonValue) -> bool:
+    """Return whether every plugin in a ledger's document is loaded, with the same content."""
+    loaded = {plugin.sha256 for plugin in loaded_plugins()}
+    return all(plugin.sha256 in loaded for plugin in recorded_plugins(document))
+
+
+def copy_plugins(folders: Iterable[PluginFolder], copies: Path) -> None:
+    """Write a copy of the plugins into a folder; a copy that exists is kept, because its name is its hash."""
+    wanted = {folder.sha256 for folder in folders}
+    for plugin in loaded_plugins():
+        copy = copies / plugin.sha256
+        if plugin.sha256 in wanted and not copy.is_dir():
+            copies.mkdir(exist_ok=True)
+            with atomic_directory(copy) as temporary:
+                for module, path in plugin.files.items():
+                    place = temporary.joinpath(*module.split(".")).with_suffix(".py")
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    place.write_bytes(path.read_bytes())
+
+
+def copied(plugin: Plugin, copies: Path) -> tuple[str, str]:
+    """Return the folder that a worker loads, the copy if there is one, and the sha256 that it has to have."""
+    copy = copies / plugin.sha256
+    return str((copy if copy.is_dir() else plugin.folder).resolve()), plugin.sha256

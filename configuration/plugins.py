@@ -1,0 +1,298 @@
+"""Plugins: folders outside the repository that mirror its tree; what they define is used as if built in.
+
+`FOLDER/search_space/convolution/mine.py` and `FOLDER/models/convolution/mine.py` are an option `mine`,
+`FOLDER/tasks/downstream/mine.py` is a task. A plugin is loaded before the experiment is validated, and in every
+worker process. The content of the files that an option uses enters the keys of its stages; their folder never does.
+"""
+
+import ast
+import re
+import sys
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import find_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pydantic import BaseModel
+
+from foundation.atomic_files import read_regular, sha256_of
+from foundation.errors import ConfigurationError
+from foundation.schema import JsonValue, OpenOption, axis_of, fingerprint, option_in, options_changed
+from search_space.module_architecture import ModuleArchitecture
+from search_space.module_counts import PLUGINS
+
+ROOT = Path(__file__).resolve().parents[1]
+TREE = ("search_space", "models", "tasks")
+"""The packages that a plugin may mirror."""
+MIRRORS = "a plugin mirrors folders of search_space/, models/ and tasks/"
+DECLARED = ("search_space", "tasks.downstream")
+"""Packages that are imported with the experiment; the others need torch and are imported by the stages."""
+DOWNSTREAM = "tasks.downstream"
+HASH = re.compile(r"[0-9a-f]{64}")
+"""The name of a copy of a plugin, which is in the results of a run inside the plugin's folder."""
+
+
+class PluginError(ConfigurationError):
+    """A plugin cannot be used; one line per reason."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plugin:
+    """A folder and its modules."""
+
+    folder: Path
+    files: Mapping[str, Path]
+    """By module, such as `search_space.convolution.mine`."""
+
+    @cached_property
+    def hashes(self) -> dict[str, str]:
+        """The sha256 of every file by module."""
+        return {module: sha256_of(path) for module, path in self.files.items()}
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash of all files and their places in the tree, independent of the folder."""
+        return fingerprint({**self.hashes})
+
+    def source(self, module: str) -> dict[str, str]:
+        """Return the hashes of the files that a module uses: its own, those that build it, and what they import."""
+        name = module.rpartition(".")[2]
+        open_modules = [each for each in self.files if each.rpartition(".")[2] == name]
+        used: dict[str, str] = {}
+        while open_modules:
+            each = open_modules.pop()
+            if each not in used:
+                used[each] = self.hashes[each]
+                open_modules += [other for other in _imported(each, self.files[each]) if other in self.files]
+        return used
+
+
+class _Loader(SourceFileLoader):
+    """Loads a module without writing bytecode beside it: copies of plugins keep their content."""
+
+    def set_data(self, path: str, data: Any, *, _mode: int = 0o666) -> None:
+        """Write nothing."""
+
+
+class _Finder(MetaPathFinder):
+    """Finds the modules of plugins, so that packages that need torch are not imported to extend their path."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        plugin = _LOADED.get(fullname)
+        if plugin is None:
+            return None
+        path = str(plugin.files[fullname])
+        return spec_from_file_location(fullname, path, loader=_Loader(fullname, path))
+
+
+_LOADED: dict[str, Plugin] = {}
+"""The plugin of every module that was loaded."""
+_FINDER = _Finder()
+
+
+def load_plugin(folder: Path, sha256: str = "") -> Plugin:
+    """Return a plugin after its options have been added to their axes; a second time does nothing.
+
+    Raises PluginError with one line per reason, and then adds nothing; also if its hash is not the given one.
+    """
+    plugin = _read(folder)
+    if sha256 not in ("", plugin.sha256):
+        raise PluginError(f"{folder}: the plugin's source has changed; its sha256 was {sha256}, now {plugin.sha256}")
+    known = {module: _LOADED[module] for module in plugin.files if module in _LOADED}
+    for module, other in known.items():
+        if other.hashes[module] != plugin.hashes[module]:
+            raise PluginError(f"{plugin.files[module]}: {module} is loaded already, from {other.folder}")
+    new = {module: plugin for module in plugin.files if module not in known}
+    _LOADED.update(new)
+    try:
+        _extend(new, plugin)
+        mistakes = [line for module in new for line in _mistakes(module, plugin)]
+    except BaseException:
+        _forget(new, plugin)
+        raise
+    if mistakes:
+        _forget(new, plugin)
+        raise PluginError(mistakes)
+    return plugin
+
+
+def plugin_of(module: str) -> Plugin | None:
+    """Return the plugin that a module is from, None for a module of the repository."""
+    return _LOADED.get(module)
+
+
+def loaded_plugins() -> tuple[Plugin, ...]:
+    """Return the plugins that were loaded, in this order."""
+    return tuple(dict.fromkeys(_LOADED.values()))
+
+
+def plugin_modules(value: object) -> set[str]:
+    """Return the modules of plugins that define a declaration, or anything in it."""
+    if isinstance(value, BaseModel):
+        found = ({type(value).__module__} | _factories(value)) & _LOADED.keys()
+        return found.union(*(plugin_modules(getattr(value, name)) for name in type(value).model_fields))
+    if isinstance(value, Mapping):
+        return set().union(*map(plugin_modules, value.values()))
+    if isinstance(value, tuple | list):
+        return set().union(*map(plugin_modules, value))
+    return set()
+
+
+def sources_of(value: object, tasks: Sequence[str] = ()) -> dict[str, JsonValue]:
+    """Return by module the hash of the source that a declaration and tasks use from plugins; empty without any."""
+    modules = plugin_modules(value) | ({f"{DOWNSTREAM}.{task}" for task in tasks} & _LOADED.keys())
+    sources = {module: fingerprint({**_LOADED[module].source(module)}) for module in sorted(modules)}
+    return {**sources, **{module: sha256_of(_file_of(module)) for module in _factories(value) - _LOADED.keys()}}
+
+
+def _factories(value: object) -> set[str]:
+    """Return the modules that hold the factories of a declaration's architectures."""
+    if isinstance(value, ModuleArchitecture):
+        return {value.module}
+    if isinstance(value, BaseModel):
+        return set().union(*(_factories(getattr(value, name)) for name in type(value).model_fields))
+    if isinstance(value, Mapping | tuple | list):
+        return set().union(*map(_factories, value.values() if isinstance(value, Mapping) else value))
+    return set()
+
+
+def _file_of(module: str) -> Path:
+    """Return the file of a module outside plugins, without importing it. Raises PluginError if there is none."""
+    top, *below = module.split(".")
+    spec = find_spec(top)
+    folders = [*(spec.submodule_search_locations or ())] if spec is not None else []
+    places = [Path(folder).joinpath(*below) for folder in folders] if below else []
+    files = [file for place in places for file in (place.with_suffix(".py"), place / "__init__.py")]
+    if not below and spec is not None and spec.origin is not None:
+        files.append(Path(spec.origin))
+    found = next((file for file in files if file.is_file()), None)
+    if found is None:
+        raise PluginError(f"{module}: no such module; a factory is in a plugin, or in an installed package")
+    return found
+
+
+def _read(folder: Path) -> Plugin:
+    if not folder.is_dir():
+        raise PluginError(f"{folder}: no such folder; {MIRRORS}")
+    files, mistakes = {}, []
+    for path in sorted(folder.resolve().rglob("*.py")):
+        place = path.relative_to(folder.resolve())
+        package = place.parent
+        if any(part.startswith((".", "__pycache__")) or HASH.fullmatch(part) for part in place.parts[:-1]):
+            continue
+        if place.parts[0] not in TREE or not (ROOT / package / "__init__.py").is_file():
+            mistakes.append(f"{folder / place}: outside the mirrored tree; {MIRRORS}")
+        elif (ROOT / place).exists() or (ROOT / place.with_suffix("")).is_dir():
+            mistakes.append(f"{folder / place}: the name of a built-in file; choose another")
+        elif not all(part.isidentifier() for part in place.with_suffix("").parts):
+            mistakes.append(f"{folder / place}: its name cannot be imported; use letters, digits and underscores")
+        else:
+            files[".".join(place.with_suffix("").parts)] = path
+    if not files and not mistakes:
+        mistakes.append(f"{folder}: no Python file; {MIRRORS}")
+    if mistakes:
+        raise PluginError(mistakes)
+    return Plugin(folder.resolve(), files)
+
+
+def _extend(modules: Mapping[str, Plugin], plugin: Plugin) -> None:
+    """Let the packages of declarations find the modules by listing; every other import finds them by name."""
+    if _FINDER not in sys.meta_path:
+        sys.meta_path.insert(0, _FINDER)  # before the path finder, whose loader writes bytecode
+    for package in _declared_packages(modules):
+        path = import_module(package).__path__
+        place = str(plugin.folder.joinpath(*package.split(".")))
+        if place not in path:
+            path.append(place)
+    PLUGINS[:] = [(str(each.folder), each.sha256) for each in loaded_plugins()]
+    options_changed()
+
+
+def _forget(modules: Mapping[str, Plugin], plugin: Plugin) -> None:
+    for package in _declared_packages(modules):
+        path = import_module(package).__path__
+        place = str(plugin.folder.joinpath(*package.split(".")))
+        if place in path:
+            path.remove(place)
+    for module in modules:
+        _LOADED.pop(module, None)
+        if sys.modules.pop(module, None) is not None:
+            package, _, name = module.rpartition(".")
+            vars(sys.modules[package]).pop(name, None)
+    PLUGINS[:] = [(str(each.folder), each.sha256) for each in loaded_plugins()]
+    options_changed()
+
+
+def unload_plugin(plugin: Plugin) -> None:
+    """Remove a plugin's options from their axes and its modules from this process."""
+    _forget({module: each for module, each in _LOADED.items() if each is plugin}, plugin)
+
+
+def _declared_packages(modules: Mapping[str, Plugin]) -> list[str]:
+    packages = dict.fromkeys(module.rpartition(".")[0] for module in modules)
+    return [package for package in packages if package.startswith(DECLARED)]
+
+
+def _mistakes(module: str, plugin: Plugin) -> Iterator[str]:
+    """Yield what is wrong with a declaration; modules that need torch are not imported here."""
+    package, _, name = module.rpartition(".")
+    if not package.startswith(DECLARED) or name.startswith("_"):
+        return
+    path = plugin.files[module]
+    try:
+        imported = import_module(module)
+    except Exception as error:
+        yield f"{path}:{_line(error, path)}: cannot be imported: {type(error).__name__}: {_first_line(error)}"
+        return
+    axis = axis_of(package)
+    if axis is not None:
+        yield from _option_mistakes(imported, axis, plugin)
+    if package == DOWNSTREAM and getattr(getattr(imported, "TASK", None), "name", None) != name:
+        yield f"{path}: no task; TASK named {name!r} is needed, or a file name that begins with an underscore"
+
+
+def _option_mistakes(module: ModuleType, axis: type[OpenOption], plugin: Plugin) -> Iterator[str]:
+    path = plugin.files[module.__name__]
+    try:
+        option = option_in(module, axis)
+    except ValueError as error:
+        yield f"{path}: {error}"
+        return
+    needed = f"{axis.modules}.{module.__name__.rpartition('.')[2]}"
+    if option is not None and axis.modules and needed not in plugin.files:
+        place = Path(*needed.split(".")).with_suffix(".py")
+        yield f"{path}: an option without its module; {plugin.folder / place} is needed"
+
+
+def _imported(module: str, path: Path) -> Iterator[str]:
+    """Yield the names that a file imports, as modules and as names inside modules."""
+    package = module.split(".")[:-1]
+    for node in ast.walk(ast.parse(read_regular(path))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            origin = ".".join([*above, *([node.module] if node.module else [])])
+            yield origin
+            yield from (f"{origin}.{alias.name}" for alias in node.names)
+
+
+def _line(error: Exception, path: Path) -> int:
+    """Return the line of the file at which an import failed."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return error.lineno or 1
+    frames = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    return (frames[-1] if frames else None) or 1
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]

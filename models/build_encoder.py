@@ -1,0 +1,19 @@
+"""Builds the encoder of an architecture: the stack of blocks, or the module of a factory."""
+
+from models.activation_checkpointing import ActivationCheckpointing
+from models.encoder import Embeddings, Encoder
+from models.module_encoder import ModuleEncoder
+from search_space.architecture import Architecture
+from search_space.module_architecture import ModuleArchitecture
+
+
+def build_encoder(
+    architecture: Architecture,
+    dropout_rate: float,
+    embeddings: Embeddings | None = None,
+    activation_checkpointing: ActivationCheckpointing = "none",
+) -> Encoder:
+    """Return the encoder; a factory's module takes its dropout from its arguments and shares no embeddings."""
+    if isinstance(architecture, ModuleArchitecture):
+        return ModuleEncoder(architecture)
+    return Encoder(architecture, dropout_rate, embeddings, activation_checkpointing)

@@ -1,0 +1,81 @@
+"""Counts a factory's module on the built module: parameters, FLOPs by torch's counter, activations, widths.
+
+As a process it answers a line of JSON with a line of JSON; plans and reports ask it, because they import no torch.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from configuration.plugins import load_plugin
+from models.module_encoder import ModuleEncoder, input_embeddings
+from runners.executors.worker import private_output
+from search_space.module_architecture import ModuleArchitecture
+
+BATCH = 1
+
+
+def main() -> None:
+    """Answer requests until the input ends."""
+    answers = private_output()
+    for line in sys.stdin:
+        request = json.loads(line)
+        for folder, sha256 in request["plugins"]:
+            load_plugin(Path(folder), sha256)
+        answers.write(json.dumps(answer(request["architecture"], request["length"])) + "\n")
+        answers.flush()
+
+
+def answer(architecture: str, length: int) -> dict[str, object]:
+    """Return the counts as plain values, or the reason why there are none."""
+    declared = ModuleArchitecture.model_validate_json(architecture)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            return _counts(declared, length)
+    except Exception as error:
+        return {"error": f"{declared.factory}: {type(error).__name__}: {str(error).partition(chr(10))[0]}"}
+
+
+def _counts(declared: ModuleArchitecture, length: int) -> dict[str, object]:
+    encoder = ModuleEncoder(declared).eval()
+    tokens = torch.zeros(BATCH, length, dtype=torch.long)
+    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        hidden = encoder(tokens, None, torch.ones(BATCH, length, dtype=torch.bool))
+    if hidden.ndim != 3 or hidden.shape[:2] != tokens.shape:
+        raise ValueError(f"the output has the shape {list(hidden.shape)}; [batch seq width] is needed")
+    table = input_embeddings(encoder.module)
+    if table is not None and table.num_embeddings < declared.vocabulary_size:
+        raise ValueError(f"{table.num_embeddings} token embeddings; vocabulary_size is {declared.vocabulary_size}")
+    return {
+        "parameters": sum(parameter.numel() for parameter in encoder.parameters()),
+        "forward_flops": counter.get_total_flops() // BATCH,
+        "saved_activations": _kept_values(encoder, tokens) // length,
+        "width": hidden.shape[-1],
+        "embedding_width": None if table is None else table.embedding_dim,
+    }
+
+
+def _kept_values(encoder: nn.Module, tokens: Tensor) -> int:
+    """Return the values that a forward pass keeps for the backward pass, each storage once, without the weights."""
+    weights = {parameter.untyped_storage().data_ptr() for parameter in encoder.parameters()}
+    sizes: dict[int, int] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in weights:
+            sizes[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        out = encoder(tokens)
+    assert out.requires_grad  # so that nothing was freed before it was counted
+    return sum(sizes.values()) // torch.get_default_dtype().itemsize
+
+
+if __name__ == "__main__":
+    main()

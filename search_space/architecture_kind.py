@@ -1,0 +1,71 @@
+"""The kinds of architectures: the encoder, which is never named in a key, and subclasses with fields of their own."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self, cast
+
+from pydantic import (
+    GetJsonSchemaHandler,
+    ModelWrapValidatorHandler,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+from pydantic_core import CoreSchema
+
+from foundation.schema import VARIANT_KEY, Schema
+
+ENCODER = "encoder"
+
+
+class ArchitectureByKind(Schema):
+    """Base class of the encoder's declaration, whose subclasses are the other kinds.
+
+    A field of the encoder's type holds any kind. The encoder has no field `kind`, so that its keys have none.
+    """
+
+    own_fields: ClassVar[tuple[str, ...]] = ()
+    """Of another kind: the fields that it has; the encoder's others are not its own."""
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether its costs are counted on the built module, in place of the closed form."""
+        return False
+
+    @classmethod
+    def _other_kinds(cls) -> dict[str, type[Self]]:
+        """Return the subclasses of the encoder by kind; nothing for a subclass."""
+        others = cls.__subclasses__() if ArchitectureByKind in cls.__bases__ else []
+        return {str(each.model_fields[VARIANT_KEY].default): each for each in others if each.own_fields}
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _by_kind(cls, document: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Choose by `kind`: `encoder`, the default and never written, or that of a subclass."""
+        kinds = cls._other_kinds()
+        if not kinds or not isinstance(document, Mapping) or VARIANT_KEY not in document:
+            return handler(document)
+        kind = document[VARIANT_KEY]
+        if kind in kinds:
+            return kinds[kind].model_validate(document)
+        if kind == ENCODER:
+            return handler({name: value for name, value in document.items() if name != VARIANT_KEY})
+        raise ValueError(f"{kind!r} is not a kind of architecture; allowed: {', '.join((ENCODER, *kinds))}")
+
+    @model_serializer(mode="wrap")
+    def _own_fields(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Serialise another kind by its own fields."""
+        own = self.own_fields
+        return {name: getattr(self, name) for name in own} if own else cast("dict[str, Any]", handler(self))
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Return the JSON schema for editors: the encoder's fields, those of every other kind, and `kind`."""
+        own, kinds = handler(schema), cls._other_kinds()
+        if kinds:
+            properties = handler.resolve_ref_schema(own)["properties"]
+            for each in kinds.values():
+                added = handler.resolve_ref_schema(handler(each.__pydantic_core_schema__))["properties"]
+                properties |= {name: added[name] for name in each.own_fields if name not in properties}
+            described = "Chooses the encoder, the default, or a module of your own: `factory` and `arguments`."
+            properties[VARIANT_KEY] = {"enum": [ENCODER, *kinds], "type": "string", "description": described}
+        return own

@@ -1,0 +1,76 @@
+"""Counts of a module that a factory builds: by a child process, because declarations import no torch.
+
+In a process that has imported torch already, it counts itself.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from foundation.schema import cached_until_options_change
+
+COUNTING = "runners.count_module"
+"""The module that builds and counts, above this layer and thus named, not imported."""
+ROOT = Path(__file__).resolve().parents[1]
+PLUGINS: list[tuple[str, str]] = []
+"""Folder and sha256 of the plugins that the child process loads; the plugin loader keeps it."""
+
+
+class ModuleFault(Exception):
+    """A module cannot be built or counted; one line for the user."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What was counted on the built module."""
+
+    parameters: int
+    """An output table for masked language modelling included, if the module has no token embeddings."""
+    forward_flops: int
+    """By torch's counter, of one sequence of the length that was asked for."""
+    saved_activations: int
+    """Values per token kept for the backward pass."""
+    width: int
+    embedding_width: int | None
+    """Channels of the module's token embeddings; None without any."""
+
+
+@cached_until_options_change
+def counted(architecture: str, length: int) -> Counts:
+    """Return the counts of an architecture, given as JSON, on a sequence. Raises ModuleFault."""
+    if "torch" in sys.modules:
+        answer = import_module(COUNTING).answer(architecture, length)
+    else:
+        answer = _asked({"architecture": architecture, "length": length})
+    if "error" in answer:
+        raise ModuleFault(str(answer["error"]))
+    return Counts(**answer)
+
+
+_CHILD: list["subprocess.Popen[str]"] = []
+
+
+def _asked(request: dict[str, object]) -> dict[str, object]:
+    """Return the child's answer to a request; it starts with the first one and ends with this process."""
+    if not _CHILD or _CHILD[0].poll() is not None:
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+        environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+        command = [sys.executable, "-m", COUNTING]
+        _CHILD[:] = [
+            subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, bufsize=1
+            )
+        ]
+    (child,) = _CHILD
+    assert child.stdin is not None
+    assert child.stdout is not None
+    child.stdin.write(json.dumps({**request, "plugins": PLUGINS}) + "\n")
+    line = child.stdout.readline()
+    if not line:
+        raise ModuleFault(f"the process that builds the module ended with code {child.wait()}")
+    answer: dict[str, object] = json.loads(line)
+    return answer

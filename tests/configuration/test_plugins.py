@@ -1,0 +1,237 @@
+"""Plugins: found beside the experiment, refused in one line each, and part of the keys that use them alone."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from configuration.experiment import Experiment
+from configuration.loading import load_experiment
+from configuration.plugin_folders import COPIES, PluginFolder, copy_plugins
+from configuration.plugins import PluginError, load_plugin, loaded_plugins, sources_of
+from configuration.yaml.json_schema import editor_schema
+from foundation.errors import ConfigurationError
+from foundation.schema import options_of
+from runners.dag import shared_stages, trial_stages
+from runners.stages.stage import Job, Stage
+from search_space.architecture import Architecture
+from search_space.convolution import ConvolutionOption
+from tasks.downstream import find_task, task_names
+from tests.factories.plugins import EXAMPLE, KIND, MODULE, OPTION, copy_of_example, loaded, no_plugins_left, replaced
+
+TASK = '''"""Word order, under another name."""
+
+from dataclasses import replace
+
+from tasks.downstream.word_order import TASK as WORD_ORDER
+
+TASK = replace(WORD_ORDER, name="mine")
+'''
+
+
+@pytest.fixture(autouse=True)
+def nothing_left() -> Iterator[None]:
+    with no_plugins_left():
+        yield
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    return copy_of_example(tmp_path / "copy")
+
+
+def experiment_of(folder: Path) -> Experiment:
+    return load_experiment(folder / "experiment.yaml", "smoke")
+
+
+def kinds() -> set[str]:
+    return {option.model_fields["kind"].default for option in options_of(ConvolutionOption)}
+
+
+def test_an_experiment_loads_its_plugins_before_it_is_validated(copy: Path) -> None:
+    assert KIND not in kinds()
+    experiment = experiment_of(copy)
+    assert KIND in kinds()
+    assert [arm.candidate.architecture.convolution.kind for arm in experiment.arms][2:] == [KIND, KIND]
+    assert [plugin.path for plugin in experiment.plugins] == [str(copy.resolve())]
+    again = Experiment.model_validate_json(experiment.model_dump_json())
+    assert again.identity() == experiment.identity()
+
+
+def test_without_its_plugin_an_option_is_unknown_and_an_unloaded_one_leaves_nothing(
+    copy: Path,
+) -> None:
+    with loaded(copy):
+        assert Architecture.model_validate({"convolution": KIND}).convolution.kind == KIND
+    assert KIND not in kinds()
+    with pytest.raises(ImportError):
+        __import__(f"search_space.convolution.{KIND}")
+    text = (copy / "experiment.yaml").read_text(encoding="utf-8")
+    (copy / "experiment.yaml").write_text(text.replace("plugins: [.]", "plugins: []"), encoding="utf-8")
+    with pytest.raises(ConfigurationError, match=f"'{KIND}' is"):
+        experiment_of(copy)
+
+
+def test_moving_the_folder_changes_neither_identity_nor_keys(copy: Path, tmp_path: Path) -> None:
+    found = []
+    for folder in (copy, copy_of_example(tmp_path / "elsewhere" / "else")):
+        with no_plugins_left():
+            experiment = experiment_of(folder)
+            found.append((experiment.identity(), pretrain_keys(experiment)))
+    assert found[0] == found[1]
+
+
+def pretrain_keys(experiment: Experiment) -> dict[str, str]:
+    return {name: stage.key for name, stage in pretrain_stages(experiment).items()}
+
+
+def pretrain_stages(experiment: Experiment) -> dict[str, Stage]:
+    shared = shared_stages(experiment)
+    return {arm.name: trial_stages(experiment, shared, arm.candidate, 1)["pretrain@10000"] for arm in experiment.arms}
+
+
+def test_the_source_enters_the_keys_that_use_it_and_no_others(copy: Path) -> None:
+    keys, sources = [], []
+    for _ in range(2):
+        with no_plugins_left():
+            experiment = experiment_of(copy)
+            keys.append(pretrain_keys(experiment))
+            sources.append({arm.name: sources_of(arm.candidate) for arm in experiment.arms})
+        assert replaced(copy, "return 4 * shape.inner_width", "return 5 * shape.inner_width") < 2
+    changed = {name for name, key in keys[0].items() if keys[1][name] != key}
+    assert changed == {"gated", "gated_wide"}
+    assert sources[0]["baseline"] == sources[0]["dynamic"] == {}
+    assert sources[0]["gated"] != sources[1]["gated"]
+
+
+@pytest.mark.parametrize("helper", ["search_space/convolution/_helper.py", "models/helper.py"])
+def test_what_an_option_imports_from_the_plugin_is_part_of_its_source(copy: Path, helper: str) -> None:
+    file, module = copy / helper, helper.removesuffix(".py").replace("/", ".")
+    file.write_text("ONE = 1\n", encoding="utf-8")
+    unused = load_and_source(copy)
+    file.write_text("ONE = 2\n", encoding="utf-8")
+    assert load_and_source(copy) == unused
+    user = copy / (OPTION if helper.startswith("search_space") else MODULE)
+    user.write_text(f"import {module}  # noqa\n" + user.read_text(encoding="utf-8"), encoding="utf-8")
+    used = load_and_source(copy)
+    file.write_text("ONE = 3\n", encoding="utf-8")
+    assert len({unused, used, load_and_source(copy)}) == 3
+
+
+def load_and_source(folder: Path) -> object:
+    with loaded(folder):
+        return sources_of(Architecture.model_validate({"convolution": KIND}))[f"search_space.convolution.{KIND}"]
+
+
+def test_a_job_names_the_plugins_that_its_stage_uses(copy: Path, tmp_path: Path) -> None:
+    jobs = {name: Job.of(stage, str(tmp_path)) for name, stage in pretrain_stages(experiment_of(copy)).items()}
+    (plugin,) = loaded_plugins()
+    assert jobs["gated"].plugins == [(str(copy.resolve()), plugin.sha256)]
+    assert jobs["dynamic"].plugins == []
+
+
+def test_a_worker_refuses_a_plugin_that_has_changed(copy: Path) -> None:
+    with loaded(copy) as plugin:
+        expected = plugin.sha256
+    replaced(copy, "return 4 * shape", "return 5 * shape")
+    with pytest.raises(PluginError, match=f"source has changed; its sha256 was {expected}, now "):
+        load_plugin(copy, expected)
+    assert loaded_plugins() == ()
+
+
+def test_a_task_of_a_plugin_is_found_and_its_source_enters_its_examples(copy: Path) -> None:
+    (copy / "tasks" / "downstream").mkdir(parents=True)
+    (copy / "tasks" / "downstream" / "mine.py").write_text(TASK, encoding="utf-8")
+    text = (copy / "experiment.yaml").read_text(encoding="utf-8")
+    (copy / "experiment.yaml").write_text(
+        text.replace("docs_acceptability", "mine, docs_acceptability"), encoding="utf-8"
+    )
+    keys = []
+    for _ in range(2):
+        with no_plugins_left():
+            stages = shared_stages(experiment_of(copy)).examples
+            assert find_task("mine").name == "mine"
+            keys.append({task: stage.key for task, stage in stages.items()})
+        (copy / "tasks" / "downstream" / "mine.py").write_text(TASK + "# changed\n", encoding="utf-8")
+    assert {task for task in keys[0] if keys[0][task] != keys[1][task]} == {"mine"}
+    assert "mine" not in task_names()
+
+
+def wrong(folder: Path, how: str) -> Path:
+    """Return the folder after one mistake."""
+    if how == "missing":
+        return folder / "nowhere"
+    if how == "no module":
+        (folder / MODULE).unlink()
+    elif how == "built-in":
+        (folder / MODULE).rename(folder / "models" / "convolution" / "dynamic.py")
+        (folder / OPTION).rename(folder / "search_space" / "convolution" / "dynamic.py")
+    elif how == "outside":
+        (folder / "mine.py").write_text("", encoding="utf-8")
+    elif how == "other kind":
+        replaced(folder, f'"{KIND}"', '"gated"')
+    elif how == "import":
+        (folder / OPTION).write_text('"""A file."""\n\nimport nothing_of_this_name\n', encoding="utf-8")
+    elif how == "syntax":
+        (folder / OPTION).write_text("class A(:\n", encoding="utf-8")
+    elif how == "empty":
+        for file in folder.rglob("*.py"):
+            file.unlink()
+    return folder
+
+
+REFUSED = {
+    "missing": ["nowhere: no such folder; a plugin mirrors folders of search_space/, models/ and tasks/"],
+    "no module": [f"{OPTION}: an option without its module; ", f"{MODULE} is needed"],
+    "built-in": ["convolution/dynamic.py: the name of a built-in file; choose another"],
+    "outside": ["mine.py: outside the mirrored tree; a plugin mirrors folders of"],
+    "other kind": [f"{OPTION}: GatedDilated: its kind is 'gated'; the file is named {KIND}"],
+    "import": [f"{OPTION}:3: cannot be imported: ModuleNotFoundError: No module named 'nothing_of_this_name'"],
+    "syntax": [f"{OPTION}:1: cannot be imported: SyntaxError: "],
+    "empty": ["no Python file; a plugin mirrors"],
+}
+
+
+@pytest.mark.parametrize("how", REFUSED)
+def test_a_wrong_plugin_is_refused_with_its_line_in_the_experiment_and_leaves_nothing(copy: Path, how: str) -> None:
+    before = kinds()
+    folder = wrong(copy, how)
+    file = copy / "experiment.yaml"
+    text = (EXAMPLE / "experiment.yaml").read_text(encoding="utf-8")
+    file.write_text(text.replace("plugins: [.]", f"plugins: [{folder}]"), encoding="utf-8")
+    with pytest.raises(ConfigurationError) as refused:
+        load_experiment(file, "smoke")
+    line = 1 + text.splitlines().index(next(each for each in text.splitlines() if each.startswith("plugins:")))
+    for each in refused.value.lines:
+        assert each.startswith(f"{file}:{line}: plugins[0]: ")
+    for part in REFUSED[how]:
+        assert any(part in each for each in refused.value.lines), refused.value.lines
+    assert (loaded_plugins(), kinds()) == ((), before)
+
+
+def test_results_inside_the_folder_of_a_plugin_are_no_part_of_it(copy: Path) -> None:
+    with loaded(copy) as plugin:
+        copy_plugins([PluginFolder(path=str(copy), sha256=plugin.sha256)], copy / COPIES)
+        (inside,) = (copy / COPIES).iterdir()
+        assert inside.name == plugin.sha256
+    with loaded(copy) as again:
+        assert again.sha256 == plugin.sha256
+    with loaded(inside) as copied:
+        assert copied.sha256 == plugin.sha256
+
+
+def test_two_plugins_with_one_option_are_refused_unless_they_are_equal(copy: Path, tmp_path: Path) -> None:
+    load_plugin(copy)
+    other = copy_of_example(tmp_path / "other")
+    load_plugin(other)
+    replaced(other, "return 4 * shape", "return 5 * shape")
+    with pytest.raises(PluginError, match="is loaded already, from"):
+        load_plugin(other)
+
+
+def test_editors_are_told_that_plugins_are_texts() -> None:
+    schema = editor_schema(Experiment)["properties"]
+    assert isinstance(schema, dict)
+    plugins = schema["plugins"]
+    assert isinstance(plugins, dict)
+    assert plugins["items"] == {"type": "string", "minLength": 1}

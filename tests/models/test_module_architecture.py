@@ -1,0 +1,314 @@
+"""An architecture of kind module: any torch module, counted as built, trained and keyed like the encoder."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from pydantic import ValidationError
+
+from configuration.arms import ArmTable, Rules
+from configuration.designs import Factorial
+from configuration.experiment import Experiment
+from configuration.loading import load_experiment
+from configuration.plugins import sources_of
+from foundation.errors import ConfigurationError
+from foundation.schema import canonical, fingerprint
+from models.build_encoder import build_encoder
+from models.initialisation import initialise
+from models.module_contracts import module_outcomes
+from models.module_encoder import ModuleEncoder
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.module_architecture import ModuleArchitecture
+from search_space.module_counts import counted
+from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
+from search_space.overrides import apply, difference
+from search_space.recipe import Recipe
+from tasks.objectives import build_model
+from tests.factories.paths import ROOT
+from tests.factories.plugins import loaded, no_plugins_left
+
+EXAMPLE = ROOT / "examples" / "transformers_bert"
+PLAIN = '''"""A gated recurrent network, without named token embeddings."""
+
+import torch
+from torch import nn
+
+
+class Recurrent(nn.Module):
+    def __init__(self, words, width, layers, directions):
+        super().__init__()
+        self.words = nn.Embedding(words, width)
+        both = len(directions) == 2
+        self.gru = nn.GRU(width, width // len(directions), layers, batch_first=True, bidirectional=both)
+
+    def forward(self, tokens, padding_mask):
+        x = self.words(tokens)
+        if padding_mask is not None:
+            lengths = padding_mask.sum(1).cpu()
+            packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+            x, _ = nn.utils.rnn.pad_packed_sequence(self.gru(packed)[0], True, total_length=tokens.shape[1])
+            return x
+        return self.gru(x)[0]
+
+
+def build(words, width, layers=1, directions=("forward",)):
+    return Recurrent(words, width, layers, directions)
+
+
+def broken(**_):
+    raise RuntimeError("no memory\\nand more")
+
+
+def text(**_):
+    return "a module"
+'''
+
+
+@pytest.fixture(autouse=True)
+def nothing_left() -> Iterator[None]:
+    with no_plugins_left():
+        yield
+
+
+@pytest.fixture
+def recurrent(tmp_path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the document of a small recurrent architecture, whose plugin is loaded."""
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "recurrent_example.py").write_text(PLAIN, encoding="utf-8")
+    with loaded(tmp_path):
+        yield {
+            "kind": "module",
+            "factory": "models.recurrent_example:build",
+            "arguments": {"words": 40, "width": 16, "directions": ["forward", "backward"]},
+            "vocabulary_size": 40,
+            "positions": 32,
+            "width": 16,
+        }
+
+
+def bert(**arguments: Any) -> ModuleArchitecture:
+    sizes = {"vocabulary_size": 40, "positions": 32, "width": 24, "depth": 2, "heads": 4, "feed_forward_width": 32}
+    sizes |= arguments
+    return ModuleArchitecture(
+        factory="models.transformers_bert:build",
+        arguments=sizes,
+        vocabulary_size=sizes["vocabulary_size"],
+        positions=sizes["positions"],
+        width=sizes["width"],
+    )
+
+
+def problems(document: dict[str, Any]) -> list[str]:
+    return [violation.message for violation in Architecture.model_validate(document).violations()]
+
+
+def test_the_kind_encoder_is_never_written_and_changes_no_key() -> None:
+    plain, named = Architecture(depth=2), Architecture.model_validate({"kind": "encoder", "depth": 2})
+    assert named == plain
+    assert canonical(named) == {"depth": 2}
+    with pytest.raises(ValidationError, match="'encodr' is not a kind of architecture; allowed: encoder, module"):
+        Architecture.model_validate({"kind": "encodr"})
+
+
+def test_bert_of_transformers_is_counted_as_the_encoder_that_equals_it() -> None:
+    """Its parameters and FLOPs are those of this repository's encoder in closed form: two independent counts."""
+    with loaded(EXAMPLE):
+        built = bert()
+        sizes = {"depth": 2, "width": 24, "embedding_width": 24, "heads": 4, "feed_forward_width": 32}
+        own = Architecture(**sizes, vocabulary_size=40, positions=32)
+        assert list(built.violations()) == []
+        assert built.parameters == own.parameters
+        for length in (8, 20):
+            assert built.forward_flops(length) == own.forward_flops(length)
+
+
+def test_a_module_survives_json_and_dotted_changes() -> None:
+    with loaded(EXAMPLE):
+        recipe = Recipe(sequence_length=16)
+        candidate = Candidate(architecture=bert(), objective=MaskedLanguageModel(), recipe=recipe)
+        assert Candidate.model_validate_json(candidate.model_dump_json()) == candidate
+        deeper = apply(candidate, {"architecture.arguments.depth": 3})
+        assert isinstance(deeper.architecture, ModuleArchitecture)
+        assert deeper.architecture.arguments["depth"] == 3
+        assert deeper.architecture.parameters > candidate.architecture.parameters
+        assert difference(candidate, deeper) == {"arguments.depth": 3}
+        assert apply(candidate, difference(candidate, deeper)) == deeper
+        assert fingerprint(canonical(deeper)) != fingerprint(canonical(candidate))
+        replaced = apply(
+            Candidate(objective=MaskedLanguageModel(), recipe=candidate.recipe),
+            {
+                "architecture": candidate.architecture.model_dump(),
+            },
+        )
+        assert replaced.architecture == candidate.architecture
+
+
+def test_the_factorys_source_enters_the_key(recurrent: dict[str, Any]) -> None:
+    architecture = Architecture.model_validate(recurrent)
+    assert [*sources_of(architecture)] == ["models.recurrent_example"]
+    outside = ModuleArchitecture(factory="json.decoder:build")
+    assert [*sources_of(outside)] == ["json.decoder"]
+
+
+def test_initial_weights_are_the_factorys_and_a_function_of_the_seed(recurrent: dict[str, Any]) -> None:
+    architecture = Architecture.model_validate(recurrent)
+
+    def started(seed: int) -> dict[str, torch.Tensor]:
+        encoder = build_encoder(architecture, 0.0)
+        initialise(encoder, seed)
+        return {name: each.detach() for name, each in encoder.named_parameters()}
+
+    state = torch.get_rng_state()
+    with torch.random.fork_rng():
+        first, again, other = started(1), started(1), started(2)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert any(name.startswith("module.gru.weight") for name in first)
+    for name, weight in first.items():
+        assert torch.equal(weight, again[name])
+        assert not torch.equal(weight, other[name])
+
+
+def test_a_module_without_token_embeddings_has_an_output_table_that_is_counted(recurrent: dict[str, Any]) -> None:
+    candidate = Candidate(architecture=Architecture.model_validate(recurrent), objective=MaskedLanguageModel())
+    model = build_model(candidate, None, 1)
+    assert isinstance(model.encoder, ModuleEncoder)
+    assert model.encoder.output_table is not None
+    assert sum(each.numel() for each in model.encoder.parameters()) == candidate.architecture.parameters
+    head = candidate.objective.head_parameters(candidate.architecture, None)
+    assert sum(each.numel() for each in model.parameters()) == candidate.architecture.parameters + head
+    named = bert()
+    with loaded(EXAMPLE):
+        tied = build_encoder(named, 0.0)
+        assert isinstance(tied, ModuleEncoder)
+        assert tied.output_table is None
+        assert tied.embeddings.tokens.weight.shape == (40, 24)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"factory": "models.recurrent_example:nothing"}, "AttributeError: module 'models.recurrent_example' has no"),
+        ({"factory": "models.nowhere:build"}, "ModuleNotFoundError: No module named 'models.nowhere'"),
+        ({"factory": "models.recurrent_example:broken"}, "models.recurrent_example:broken: RuntimeError: no memory"),
+        ({"factory": "models.recurrent_example:text"}, "returned str; a torch module is needed"),
+        ({"arguments": {"words": 40}}, "TypeError: build() missing 1 required positional argument: 'width'"),
+        ({"width": 32}, "32 is declared; the built module has 16"),
+    ],
+)
+def test_a_module_that_is_not_what_is_declared_is_refused_in_one_line(
+    recurrent: dict[str, Any], changes: dict[str, Any], message: str
+) -> None:
+    assert problems(recurrent) == []
+    built = ModuleArchitecture.model_validate(recurrent)
+    assert [each for each in module_outcomes(built, "right") if each.problem] == []
+    (found,) = problems({**recurrent, **changes})
+    assert message in found
+    assert "\n" not in found
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "contract"),
+    [
+        ("if padding_mask is not None:", "if False:", "the content of padding changes no other position"),
+        ("self.words(tokens)", "self.words(tokens).detach()", "gradients reach every parameter"),
+        ("both = len(", "torch.seed()\n        both = len(", "initial values are a function of the seed"),
+        ("return self.gru(x)[0]", "return x.new_zeros(1, 2, 3)", "the built module is what is declared"),
+    ],
+)
+def test_a_wrong_module_breaks_the_contract_that_is_about_it(
+    tmp_path: Path, right: str, wrong: str, contract: str
+) -> None:
+    (tmp_path / "models").mkdir()
+    assert right in PLAIN
+    (tmp_path / "models" / "recurrent_wrong.py").write_text(PLAIN.replace(right, wrong), encoding="utf-8")
+    with loaded(tmp_path):
+        sizes: dict[str, Any] = {"vocabulary_size": 40, "positions": 32, "width": 16}
+        arguments = {"words": 40, "width": 16, "directions": ("forward", "backward")}
+        built = ModuleArchitecture(factory="models.recurrent_wrong:build", arguments=arguments, **sizes)
+        broken = [each.contract for each in module_outcomes(built, "wrong") if each.problem]
+    assert contract in broken
+
+
+def test_fields_of_the_encoder_and_unknown_keys_are_refused(recurrent: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="heads: not of kind module; its factory takes arguments"):
+        Architecture.model_validate({**recurrent, "heads": 2})
+    with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
+        Architecture.model_validate({**recurrent, "hads": 2})
+    with pytest.raises(ValidationError, match="String should match pattern"):
+        Architecture.model_validate({**recurrent, "factory": "build"})
+
+
+def test_objectives_and_recipes_that_need_the_encoder_are_refused(recurrent: dict[str, Any]) -> None:
+    architecture = Architecture.model_validate(recurrent)
+    recipe = Recipe(sequence_length=16).model_copy(update={"activation_checkpointing": "blocks"})
+    candidate = Candidate(architecture=architecture, objective=ReplacedTokenDetection(), recipe=recipe)
+    assert {violation.path for violation in candidate.violations()} >= {
+        ("objective",),
+        ("recipe", "activation_checkpointing"),
+    }
+
+
+def test_an_experiment_refuses_measures_of_blocks(tmp_path: Path) -> None:
+    text = (EXAMPLE / "experiment.yaml").read_text(encoding="utf-8")
+    text = text.replace("plugins: [.]", f"plugins: [{EXAMPLE}]")
+    file = tmp_path / "experiment.yaml"
+    file.write_text(text + "\nmeasure: { attention_diagonal: {} }\n", encoding="utf-8")
+    with pytest.raises(
+        ConfigurationError, match="needs the encoder's blocks; the architecture of baseline is of kind"
+    ):
+        load_experiment(file, "smoke")
+
+
+def test_the_example_is_an_experiment_over_arguments() -> None:
+    experiment = load_experiment(EXAMPLE / "experiment.yaml", "smoke")
+    assert [arm.name for arm in experiment.arms] == ["baseline", "depth=1", "heads=2"]
+    again = Experiment.model_validate_json(experiment.model_dump_json())
+    assert again.identity() == experiment.identity()
+
+
+def test_every_argument_is_an_axis_with_levels_even_where_the_baseline_does_not_give_it(
+    recurrent: dict[str, Any],
+) -> None:
+    candidate = Candidate(
+        architecture=Architecture.model_validate(recurrent),
+        objective=MaskedLanguageModel(),
+        recipe=Recipe(sequence_length=16),
+    )
+    table = ArmTable(candidate, Rules((), False))
+    vary = {"architecture.arguments.layers": (1, 2), "architecture.arguments.width": (16,)}
+    table.add_design(Factorial(vary=vary), ("design",))
+    assert not table.violations
+    (deeper,) = (arm for arm in table.arms if arm.levels.get("architecture.arguments.layers") == 2)
+    assert isinstance(deeper.candidate.architecture, ModuleArchitecture)
+    assert deeper.candidate.architecture.arguments["layers"] == 2
+    assert deeper.candidate.architecture.parameters > candidate.architecture.parameters
+
+
+def test_a_child_process_counts_the_same_without_torch_in_this_one() -> None:
+    program = f"""
+import sys
+from pathlib import Path
+from configuration.plugins import load_plugin
+from search_space.module_architecture import ModuleArchitecture
+load_plugin(Path({str(EXAMPLE)!r}))
+found = ModuleArchitecture.model_validate_json(sys.argv[1])
+print(found.parameters, found.forward_flops(20), "torch" in sys.modules)
+"""
+    with loaded(EXAMPLE):
+        built = bert()
+        command = [sys.executable, "-c", program, built.model_dump_json()]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+        assert done.stdout.split() == [str(built.parameters), str(built.forward_flops(20)), "False"], done.stderr
+
+
+def test_counts_are_kept(recurrent: dict[str, Any]) -> None:
+    architecture = Architecture.model_validate(recurrent)
+    assert architecture.parameters == architecture.parameters
+    assert isinstance(architecture, ModuleArchitecture)
+    text = architecture.model_dump_json()
+    assert counted(text, 8) is counted(text, 8)

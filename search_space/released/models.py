@@ -5,9 +5,9 @@ The values are those of `systems/`, each under its source there. Encoders have n
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
+from functools import cache
 from typing import Any
 
 from search_space.candidate import Candidate
@@ -85,7 +85,25 @@ def parameters_as_published(preset: Preset, publication: Costs | PublishedRow) -
     return architecture.parameters + pooler
 
 
-PRESETS = MappingProxyType({name: _preset(model) for name, model in published().models.items()})
+class _Presets(Mapping[str, Preset]):
+    """The published models, each built when it is asked for."""
+
+    def __getitem__(self, name: str) -> Preset:
+        return _preset_named(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(published().models)
+
+    def __len__(self) -> int:
+        return len(published().models)
+
+
+@cache
+def _preset_named(name: str) -> Preset:
+    return _preset(published().models[name])
+
+
+PRESETS = _Presets()
 
 
 def preset_of(row: PublishedRow) -> Preset | None:

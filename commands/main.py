@@ -79,7 +79,7 @@ COMMANDS = {
     "import": Command(
         MODELS,
         "commands.import_:import_",
-        "Import a ConvBERT, ELECTRA or BERT as an initial checkpoint: `pretraining: { init_checkpoint: OUT }`.",
+        "Import a BERT, RoBERTa, ALBERT, ELECTRA or ConvBERT as an initial checkpoint.",
     ),
     "score": Command(
         TASKS,

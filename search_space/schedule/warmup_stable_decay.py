@@ -3,6 +3,7 @@
 The decay is linear to zero (Hägele et al. 2024, arXiv 2405.18392, section 3); Hu et al. decay exponentially.
 """
 
+import math
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -32,7 +33,7 @@ class WarmupStableDecaySchedule(WithWarmUp):
 
     def multiplier(self, tokens: int, total_tokens: float) -> float:
         """Return the share of the peak rate after `tokens` of `total_tokens`."""
-        if tokens <= self._stable(total_tokens):
+        if math.isinf(total_tokens) or tokens <= self._stable(total_tokens):
             return self.warm_up(tokens)
         return self.warm_up(tokens) * max(0.0, total_tokens - tokens) / (self.decay_share * total_tokens)
 

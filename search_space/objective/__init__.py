@@ -6,6 +6,7 @@ from foundation.schema import OPTION
 from search_space.objective.electra_15_percent import Electra15Percent
 from search_space.objective.masked_language_model import MaskedLanguageModel
 from search_space.objective.next_sentence_prediction import NextSentencePrediction
+from search_space.objective.replace_masked_language_model import ReplaceMaskedLanguageModel
 from search_space.objective.replaced_token_detection import ReplacedTokenDetection
 from search_space.objective.sentence_order_prediction import SentenceOrderPrediction
 from search_space.objective.sentence_structure import SentenceStructure
@@ -16,6 +17,7 @@ Objective = Annotated[
     MaskedLanguageModel
     | ReplacedTokenDetection
     | Electra15Percent
+    | ReplaceMaskedLanguageModel
     | SpanBoundary
     | NextSentencePrediction
     | SentenceOrderPrediction
@@ -29,6 +31,7 @@ __all__ = [
     "MaskedLanguageModel",
     "NextSentencePrediction",
     "Objective",
+    "ReplaceMaskedLanguageModel",
     "ReplacedTokenDetection",
     "SentenceOrderPrediction",
     "SentenceStructure",

@@ -8,6 +8,7 @@ from search_space.objective.language_model import LanguageModel
 from search_space.objective.masked_language_model import MaskedLanguageModel
 from search_space.objective.next_sentence_prediction import NextSentencePrediction
 from search_space.objective.pretraining_objective import PretrainingObjective
+from search_space.objective.replace_masked_language_model import ReplaceMaskedLanguageModel
 from search_space.objective.replaced_token_detection import ReplacedTokenDetection
 from search_space.objective.sentence_order_prediction import SentenceOrderPrediction
 from search_space.objective.sentence_structure import SentenceStructure
@@ -23,6 +24,7 @@ __all__ = [
     "NextSentencePrediction",
     "Objective",
     "PretrainingObjective",
+    "ReplaceMaskedLanguageModel",
     "ReplacedTokenDetection",
     "SentenceOrderPrediction",
     "SentenceStructure",

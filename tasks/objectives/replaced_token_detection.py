@@ -18,8 +18,9 @@ from search_space.candidate import Candidate
 from search_space.objective.replaced_tokens import ReplacedTokens
 from tasks.batches import Sequences
 from tasks.evaluation_set import EvaluationSet
-from tasks.masking import NOT_PREDICTED, MaskedBatch, mask
-from tasks.objectives.masked_tokens import MaskedTokenModel, masked_token_loss
+from tasks.masking import MaskedBatch, mask
+from tasks.objectives.generated_tokens import generate
+from tasks.objectives.masked_tokens import MaskedTokenModel
 from tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
 from tasks.progress import place
 from tasks.tokenizer import Tokenizer
@@ -54,19 +55,13 @@ class Model(PretrainingModel[MaskedBatch]):
         self, batch: MaskedBatch, random: np.random.Generator
     ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
         """Return the weighted losses of the generator and of the discriminator, in nats."""
-        inputs, positions = self.tensor(batch.inputs), self.tensor(batch.masked_positions)
-        uniforms = self.tensor(random.random(batch.targets.size, dtype=np.float32))
-        table = self.encoder.embeddings.tokens.weight
-        generator_loss, sampled = masked_token_loss(
-            self.generator(inputs), batch, self.generator_head, table, uniforms
+        generated = generate(
+            self.generator, self.generator_head, self.encoder.embeddings.tokens.weight, batch, random
         )
-        targets = self.tensor(batch.targets)
-        samples = torch.where(targets == NOT_PREDICTED, inputs.gather(1, positions), sampled)
-        corrupted = inputs.scatter(1, positions, samples)
-        replaced = torch.zeros_like(inputs).scatter(1, positions, (sampled != targets).long())
-        discriminator_loss = self.discriminator_loss(self.judge(self.encoder(corrupted)), replaced.float(), batch)
+        logits = self.judge(self.encoder(generated.inputs))
+        discriminator_loss = self.discriminator_loss(logits, generated.replaced, batch)
         weights = self.objective
-        return weights.generator_weight * generator_loss, weights.discriminator_weight * discriminator_loss
+        return weights.generator_weight * generated.loss, weights.discriminator_weight * discriminator_loss
 
     def discriminator_loss(
         self, logits: Float[Tensor, "batch seq"], replaced: Float[Tensor, "batch seq"], batch: MaskedBatch

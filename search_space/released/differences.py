@@ -63,9 +63,14 @@ def plain(candidate: Candidate, path: str) -> str:
     if not isinstance(value, Schema):
         return str(value)
     fields = {name: getattr(value, name) for name in type(value).model_fields if name != VARIANT_KEY}
-    changed = [f"{name} {field}" for name, field in fields.items() if field != type(value).model_fields[name].default]
+    defaults = {name: type(value).model_fields[name].get_default(call_default_factory=True) for name in fields}
+    changed = [f"{name} {_text(field)}" for name, field in fields.items() if field != defaults[name]]
     kind = str(getattr(value, VARIANT_KEY))
     return f"{kind} with {', '.join(changed)}" if changed else kind
+
+
+def _text(field: object) -> str:
+    return str(getattr(field, VARIANT_KEY)) if isinstance(field, Schema) else str(field)
 
 
 def recipe_text(candidate: Candidate, tokens: int) -> str:

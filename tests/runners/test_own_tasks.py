@@ -29,7 +29,7 @@ from runners.stages.pretrain import CHECKPOINT
 from runners.stages.progress import ProgressFile
 from runners.stages.stage import Stage
 from runners.training.checkpoint import save_checkpoint
-from runners.training.optimiser import adamw
+from runners.training.optimisers.adamw import adamw
 from tasks.data_folder import with_paths_as_in
 from tasks.own_tasks.features import ResolvedFeatures
 from tests.factories import simulated_training as simulated

@@ -23,7 +23,7 @@ from runners.stages.frozen_examples import encode_part
 from runners.stages.pretrain import CHECKPOINT
 from runners.stages.progress import ProgressFile
 from runners.training.checkpoint import save_checkpoint
-from runners.training.optimiser import adamw
+from runners.training.optimisers.adamw import adamw
 from tasks.downstream import find_task
 from tasks.labelled.scoring import score_tags
 from tasks.labelled.task import Example

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from runners.training.optimiser import adamw, set_rate
+from runners.training.optimisers.adamw import adamw
+from runners.training.optimisers.parameter_groups import set_rate
 from search_space.architecture import Architecture
 from search_space.objective import NextSentencePrediction, SentenceOrderPrediction, SentenceStructure
 from search_space.objective.segment_pair import SegmentPair, segment_pair_head

@@ -7,7 +7,8 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
-from runners.training.optimiser import adamw, set_rate
+from runners.training.optimisers.adamw import adamw
+from runners.training.optimisers.parameter_groups import set_rate
 from search_space.architecture import Architecture
 from search_space.objective import MaskedLanguageModel, WordStructure
 from tasks.masking import NOT_PREDICTED

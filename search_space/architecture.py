@@ -19,9 +19,10 @@ from search_space.convolution import Convolution, NoConvolution
 from search_space.convolution.kernel import WithKernel
 from search_space.cost import MATMUL, Component, Convention, Operations, Role, linear
 from search_space.layer_lists import BLOCKS_AT_MOST, folded
-from search_space.layer_program import Item, LayerProgram, Sublayer, parse_program
+from search_space.layer_program import Item, LayerProgram, Sublayer
 from search_space.normalisation import Normalisation, PostNorm
 from search_space.position import LearnedPositions, Position
+from search_space.program_parser import parse_program
 from search_space.shape import AttentionShape, layer_norm_parameters, linear_parameters
 from search_space.stack import (
     NORMALISATION_STATISTICS,

@@ -8,15 +8,8 @@ from typing import Any, NoReturn
 from pydantic import ValidationError
 from pydantic_core import InitErrorDetails
 
-from search_space.layer_program import (
-    ITEMS_AT_MOST,
-    InvalidProgram,
-    Item,
-    LayerProgram,
-    Sublayer,
-    SublayerKind,
-    parse_program,
-)
+from search_space.layer_program import Item, LayerProgram, Sublayer, SublayerKind
+from search_space.program_parser import ITEMS_AT_MOST, InvalidProgram, parse_program
 
 LISTS = {
     "heads": (SublayerKind.SELF_ATTENTION, "heads"),

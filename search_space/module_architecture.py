@@ -17,6 +17,7 @@ from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role
 from search_space.module_counts import Counts, ModuleFault, counted
 from search_space.shape import AttentionShape
+from search_space.stack import Block
 
 Scalar = bool | int | float | str | None
 
@@ -73,6 +74,11 @@ class ModuleArchitecture(Architecture):
     def is_counted(self) -> bool:
         """Whether its costs are counted on the built module."""
         return True
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """Nothing: what is inside the module is not declared."""
+        return ()
 
     @property
     def module(self) -> str:

@@ -128,8 +128,8 @@ def describe(subject: Subject, length: int, batch: int, convention: Convention) 
 
 def receptive_field(architecture: Architecture) -> int | None:
     """Return the receptive field of the stacked convolutions in tokens, 1 + L (reach - 1); None without a window."""
-    reach = architecture.convolution.reach
-    return None if reach is None else 1 + architecture.depth * (reach.tokens - 1)
+    widening = sum(sublayer.widening for block in architecture.blocks for sublayer in block)
+    return 1 + widening if widening or architecture.convolution.reach is not None else None
 
 
 def _costs(parts: Iterable[Component], length: int, predictions: int, convention: Convention) -> tuple[PartCost, ...]:

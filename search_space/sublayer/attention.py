@@ -47,14 +47,18 @@ class SelfAttention:
         """Channels of the concatenation that the output map reads: attention's, then the branch's."""
         return self.values + self.keys * self.convolution.branch_width_ratio
 
+    @property
+    def widening(self) -> int:
+        """Tokens that its convolution adds to the receptive field."""
+        reach = self.convolution.reach
+        return 0 if reach is None else reach.tokens - 1
+
     def __str__(self) -> str:
         """Return the sizes in words."""
         heads = "1 head" if self.heads == 1 else f"{self.heads} heads"
-        widths = (
-            f"of {self.key_width}"
-            if self.key_width == self.value_width
-            else (f"with keys of {self.key_width} and values of {self.value_width}")
-        )
+        widths = f"of {self.key_width}"
+        if self.key_width != self.value_width:
+            widths = f"with keys of {self.key_width} and values of {self.value_width}"
         branch = "" if not self.convolution.branch_width_ratio else f", {self.convolution.kind}"
         return f"self-attention, {heads} {widths}{branch}"
 

@@ -21,6 +21,11 @@ class FeedForward:
     middle_norm: bool = False
     """Whether the inner channels are normalised before the second map (the code of the Evolved Transformer)."""
 
+    @property
+    def widening(self) -> int:
+        """Tokens that it adds to the receptive field of convolutions: none."""
+        return 0
+
     def __str__(self) -> str:
         """Return the sizes in words."""
         groups = f", {self.groups} groups" if self.groups > 1 else ""

@@ -15,6 +15,11 @@ class GatedLinearUnit:
     kind: ClassVar[str] = "gated_linear_unit"
     width: int
 
+    @property
+    def widening(self) -> int:
+        """Tokens that it adds to the receptive field of convolutions: none."""
+        return 0
+
     def __str__(self) -> str:
         """Return the sizes in words."""
         return f"gated linear unit of {self.width}"

@@ -62,6 +62,11 @@ class Branches:
     second: Step
 
     @property
+    def kernel_size(self) -> int:
+        """Tokens under the wider kernel."""
+        return max(self.first.kernel_size, self.second.kernel_size)
+
+    @property
     def outputs(self) -> int:
         """Channels of the sum."""
         return max(self.first.outputs, self.second.outputs)
@@ -92,6 +97,11 @@ class OperationChain:
     steps: tuple[Step | Branches, ...]
     visibility: Visibility = "bidirectional"
     """A kernel is centred where all tokens are visible; else it lies on the visible side."""
+
+    @property
+    def widening(self) -> int:
+        """Tokens that its convolutions add to the receptive field."""
+        return sum(step.kernel_size - 1 for step in self.steps)
 
     def __str__(self) -> str:
         """Return the sizes in words."""

@@ -17,6 +17,11 @@ class ParallelSublayers:
     first: SublayerDeclaration
     second: SublayerDeclaration
 
+    @property
+    def widening(self) -> int:
+        """Tokens that the wider branch adds to the receptive field of convolutions."""
+        return max(self.first.widening, self.second.widening)
+
     def __str__(self) -> str:
         """Return the sizes in words."""
         return f"{self.first} beside {self.second}"

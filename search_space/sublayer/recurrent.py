@@ -31,6 +31,11 @@ class Recurrent:
         """Channels of the states of all directions."""
         return self.directions * self.hidden_width
 
+    @property
+    def widening(self) -> int:
+        """Tokens that it adds to the receptive field of convolutions: none."""
+        return 0
+
     def __str__(self) -> str:
         """Return the sizes in words."""
         directions = "both directions" if self.directions == 2 else "one direction"

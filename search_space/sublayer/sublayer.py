@@ -19,6 +19,10 @@ class SublayerDeclaration(Protocol):
     def width(self) -> int:
         """Channels of the input and of the output."""
 
+    @property
+    def widening(self) -> int:
+        """Tokens that its convolutions add to the receptive field."""
+
     def components(self, length: int) -> Iterator[Component]:
         """Yield its components, counted per token on a sequence of `length` tokens, without norm and residual."""
 

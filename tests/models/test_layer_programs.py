@@ -10,8 +10,9 @@ from torch import Tensor, nn
 from models.encoder import Encoder
 from models.initialisation import initialise
 from search_space.architecture import Architecture
-from search_space.layer_program import sandwich
 from search_space.normalisation import PostNorm, PreNorm
+from search_space.program_parser import sandwich
+from search_space.summary import receptive_field
 from tests.factories.programs import any_architectures
 from tests.factories.small_experiments import stir
 
@@ -240,3 +241,14 @@ def test_without_positions_the_order_of_tokens_is_not_seen() -> None:
     assert torch.allclose(encoder(tokens()).flip(1), encoder(tokens().flip(1)), atol=1e-9)
     learned = built(Architecture.model_validate({**SIZES, "depth": 2}))
     assert not torch.allclose(learned(tokens()).flip(1), learned(tokens().flip(1)), atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("layers", "field"),
+    [("(s f)*3", 7), ("s s f f f", 5), ("s <sep:5:1> f", 7), ("<[conv:3:1|sep:5:1] lin:1>", 5), ("[s|g] r", 3)],
+)
+def test_the_receptive_field_is_that_of_the_convolutions_of_the_program(layers: str, field: int) -> None:
+    """Kernels of three beside self-attention, those of chains as written; the wider of parallel branches counts."""
+    convolution = {"kind": "depthwise", "kernel_size": 3}
+    drawn = Architecture.model_validate({**SIZES, "layers": layers, "convolution": convolution})
+    assert receptive_field(drawn) == field

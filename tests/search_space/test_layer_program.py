@@ -8,7 +8,6 @@ from hypothesis import strategies as some
 
 from search_space.layer_program import (
     Chain,
-    InvalidProgram,
     Item,
     LayerProgram,
     Operation,
@@ -18,9 +17,8 @@ from search_space.layer_program import (
     Sublayer,
     SublayerKind,
     compact,
-    parse_program,
-    sandwich,
 )
+from search_space.program_parser import InvalidProgram, parse_program, sandwich
 
 WORDS = some.from_regex(r"[a-z_][a-z0-9_]{0,7}", fullmatch=True)
 SETTINGS = some.dictionaries(WORDS, some.integers(0, 4096) | WORDS, max_size=3).map(

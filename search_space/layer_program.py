@@ -1,6 +1,6 @@
 """Layer programs as values: the sublayers of a stack in order, and their texts. `program_parser.py` reads a text.
 
-One axis thus has depth, interleaving, Sandwich Transformers (Press et al. 2020, arXiv 1911.03864), recurrent baselines
+One axis thus has depth, interleaving, Sandwich Transformers (Press et al. 2020, 1911.03864), recurrent baselines
 and the cells of the Evolved Transformer (So et al. 2019, arXiv 1901.11117). The canonical text is expanded: `(s f)*2`
 and `s f s f` are one program.
 """

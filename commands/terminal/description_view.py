@@ -12,7 +12,6 @@ from rich.text import Text
 from configuration.counting_notes import COUNTED
 from search_space.activation_memory import RULE
 from search_space.architecture import Architecture
-from search_space.cost import Role
 from search_space.layer_program import compact
 from search_space.module_architecture import ModuleArchitecture
 from search_space.released.publication import Publication
@@ -132,8 +131,7 @@ def _added(heads: Iterable[PartCost]) -> dict[str, list[PartCost]]:
     """Return the components that pretraining adds, by name: each head, and the generator's encoder as one."""
     rows: dict[str, list[PartCost]] = {}
     for part in heads:
-        is_head = part.role in (Role.VOCABULARY, Role.DISCRIMINATOR)
-        rows.setdefault(part.name if is_head else part.owner, []).append(part)
+        rows.setdefault(part.name if part.role.is_head else part.owner, []).append(part)
     return rows
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Literal
 
 from search_space.cost.operation_counts import Operations
 from search_space.shape import AttentionShape
@@ -25,12 +26,19 @@ class Role(StrEnum):
     MODULE = "built module"
     VOCABULARY = "vocabulary head"
     DISCRIMINATOR = "discriminator head"
+    SPAN_BOUNDARY = "span boundary head"
+    SEGMENT_PAIR = "segment pair head"
+
+    @property
+    def is_head(self) -> bool:
+        """Whether pretraining adds a component of this role to the encoder."""
+        return self in (Role.VOCABULARY, Role.DISCRIMINATOR, Role.SPAN_BOUNDARY, Role.SEGMENT_PAIR)
 
     @property
     def in_block(self) -> bool:
         """Whether every block has a component of this role."""
-        heads = (Role.VOCABULARY, Role.DISCRIMINATOR)
-        return self not in (Role.EMBEDDINGS, Role.PROJECTION, Role.FINAL_NORM, Role.MODULE, *heads)
+        outside = (Role.EMBEDDINGS, Role.PROJECTION, Role.FINAL_NORM, Role.MODULE)
+        return self not in outside and not self.is_head
 
 
 @dataclass(frozen=True)
@@ -42,12 +50,14 @@ class Component:
     """Sizes of the attention sublayers of the model that the component belongs to."""
     parameters: int
     operations: Operations
-    """Per token."""
+    """Per token, predicted token or sequence, as `applied_to` says."""
     saved_activations: int = 0
     """Values per token that training saves for the backward pass, dropout masks excluded."""
     copies: int = 1
     owner: str = ""
     """The auxiliary model that the component belongs to; empty for the encoder and its heads."""
+    applied_to: Literal["token", "prediction", "sequence"] = "token"
+    """How often it is computed: for every token, for the predicted ones only, or once for a sequence."""
     distinct: int | None = None
     """Copies with parameters of their own; None for all of them."""
 
@@ -60,11 +70,6 @@ class Component:
     def all_parameters(self) -> int:
         """Trainable parameters of all copies, shared ones once."""
         return self.parameters * (self.copies if self.distinct is None else self.distinct)
-
-    @property
-    def of_predicted_tokens(self) -> bool:
-        """Whether it is applied to the predicted tokens only."""
-        return self.role is Role.VOCABULARY
 
     def of(self, owner: str, shared: bool) -> "Component":
         """Return the component under another owner; a `shared` one has 0 parameters here, counted elsewhere."""

@@ -38,8 +38,8 @@ class Convention:
     def part_flops(self, part: Component, length: int, predictions: int = 0) -> int:
         """Return the FLOPs of all copies of a component on one sequence of `length` tokens."""
         once = part.operations.priced(self.prices) + self.miscount(part, length)
-        if not part.of_predicted_tokens:
-            return part.copies * length * once
+        if part.applied_to != "prediction":
+            return part.copies * once * (length if part.applied_to == "token" else 1)
         predicted = predictions if self.predicted_share is None else self.predicted_share * length
         return int(part.copies * predicted * once)
 

@@ -40,4 +40,5 @@ def vocabulary_head(architecture: Architecture) -> Component:
     transform = linear(width, embedding_width) + Operations(gelus=embedding_width, normalised=embedding_width)
     loss = Operations(softmaxed=vocabulary, lookups=vocabulary)  # lookup of the target
     logits = Operations(multiply_adds=embedding_width * vocabulary)
-    return Component(Role.VOCABULARY, architecture.attention_shape, parameters, transform + logits + loss)
+    operations = transform + logits + loss
+    return Component(Role.VOCABULARY, architecture.attention_shape, parameters, operations, applied_to="prediction")

@@ -10,8 +10,6 @@ from search_space.objective.masking import Masking
 from search_space.objective.pretraining_objective import Packing
 from search_space.shape import linear_parameters
 
-SEGMENT_PAIR = "segment pair"
-
 
 class SegmentPair(Masking):
     """Masked language modelling on [CLS] A [SEP] B [SEP], and a class of the pair from the vector of [CLS].
@@ -56,19 +54,12 @@ class SegmentPair(Masking):
         self, architecture: Architecture, generator: Architecture | None, length: int
     ) -> tuple[Component, ...]:
         """Return the vocabulary head and the head of the pair."""
-        return vocabulary_head(architecture), segment_pair_head(architecture, len(self.relations), length)
+        return vocabulary_head(architecture), segment_pair_head(architecture, len(self.relations))
 
 
-def segment_pair_head(architecture: Architecture, classes: int, length: int) -> Component:
-    """Return the pooler, a linear map with tanh of the first token, and the output layer.
-
-    They run once for a sequence; a component counts operations per token, so these are divided by the length and
-    rounded up, an excess of less than one operation of each kind per token.
-    """
+def segment_pair_head(architecture: Architecture, classes: int) -> Component:
+    """Return the pooler, a linear map with tanh of the first token, and the output layer; once for a sequence."""
     width = architecture.width
     parameters = linear_parameters(width, width) + linear_parameters(width, classes)
     once = linear(width, width) + linear(width, classes) + Operations(sigmoids=width, softmaxed=classes)
-    operations = Operations(*(-(-count // length) for count in vars(once).values()))
-    return Component(Role.DISCRIMINATOR, architecture.attention_shape, parameters, operations).of(
-        SEGMENT_PAIR, shared=False
-    )
+    return Component(Role.SEGMENT_PAIR, architecture.attention_shape, parameters, once, applied_to="sequence")

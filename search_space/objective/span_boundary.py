@@ -14,8 +14,6 @@ from search_space.objective.masking import Masking
 from search_space.selection import Selection, SingleToken, SpanGeometric
 from search_space.shape import layer_norm_parameters, linear_parameters
 
-SPAN_BOUNDARY = "span boundary"
-
 
 class SpanBoundary(Masking):
     """Each token of a masked span is predicted twice: from its own vector, and from the tokens beside the span."""
@@ -53,7 +51,7 @@ class SpanBoundary(Masking):
         self, architecture: Architecture, generator: Architecture | None, length: int
     ) -> tuple[Component, ...]:
         """Return the vocabulary head, and the span boundary head, counted at every predicted token."""
-        return vocabulary_head(architecture), self.boundary_head(architecture).of(SPAN_BOUNDARY, shared=False)
+        return vocabulary_head(architecture), self.boundary_head(architecture)
 
     def boundary_head(self, architecture: Architecture) -> Component:
         """Return two maps with GELU and layer norm, on two vectors and a position, and the tied table."""
@@ -68,7 +66,9 @@ class SpanBoundary(Masking):
         activations = Operations(gelus=width + embedding, normalised=width + embedding)
         maps = linear(inputs, width) + linear(width, embedding) + activations
         loss = Operations(multiply_adds=embedding * vocabulary, softmaxed=vocabulary, lookups=vocabulary + table)
-        return Component(Role.VOCABULARY, architecture.attention_shape, parameters, maps + loss)
+        return Component(
+            Role.SPAN_BOUNDARY, architecture.attention_shape, parameters, maps + loss, applied_to="prediction"
+        )
 
     def violations(self) -> Iterator[Violation]:
         """Yield every rule that the values break together."""

@@ -9,6 +9,7 @@ import torch
 from runners.training.optimisers.adamw import adamw
 from runners.training.optimisers.parameter_groups import set_rate
 from search_space.architecture import Architecture
+from search_space.cost import MATMUL
 from search_space.objective import NextSentencePrediction, SentenceOrderPrediction, SentenceStructure
 from search_space.objective.segment_pair import SegmentPair, segment_pair_head
 from tasks.objectives.segment_pair import PairBatch, SegmentPairModel
@@ -77,11 +78,9 @@ def test_a_pair_without_a_relation_has_no_pair_loss() -> None:
 
 
 def test_the_head_is_counted_once_for_a_sequence() -> None:
-    drawn = architecture(convolutions()[0])
-    whole = segment_pair_head(drawn, 2, 1).operations
-    part = segment_pair_head(drawn, 2, 16).operations
-    assert whole.multiply_adds == 24 * 24 + 2 * 24
-    assert whole.multiply_adds <= 16 * part.multiply_adds < whole.multiply_adds + 16
+    head = segment_pair_head(architecture(convolutions()[0]), 2)
+    assert head.operations.multiply_adds == 24 * 24 + 2 * 24
+    assert MATMUL.part_flops(head, 1) == MATMUL.part_flops(head, 16) == 2 * head.operations.multiply_adds
 
 
 TOPICS, TOPIC_WORDS, EARLY, LATE = 4, 6, 29, 34

@@ -13,7 +13,9 @@ from search_space.released.papers import PublishedTable, published
 from tests.factories.paths import EXPERIMENT_FILES, EXPERIMENTS
 
 FILES = [name for name in EXPERIMENT_FILES if "/" in name]
-OF_MODELS = [name for name in FILES if not name.startswith("sandwich/")]  # whose rows are released models or variants
+OF_MODELS = [
+    name for name in FILES if name.endswith(("table4.yaml", "table6.yaml", "ladder.yaml"))
+]  # rows are released models or variants
 SCHEMA = "# yaml-language-server: $schema="
 
 

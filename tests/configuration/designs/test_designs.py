@@ -115,7 +115,7 @@ def test_two_settings_of_one_option_are_two_arms_of_two_names() -> None:
         ),
         (
             Search(space={"convolution": ("none", "dynamc")}),
-            "space.convolution.1: 'dynamc' is not a kind. Allowed: none, depthwise, lightweight, dynamic",
+            "space.convolution.1: 'dynamc' is not a kind. Allowed: depthwise, dynamic, gated_dynamic",
         ),
         (Search(space={"heds": (2,)}), "space.heds.0: heds is not a field of architecture. Did you mean heads?"),
     ],

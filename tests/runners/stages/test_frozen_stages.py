@@ -29,7 +29,8 @@ from tasks.labelled.encoding import save_examples
 from tasks.labelled.minimal_pairs import encode_pairs, save_groups
 from tasks.labelled.task import Example
 from tasks.labelled.words import encode_words, save_words
-from tasks.objectives import build_model, masked_language_model, replaced_token_detection
+from tasks.objectives import build_model, language_model, replaced_token_detection
+from tasks.objectives.masked_tokens import MaskedTokenModel
 from tests.factories.small_experiments import OBJECTIVES, SPAN_DYNAMIC, WORDS, candidate, stir
 
 LENGTH = 16
@@ -82,7 +83,10 @@ def log_probability(model: torch.nn.Module, tokens: torch.Tensor, position: int)
     """Return the log-probability of the token at a position, by the definition of the objective's score."""
     if isinstance(model, replaced_token_detection.Model):
         return logsigmoid(-model.judge(model.encoder(tokens))[0, position])
-    assert isinstance(model, masked_language_model.Model)
+    if isinstance(model, language_model.Model):  # by what is before it, as in the candidate's direction
+        logits = model.head(model.encoder(tokens[:, :position])[0, -1][None], model.token_table)[0]
+        return log_softmax(logits, -1)[tokens[0, position]]
+    assert isinstance(model, MaskedTokenModel)
     masked = tokens.clone()
     masked[0, position] = WORDS.mask
     logits = model.head(model.encoder(masked)[0, position][None], model.token_table)[0]

@@ -1,7 +1,6 @@
 """Every option selects ordinary tokens within the budget; words stay whole, spans have the declared lengths."""
 
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -9,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from foundation.schema import options_of
 from search_space import selection as folder
-from search_space.selection import NGram, Selection, SingleToken, SpanGeometric, WholeWord
+from search_space.selection import NGram, Selection, SelectionOption, SingleToken, SpanGeometric, WholeWord
 from tasks import selection as modules
 from tasks.selection import NONE, Numbers, select, words_of
 from tasks.selection.numbering import drawn_lengths
@@ -47,7 +47,7 @@ def split_words(words: Numbers, spans: Numbers) -> int:
 
 
 def test_every_option_has_a_module_and_is_tested() -> None:
-    kinds = {option.model_fields["kind"].default for option in get_args(get_args(Selection)[0])}
+    kinds = {option.model_fields["kind"].default for option in options_of(SelectionOption)}
     for package in (folder, modules):
         assert kinds <= {path.stem for path in Path(str(package.__file__)).parent.glob("*.py")}
     assert kinds == {option.kind for option in OPTIONS}

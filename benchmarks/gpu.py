@@ -25,10 +25,10 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from torch.nn.utils import clip_grad_norm_
 
 from benchmarks.measuring import Interval, Work, check, median_interval
-from benchmarks.memory import saved_bytes
 from benchmarks.references import conv_bert
 from foundation.errors import MachineError
 from models.encoder import Encoder
+from models.saved_activations import saved_bytes
 from runners.training.optimisers.adamw import adamw
 from runners.training.optimisers.parameter_groups import set_rate
 from search_space.released.models import PRESETS

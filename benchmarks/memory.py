@@ -1,4 +1,4 @@
-"""Memory measurements: bytes that autograd saves for the backward pass, and peak bytes of torch's allocator."""
+"""Peak bytes of torch's allocator during some work."""
 
 import json
 import os
@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from torch import Tensor
-from torch.autograd.graph import saved_tensors_hooks
 from torch.profiler import ProfilerActivity, profile
 
 
@@ -20,22 +18,6 @@ class Allocations:
     """Peak of allocated bytes."""
     left: int
     """Bytes still allocated when the work returned."""
-
-
-def saved_bytes(work: Callable[[], object]) -> int:
-    """Return the bytes of the distinct storages that `work` saves for backward through autograd, inputs included."""
-    sizes: dict[int, int] = {}
-
-    def keep(tensor: Tensor) -> Tensor:
-        storage = tensor.untyped_storage()
-        sizes[storage.data_ptr()] = storage.nbytes()
-        return tensor
-
-    with saved_tensors_hooks(keep, lambda tensor: tensor):
-        result = work()  # referenced until counted, or an address could be reused
-    total = sum(sizes.values())
-    del result
-    return total
 
 
 def allocations(work: Callable[[], object]) -> Allocations:

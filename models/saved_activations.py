@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 
-def saved_bytes(forward: Callable[[], Tensor], without: Iterable[Tensor], *, output: bool = True) -> int:
+def saved_bytes(forward: Callable[[], Tensor], without: Iterable[Tensor] = (), *, output: bool = True) -> int:
     """Return the bytes that a forward pass saves, each storage once, those of `without` not counted.
 
     The output is counted where it is saved, unless `output` is false. Raises ValueError where it has no gradient.

@@ -2,10 +2,18 @@
 
 from collections.abc import Iterator
 
-from benchmarks.cases import activations, encoder, feed_forward, fine_tuning, pretraining, span_dynamic
+from benchmarks.cases import (
+    activations,
+    encoder,
+    feed_forward,
+    fine_tuning,
+    masked_language_model,
+    pretraining,
+    span_dynamic,
+)
 from benchmarks.row import FULL_SIZE, Row, Size
 
-FAMILIES = (span_dynamic, encoder, activations, pretraining, feed_forward, fine_tuning)
+FAMILIES = (span_dynamic, encoder, activations, pretraining, masked_language_model, feed_forward, fine_tuning)
 
 
 def rows(size: Size = FULL_SIZE) -> Iterator[Row]:

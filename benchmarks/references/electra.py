@@ -11,6 +11,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from benchmarks.references import conv_bert
 from search_space.architecture import Architecture
+from tasks.masking import MaskedBatch
 
 DISCRIMINATOR_WEIGHT = 50.0
 
@@ -36,8 +37,10 @@ class Electra(nn.Module):
         weight: nn.Parameter = self.encoder.get_input_embeddings().weight  # type: ignore[operator]
         return weight
 
-    def loss(self, inputs: Tensor, positions: Tensor, targets: Tensor, samples: Tensor | None = None) -> Tensor:
+    def loss(self, batch: MaskedBatch, samples: Tensor | None = None) -> Tensor:
         """Return the weighted sum of both losses; `samples` [batch predictions], if given, replace sampling."""
+        inputs, positions = torch.from_numpy(batch.inputs), torch.from_numpy(batch.masked_positions)
+        targets = torch.from_numpy(batch.targets)
         all_logits = self.words(self.predictions(self.generator(input_ids=inputs)[0]))
         rows = torch.arange(len(inputs))[:, None]
         logits = all_logits[rows, positions].flatten(0, 1)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from benchmarks.measuring import Disagreement, Pace, check, compare, median_interval
-from benchmarks.memory import allocations, saved_bytes
+from benchmarks.memory import allocations
+from models.saved_activations import saved_bytes
 
 FLOAT_BYTES = 4
 

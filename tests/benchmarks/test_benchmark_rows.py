@@ -8,7 +8,16 @@ from torch import Tensor
 pytest.importorskip("transformers", reason="the peers are in the development extra")
 
 from benchmarks.__main__ import as_json
-from benchmarks.cases import activations, encoder, feed_forward, fine_tuning, pretraining, rows, span_dynamic
+from benchmarks.cases import (
+    activations,
+    encoder,
+    feed_forward,
+    fine_tuning,
+    masked_language_model,
+    pretraining,
+    rows,
+    span_dynamic,
+)
 from benchmarks.cases.glue_lengths import PERCENTILES, measured_lengths, read_lengths
 from benchmarks.measuring import Disagreement, Interval, Pace, Skipped
 from benchmarks.row import Figure, Row, Size
@@ -79,6 +88,16 @@ def test_a_different_step_is_detected(name: str) -> None:
     nudge(match.ours, name)
     with pytest.raises(Disagreement):
         pretraining.agree(match)
+
+
+@pytest.mark.parametrize("system", masked_language_model.SYSTEMS)
+@pytest.mark.parametrize("name", ["head.norm.weight", "encoder.blocks.0.feed_forward_norm.bias"])
+def test_a_different_step_of_masked_language_modelling_is_detected(system: str, name: str) -> None:
+    match = masked_language_model.match(TINY, system)
+    masked_language_model.agree(match)
+    nudge(match.ours, name)
+    with pytest.raises(Disagreement):
+        masked_language_model.agree(match)
 
 
 def test_a_different_grouped_network_is_detected() -> None:

@@ -12,6 +12,7 @@ from models.saved_activations import saved_bytes
 from search_space.activation_memory import activation_memory
 from search_space.architecture import Architecture
 from search_space.convolution import Convolution
+from search_space.stack import Sharing
 from tests.factories.small_experiments import GROUPS, architectures, convolutions
 
 TOLERANCE = 0.05  # the joined copy of the maps' weights, 1 to 3% at these sizes, is no activation
@@ -47,6 +48,14 @@ def test_the_estimate_is_near_the_memory_of_the_encoder(
     estimate = activation_memory(two, LENGTH, SEQUENCES, 4, dropout=0.0)
     assert estimate.total == pytest.approx(of_two, rel=TOLERANCE)
     assert estimate.block == pytest.approx(of_two - of_one, rel=TOLERANCE)
+
+
+@pytest.mark.parametrize("sharing", ["attention", "feed_forward", "all"])
+def test_a_stack_of_shared_parameters_saves_as_much_as_one_of_its_own(sharing: Sharing) -> None:
+    own, shared = (Architecture(**SIZES, depth=4, sharing=each) for each in ("none", sharing))
+    estimate = activation_memory(shared, LENGTH, SEQUENCES, 4, dropout=0.0).total
+    assert kept(shared) == pytest.approx(estimate, rel=TOLERANCE)
+    assert kept(shared) <= kept(own)
 
 
 @given(architectures(), st.integers(1, 16), st.integers(1, 16))

@@ -1,0 +1,106 @@
+"""transformers' BERT and ALBERT with their heads of masked language modelling, and a span boundary head in torch.
+
+Read in transformers 5.23, models/bert and models/albert. Their loss takes logits at every position; positions that
+are not predicted have the label -100. transformers has no SpanBERT: its head is written after arXiv 1907.10529,
+section 3.2, as dense maps over the boundaries of the predicted tokens.
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from models.huggingface.families import FAMILIES
+from models.huggingface.families.family import SIZES, Modules, weights_and_biases
+from models.huggingface.weight_names import from_transformers
+from search_space.architecture import Architecture
+from search_space.objective import SpanBoundary
+from tasks.masking import NOT_PREDICTED, MaskedBatch
+from tasks.objectives.pretraining_model import PretrainingModel
+from tasks.objectives.span_boundary import SpanBatch
+from tasks.selection import NONE
+
+IGNORED = -100
+HEADS: dict[str, Modules] = {
+    "bert": (
+        ("head.transform", "cls.predictions.transform.dense"),
+        ("head.norm", "cls.predictions.transform.LayerNorm"),
+    ),
+    "albert": (("head.transform", "predictions.dense"), ("head.norm", "predictions.LayerNorm")),
+}
+BIAS = {"bert": "cls.predictions.bias", "albert": "predictions.bias"}
+
+
+class MaskedLanguageModel(nn.Module):
+    """transformers' model of a family (`bert` or `albert`) without dropout."""
+
+    def __init__(self, family: str, architecture: Architecture) -> None:
+        super().__init__()
+        from transformers import AutoConfig, AutoModelForMaskedLM
+
+        settings: dict[str, Any] = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+        settings |= {key: getattr(architecture, name) for name, key in SIZES.items()}
+        settings |= FAMILIES[family].keys(architecture)
+        self.family, self.architecture = family, architecture
+        self.model: Any = AutoModelForMaskedLM.from_config(AutoConfig.for_model(family, **settings))
+
+    def loss(self, batch: MaskedBatch) -> Tensor:
+        """Return the mean cross-entropy in nats of the predicted tokens."""
+        return self._outputs(batch).loss  # type: ignore[no-any-return]
+
+    @torch.no_grad()
+    def copy_to(self, ours: PretrainingModel[Any]) -> None:
+        """Copy the weights into our model; torch raises if one of the encoder has no counterpart."""
+        named = {name: value.detach() for name, value in self.model.named_parameters(remove_duplicate=False)}
+        body = {name.removeprefix(f"{self.family}."): value for name, value in named.items()}
+        pairs = FAMILIES[self.family].encoder_pairs(self.architecture)
+        ours.encoder.load_state_dict(from_transformers(body, pairs), strict=True)
+        heads = from_transformers(named, weights_and_biases(HEADS[self.family]))
+        for name, value in {**heads, "head.words.bias": named[BIAS[self.family]]}.items():
+            ours.get_parameter(name).copy_(value)
+
+    def _outputs(self, batch: MaskedBatch, **options: Any) -> Any:
+        labels = np.full(batch.inputs.shape, IGNORED, np.int64)
+        targets = np.where(batch.targets == NOT_PREDICTED, IGNORED, batch.targets)
+        np.put_along_axis(labels, batch.masked_positions, targets, axis=1)
+        inputs = torch.from_numpy(batch.inputs.astype(np.int64))
+        return self.model(input_ids=inputs, labels=torch.from_numpy(labels), **options)
+
+
+class SpanBert(MaskedLanguageModel):
+    """transformers' BERT, and a span boundary head on its last vectors."""
+
+    def __init__(self, architecture: Architecture, objective: SpanBoundary) -> None:
+        super().__init__("bert", architecture)
+        width = architecture.width
+        self.positions = nn.Embedding(objective.span_positions, objective.position_width)
+        self.inner, self.inner_norm = nn.Linear(2 * width + objective.position_width, width), nn.LayerNorm(width)
+        self.transform, self.norm = nn.Linear(width, width), nn.LayerNorm(width)
+        self.bias = nn.Parameter(torch.zeros(architecture.vocabulary_size))
+
+    def loss(self, batch: MaskedBatch) -> Tensor:
+        """Return the sum of both mean cross-entropies in nats."""
+        assert isinstance(batch, SpanBatch)
+        outputs = self._outputs(batch, output_hidden_states=True)
+        rows, columns = np.nonzero(batch.offsets != NONE)
+        hidden = outputs.hidden_states[-1]
+        left, right = (hidden[rows, side[rows, columns]] for side in (batch.left, batch.right))
+        offsets = torch.from_numpy(batch.offsets[rows, columns])
+        x = torch.cat([left, right, self.positions(offsets)], -1)
+        x = self.inner_norm(nn.functional.gelu(self.inner(x)))
+        x = self.norm(nn.functional.gelu(self.transform(x)))
+        logits = x @ self.model.get_input_embeddings().weight.T + self.bias
+        boundary = cross_entropy(logits, torch.from_numpy(batch.targets[rows, columns]))
+        return boundary + outputs.loss  # type: ignore[no-any-return]
+
+    @torch.no_grad()
+    def copy_to(self, ours: PretrainingModel[Any]) -> None:
+        """Copy the weights of BERT and of the boundary head into our model."""
+        super().copy_to(ours)
+        names = ("positions", "inner", "inner_norm", "transform", "norm")
+        for module in names:
+            for name, value in self.get_submodule(module).named_parameters():
+                ours.get_parameter(f"boundary_head.{module}.{name}").copy_(value)
+        ours.get_parameter("boundary_head.words.bias").copy_(self.bias)

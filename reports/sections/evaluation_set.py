@@ -1,4 +1,4 @@
-"""The held-out evaluation set: the same for every arm and seed, so that no interval contains its sampling error."""
+"""The held-out evaluation set, the same for every arm and seed: which intervals contain its sampling error."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,15 +9,27 @@ TERM, ENTROPY = "Held-out evaluation set", "Unigram entropy"
 MASKED = "masked_language_model"
 
 
-def evaluation_set_notes(shared: Iterable[Record], objective: str, tasks: bool) -> Iterator[tuple[str, str]]:
-    """Yield the condition on the evaluation set, and the loss of token frequencies; none before these exist."""
+SEEDS_ALONE = "intervals contain the variation between seeds, not the sampling error of this set"
+SEEDS_AND_SEQUENCES = (
+    "intervals of differences in held-out loss contain the variation between seeds and between its sequences, all "
+    "other intervals the variation between seeds alone"
+)
+
+
+def evaluation_set_notes(
+    shared: Iterable[Record], objective: str, *, tasks: bool, kept_losses: bool
+) -> Iterator[tuple[str, str]]:
+    """Yield the condition on the evaluation set, and the loss of token frequencies; none before these exist.
+
+    `kept_losses`: the losses of single predictions are kept, so that intervals are over seeds and sequences.
+    """
     shared = tuple(shared)
     sets = [result for _, result in with_results(shared, EvaluationSetResult)]
     if sets:
         tokens = "held-out masked tokens" if objective == MASKED else "held-out tokens"
         dev = " and, for each task, on the same dev examples" if tasks else ""
         text = f"all arms and seeds are evaluated on the same {sets[-1].questions:,} {tokens}{dev}"
-        yield TERM, f"{text}; intervals contain the variation between seeds, not the sampling error of this set"
+        yield TERM, f"{text}; {SEEDS_AND_SEQUENCES if kept_losses else SEEDS_ALONE}"
     entropies = [result.validation_unigram_entropy for _, result in with_results(shared, TokensResult)]
     if objective == MASKED and entropies and entropies[-1] is not None:
         model = "a model that knows the token frequencies of the validation split alone"

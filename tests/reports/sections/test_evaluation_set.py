@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from reports.report import build
-from reports.sections.evaluation_set import ENTROPY, TERM, evaluation_set_notes
+from reports.sections.evaluation_set import ENTROPY, SEEDS_AND_SEQUENCES, TERM, evaluation_set_notes
 from search_space.objective import MaskedLanguageModel
 from tests.factories.reports import Trial, document, primary, shared, snapshot
 from tests.factories.stage_results import PLAUSIBLE
@@ -14,7 +14,7 @@ MADE = shared("evaluation_set", "evaluation_set", {"questions": 4096, "sequences
 
 
 def test_the_number_of_tokens_is_the_records_own() -> None:
-    ((term, text),) = evaluation_set_notes([MADE], MaskedLanguageModel().kind, tasks=False)
+    ((term, text),) = evaluation_set_notes([MADE], MaskedLanguageModel().kind, tasks=False, kept_losses=False)
     assert term == TERM
     assert text == (
         "all arms and seeds are evaluated on the same 4,096 held-out masked tokens; intervals contain the "
@@ -23,8 +23,13 @@ def test_the_number_of_tokens_is_the_records_own() -> None:
 
 
 def test_tokens_of_other_objectives_are_not_called_masked_and_tasks_share_dev_examples() -> None:
-    ((_, text),) = evaluation_set_notes([MADE], "replaced_token_detection", tasks=True)
+    ((_, text),) = evaluation_set_notes([MADE], "replaced_token_detection", tasks=True, kept_losses=False)
     assert "4,096 held-out tokens and, for each task, on the same dev examples;" in text
+
+
+def test_the_sampling_error_of_the_set_is_in_intervals_over_its_sequences() -> None:
+    ((_, text),) = evaluation_set_notes([MADE], "masked_language_model", tasks=False, kept_losses=True)
+    assert text.endswith(SEEDS_AND_SEQUENCES)
 
 
 @pytest.mark.parametrize("made", [True, False])
@@ -41,6 +46,6 @@ def test_the_loss_of_token_frequencies_is_stated_where_it_was_computed_and_is_a_
 ) -> None:
     known = {} if entropy is None else {"validation_unigram_entropy": entropy}
     tokens = shared("tokens", "tokens", {**PLAUSIBLE["tokens"], **known})
-    notes = dict(evaluation_set_notes([tokens], objective, tasks=False))
+    notes = dict(evaluation_set_notes([tokens], objective, tasks=False, kept_losses=False))
     assert (ENTROPY in notes) == (entropy is not None and objective == "masked_language_model")
     assert notes.get(ENTROPY, "6.123 nats, ").startswith("6.123 nats, ")

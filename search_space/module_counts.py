@@ -9,13 +9,12 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 
+from foundation.child_process import import_path, module_command
 from foundation.schema import cached_until_options_change
 
 COUNTING = "runners.count_module"
 """The module that builds and counts, above this layer and thus named, not imported."""
-ROOT = Path(__file__).resolve().parents[1]
 PLUGINS: list[tuple[str, str]] = []
 """Folder and sha256 of the plugins that the child process loads; the plugin loader keeps it."""
 
@@ -57,9 +56,8 @@ _CHILD: list["subprocess.Popen[str]"] = []
 def _asked(request: dict[str, object]) -> dict[str, object]:
     """Return the child's answer to a request; it starts with the first one and ends with this process."""
     if not _CHILD or _CHILD[0].poll() is not None:
-        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-        environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
-        command = [sys.executable, "-m", COUNTING]
+        environment = {**os.environ, **import_path(), "OMP_NUM_THREADS": "1"}
+        command = module_command(COUNTING)
         _CHILD[:] = [
             subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, bufsize=1

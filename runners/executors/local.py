@@ -4,11 +4,11 @@ import json
 import os
 import selectors
 import subprocess
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from foundation.child_process import import_path, module_command
 from ledger.artifacts import Outcome
 from runners.executors.worker import as_line
 from runners.stages.stage import THREADS, Job
@@ -115,8 +115,7 @@ class _Worker:
 
 
 def _launch() -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "runners.executors.worker"]
-    environment = worker_environment()
+    command, environment = module_command("runners.executors.worker"), worker_environment()
     return subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True
     )
@@ -124,9 +123,7 @@ def _launch() -> subprocess.Popen[str]:
 
 def worker_environment() -> dict[str, str]:
     """Return the environment of a worker process: import path, one thread, quiet libraries."""
-    root = str(Path(__file__).resolve().parents[2])
-    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
-    return {**os.environ, **ONE_THREAD, **QUIET, "PYTHONPATH": path}
+    return {**os.environ, **ONE_THREAD, **QUIET, **import_path()}
 
 
 def open_executor(store: Path, workers: int, address: str | None) -> LocalExecutor:

@@ -10,13 +10,13 @@ import secrets
 import selectors
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
+from foundation.child_process import module_command
 from foundation.errors import MachineError, StoppedError
 from ledger.artifacts import Outcome
 from runners.executors.local import SECONDS_BETWEEN_POLLS, LocalExecutor, worker_environment
@@ -158,7 +158,7 @@ class _Host:
         environment = {**worker_environment(), **SETTINGS}
         if hosting.address is None:  # only this run may submit work to its Ray
             environment |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-        command = [sys.executable, "-m", "runners.executors.ray_host", hosting.as_text()]
+        command = module_command("runners.executors.ray_host", hosting.as_text())
         self._started = False
         with log.open("wb") as errors:
             self._process = subprocess.Popen(

@@ -1,0 +1,22 @@
+"""Python processes of this project: how a module of it is started as a process of its own."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def module_command(module: str, *arguments: str) -> list[str]:
+    """Return the command that runs a module of this project.
+
+    The working directory is no part of its import path (-P), because a user's `tasks.py` or `models/` there would be
+    imported in place of this project's.
+    """
+    return [sys.executable, "-P", "-m", module, *arguments]
+
+
+def import_path() -> Mapping[str, str]:
+    """Return the environment variable by which such a process finds this project."""
+    return {"PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))}

@@ -199,7 +199,7 @@ def _evaluation_set_stage(experiment: Experiment, tokens: Stage) -> Stage:
     changes = {
         "architecture": generator or baseline.architecture,
         "objective": objective.reference,
-        "recipe": baseline.recipe.before_long_sequences,
+        "recipe": baseline.recipe.main_phase,
     }
     declaration = EvaluationSetStage(
         reference=baseline.model_copy(update=changes),
@@ -221,7 +221,7 @@ def _pretrain_declaration(
     all_evaluations = {max(1, total_steps * number // evaluations) for number in range(1, evaluations + 1)}
     evaluation_steps = {step for step in all_evaluations if from_step < step <= to_step} | {to_step}
     return PretrainStage(
-        candidate=candidate.model_copy(update={"recipe": candidate.recipe.before_long_sequences}),
+        candidate=candidate.model_copy(update={"recipe": candidate.recipe.main_phase}),
         generator=candidate.objective.generator_of(candidate.architecture, experiment.baseline.architecture),
         seed=seed,
         from_step=from_step,

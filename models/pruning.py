@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from search_space.architecture import Architecture
-from search_space.pruning import Dimension, Group, groups
+from search_space.pruning import Dimension, Group, groups, remaining
 
 R = TypeVar("R")
 Scales = Mapping[Group, Float[Tensor, " units"]]
@@ -149,7 +149,7 @@ class LiveLayerNorm(nn.Module):
         """Return the normalised vectors."""
         if self.live is None:
             return nn.functional.layer_norm(x, x.shape[-1:], self.weight, self.bias, self.epsilon)
-        count = self.live.sum()
+        x, count = x.float(), self.live.sum()
         centred = (x - (x * self.live).sum(-1, keepdim=True) / count) * self.live
         variance = centred.square().sum(-1, keepdim=True) / count
         normalised: Tensor = centred * torch.rsqrt(variance + self.epsilon) * self.weight + self.bias * self.live

@@ -52,6 +52,10 @@ class Pruning(Schema):
         """Return the updates of the pruned encoder after `updates` of pretraining."""
         return max(1, round(self.recovery_share * updates)) if self.recovery_share else 0
 
+    def updates(self, updates: int) -> int:
+        """Return all updates after `updates` of pretraining."""
+        return self.scale_updates(updates) + self.recovery_updates(updates)
+
     def target(self, architecture: Architecture) -> int:
         """Return the most parameters that the pruned encoder may have."""
         return int(self.parameters_share * architecture.parameters)

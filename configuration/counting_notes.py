@@ -10,9 +10,7 @@ COUNTED = (
 )
 
 
-PRUNED = (
-    "pruned after pretraining: parameters are the most that may remain, FLOPs those of pretraining before"
-)
+PRUNED = "pruned after pretraining: parameters are the most that may remain, FLOPs those of pretraining before"
 
 
 def counting_note(arms: Iterable[Arm]) -> str | None:

@@ -90,14 +90,12 @@ class PrunableModel(Generic[R]):
         live = {group: values != 0 for group, values in scales.items()}
         found = {}
         for name, value in self._scaled(scales).items():
-            axes = self._axes[name]
-            for axis in range(value.ndim):
-                kept = torch.ones(value.shape[axis], dtype=torch.bool, device=value.device)
-                for each in axes:
-                    if each.axis == axis and each.group in live:
-                        kept &= live[each.group][each.units]
-                value = value[kept] if axis == 0 else value[:, kept]
-            found[name] = value.detach().contiguous()
+            kept = [torch.ones(size, dtype=torch.bool, device=value.device) for size in value.shape]
+            for each in self._axes[name]:
+                if each.group in live:
+                    kept[each.axis] &= live[each.group][each.units]
+            rows = value.detach()[kept[0]]
+            found[name] = rows if value.ndim == 1 else rows[:, kept[1]].contiguous()
         for name in found:
             if ".attention.query." in name:
                 found[name] *= self._temperature(name, live)
@@ -111,11 +109,11 @@ class PrunableModel(Generic[R]):
     def _scaled(self, scales: Scales) -> dict[str, Tensor]:
         found = {}
         for name, value in self._parameters.items():
+            found[name] = value
             for each in self._axes[name]:
                 if each.scaled and each.group in scales:
                     factors = scales[each.group][each.units]
-                    value = value * (factors[:, None] if each.axis == 0 and value.ndim == 2 else factors)
-            found[name] = value
+                    found[name] = found[name] * (factors[:, None] if each.axis == 0 and value.ndim == 2 else factors)
         return found
 
     def _axes_of(self, name: str, value: Tensor) -> Iterator[_Axis]:

@@ -11,7 +11,7 @@ from typing import Any, Literal, cast, get_args
 from pydantic import Field
 
 from foundation.errors import Violation
-from foundation.schema import PositiveNumber, Schema, Share
+from foundation.schema import Count, PositiveNumber, Schema, Share
 from search_space.architecture import Architecture
 from search_space.layer_lists import LISTS
 from search_space.module_architecture import ModuleArchitecture
@@ -36,11 +36,12 @@ class Pruning(Schema):
     penalty: float = Field(default=0.01, ge=0)
     """Weight of the L1 norm of the scales in the loss, for a unit of the most expensive dimension; that of another
     dimension is smaller by the ratio of their parameters per unit. Default: ours."""
-    scale_learning_rate: PositiveNumber = 0.1
-    """Step size of the proximal gradient descent that learns the scales. Default: ours."""
+    scale_learning_rate: PositiveNumber = 0.01
+    """Learning rate of Adam for the scales; it bounds by how much a scale moves in an update. Default: ours."""
     scale_share: Share = Field(default=0.001, gt=0)
-    """Updates of the scales, as a share of those of pretraining; units are removed in equal parts during them.
-    Default: SchuBERT's, 1/1000."""
+    """Updates of the scales, as a share of those of pretraining. Default: SchuBERT's, 1/1000."""
+    rounds: Count = 10
+    """Times at which units are removed during these updates, in equal parts of parameters. Default: ours."""
     recovery_share: Share = 0.05
     """Updates of the pruned encoder's weights afterwards, as a share of those of pretraining. Default: SchuBERT's."""
 
@@ -75,7 +76,9 @@ class Pruning(Schema):
         smallest = remaining(architecture, dict.fromkeys(groups(architecture, self.dimensions), 1)).parameters
         if smallest > self.target(architecture):
             least = smallest / architecture.parameters
-            message = f"{self.parameters_share:g} is out of reach: with one unit left of every {', '.join(self.dimensions)}"
+            message = (
+                f"{self.parameters_share:g} is out of reach: with one unit left of every {', '.join(self.dimensions)}"
+            )
             yield Violation(("parameters_share",), f"{message}, {least:.4f} of the parameters remain")
 
 
@@ -160,7 +163,7 @@ def _obstacles(architecture: Architecture) -> Iterator[str]:
         yield "pruning needs the project's own layers; kind module has others"
         return
     if architecture.sharing != "none":
-        yield f"sharing {architecture.sharing}: shared layers cannot have sizes of their own; pruning needs sharing none"
+        yield f"sharing {architecture.sharing}: shared layers have no sizes of their own; pruning needs none"
     if architecture.convolution.kind != "none":
         yield f"convolution {architecture.convolution.kind}: pruning needs self-attention alone, convolution none"
     if architecture.bottleneck_ratio > 1 or architecture.feed_forward_groups > 1:

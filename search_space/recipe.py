@@ -129,6 +129,8 @@ class Recipe(Schema):
                 message = f"{value:g} has no effect, {self.optimiser.kind} has no moments; leave it at {default:g}"
                 yield Violation((name,), message)
         if self.pruning is not None and self.long_sequence_share:
-            yield Violation(("pruning",), "a pruned encoder has no phase of long sequences; set long_sequence_share 0")
+            yield Violation(
+                ("pruning",), "a pruned encoder has no phase of long sequences; set long_sequence_share 0"
+            )
         for violation in self.schedule.violations():
             yield violation.under("schedule")

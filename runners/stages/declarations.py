@@ -19,7 +19,6 @@ from tasks.own_tasks import StageTask, task_named
 from tasks.own_tasks.table import TableFiles
 from tasks.tokenizer import TokenizerDeclaration
 
-
 PRUNING_VERSION = 1
 """Of the code that prunes; part of the key of the stages that do."""
 

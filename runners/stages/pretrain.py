@@ -38,7 +38,9 @@ def compute(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]
     recipe = stage.candidate.recipe
     training_data = training_data_of(stage, context.inputs["tokens"])
     if recipe.pruning is not None:
-        return prune(stage, context, training_data, context.inputs["previous"] / CHECKPOINT, context.folder / CHECKPOINT)
+        return prune(
+            stage, context, training_data, context.inputs["previous"] / CHECKPOINT, context.folder / CHECKPOINT
+        )
     evaluation_set = EvaluationSet.load(context.inputs["evaluation_set"])
     model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed))
     _load_initial_weights(stage, model)

@@ -1,6 +1,6 @@
-"""Learns which units of a trained encoder to remove: scales by proximal gradient descent, the weights frozen.
+"""Learns which units of a trained encoder to remove: scales under an L1 penalty, with the weights frozen.
 
-SchuBERT: Khetan and Karnin 2020, arXiv 2005.06628. Units leave in equal parts of parameters after every update.
+SchuBERT: Khetan and Karnin 2020, arXiv 2005.06628. Units are removed in rounds, in equal parts of parameters.
 """
 
 from collections.abc import Callable, Mapping
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from foundation.errors import DataError
 from foundation.randomness import stream, stream_seed
@@ -39,26 +39,30 @@ def pruned(
     """
     architecture = data.candidate.architecture
     prunable = PrunableModel[Tensor](model, architecture)
-    scales = prunable.ones(pruning.dimensions)
-    shrinkage = _shrinkage(pruning, architecture, tuple(scales))
+    scales = {group: nn.Parameter(ones) for group, ones in prunable.ones(pruning.dimensions).items()}
+    weights = _penalty_weights(pruning, architecture, tuple(scales))
+    optimiser = torch.optim.Adam(scales.values(), lr=pruning.scale_learning_rate)
     surplus = architecture.parameters - pruning.target(architecture)
     for number, step in enumerate(steps, start=1):
-        leaves = {group: values.clone().requires_grad_() for group, values in scales.items()}
-        loss = _loss(prunable, leaves, data, step)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss = _loss(prunable, scales, data, step)
         if not torch.isfinite(loss):
             raise NotFinite(Step(step + 1, loss.item(), 0.0))
-        for group, values in leaves.items():
-            assert values.grad is not None
-            moved = scales[group] - pruning.scale_learning_rate * values.grad
-            shrunk = moved.sign() * (moved.abs() - shrinkage[group]).clamp_min(0)
-            scales[group] = torch.where(scales[group] == 0, scales[group], shrunk)
-        _refuse_empty(scales, pruning)
-        live = live_units(architecture, scales, architecture.parameters - surplus * number // len(steps))
-        scales = {group: values * live[group] for group, values in scales.items()}
+        optimiser.zero_grad()
+        (loss + sum(weights[group] * values.abs().sum() for group, values in scales.items())).backward()
+        before = {group: values.detach().clone() for group, values in scales.items()}
+        optimiser.step()
+        with torch.no_grad():
+            for group, values in scales.items():
+                values.mul_(values * before[group] > 0)  # a scale that would change its sign, and a removed one, is 0
+            _refuse_empty(scales, pruning)
+            if (rounds := number * pruning.rounds // len(steps)) > (number - 1) * pruning.rounds // len(steps):
+                live = live_units(architecture, scales, architecture.parameters - surplus * rounds // pruning.rounds)
+                for group, values in scales.items():
+                    values.mul_(live[group])
         after(Step(step + 1, loss.item(), 0.0))
-    sizes = {group: int((values != 0).sum()) for group, values in scales.items()}
-    return Pruned(remaining(architecture, sizes), prunable.compressed(scales))
+    found = {group: values.detach() for group, values in scales.items()}
+    sizes = {group: int((values != 0).sum()) for group, values in found.items()}
+    return Pruned(remaining(architecture, sizes), prunable.compressed(found))
 
 
 def _loss(prunable: PrunableModel[Tensor], scales: Mapping[Group, Tensor], data: TrainingData, step: int) -> Tensor:
@@ -75,11 +79,11 @@ def _loss(prunable: PrunableModel[Tensor], scales: Mapping[Group, Tensor], data:
     return prunable.evaluate(scales, loss_of)
 
 
-def _shrinkage(pruning: Pruning, architecture: Architecture, groups: tuple[Group, ...]) -> dict[Group, float]:
-    """Return by how much the penalty shrinks a scale per update: in proportion to the parameters of its unit."""
+def _penalty_weights(pruning: Pruning, architecture: Architecture, groups: tuple[Group, ...]) -> dict[Group, float]:
+    """Return the weight of each group's L1 norm in the loss: in proportion to the parameters of its unit."""
     costs = unit_costs(architecture, groups)
     most = max(costs.values(), default=0) or 1
-    return {group: pruning.scale_learning_rate * pruning.penalty * cost / most for group, cost in costs.items()}
+    return {group: pruning.penalty * cost / most for group, cost in costs.items()}
 
 
 def _refuse_empty(scales: Mapping[Group, Tensor], pruning: Pruning) -> None:

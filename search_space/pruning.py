@@ -100,14 +100,14 @@ class Group:
 def groups(architecture: Architecture, dimensions: tuple[Dimension, ...] = DIMENSIONS) -> tuple[Group, ...]:
     """Return the groups of units that the dimensions of an encoder of `(s f)*n` have."""
     found = [Group("width", architecture.width)] if "width" in dimensions else []
-    for number, sizes in enumerate(_sizes_by_block(architecture)):
+    for number, sizes in enumerate(sizes_by_layer(architecture)):
         found += [Group(name, size, number) for name, size in sizes.items() if name in dimensions]
     return tuple(found)
 
 
 def remaining(architecture: Architecture, units: Mapping[Group, int]) -> Architecture:
     """Return the architecture with that many units of some groups; the others keep all."""
-    layers = _sizes_by_block(architecture)
+    layers = sizes_by_layer(architecture)
     width = architecture.width
     for group, count in units.items():
         if group.block is None:
@@ -133,7 +133,8 @@ def unit_costs(architecture: Architecture, of: tuple[Group, ...]) -> dict[Group,
     }
 
 
-def _sizes_by_block(architecture: Architecture) -> list[dict[Dimension, int]]:
+def sizes_by_layer(architecture: Architecture) -> list[dict[Dimension, int]]:
+    """Return the sizes that each layer of an encoder of `(s f)*n` has of its own."""
     found: list[dict[Dimension, int]] = []
     for attention, feed_forward in architecture.blocks:
         assert isinstance(attention, SelfAttention)

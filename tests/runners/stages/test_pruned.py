@@ -149,7 +149,7 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"bottleneck_ratio": 2}, {}, "ratio 1"),
     ({"layers": "s s f"}, {}, r"\(s f\)\*n"),
     ({"embedding_width": 8}, {}, "embedding_width 8 differs from width 16"),
-    ({}, {"parameters_share": 0.99, "dimensions": ("heads", "heads")}, "named twice"),
+    ({}, {"dimensions": ("width", "width")}, "named twice"),
 ]
 
 

@@ -12,11 +12,11 @@ from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from reports.table import Row, Table, table
 from search_space.architecture import Architecture
-from search_space.pruning import sizes_by_layer
+from search_space.pruning import Dimension, sizes_by_layer
 
 PRUNED = "pruned_architectures"
 TITLE = "What pruning left: the width, and the sizes of each layer from the first"
-SIZES = ("heads", "key_width", "value_width", "feed_forward_width")
+SIZES: tuple[Dimension, ...] = ("heads", "key_width", "value_width", "feed_forward_width")
 
 
 def pruned_table(results: Results) -> Table:
@@ -35,7 +35,8 @@ def _rows(results: Results) -> Iterator[Row]:
 
 def _sizes(architecture: Architecture) -> Mapping[str, int | str]:
     layers = sizes_by_layer(architecture)
-    return {"width": architecture.width} | {name: " ".join(str(layer[name]) for layer in layers) for name in SIZES}
+    by_layer = {str(name): " ".join(str(layer[name]) for layer in layers) for name in SIZES}
+    return {"width": architecture.width, **by_layer}
 
 
 def _grids(found: Table) -> Iterator[Grid]:

@@ -1,4 +1,4 @@
-"""A note on arms whose costs are counted on the built module, in place of the closed form."""
+"""Notes on arms whose costs are not those of the closed form: counted on the built module, or pruned."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,13 @@ COUNTED = (
 )
 
 
+PRUNED = "pruned after pretraining: parameters are the most that may remain, FLOPs those of pretraining before"
+
+
 def counting_note(arms: Iterable[Arm]) -> str | None:
-    """Return the note with the names of such arms, None without any."""
-    names = [arm.name for arm in arms if arm.candidate.architecture.is_counted]
-    return f"{', '.join(names)}: {COUNTED}" if names else None
+    """Return the note with the names of such arms and of pruned ones, None without any."""
+    arms = list(arms)
+    counted = [arm.name for arm in arms if arm.candidate.architecture.is_counted]
+    pruned = [arm.name for arm in arms if arm.candidate.recipe.pruning is not None]
+    notes = [f"{', '.join(names)}: {note}" for names, note in ((counted, COUNTED), (pruned, PRUNED)) if names]
+    return "; ".join(notes) or None

@@ -11,6 +11,8 @@ from functools import lru_cache
 PRETRAIN, PROBE, FINE_TUNE = "pretrain", "probe", "fine_tune"
 LONG_SEQUENCE_PHASE = "long_sequence_phase"
 """The stage that continues pretraining with longer sequences, for tasks with long texts."""
+UNPRUNED = "unpruned"
+"""The pretraining of a model that is pruned at its end; the pruned model has the label of the budget."""
 LINEAR_PROBE, MINIMAL_PAIRS = "linear_probe", "minimal_pairs"
 """The stages that evaluate a frozen encoder on a task; see `tasks.labelled.task.Method`."""
 TASK_STAGES = (FINE_TUNE, LINEAR_PROBE, MINIMAL_PAIRS)

@@ -6,12 +6,14 @@ from pathlib import Path
 
 from configuration.stage_label import pretraining_marks
 from foundation.errors import ConfigurationError, MachineError, did_you_mean
+from foundation.schema import canonical_text
 from ledger.artifacts import ArtifactStore
 from ledger.database import Ledger
 from ledger.paths import ResultPaths
 from ledger.records import Record
 from ledger.snapshot import Snapshot, snapshot
 from ledger.stage_results import PretrainResult
+from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 
 TOKENS = "tokens"
@@ -57,11 +59,19 @@ def pretrained_trial(folder: Path, trial: str | None) -> PretrainedTrial:
         experiment=current.experiment,
         scale=current.scale,
         trial=name,
-        candidate=next(row.candidate for row in current.arms if row.name == arm),
+        candidate=_as_trained(next(row.candidate for row in current.arms if row.name == arm), result),
         result=result,
         stage=_files(store, record),
         tokens=_files(store, vocabulary),
     )
+
+
+def _as_trained(candidate: Candidate, result: PretrainResult) -> Candidate:
+    """Return the candidate with the architecture that pruning left."""
+    if result.architecture is None:
+        return candidate
+    architecture = Architecture.model_validate_json(canonical_text(dict(result.architecture)))
+    return candidate.model_copy(update={"architecture": architecture})
 
 
 def _last_pretraining(folder: Path, current: Snapshot) -> str:

@@ -34,8 +34,8 @@ def seconds_per_operation(folder: Path) -> Mapping[str, float]:
     rates: dict[str, float] = {}
     unreliable: list[str] = []
     for arm in arms:
-        if arm.tuning_trial_of is not None:
-            continue  # trained on another budget
+        if arm.tuning_trial_of is not None or arm.candidate.recipe.pruning is not None:
+            continue  # trained on another budget, or at two sizes
         names = [trial.name for trial in trials if trial.arm == arm.name and trial.name in seconds_by_trial]
         timed = [seconds for name in names if (seconds := seconds_by_trial[name]) is not None]
         if names and not timed:

@@ -14,6 +14,7 @@ from configuration.stage_label import (
     MINIMAL_PAIRS,
     PRETRAIN,
     PROBE,
+    UNPRUNED,
     UNTRAINED,
 )
 from foundation.schema import JsonValue, canonical
@@ -51,6 +52,7 @@ FINISHED: Mapping[str, type[StageResult]] = {
     LATENCY: LatencyResult,
     PRETRAIN: PretrainResult,
     LONG_SEQUENCE_PHASE: PretrainResult,
+    UNPRUNED: PretrainResult,
     FINE_TUNE: FineTuneResult,
     LINEAR_PROBE: LinearProbeResult,
     MINIMAL_PAIRS: MinimalPairsResult,
@@ -61,6 +63,7 @@ FINISHED: Mapping[str, type[StageResult]] = {
 DIVERGED: Mapping[str, type[StageResult]] = {
     PRETRAIN: DivergedPretraining,
     LONG_SEQUENCE_PHASE: DivergedPretraining,
+    UNPRUNED: DivergedPretraining,
     FINE_TUNE: DivergedFineTuning,
     LINEAR_PROBE: DivergedFineTuning,
     MINIMAL_PAIRS: DivergedFineTuning,

@@ -36,6 +36,7 @@ from reports.sections import (
     matched_budget,
     paper_comparison,
     pareto,
+    pruning,
     reference,
     searched_settings,
     shapley,
@@ -57,6 +58,7 @@ E = TypeVar("E")
 SECTIONS: tuple[Section[Evidence], ...] = (
     candidates.SECTION,
     main_table.SECTION,
+    pruning.SECTION,
     attention.SECTION,
     factors.SECTION,
     shapley.SECTION,

@@ -9,7 +9,7 @@ from configuration.experiment import Experiment
 from configuration.experiment_objectives import objectives_of
 from configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
 from configuration.initial_checkpoint import WEIGHTS, InitialCheckpoint, read_initial_checkpoint
-from configuration.stage_label import LONG_SEQUENCE_PHASE, PROBE, StageLabel
+from configuration.stage_label import LONG_SEQUENCE_PHASE, PROBE, UNPRUNED, StageLabel
 from runners.frozen_evaluations import frozen_evaluation, untrained_stages
 from runners.missing_data import collected, refuse_missing, tasks_of
 from runners.stage_labels import (
@@ -20,6 +20,7 @@ from runners.stage_labels import (
     pretraining_tokens,
 )
 from runners.stages.declarations import (
+    PRUNING_VERSION,
     AttentionStage,
     ContaminationStage,
     CorpusStage,
@@ -113,6 +114,10 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
         if not previous:
             declaration = _with_initial_checkpoint(declaration, shared.initial_checkpoint)
         pretrained = Stage(declaration, {**inputs, **previous})
+        if candidate.recipe.pruning is not None and label == pretrain_labels(experiment)[-1]:
+            stages[UNPRUNED] = pretrained
+            declaration = _pruning_declaration(experiment, candidate, seed, step)
+            pretrained = Stage(declaration, {**inputs, "previous": pretrained})
         stages[label], last_step = pretrained, step
         probe = experiment.pretraining.hurdle.probe
         if probe is not None and (name := str(StageLabel(PROBE, tokens))) in hurdle_labels(experiment):
@@ -199,7 +204,7 @@ def _evaluation_set_stage(experiment: Experiment, tokens: Stage) -> Stage:
     changes = {
         "architecture": generator or baseline.architecture,
         "objective": objective.reference,
-        "recipe": baseline.recipe.before_long_sequences,
+        "recipe": baseline.recipe.main_phase,
     }
     declaration = EvaluationSetStage(
         reference=baseline.model_copy(update=changes),
@@ -221,7 +226,7 @@ def _pretrain_declaration(
     all_evaluations = {max(1, total_steps * number // evaluations) for number in range(1, evaluations + 1)}
     evaluation_steps = {step for step in all_evaluations if from_step < step <= to_step} | {to_step}
     return PretrainStage(
-        candidate=candidate.model_copy(update={"recipe": candidate.recipe.before_long_sequences}),
+        candidate=candidate.model_copy(update={"recipe": candidate.recipe.main_phase}),
         generator=candidate.objective.generator_of(candidate.architecture, experiment.baseline.architecture),
         seed=seed,
         from_step=from_step,
@@ -230,6 +235,23 @@ def _pretrain_declaration(
         horizon_tokens=candidate.recipe.schedule.horizon(
             total_steps * candidate.recipe.tokens_per_step, to_step * candidate.recipe.tokens_per_step
         ),
+    )
+
+
+def _pruning_declaration(experiment: Experiment, candidate: Candidate, seed: int, from_step: int) -> PretrainStage:
+    """Return the pruning after `from_step` updates of pretraining, and the training of what remains."""
+    pruning = candidate.recipe.pruning
+    assert pruning is not None
+    to_step = from_step + pruning.updates(from_step)
+    return PretrainStage(
+        candidate=candidate,
+        generator=candidate.objective.generator_of(candidate.architecture, experiment.baseline.architecture),
+        seed=seed,
+        from_step=from_step,
+        to_step=to_step,
+        evaluation_steps=(to_step,),
+        horizon_tokens=None,
+        pruning_version=PRUNING_VERSION,
     )
 
 

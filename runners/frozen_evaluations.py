@@ -51,4 +51,4 @@ def untrained_stages(
 
 
 def _as_pretrained(candidate: Candidate) -> Candidate:
-    return candidate.model_copy(update={"recipe": candidate.recipe.before_long_sequences})
+    return candidate.model_copy(update={"recipe": candidate.recipe.main_phase})

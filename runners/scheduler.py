@@ -169,7 +169,7 @@ def _arm_row(state: RunState, arm: Arm, position: int) -> ArmRow:
         **vars(arm),
         position=position,
         cohort=state.cohort + 1,
-        parameters=candidate.architecture.parameters,
+        parameters=candidate.parameters,
         forward_flops=candidate.architecture.forward_flops(candidate.recipe.sequence_length),
         train_flops=candidate.train_flops(view.pretraining.tokens, experiment.baseline.architecture),
         after_record=state.last_trial_record,

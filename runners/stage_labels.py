@@ -3,7 +3,7 @@
 from configuration.experiment import Experiment
 from configuration.fine_tuning_runs import fine_tuning_runs
 from configuration.measurements import ATTENTION
-from configuration.stage_label import LONG_SEQUENCE_PHASE, PRETRAIN, PROBE, StageLabel
+from configuration.stage_label import LONG_SEQUENCE_PHASE, PRETRAIN, PROBE, UNPRUNED, StageLabel
 from runners.stages.stage import Stage
 from search_space.candidate import Candidate
 
@@ -54,8 +54,8 @@ def has_long_sequence_phase(experiment: Experiment, candidate: Candidate) -> boo
 def kind_of(label: str, stage: Stage) -> str:
     """Return a stage's kind in the ledger.
 
-    Fine-tuning for a hurdle is a probe. Pretraining at the longer length is a kind of its own, because tables of
-    pretraining end before it.
+    Fine-tuning for a hurdle is a probe. Pretraining at the longer length, and before pruning, are kinds of their
+    own, because tables of pretraining have neither.
     """
     kind = StageLabel.parse(label).kind
-    return kind if kind in (PROBE, LONG_SEQUENCE_PHASE) else stage.kind
+    return kind if kind in (PROBE, LONG_SEQUENCE_PHASE, UNPRUNED) else stage.kind

@@ -28,10 +28,15 @@ class Candidate(Schema):
 
     def violations(self) -> Iterator[Violation]:
         """Yield every rule that the values break together."""
-        for name in ("architecture", "objective", "recipe"):
-            part: Architecture | Objective | Recipe = getattr(self, name)
+        of_architecture = [violation.under("architecture") for violation in self.architecture.violations()]
+        yield from of_architecture
+        for name in ("objective", "recipe"):
+            part: Objective | Recipe = getattr(self, name)
             for violation in part.violations():
                 yield violation.under(name)
+        if self.recipe.pruning is not None and not of_architecture:
+            for violation in self.recipe.pruning.violations(self.architecture, self.objective):
+                yield violation.under("recipe", "pruning")
         if self.architecture.visibility not in self.objective.visibilities:
             allowed = ", ".join(self.objective.visibilities)
             message = f"{self.architecture.visibility} with {self.objective.name}; allowed: {allowed}"
@@ -60,6 +65,12 @@ class Candidate(Schema):
         if self.recipe.activation_checkpointing != "none":
             message = f"{self.recipe.activation_checkpointing} needs blocks; kind module has none"
             yield Violation(("recipe", "activation_checkpointing"), message)
+
+    @property
+    def parameters(self) -> int:
+        """Parameters of the encoder with its embeddings, without heads; of a pruned one, the most that may remain."""
+        pruning = self.recipe.pruning
+        return self.architecture.parameters if pruning is None else pruning.target(self.architecture)
 
     def train_flops(self, tokens: int, baseline: Architecture, convention: Convention = MATMUL) -> int:
         """Return the FLOPs of pretraining on the candidate's share of `tokens`, generator and heads included."""

@@ -9,6 +9,7 @@ from foundation.errors import Violation
 from foundation.randomness import stream_seed
 from foundation.schema import Count, PositiveNumber, Schema, Share
 from search_space.optimiser import AdamW, Optimiser
+from search_space.pruning import Pruning
 from search_space.schedule import LinearSchedule, Schedule
 
 LENGTHENED = 512  # tokens; the longest that BERT's position table holds
@@ -70,6 +71,8 @@ class Recipe(Schema):
     """
     long_sequence_length: Count = LENGTHENED
     """Tokens of a sequence in the updates of `long_sequence_share`. Default: BERT's position table."""
+    pruning: Pruning | None = Field(default=None, examples=[{"parameters_share": 0.8}])
+    """Pruning of the trained encoder, before everything that reads it; None: none."""
     noise_seed: int = Field(default=0, ge=0, le=2**32 - 1)
     """Changes the random draws (weights, batches, masks) and nothing else.
 
@@ -99,14 +102,15 @@ class Recipe(Schema):
         return max(1, round(self.long_sequence_share * updates)) if self.long_sequence_share else 0
 
     @property
-    def before_long_sequences(self) -> "Recipe":
-        """The recipe before the long sequences; equal with and without them."""
-        return self.model_copy(update={"long_sequence_share": 0.0, "long_sequence_length": LENGTHENED})
+    def main_phase(self) -> "Recipe":
+        """The recipe before the long sequences and before pruning; equal with and without them."""
+        update = {"long_sequence_share": 0.0, "long_sequence_length": LENGTHENED, "pruning": None}
+        return self.model_copy(update=update)
 
     @property
     def of_long_sequences(self) -> "Recipe":
         """The recipe of the updates at `long_sequence_length`."""
-        return self.before_long_sequences.model_copy(update={"sequence_length": self.long_sequence_length})
+        return self.main_phase.model_copy(update={"sequence_length": self.long_sequence_length})
 
     def root_seed(self, seed: int) -> int:
         """Return the root seed of training: the trial's seed, or one derived from it and `noise_seed`."""
@@ -124,5 +128,9 @@ class Recipe(Schema):
             if not self.optimiser.adaptive and value != default:
                 message = f"{value:g} has no effect, {self.optimiser.kind} has no moments; leave it at {default:g}"
                 yield Violation((name,), message)
+        if self.pruning is not None and self.long_sequence_share:
+            yield Violation(
+                ("pruning",), "a pruned encoder has no phase of long sequences; set long_sequence_share 0"
+            )
         for violation in self.schedule.violations():
             yield violation.under("schedule")

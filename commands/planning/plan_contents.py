@@ -115,9 +115,10 @@ def _arm_plan(
     experiment, candidate = chosen.experiment, arm.candidate
     per_seed = len(experiment.pretraining.hurdle.rung_tokens) + 1 + len(fine_tune_labels(experiment))
     per_seed += len(measure_labels(experiment)) + has_long_sequence_phase(experiment, candidate)
+    per_seed += candidate.recipe.pruning is not None
     return ArmPlan(
         arm=arm,
-        parameters=candidate.architecture.parameters,
+        parameters=candidate.parameters,
         forward_flops=candidate.architecture.forward_flops(candidate.recipe.sequence_length, convention),
         train_flops=candidate.train_flops(
             experiment.pretraining.tokens, experiment.baseline.architecture, convention

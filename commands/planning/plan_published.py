@@ -50,7 +50,7 @@ def published_comparisons(experiment: Experiment) -> tuple[PublishedComparison, 
             released = preset_of(rows[name])
             flops = arm.candidate.train_flops(tokens, experiment.baseline.architecture, ELECTRA)
             differences = () if released is None else departures(arm.candidate, tokens, released)
-            parameters = arm.candidate.architecture.parameters
+            parameters = arm.candidate.parameters
             comparisons.append(PublishedComparison(arm.name, name, rows[name], parameters, flops, differences))
     return tuple(comparisons)
 

@@ -33,6 +33,7 @@ def violations_of(experiment: Experiment) -> Iterator[Violation]:
         yield from _search_violations(experiment)
         yield from _ordering_violations(experiment)
         yield from _objective_violations(experiment)
+        yield from _pruning_violations(experiment)
         yield from paper_violations(experiment)
         yield from _claim_violations(experiment)
         yield from _initial_checkpoint_violations(experiment)
@@ -172,6 +173,16 @@ def _objective_violations(experiment: Experiment) -> Iterator[Violation]:
         )
         message = f"{', '.join(others)} {reason}. Give each objective its own scale"
         yield Violation(("design",), message)
+
+
+def _pruning_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield a matched budget with pruned arms, whose sizes are known after the run only."""
+    if experiment.match is None or experiment.arm_table.violations:
+        return
+    pruned = [arm.name for arm in experiment.arms if arm.candidate.recipe.pruning is not None]
+    if pruned:
+        message = f"{', '.join(pruned)} are pruned to a size of their own; a matched budget needs arms of fixed sizes"
+        yield Violation(("match",), message)
 
 
 def _probe_violations(experiment: Experiment) -> Iterator[Violation]:

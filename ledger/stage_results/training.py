@@ -39,6 +39,10 @@ class PretrainResult(_Curves):
     """At the end, in nats."""
     held_out_losses: ExampleValues | None = None
     """The loss of every prediction that `held_out_loss` is the mean of; None in ledgers from before it was kept."""
+    architecture: Mapping[str, JsonValue] | None = None
+    """What pruning left of the candidate's architecture; None: all."""
+    parameters: int | None = None
+    """Of that architecture."""
 
 
 class DivergedPretraining(_Curves):

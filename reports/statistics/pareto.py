@@ -6,7 +6,7 @@ from statistics import fmean
 
 from configuration.arm import BASELINE
 from configuration.metrics import HELD_OUT_LOSS, SCORE
-from configuration.stage_label import PRETRAIN
+from configuration.stage_label import PRETRAIN, UNPRUNED
 from ledger.records import ArmRow
 from reports.sanitise import printable
 from reports.statistics.metrics import Metric
@@ -166,5 +166,5 @@ def _price(results: Results, arm: ArmRow, cost: str) -> float:
     prices = {"parameters": arm.parameters, "forward_flops": arm.forward_flops, "train_flops": arm.train_flops}
     if cost in prices:
         return float(prices[cost])
-    trials = results.trials[arm.name]
-    return fmean(sum(record.seconds for record in history.finished(PRETRAIN)) for history in trials)
+    phases = [(h.finished(UNPRUNED), h.finished(PRETRAIN)) for h in results.trials[arm.name]]
+    return fmean(sum(record.seconds for phase in of_trial for record in phase) for of_trial in phases)

@@ -140,6 +140,9 @@ def _operations(record: Record, candidate: Candidate, declared: _Declared) -> fl
     marks = (0, *experiment.pretraining.hurdle.rung_tokens, experiment.pretraining.tokens)
     index, baseline = declared.pretrain_labels.index(record.label), experiment.baseline.architecture
     start, end = (candidate.train_flops(tokens, baseline) if tokens else 0 for tokens in marks[index : index + 2])
+    if record.label == declared.pretrain_labels[-1] and candidate.recipe.pruning is not None:
+        updates = candidate.recipe.steps(marks[-1])
+        return end / updates * candidate.recipe.pruning.updates(updates)
     return float(end - start)
 
 

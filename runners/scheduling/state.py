@@ -12,7 +12,7 @@ from configuration.arm import BASELINE
 from configuration.experiment import Experiment
 from configuration.loading import AnyExperiment
 from configuration.seeds import first_seeds
-from configuration.stage_label import LONG_SEQUENCE_PHASE
+from configuration.stage_label import LONG_SEQUENCE_PHASE, UNPRUNED
 from configuration.tuning_experiment import tuning_view
 from foundation.errors import ConflictError
 from ledger.records import ArmRow, Decision, Record, Status, TrialRow
@@ -106,7 +106,7 @@ class RunState:
             trial_stages(view, self._shared, arm.candidate, row.seed),
             pretrain_labels(view),
             hurdle_labels(view),
-            gates=(LONG_SEQUENCE_PHASE,),
+            gates=(LONG_SEQUENCE_PHASE, UNPRUNED),
             probed=self._probed,
             exempt=arm.name == BASELINE,
             features=(log(arm.parameters), log(arm.forward_flops)),

@@ -17,7 +17,7 @@ from models.encoder import Encoder
 from runners.stages.context import StageContext
 from runners.stages.declarations import AttentionStage
 from runners.stages.pretrain import CHECKPOINT
-from runners.training.checkpoint import load_weights
+from runners.training.checkpoint import architecture_in, load_weights
 from tasks.batches import Batches
 from tasks.tokenizer import load_tokenizer
 from tasks.tokens import read_tokens
@@ -32,12 +32,13 @@ WEIGHTS_PER_BATCH = 2**24
 
 def compute(stage: AttentionStage, context: StageContext) -> dict[str, JsonValue]:
     """Return the near and far attention mass of every head and the maps of every layer. Raises DataError."""
-    encoder = Encoder(stage.architecture, 0.0)
+    architecture = architecture_in(context.inputs["pretrained"], stage.architecture)
+    encoder = Encoder(architecture, 0.0)
     load_weights(context.inputs["pretrained"] / CHECKPOINT, encoder, "encoder.")
     encoder = encoder.to(open_device(stage.device)).eval()
     tokens = _held_out_sequences(stage, context)
     sums = _Sums(stage, encoder.device)
-    rows = max(1, WEIGHTS_PER_BATCH // (stage.architecture.attention_shape.heads * stage.length**2))
+    rows = max(1, WEIGHTS_PER_BATCH // (architecture.attention_shape.heads * stage.length**2))
     for first in range(0, len(tokens), rows):
         visit_attention_maps(encoder, torch.from_numpy(tokens[first : first + rows]).to(encoder.device), sums.add)
         context.progress("attention", first / len(tokens))

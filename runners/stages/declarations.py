@@ -19,6 +19,9 @@ from tasks.own_tasks import StageTask, task_named
 from tasks.own_tasks.table import TableFiles
 from tasks.tokenizer import TokenizerDeclaration
 
+PRUNING_VERSION = 1
+"""Of the code that prunes; part of the key of the stages that do."""
+
 
 class CorpusStage(StageDeclaration):
     """Read the documents, remove duplicates, split them."""
@@ -119,7 +122,8 @@ class EvaluationSetStage(StageDeclaration):
 class PretrainStage(StageDeclaration):
     """Train a candidate from one token count to the next.
 
-    Reads `tokens`, `evaluation_set` and, except from step 0, `previous`: the pretraining stage before it.
+    Reads `tokens`, `evaluation_set` and, except from step 0, `previous`: the pretraining stage before it. With
+    `recipe.pruning` it prunes that stage's model, and trains what remains.
     """
 
     stage: ClassVar[str] = "pretrain"
@@ -136,6 +140,8 @@ class PretrainStage(StageDeclaration):
     """Steps after which the held-out loss is measured; the last one is `to_step`."""
     horizon_tokens: Count | None
     """Tokens over which the schedule decays the learning rate; None if the schedule does not depend on them."""
+    pruning_version: int | None = None
+    """Incremented when a change of the code that prunes changes its result; None: the stage does not prune."""
     init_checkpoint: str | None = None
     """Folder of the initial checkpoint of the encoder; None: random initialisation from the seed."""
     init_checkpoint_weights: str | None = None

@@ -28,9 +28,10 @@ from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import FineTuneStage
 from runners.stages.pretrain import CHECKPOINT
 from runners.stages.squad_answers import answer_questions
-from runners.training.checkpoint import load_weights
+from runners.training.checkpoint import architecture_in, load_weights
 from runners.training.optimisers.adamw import adamw, layered_adamw
 from runners.training.optimisers.parameter_groups import set_rate
+from search_space.architecture import Architecture
 from tasks.labelled.encoding import EncodedExamples, load_examples
 from tasks.labelled.scoring import example_scores, references_of, sentence_scores
 from tasks.labelled.task import DownstreamTask
@@ -45,7 +46,7 @@ def compute(stage: FineTuneStage, context: StageContext) -> dict[str, JsonValue]
     """Write the predictions and the score of every example; return the numbers of examples. Raises Diverged."""
     task = stage.downstream
     train = _training_set(task, context.inputs["examples"] / "train")
-    model = _model(stage, task)
+    model = _model(stage, task, architecture_in(context.inputs["pretrained"], stage.architecture))
     initialise(model, stream_seed(root_seed(stage), "head"))
     load_weights(context.inputs["pretrained"] / CHECKPOINT, model.encoder, "encoder.")
     model.to(open_device(stage.device))
@@ -68,14 +69,14 @@ def compute(stage: FineTuneStage, context: StageContext) -> dict[str, JsonValue]
     return {"examples": counts["dev"], "example_scores": score_files} | ({"others": others} if others else {})
 
 
-def _model(stage: FineTuneStage, task: DownstreamTask) -> FineTuned:
+def _model(stage: FineTuneStage, task: DownstreamTask, architecture: Architecture) -> FineTuned:
     features = stage.own_task
     if not isinstance(features, ResolvedFeatures):
-        return build_fine_tuned(stage.architecture, task.form, task.outputs, stage.pooling, stage.dropout)
+        return build_fine_tuned(architecture, task.form, task.outputs, stage.pooling, stage.dropout)
     lstm = features.lstm_width, features.lstm_layers
     if task.form == "tags":
-        return build_tagger(stage.architecture, task.outputs, features.features, lstm, stage.dropout)
-    return build_classifier(stage.architecture, task.outputs, features.features, lstm, stage.pooling, stage.dropout)
+        return build_tagger(architecture, task.outputs, features.features, lstm, stage.dropout)
+    return build_classifier(architecture, task.outputs, features.features, lstm, stage.pooling, stage.dropout)
 
 
 def root_seed(stage: FineTuneStage) -> int:

@@ -23,7 +23,7 @@ from models.hidden_states import hidden_states
 from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import LinearProbeStage
 from runners.stages.pretrain import CHECKPOINT
-from runners.training.checkpoint import load_weights
+from runners.training.checkpoint import architecture_in, load_weights
 from tasks.downstream import find_task
 from tasks.labelled.words import NO_POSITION, EncodedWords, load_words
 
@@ -40,7 +40,7 @@ def compute(stage: LinearProbeStage, context: StageContext) -> dict[str, JsonVal
     a probe are not finite.
     """
     folder, outputs = context.inputs["examples"], len(find_task(stage.task).labels)
-    encoder = Encoder(stage.architecture, 0.0)
+    encoder = Encoder(architecture_in(context.inputs["pretrained"], stage.architecture), 0.0)
     load_weights(context.inputs["pretrained"] / CHECKPOINT, encoder, "encoder.")
     encoder = encoder.to(open_device(stage.device)).eval()
     parts = {part: load_words(folder / part) for part in ("train", "dev", *other_parts(folder))}

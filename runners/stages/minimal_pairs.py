@@ -17,7 +17,7 @@ from models.precision import autocast_to
 from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import MinimalPairsStage
 from runners.stages.pretrain import CHECKPOINT
-from runners.training.checkpoint import load_weights
+from runners.training.checkpoint import architecture_in, load_weights
 from tasks.labelled.encoding import EncodedExamples, load_examples
 from tasks.objectives import build_model
 from tasks.objectives.pretraining_model import PretrainingModel
@@ -30,7 +30,9 @@ TOKENS_PER_BATCH = 2**14  # of the masked copies; constant, so that sums are rep
 
 def compute(stage: MinimalPairsStage, context: StageContext) -> dict[str, JsonValue]:
     """Write the scores of both sentences of every pair; return the numbers of pairs. Raises Diverged."""
-    model = build_model(stage.candidate, stage.generator, 0)  # all weights are replaced
+    architecture = architecture_in(context.inputs["pretrained"], stage.candidate.architecture)
+    candidate = stage.candidate.model_copy(update={"architecture": architecture})
+    model = build_model(candidate, stage.generator, 0)  # all weights are replaced
     load_weights(context.inputs["pretrained"] / CHECKPOINT, model)
     model.eval()
     mask = load_tokenizer(context.inputs["tokens"]).mask

@@ -18,6 +18,7 @@ from ledger.example_values import described, write_example_values
 from ledger.result_files import HELD_OUT_LOSSES
 from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import PretrainStage
+from runners.stages.pruned import prune
 from runners.training.checkpoint import load_checkpoint, load_weights, save_checkpoint
 from runners.training.loop import NotFinite, Step, TrainingData, held_out_losses, train
 from runners.training.optimisers import build_optimiser
@@ -36,6 +37,10 @@ def compute(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]
     """Write a checkpoint; return the loss curves and the final held-out loss, in nats. Raises Diverged."""
     recipe = stage.candidate.recipe
     training_data = training_data_of(stage, context.inputs["tokens"])
+    if recipe.pruning is not None:
+        return prune(
+            stage, context, training_data, context.inputs["previous"] / CHECKPOINT, context.folder / CHECKPOINT
+        )
     evaluation_set = EvaluationSet.load(context.inputs["evaluation_set"])
     model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed))
     _load_initial_weights(stage, model)

@@ -12,10 +12,12 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from foundation.atomic_files import replaced_directory, sha256_of
+from foundation.atomic_files import replaced_directory, sha256_of, write_whole
 from foundation.errors import CorruptionError
 from foundation.schema import JsonValue
+from search_space.architecture import Architecture
 
+ARCHITECTURE = "architecture.json"
 WEIGHTS, OPTIMISER, TRAINING_STATE = "weights.safetensors", "optimiser.safetensors", "place.json"
 HASHES = "sha256.json"
 
@@ -81,6 +83,17 @@ def load_weights(folder: Path, model: nn.Module, prefix: str = "") -> None:
         for name, value in weights.items():
             _verify_shape(name, parameters[name], value)
             parameters[name].copy_(value)
+
+
+def write_architecture(folder: Path, architecture: Architecture) -> None:
+    """Write the architecture of a stage's checkpoint, where it is not the declared one: it is a result."""
+    write_whole(folder / ARCHITECTURE, architecture.model_dump_json().encode())
+
+
+def architecture_in(folder: Path, declared: Architecture) -> Architecture:
+    """Return the architecture of the checkpoint in a stage's folder: the declared one, unless the stage found it."""
+    path = folder / ARCHITECTURE
+    return Architecture.model_validate_json(path.read_bytes()) if path.exists() else declared
 
 
 def _hashes(folder: Path) -> dict[str, str]:

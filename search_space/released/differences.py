@@ -73,6 +73,8 @@ def _text(value: object) -> str:
         for name, own, field in declared
         if name != VARIANT_KEY and own != field.get_default(call_default_factory=True)
     ]
+    if VARIANT_KEY not in type(value).model_fields:
+        return ", ".join(changed)
     kind = str(getattr(value, VARIANT_KEY))
     return f"{kind} with {', '.join(changed)}" if changed else kind
 

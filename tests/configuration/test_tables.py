@@ -213,7 +213,7 @@ def test_common_stages_of_tables_are_shared(scale: str, tmp_path: Path) -> None:
 def test_the_rows_that_tables_share(scale: str, table: str, arm: str, other: str, same: str, tmp_path: Path) -> None:
     mine, theirs = (where_files_are(at(name, scale), tmp_path) for name in (table, other))
     candidates = [next(a.candidate for a in e.arms if a.name == n) for e, n in ((mine, arm), (theirs, same))]
-    first, second = (each.model_copy(update={"recipe": each.recipe.before_long_sequences}) for each in candidates)
+    first, second = (each.model_copy(update={"recipe": each.recipe.main_phase}) for each in candidates)
     assert first == second
     pairs = [
         trial_stages(experiment, shared_stages(experiment), candidate, 1)

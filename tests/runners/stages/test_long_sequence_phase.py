@@ -74,7 +74,7 @@ def test_the_held_out_loss_of_a_trial_is_that_before_the_phase() -> None:
 def test_a_recipe_is_split_into_two_at_the_phase() -> None:
     assert canonical(Recipe(long_sequence_share=0.0, long_sequence_length=512)) == canonical(Recipe())
     recipe = Recipe(long_sequence_share=0.1, long_sequence_length=256)
-    assert recipe.before_long_sequences == Recipe()
+    assert recipe.main_phase == Recipe()
     assert recipe.of_long_sequences == Recipe(sequence_length=256)
 
 

@@ -1,0 +1,109 @@
+"""Prunes a pretrained model and trains what remains: the last pretraining stage of a candidate with `recipe.pruning`.
+
+Its folder has the checkpoint of the smaller model and the architecture that later stages build. A killed stage is
+computed anew.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from configuration.metrics import HELD_OUT_LOSS
+from foundation.randomness import stream_seed
+from foundation.schema import JsonValue, canonical
+from ledger.example_values import described, write_example_values
+from ledger.result_files import HELD_OUT_LOSSES
+from runners.stages.context import Diverged, StageContext
+from runners.stages.declarations import PretrainStage
+from runners.training.checkpoint import load_weights, save_checkpoint, write_architecture
+from runners.training.loop import NotFinite, Step, TrainingData, held_out_losses, train
+from runners.training.optimisers import build_optimiser
+from runners.training.pruning import pruned
+from tasks.evaluation_set import EvaluationSet
+from tasks.objectives import build_model
+from tasks.objectives.pretraining_model import PretrainingModel, mean_loss
+
+
+def prune(
+    stage: PretrainStage, context: StageContext, data: TrainingData, unpruned: Path, checkpoint: Path
+) -> dict[str, JsonValue]:
+    """Read the checkpoint `unpruned`, write `checkpoint`; return the curves and what remains. Raises Diverged.
+
+    The first point of the held-out curve is that of the smaller model before it is trained further.
+    """
+    recipe, pruning = stage.candidate.recipe, stage.candidate.recipe.pruning
+    assert pruning is not None
+    evaluation_set = EvaluationSet.load(context.inputs["evaluation_set"])
+    pruned_at = stage.from_step + pruning.scale_updates(stage.from_step)
+    train_curve: list[JsonValue] = []
+    held_out_curve: list[JsonValue] = []
+
+    def after(step: Step) -> None:
+        train_curve.append([step.number * recipe.tokens_per_step, step.loss])
+        share = (step.number - stage.from_step) / (stage.to_step - stage.from_step)
+        context.progress("pruning", share, step.loss, step.tokens_per_second)
+
+    def evaluate(step: int) -> float:
+        losses = held_out_losses(model, evaluation_set, recipe.precision)
+        if not math.isfinite(loss := mean_loss(losses)):
+            raise NotFinite(Step(step, loss, 0.0))
+        held_out_curve.append([step * recipe.tokens_per_step, loss])
+        write_example_values(context.folder / HELD_OUT_LOSSES, {HELD_OUT_LOSS: losses.ravel()})
+        return loss
+
+    try:
+        model = _smaller_model(stage, data, unpruned, range(stage.from_step, pruned_at), after)
+        loss = evaluate(pruned_at)
+        if stage.to_step > pruned_at:
+            _train_further(model, data, pruned_at, stage.to_step, after)
+            loss = evaluate(stage.to_step)
+    except NotFinite as error:
+        tokens = error.step.number * recipe.tokens_per_step
+        raise Diverged({"tokens": tokens, "loss": str(error.step.loss), "train_curve": train_curve}) from error
+    save_checkpoint(checkpoint, model, build_optimiser(model, recipe), {"step": stage.to_step})
+    write_architecture(context.folder, model.encoder.architecture)
+    return {
+        "tokens": stage.to_step * recipe.tokens_per_step,
+        "held_out_loss": loss,
+        "held_out_losses": described(context.folder / HELD_OUT_LOSSES, (HELD_OUT_LOSS,), evaluation_set.targets.size),
+        "train_curve": train_curve,
+        "held_out_curve": held_out_curve,
+        "architecture": canonical(model.encoder.architecture),
+        "parameters": model.encoder.architecture.parameters,
+    }
+
+
+def _smaller_model(
+    stage: PretrainStage, data: TrainingData, unpruned: Path, steps: range, after: Callable[[Step], None]
+) -> PretrainingModel[Any]:
+    """Return the model without the units that the scales learned in `steps` remove."""
+    candidate, pruning = stage.candidate, stage.candidate.recipe.pruning
+    assert pruning is not None
+    model = build_model(candidate, stage.generator, data.seed)
+    load_weights(unpruned, model)
+    found = pruned(model, pruning, data, steps, after)
+    smaller = build_model(
+        candidate.model_copy(update={"architecture": found.architecture}), stage.generator, data.seed
+    )
+    smaller.load_state_dict(dict(found.weights))
+    return smaller
+
+
+def _train_further(
+    model: PretrainingModel[Any], data: TrainingData, pruned_at: int, to_step: int, after: Callable[[Step], None]
+) -> None:
+    """Train the model for the rest of the updates: the recipe's schedule anew, over batches of their own order."""
+    recipe = data.candidate.recipe
+    updates = to_step - pruned_at
+    horizon = recipe.schedule.horizon(updates * recipe.tokens_per_step, updates * recipe.tokens_per_step)
+    seed = stream_seed(data.seed, "after pruning")
+    own = replace(data, seed=seed, horizon_tokens=math.inf if horizon is None else horizon)
+    train(
+        model,
+        own,
+        build_optimiser(model, recipe),
+        range(updates),
+        lambda step: after(replace(step, number=pruned_at + step.number)),
+    )

@@ -59,7 +59,12 @@ def footer_of(results: Results) -> Notes:
         *_setup(results),
         *squad_notes(results.snapshot),
         ("Objective", results.experiment.baseline.objective.name),
-        *evaluation_set_notes(shared, results.experiment.baseline.objective.evaluation, bool(results.tasks)),
+        *evaluation_set_notes(
+            shared,
+            results.experiment.baseline.objective.evaluation,
+            bool(results.tasks),
+            results.snapshot.arms_with_other_loss,
+        ),
         *_differences(results),
         *option_notes(results),
         ("Diverged", _diverged(results)),

@@ -199,8 +199,8 @@ def _untrained_violations(experiment: Experiment) -> Iterator[Violation]:
     for arm in arms:
         before = arm.candidate.objective.tokens_before_encoder
         if before >= tokens:
-            message = f"{arm.name} trains its generator alone for {before} of {tokens} tokens, its encoder never"
-            yield Violation(("design",), f"{message}. Write fewer than pretraining.tokens")
+            message = f"{arm.name} trains its generator alone for {before} tokens; pretraining.tokens is {tokens}"
+            yield Violation(("design",), f"{message}, so that its encoder would never be trained")
 
 
 def _probe_violations(experiment: Experiment) -> Iterator[Violation]:

@@ -119,7 +119,7 @@ class ReplacedTokens(Masking):
         }
         for name, (value, default) in settings.items():
             if value != default:
-                message = f"{value} with generator unigram, which has no weights; leave it at {default}"
+                message = f"{name} {value} with generator unigram, which has no weights; leave it at {default}"
                 yield Violation((name,), message)
 
     def _with_network(self) -> Iterator[Violation]:

@@ -1,5 +1,7 @@
 """`pretraining:`, token budget, seeds, hurdle and evaluation set of pretraining."""
 
+from typing import Literal
+
 from pydantic import Field
 
 from configuration.hurdles import Finite, HurdleRule
@@ -21,7 +23,10 @@ class Pretraining(Schema):
     audit: Audit | None = None
     """Trains a random sample of the stopped trials to the end, to estimate how often the hurdle is wrong."""
     held_out_sequences: Count = 256
-    """Sequences of the held-out evaluation set, the same for every arm."""
+    """Sequences of the held-out evaluation set."""
+    evaluation_sets: Literal["shared", "by_objective"] = "shared"
+    """`shared`: one evaluation set for every arm; an arm whose objective measures another held-out loss is refused.
+    `by_objective`: such an arm is measured on the set of its own objective, and compared on tasks alone."""
     evaluations: Count = 8
     """Points of the held-out curve between two rungs, the last one included."""
     reference_generator_tokens: Count = 1_000_000
@@ -31,7 +36,7 @@ class Pretraining(Schema):
     evaluation_reference: Candidate | None = None
     """The candidate whose length, recipe, objective and generator make the evaluation set; by default the baseline.
 
-    Every arm is evaluated on this one set, however it corrupts its own training text; an arm whose objective measures
-    another held-out loss is refused. Experiments with different baselines and the same reference have the same
+    Every arm is evaluated on this one set, however it corrupts its own training text, but for those of which
+    `evaluation_sets` allows others. Experiments with different baselines and the same reference have the same
     evaluation set, and so share the results of common arms.
     """

@@ -142,6 +142,7 @@ class _StoredExamples:
 
     def __init__(self, found: Snapshot, store: ArtifactStore) -> None:
         self._found, self._store = found, store
+        self._other_loss = found.arms_with_other_loss
         self._missing: list[Path] = []
         self._incomplete: set[str] = set()
         """Metrics of which a file is missing."""
@@ -181,7 +182,7 @@ class _StoredExamples:
         arm, seed = history.trial.arm, history.trial.seed
         last = final_record(history, self._found.labels)
         losses = last.result.held_out_losses if last and isinstance(last.result, PretrainResult) else None
-        if last and losses:
+        if last and losses and arm not in self._other_loss:
             for values in self._read(last, HELD_OUT_LOSSES, losses, (HELD_OUT_LOSS,)):
                 yield HELD_OUT_LOSS, Replicate(arm, seed), values
         chosen = chosen_records(history.records, self._found.labels)

@@ -6,8 +6,10 @@ from enum import StrEnum
 from typing import TypeVar
 
 from configuration.arm import Arm
-from ledger.stage_results import Pretraining, PretrainResult, StageResult, finite
+from ledger.stage_results import EvaluationSetResult, Pretraining, PretrainResult, StageResult, finite
 
+EVALUATION_SET = "evaluation_set"
+"""The label of the evaluation set of the baseline; those of other objectives name their evaluation too."""
 R = TypeVar("R")
 
 WITHOUT_SCALES = "whole"
@@ -89,6 +91,14 @@ def with_results(records: Iterable[Record], kind: type[R]) -> Iterator[tuple[Rec
     for record in records:
         if isinstance(record.result, kind):
             yield record, record.result
+
+
+def shared_evaluation_set(records: Iterable[Record]) -> EvaluationSetResult | None:
+    """Return the latest evaluation set that the baseline is measured on; None before it is made."""
+    found = [
+        result for record, result in with_results(records, EvaluationSetResult) if record.label == EVALUATION_SET
+    ]
+    return found[-1] if found else None
 
 
 def final_loss_of(record: Record) -> float | None:

@@ -6,6 +6,7 @@ Tables, the live view and MLflow all use it.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from configuration.arm import BASELINE
 from configuration.stage_label import PRETRAIN, StageLabel
 from foundation.errors import MachineError
 from foundation.schema import JsonValue
@@ -82,6 +83,13 @@ class Snapshot:
     def of_arm(self, arm: str) -> tuple[TrialHistory, ...]:
         """Return the trials of one arm by seed."""
         return tuple(sorted((h for h in self.histories if h.trial.arm == arm), key=lambda h: h.trial.seed))
+
+    @property
+    def arms_with_other_loss(self) -> frozenset[str]:
+        """The arms whose objective measures another held-out loss than the baseline's; it is compared with none."""
+        evaluations = {arm.name: arm.candidate.objective.evaluation for arm in self.arms}
+        shared = evaluations.get(BASELINE)
+        return frozenset(arm for arm, evaluation in evaluations.items() if shared not in (None, evaluation))
 
     @property
     def every_history(self) -> tuple[TrialHistory, ...]:

@@ -64,6 +64,7 @@ def footer_of(results: Results) -> Notes:
             results.experiment.baseline.objective.evaluation,
             tasks=bool(results.tasks),
             kept_losses=results.held_out_losses is not None,
+            other_loss=results.snapshot.arms_with_other_loss,
         ),
         *_differences(results),
         *option_notes(results),

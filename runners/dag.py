@@ -33,6 +33,7 @@ from runners.stages.declarations import (
 from runners.stages.stage import Stage
 from runners.task_sources import limited, task_source
 from search_space.candidate import Candidate
+from search_space.objective import Objective
 from tasks.corpora.corpus import Corpus
 
 
@@ -51,6 +52,8 @@ class SharedStages:
     """By task: the overlap of its dev set with the pretraining text."""
     untrained: Mapping[str, Stage] = field(default_factory=dict)
     """By label: untrained encoders, and their evaluation on every task."""
+    other_evaluation_sets: Mapping[str, Stage] = field(default_factory=dict)
+    """By the evaluation of the objectives that measure another held-out loss than the baseline's."""
     initial_checkpoint: InitialCheckpoint | None = None
     """Verified initial weights of every encoder; None for random initialisation from the seed."""
 
@@ -64,7 +67,12 @@ class SharedStages:
             str(StageLabel("contamination", task=task)): stage for task, stage in self.contaminations.items()
         }
         data = {"corpus": self.corpus, **other_corpora, "tokens": self.tokens, **examples}
-        return {**data, **contaminations, "evaluation_set": self.evaluation_set, **self.untrained}
+        others = {str(StageLabel("evaluation_set", task=kind)): s for kind, s in self.other_evaluation_sets.items()}
+        return {**data, **contaminations, "evaluation_set": self.evaluation_set, **others, **self.untrained}
+
+    def evaluation_set_of(self, objective: Objective) -> Stage:
+        """Return the evaluation set that an objective's held-out loss is measured on."""
+        return self.other_evaluation_sets.get(objective.evaluation, self.evaluation_set)
 
 
 def shared_stages(experiment: Experiment) -> SharedStages:
@@ -88,7 +96,7 @@ def shared_stages(experiment: Experiment) -> SharedStages:
     contaminations = {task: _contamination_stage(stage, corpus) for task, stage in examples.items()}
     reads_documents = any("corpus" in stage.inputs for stage in examples.values())
     other_corpora = (documents,) if reads_documents and documents is not corpus else ()
-    evaluation_set = _evaluation_set_stage(experiment, tokens)
+    evaluation_set = _evaluation_set_stage(experiment, tokens, None)
     shared = SharedStages(
         corpus,
         tokens,
@@ -96,6 +104,7 @@ def shared_stages(experiment: Experiment) -> SharedStages:
         examples,
         other_corpora,
         contaminations,
+        other_evaluation_sets=_other_evaluation_sets(experiment, tokens),
         initial_checkpoint=_initial_checkpoint(experiment),
     )
     return replace(shared, untrained=untrained_stages(experiment, partial(_task_stage, experiment, shared)))
@@ -104,7 +113,7 @@ def shared_stages(experiment: Experiment) -> SharedStages:
 def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candidate, seed: int) -> dict[str, Stage]:
     """Return the stages of one candidate at one pretraining seed by label, in topological order."""
     stages: dict[str, Stage] = {}
-    inputs = {"tokens": shared.tokens, "evaluation_set": shared.evaluation_set}
+    inputs = {"tokens": shared.tokens, "evaluation_set": shared.evaluation_set_of(candidate.objective)}
     last_step = 0
     pretrained: Stage | None = None
     for label, tokens in zip(pretrain_labels(experiment), pretraining_tokens(experiment), strict=True):
@@ -193,13 +202,25 @@ def _contamination_stage(examples: Stage, corpus: Stage) -> Stage:
     return Stage(ContaminationStage(**fields), {"corpus": corpus, **source})
 
 
-def _evaluation_set_stage(experiment: Experiment, tokens: Stage) -> Stage:
+def _other_evaluation_sets(experiment: Experiment, tokens: Stage) -> dict[str, Stage]:
+    """Return the sets of the objectives that measure another held-out loss, as the first arm of each declares."""
+    shared = experiment.baseline.objective.evaluation
+    found: dict[str, Stage] = {}
+    for objective in objectives_of(experiment):
+        if objective.evaluation != shared and objective.evaluation not in found:
+            found[objective.evaluation] = _evaluation_set_stage(experiment, tokens, objective)
+    return found
+
+
+def _evaluation_set_stage(experiment: Experiment, tokens: Stage, other: Objective | None) -> Stage:
     """Return the stage of the evaluation set that all arms share, made as the baseline's objective declares.
+
+    With an `other` objective, that of its arms, made as it declares for the baseline.
 
     An objective with a reference generator has it as the reference candidate, in place of the baseline.
     """
     baseline = experiment.pretraining.evaluation_reference or experiment.baseline
-    objective = baseline.objective
+    objective = other or baseline.objective
     generator = objective.reference_generator(baseline.architecture)
     changes = {
         "architecture": generator or baseline.architecture,

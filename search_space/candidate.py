@@ -57,7 +57,7 @@ class Candidate(Schema):
         """Yield what an architecture that is any module cannot do."""
         if not isinstance(self.architecture, ModuleArchitecture):
             return
-        if self.objective.generator_of(self.architecture, self.architecture) is not None:
+        if self.objective.reference_generator(self.architecture) is not None:
             message = (
                 f"{self.objective.name} shares the encoder's embeddings with its generator; kind module has none"
             )

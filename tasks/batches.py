@@ -4,7 +4,7 @@ Two arms with the same seed see the same batches in the same order. The batch of
 number, so an interrupted run resumes with the same batches.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +15,8 @@ from foundation.randomness import stream
 from tasks.tokenizer import Tokenizer
 
 Tokens = NDArray[np.int64]
+Text = NDArray[np.unsignedinteger]
+"""The tokens of a split in their order, [SEP] after every document."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class Sequences:
     """How often each sequence has been visited before [batch]."""
     seed: int
     """The pretraining seed."""
+    text: Text = field(default_factory=lambda: np.empty(0, np.uint16), kw_only=True)
+    """The text that they are pieces of, for objectives that sample tokens of it; empty where no objective does."""
 
 
 class SequenceSource(Protocol):
@@ -74,7 +78,7 @@ class VisitingOrder:
 class Batches:
     """Sequences of `sequence_length` tokens: [CLS], a piece of the stream, [SEP]; shape [batch seq]."""
 
-    def __init__(self, tokens: NDArray[np.unsignedinteger], tokenizer: Tokenizer, sequence_length: int) -> None:
+    def __init__(self, tokens: Text, tokenizer: Tokenizer, sequence_length: int) -> None:
         self._tokens, self._tokenizer = tokens, tokenizer
         self._piece = sequence_length - 2
         self.sequences = len(tokens) // self._piece
@@ -96,9 +100,9 @@ class Batches:
         if self.sequences == 0:
             raise DataError(f"the text has {len(self._tokens)} tokens; one sequence needs {self._piece}")
         numbers, epochs = self._order.at(step, batch_sequences, seed)
-        return Sequences(self.sequence(numbers), numbers, epochs, seed)
+        return Sequences(self.sequence(numbers), numbers, epochs, seed, text=self._tokens)
 
     def evenly_spaced(self, count: int, seed: int) -> Sequences:
         """Return `count` sequences at equal distances in the text, which has at least as many."""
         numbers = self._order.evenly_spaced(count)
-        return Sequences(self.sequence(numbers), numbers, np.zeros_like(numbers), seed)
+        return Sequences(self.sequence(numbers), numbers, np.zeros_like(numbers), seed, text=self._tokens)

@@ -10,7 +10,7 @@ from configuration.experiment_objectives import searched_objectives
 from configuration.fine_tuning import FineTuning
 from configuration.fine_tuning_runs import is_frozen, settings_of
 from configuration.initial_checkpoint import InitialCheckpoint, differing_fields, read_initial_checkpoint
-from configuration.metrics import comparable_metrics
+from configuration.metrics import HELD_OUT_LOSS, comparable_metrics
 from configuration.validation.fine_tuning import fine_tuning_violations
 from configuration.validation.module_architectures import module_violations
 from configuration.validation.paper import paper_violations
@@ -131,6 +131,7 @@ def _pretraining_violations(experiment: Experiment) -> Iterator[Violation]:
         message = f"an audit needs a hurdle with rungs; {experiment.pretraining.hurdle.kind} stops no trial early"
         yield Violation(("pretraining", "audit"), message)
     yield from _reference_violations(experiment)
+    yield from _untrained_violations(experiment)
     yield from _probe_violations(experiment)
     yield from _seed_violations(experiment)
     length = experiment.baseline.recipe.sequence_length
@@ -165,6 +166,9 @@ def _objective_violations(experiment: Experiment) -> Iterator[Violation]:
         return  # the design's own violations say why
     evaluated = experiment.baseline.objective.evaluation
     others = [arm.name for arm in arms if arm.candidate.objective.evaluation != evaluated]
+    if others and experiment.pretraining.evaluation_sets == "by_objective":
+        yield from _by_objective_violations(experiment)
+        others = []
     others += [each.kind for each in searched_objectives(experiment) if each.evaluation != evaluated]
     if others:
         verb = "trains" if len(others) == 1 else "train"
@@ -172,7 +176,32 @@ def _objective_violations(experiment: Experiment) -> Iterator[Violation]:
             f"{verb} with another objective than the baseline ({evaluated}); held-out losses would not be comparable"
         )
         message = f"{', '.join(others)} {reason}. Give each objective its own scale"
-        yield Violation(("design",), message)
+        yield Violation(("design",), f"{message}, or write pretraining.evaluation_sets: by_objective")
+
+
+def _by_objective_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield what needs the held-out losses of arms that have none in common."""
+    location = ("pretraining", "evaluation_sets")
+    if not experiment.fine_tuning.tasks:
+        yield Violation(location, "by_objective compares arms on tasks alone, and fine_tuning.tasks is empty")
+    seeds = experiment.pretraining.seeds
+    if not isinstance(seeds, tuple) and HELD_OUT_LOSS in seeds.until_decided.margin:
+        message = "seeds.until_decided has a margin of held_out_loss, on which by_objective compares no arms"
+        yield Violation(location, message)
+
+
+def _untrained_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield the arms whose budget ends before the first update of the encoder."""
+    try:
+        arms = experiment.arms
+    except InvalidOverride:
+        return  # the design's own violations say why
+    tokens = experiment.pretraining.tokens
+    for arm in arms:
+        before = arm.candidate.objective.tokens_before_encoder
+        if before >= tokens:
+            message = f"{arm.name} trains its generator alone for {before} tokens; pretraining.tokens is {tokens}"
+            yield Violation(("design",), f"{message}, so that its encoder would never be trained")
 
 
 def _pruning_violations(experiment: Experiment) -> Iterator[Violation]:

@@ -14,7 +14,6 @@ from reports.figures.style import COLOURS, INK, LINE_STYLES, MARKERS, QUIET
 from reports.number_format import short
 from reports.sanitise import printable
 from reports.statistics.backtest import COVERAGE
-from reports.statistics.curves import longest_curves
 from reports.statistics.evidence import Evidence
 from reports.statistics.forecast import Forecast
 from reports.statistics.results import Results
@@ -77,7 +76,7 @@ class Curves:
 def curves_of(evidence: Evidence) -> Curves | None:
     """Return the curves; None before a measurement."""
     results = evidence.results
-    lines = tuple(line for arm in results.arms if (line := _line(arm.name, results.trials[arm.name])))
+    lines = tuple(line for arm in results.arms if (line := _line(results, arm.name)))
     return Curves(lines, tuple(_hurdles(results)), forecast_bands(evidence.forecast)) if lines else None
 
 
@@ -100,9 +99,9 @@ def _curve_rows(curves: Curves) -> Iterator[Row]:
         yield from rows(band.arm, None, drawn, forecast=True)
 
 
-def _line(arm: str, trials: tuple[TrialHistory, ...]) -> Line | None:
+def _line(results: Results, arm: str) -> Line | None:
     """Return the mean over the seeds with the most tokens seen, so that the seeds are the same along the line."""
-    seed_curves = longest_curves(trials)
+    seed_curves = results.learning_curves(arm)
     if not seed_curves:
         return None
     tokens = tuple(sorted(set.intersection(*(set(points) for points in seed_curves))))
@@ -114,7 +113,7 @@ def _line(arm: str, trials: tuple[TrialHistory, ...]) -> Line | None:
         mean=tuple(map(fmean, losses)),
         low=tuple(map(min, losses)),
         high=tuple(map(max, losses)),
-        stopped_at=_stopped_at(trials),
+        stopped_at=_stopped_at(results.trials[arm]),
     )
 
 

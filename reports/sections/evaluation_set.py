@@ -1,11 +1,11 @@
 """The held-out evaluation set, the same for every arm and seed: which intervals contain its sampling error."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
-from ledger.records import Record, with_results
-from ledger.stage_results import EvaluationSetResult, TokensResult
+from ledger.records import Record, shared_evaluation_set, with_results
+from ledger.stage_results import TokensResult
 
-TERM, ENTROPY = "Held-out evaluation set", "Unigram entropy"
+TERM, ENTROPY, OTHER = "Held-out evaluation set", "Unigram entropy", "Other held-out losses"
 MASKED = "masked_language_model"
 
 
@@ -17,19 +17,23 @@ SEEDS_AND_SEQUENCES = (
 
 
 def evaluation_set_notes(
-    shared: Iterable[Record], objective: str, *, tasks: bool, kept_losses: bool
+    shared: Iterable[Record], objective: str, *, tasks: bool, kept_losses: bool, other_loss: Collection[str] = ()
 ) -> Iterator[tuple[str, str]]:
     """Yield the condition on the evaluation set, and the loss of token frequencies; none before these exist.
 
     `kept_losses`: the losses of single predictions are kept, so that intervals are over seeds and sequences.
+    `other_loss`: the arms that are measured on another evaluation set.
     """
     shared = tuple(shared)
-    sets = [result for _, result in with_results(shared, EvaluationSetResult)]
-    if sets:
+    found = shared_evaluation_set(shared)
+    if found is not None:
         tokens = "held-out masked tokens" if objective == MASKED else "held-out tokens"
         dev = " and, for each task, on the same dev examples" if tasks else ""
-        text = f"all arms and seeds are evaluated on the same {sets[-1].questions:,} {tokens}{dev}"
+        arms = f"all arms but {', '.join(sorted(other_loss))}" if other_loss else "all arms"
+        text = f"{arms} and seeds are evaluated on the same {found.questions:,} {tokens}{dev}"
         yield TERM, f"{text}; {SEEDS_AND_SEQUENCES if kept_losses else SEEDS_ALONE}"
+    if other_loss:
+        yield OTHER, "an arm with another held-out loss is measured on a set of its own, and compared on tasks alone"
     entropies = [result.validation_unigram_entropy for _, result in with_results(shared, TokensResult)]
     if objective == MASKED and entropies and entropies[-1] is not None:
         model = "a model that knows the token frequencies of the validation split alone"

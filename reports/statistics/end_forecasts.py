@@ -8,7 +8,6 @@ import numpy as np
 
 from analysis.finished_curves import Run, choice, choose, conformal_reach, left_out_errors
 from reports.statistics.backtest import COVERAGE, Curve
-from reports.statistics.curves import longest_curves
 from reports.statistics.results import Results
 from search_space.recipe import Recipe
 
@@ -38,7 +37,7 @@ def end_forecasts_of(results: Results) -> tuple[EndForecast, ...]:
 
 def _forecasts(results: Results) -> Iterator[EndForecast]:
     for arm in results.arms:
-        recipe, curves = arm.candidate.recipe, longest_curves(results.trials[arm.name])
+        recipe, curves = arm.candidate.recipe, results.learning_curves(arm.name)
         tokens, runs = finished_runs(results, recipe)
         if not curves or not runs or max(curves[0]) >= tokens[-1] or max(curves[0]) not in tokens:
             continue
@@ -70,7 +69,7 @@ def finished_runs(results: Results, recipe: Recipe) -> tuple[tuple[int, ...], Se
         (arm.name, curve)
         for arm in results.arms
         if arm.candidate.recipe == recipe
-        for curve in longest_curves(results.trials[arm.name])
+        for curve in results.learning_curves(arm.name)
         if max(curve) >= budget
     ]
     if len({tuple(sorted(curve)) for _, curve in ended}) != 1:

@@ -14,7 +14,6 @@ from analysis.power_law import DRAWS
 from configuration.metrics import HELD_OUT_LOSS
 from foundation.randomness import stream
 from reports.statistics.backtest import Curve, Widening, law_of, widening
-from reports.statistics.curves import longest_curves
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 
@@ -53,7 +52,7 @@ def forecast_of(results: Results) -> Forecast | None:
     asked = results.experiment.forecast
     if asked is None or asked.tokens <= results.experiment.pretraining.tokens:
         return None
-    curves = {arm.name: longest_curves(results.trials[arm.name]) for arm in results.arms}
+    curves = {arm.name: results.learning_curves(arm.name) for arm in results.arms}
     curves = {arm: of_seeds for arm, of_seeds in curves.items() if of_seeds}
     if not curves:
         return None

@@ -16,11 +16,11 @@ from configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, PrimaryMet
 from configuration.seeds import first_seeds, looks_of
 from ledger.attention_locality import Attention, attention_of
 from ledger.example_tables import ExampleTable
-from ledger.records import ArmRow, TrialStatus, with_results
+from ledger.records import ArmRow, TrialStatus, shared_evaluation_set
 from ledger.snapshot import Snapshot, TrialHistory
-from ledger.stage_results import EvaluationSetResult
 from reports.number_format import decimals_for
 from reports.statistics.comparisons import Cell, CellTest, Comparison, compare
+from reports.statistics.curves import longest_curves
 from reports.statistics.example_intervals import estimate_over_examples
 from reports.statistics.experiment import experiment_of, margins_of
 from reports.statistics.metrics import Metric, ordered
@@ -151,8 +151,12 @@ class Results:
     @cached_property
     def predictions_per_sequence(self) -> int:
         """The number of held-out predictions in each sequence; 1 where the evaluation set's size is not known."""
-        sets = [result for _, result in with_results(self.snapshot.shared, EvaluationSetResult)]
-        return sets[-1].questions // sets[-1].sequences if sets else 1
+        found = shared_evaluation_set(self.snapshot.shared)
+        return 1 if found is None else found.questions // found.sequences
+
+    def learning_curves(self, arm: str) -> tuple[dict[int, float], ...]:
+        """Return the held-out curves of an arm's furthest seeds; none if its loss is not comparable."""
+        return () if arm in self.snapshot.arms_with_other_loss else longest_curves(self.trials[arm])
 
     @cached_property
     def matched_arms(self) -> Mapping[str, str]:
@@ -215,7 +219,8 @@ class Results:
 
     def decimals(self, metric: Metric) -> int:
         """Return the number of decimals of a metric in the whole report, by its standard deviation over seeds."""
-        spreads = [self.effect(arm.name, metric).sd for arm in self.arms]
+        cells = ((arm.name, metric.name) for arm in self.arms)
+        spreads = [self._effects[cell].sd for cell in cells if cell in self._effects]
         return decimals_for(spreads, fallback=3 if metric.name == HELD_OUT_LOSS else 1)
 
     @property
@@ -267,5 +272,8 @@ def results_of(
     for history in sorted(snapshot.histories, key=lambda history: history.trial.seed):
         trials.setdefault(history.trial.arm, []).append(history)
     grouped = {arm: tuple(histories) for arm, histories in trials.items()}
-    metrics = tuple(metric for metric in ordered(tasks, measured) if metric.name != SCORE or scored or not tasks)
+    others = [arm.name for arm in arms if arm.name != BASELINE]
+    unmeasured = {SCORE} if tasks and not scored else set()
+    unmeasured |= {HELD_OUT_LOSS} if others and snapshot.arms_with_other_loss.issuperset(others) else set()
+    metrics = tuple(metric for metric in ordered(tasks, measured) if metric.name not in unmeasured)
     return Results(snapshot, experiment, primary, arms, metrics, nested, grouped, found, example_tables)

@@ -5,7 +5,7 @@ from statistics import fmean
 
 from analysis.difference import SeedValues
 from analysis.variance_components import NestedValues
-from configuration.metrics import PrimaryMetric
+from configuration.metrics import HELD_OUT_LOSS, PrimaryMetric
 from ledger.metrics import values_of_trial
 from ledger.snapshot import Snapshot
 
@@ -19,12 +19,18 @@ NestedArmValues = Mapping[str, Mapping[str, NestedValues]]
 def nested_values_of(
     snapshot: Snapshot, tasks: Iterable[str], primary: PrimaryMetric, scored: tuple[str, ...] | None = None
 ) -> NestedArmValues:
-    """Return every measured value; the score is over the tasks of `scored`, by default over all."""
+    """Return every measured value; the score is over the tasks of `scored`, by default over all.
+
+    An arm whose held-out loss is another than the baseline's has no value of it.
+    """
     task_names = tuple(tasks)
     values: dict[str, dict[str, dict[int, tuple[float, ...]]]] = {arm.name: {} for arm in snapshot.arms}
+    other_loss = snapshot.arms_with_other_loss
     for history in snapshot.histories:
         by_metric = values.setdefault(history.trial.arm, {})
         for metric, fine_tuning_values in values_of_trial(history, snapshot.labels, task_names, primary, scored):
+            if metric == HELD_OUT_LOSS and history.trial.arm in other_loss:
+                continue
             by_metric.setdefault(metric, {})[history.trial.seed] = fine_tuning_values
     return values
 

@@ -11,6 +11,7 @@ from foundation.schema import canonical_text, fingerprint
 from ledger.records import ArmRow, Record, TrialStatus
 from ledger.snapshot import Snapshot, TrialHistory
 from runners.tracking.measurements import (
+    HELD_OUT_LOSS,
     FinalValue,
     arm_values,
     audit_text,
@@ -162,8 +163,10 @@ class _Projection:
             yield from differences(values, self._finals(baseline))
 
     def _finals(self, arm: str) -> dict[int, dict[str, FinalValue]]:
-        histories = self.snapshot.of_arm(arm)
-        return {history.trial.seed: final_values(history, self.snapshot.labels) for history in histories}
+        """Return the final values by seed and metric, without a held-out loss that is another than the baseline's."""
+        hidden = HELD_OUT_LOSS if arm in self.snapshot.arms_with_other_loss else None
+        finals = {each.trial.seed: final_values(each, self.snapshot.labels) for each in self.snapshot.of_arm(arm)}
+        return {seed: {key: value for key, value in own.items() if key != hidden} for seed, own in finals.items()}
 
     @property
     def _names(self) -> tuple[str, str]:

@@ -72,6 +72,7 @@ def train(
     started = time.monotonic()
     for number in steps:
         model.train()
+        model.start_update(number)
         random = stream(training_data.seed, "masking", number)
         torch.manual_seed(stream_seed(training_data.seed, "dropout", number))
         sequences = training_data.batches.at(number, recipe.batch_sequences, training_data.seed)

@@ -5,7 +5,7 @@ thus covers a new option, and a new convention covers every option.
 """
 
 from search_space.cost import electra, electra_corrected, matmul
-from search_space.cost.component import Component, Role
+from search_space.cost.component import Applied, Component, Role
 from search_space.cost.flop_convention import Convention
 from search_space.cost.operation_counts import Operations, linear
 
@@ -14,4 +14,4 @@ CONVENTIONS = {
     convention.name: convention for convention in (MATMUL, electra.CONVENTION, electra_corrected.CONVENTION)
 }
 
-__all__ = ["CONVENTIONS", "MATMUL", "Component", "Convention", "Operations", "Role", "linear"]
+__all__ = ["CONVENTIONS", "MATMUL", "Applied", "Component", "Convention", "Operations", "Role", "linear"]

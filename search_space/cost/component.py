@@ -7,6 +7,9 @@ from typing import Literal
 from search_space.cost.operation_counts import Operations
 from search_space.shape import AttentionShape
 
+Applied = Literal["token", "prediction", "sequence"]
+"""How often a component is computed."""
+
 
 class Role(StrEnum):
     """The function of a component, in the order of the forward pass."""
@@ -26,19 +29,24 @@ class Role(StrEnum):
     MODULE = "built module"
     VOCABULARY = "vocabulary head"
     DISCRIMINATOR = "discriminator head"
+    COPY = "copy head"
+    VALUE = "value head"
     SPAN_BOUNDARY = "span boundary head"
     SEGMENT_PAIR = "segment pair head"
 
     @property
     def is_head(self) -> bool:
         """Whether pretraining adds a component of this role to the encoder."""
-        return self in (Role.VOCABULARY, Role.DISCRIMINATOR, Role.SPAN_BOUNDARY, Role.SEGMENT_PAIR)
+        return self in HEADS
 
     @property
     def in_block(self) -> bool:
         """Whether every block has a component of this role."""
         outside = (Role.EMBEDDINGS, Role.PROJECTION, Role.FINAL_NORM, Role.MODULE)
         return self not in outside and not self.is_head
+
+
+HEADS = frozenset((Role.VOCABULARY, Role.DISCRIMINATOR, Role.COPY, Role.VALUE, Role.SPAN_BOUNDARY, Role.SEGMENT_PAIR))
 
 
 @dataclass(frozen=True)
@@ -56,7 +64,7 @@ class Component:
     copies: int = 1
     owner: str = ""
     """The auxiliary model that the component belongs to; empty for the encoder and its heads."""
-    applied_to: Literal["token", "prediction", "sequence"] = "token"
+    applied_to: Applied = "token"
     """How often it is computed: for every token, for the predicted ones only, or once for a sequence."""
     distinct: int | None = None
     """Copies with parameters of their own; None for all of them."""

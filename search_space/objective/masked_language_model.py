@@ -3,7 +3,7 @@
 from typing import Literal
 
 from search_space.architecture import Architecture
-from search_space.cost import Component, Operations, Role, linear
+from search_space.cost import Applied, Component, Operations, Role, linear
 from search_space.objective.masking import Masking
 from search_space.shape import layer_norm_parameters, linear_parameters
 
@@ -26,7 +26,7 @@ class MaskedLanguageModel(Masking):
         return (vocabulary_head(architecture),)
 
 
-def vocabulary_head(architecture: Architecture) -> Component:
+def vocabulary_head(architecture: Architecture, applied_to: Applied = "prediction") -> Component:
     """Return a linear map to the embedding width, GELU, layer norm, and the tied token table.
 
     The biases of the table are counted as parameters; ELECTRA's script counts no operations for them.
@@ -41,4 +41,4 @@ def vocabulary_head(architecture: Architecture) -> Component:
     loss = Operations(softmaxed=vocabulary, lookups=vocabulary)  # lookup of the target
     logits = Operations(multiply_adds=embedding_width * vocabulary)
     operations = transform + logits + loss
-    return Component(Role.VOCABULARY, architecture.attention_shape, parameters, operations, applied_to="prediction")
+    return Component(Role.VOCABULARY, architecture.attention_shape, parameters, operations, applied_to=applied_to)

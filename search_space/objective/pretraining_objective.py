@@ -63,6 +63,11 @@ class PretrainingObjective(OpenOption):
         """The objective of the reference candidate of the evaluation set: how its inputs are corrupted."""
         return self
 
+    @property
+    def tokens_before_encoder(self) -> int:
+        """Training tokens before the first update of the encoder, multiplied by the arm's `token_share`."""
+        return 0
+
     def generator_of(self, architecture: Architecture, baseline: Architecture) -> Architecture | None:
         """Return the auxiliary model that corrupts the input in training; None if there is none."""
         return None

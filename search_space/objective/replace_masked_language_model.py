@@ -21,9 +21,13 @@ class ReplaceMaskedLanguageModel(ReplacedTokens):
     discriminator_weight: PositiveNumber = 1.0
     """Weight of the encoder's own loss in the sum of both losses."""
 
+    @property
+    def has_discriminator(self) -> bool:
+        """No: the encoder predicts tokens."""
+        return False
+
     def added_parts(
         self, architecture: Architecture, generator: Architecture | None, length: int
     ) -> tuple[Component, ...]:
         """Return the vocabulary head, the generator and its head."""
-        _, *generated = super().added_parts(architecture, generator, length)
-        return vocabulary_head(architecture), *generated
+        return vocabulary_head(architecture), *self.generator_parts(generator, length)

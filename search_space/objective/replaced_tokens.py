@@ -1,25 +1,39 @@
 """Shared by the objectives whose inputs a generator corrupts. Clark et al. 2020 (ELECTRA), arXiv 2003.10555."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal
 
+from pydantic import Field
+
+from foundation.errors import Violation
 from foundation.schema import Count, PositiveNumber
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role, linear
+from search_space.objective.generator_training import GeneratorTraining, Joint
 from search_space.objective.masked_language_model import MaskedLanguageModel, vocabulary_head
 from search_space.objective.masking import Masking
 from search_space.shape import linear_parameters
 
 GENERATOR = "generator"
+SHARED = {"none": "no weights", "token_embeddings": "token embeddings", "all": "all weights"}
 
 
 class ReplacedTokens(Masking):
     """A generator samples tokens at the masked positions; a discriminator says which tokens it replaced."""
 
-    generator: Literal["baseline", "own"] = "baseline"
+    generator: Literal["baseline", "own", "unigram"] = "baseline"
     """`baseline`: every arm trains with the baseline's generator, so that only the encoder differs.
-    `own`: the generator is built like the arm, as the paper does (ConvBERT's release)."""
+    `own`: the generator is built like the arm, as the paper does (ConvBERT's release).
+    `unigram`: no network; tokens are drawn by their frequency in the training text."""
     generator_ratio: Count = 4
     """By how much the generator is narrower than its model. Default: ELECTRA-Small; base models use 3."""
+    generator_sharing: Literal["none", "token_embeddings", "embeddings", "all"] = "embeddings"
+    """Weights that the generator shares with the encoder: none, the token table, all embeddings with their norm
+    (default: ELECTRA's release), or the whole encoder, which needs a generator of the same sizes."""
+    generator_training: GeneratorTraining = Field(default_factory=Joint)
+    """How the generator is trained: jointly with the encoder, before it (`two_stage`), or against it
+    (`adversarial`)."""
     generator_weight: PositiveNumber = 1.0
     """Weight of the generator's loss in the sum of both losses."""
     discriminator_weight: PositiveNumber = 50.0
@@ -27,34 +41,105 @@ class ReplacedTokens(Masking):
 
     @property
     def description(self) -> str:
-        """The share of predicted tokens, the generator's size and the weights of both losses."""
-        owner = "the baseline's" if self.generator == "baseline" else "the arm's own"
+        """The share of predicted tokens, the generator and the weights of both losses."""
         weights = f"{self.generator_weight:g} and {self.discriminator_weight:g}"
-        return f"{super().description}, generator 1/{self.generator_ratio} of {owner} size, losses weighed {weights}"
+        return f"{super().description}, {self._generator_description}, losses weighed {weights}"
+
+    @property
+    def _generator_description(self) -> str:
+        if self.generator == "unigram":
+            return "unigram generator"
+        owner = "the baseline's" if self.generator == "baseline" else "the arm's own"
+        described = f"generator 1/{self.generator_ratio} of {owner} size"
+        if self.generator_sharing != "embeddings":
+            described += f", {SHARED[self.generator_sharing]} shared"
+        if self.generator_training != Joint():
+            described += f", {self.generator_training.kind.replace('_', ' ')} training"
+        return described
+
+    @property
+    def has_discriminator(self) -> bool:
+        """Whether the encoder says which tokens were replaced."""
+        return True
 
     @property
     def reference(self) -> MaskedLanguageModel:
         """Masked language modelling with the same masks, by which the reference generator is trained."""
         return MaskedLanguageModel(**self.masking_fields)
 
+    @property
+    def tokens_before_encoder(self) -> int:
+        """Those that train the generator alone."""
+        return self.generator_training.tokens_before_encoder
+
     def generator_of(self, architecture: Architecture, baseline: Architecture) -> Architecture | None:
-        """Return the generator that corrupts the input; it shares the encoder's embeddings."""
+        """Return the network that corrupts the input, with the encoder's embedding sizes; None if there is none."""
+        if self.generator == "unigram":
+            return None
         model = baseline if self.generator == "baseline" else architecture
         return model.shrunk(self.generator_ratio).with_embeddings_of(architecture)
 
     def reference_generator(self, baseline: Architecture) -> Architecture:
-        """Return the baseline's generator."""
+        """Return the baseline's generator; a network for every objective, so that arms have one evaluation set."""
         return baseline.shrunk(self.generator_ratio)
 
     def added_parts(
         self, architecture: Architecture, generator: Architecture | None, length: int
     ) -> tuple[Component, ...]:
         """Return what pretraining adds and fine-tuning drops: the discriminator head, the generator and its head."""
-        discriminator = discriminator_head(architecture)
+        return discriminator_head(architecture), *self.generator_parts(generator, length)
+
+    def generator_parts(self, generator: Architecture | None, length: int) -> tuple[Component, ...]:
+        """Return the generator and its heads; what it shares with the encoder has no parameters here."""
         if generator is None:
-            return (discriminator,)
-        parts = [part.of(GENERATOR, part.role is Role.EMBEDDINGS) for part in generator.parts(length)]
-        return (discriminator, *parts, vocabulary_head(generator).of(GENERATOR, shared=False))
+            return ()
+        parts = [self._generator_part(part, generator) for part in generator.parts(length)]
+        heads = (vocabulary_head(generator), *self.generator_training.added_parts(generator))
+        return (*parts, *(head.of(GENERATOR, shared=False) for head in heads))
+
+    def _generator_part(self, part: Component, generator: Architecture) -> Component:
+        own, sharing = part.of(GENERATOR, shared=False), self.generator_sharing
+        if sharing == "none" or (sharing != "all" and part.role is not Role.EMBEDDINGS):
+            return own
+        if sharing == "token_embeddings":
+            return replace(own, parameters=part.parameters - generator.vocabulary_size * generator.embedding_width)
+        return part.of(GENERATOR, shared=True)
+
+    def violations(self) -> Iterator[Violation]:
+        """Yield every rule that the values break together."""
+        yield from super().violations()
+        yield from self._without_network() if self.generator == "unigram" else self._with_network()
+
+    def _without_network(self) -> Iterator[Violation]:
+        """Yield the settings of a network that a unigram generator cannot have."""
+        settings = {
+            "generator_sharing": (self.generator_sharing, "embeddings"),
+            "generator_training": (self.generator_training.kind, "joint"),
+            "generator_weight": (self.generator_weight, 1.0),
+        }
+        for name, (value, default) in settings.items():
+            if value != default:
+                message = f"{name} {value} with generator unigram, which has no weights; leave it at {default}"
+                yield Violation((name,), message)
+
+    def _with_network(self) -> Iterator[Violation]:
+        training = self.generator_training
+        if training.needs_discriminator and not self.has_discriminator:
+            message = f"{training.kind} needs a discriminator, {self.name} has none. Did you mean joint?"
+            yield Violation(("generator_training",), message)
+        if training.needs_equal_sizes and self.generator_sharing != "none":
+            message = (
+                f"{self.generator_sharing} with {training.kind}: a frozen generator shares no weights. Write none"
+            )
+            yield Violation(("generator_sharing",), message)
+        if self.generator_sharing == "all" or training.needs_equal_sizes:
+            needing = f"generator_training {training.kind}" if training.needs_equal_sizes else "generator_sharing all"
+            if self.generator_ratio != 1:
+                message = f"{self.generator_ratio} with {needing}: generator and encoder need the same sizes. Write 1"
+                yield Violation(("generator_ratio",), message)
+            if self.generator != "own":
+                message = f"{self.generator} with {needing}: the generator needs each arm's own sizes. Write own"
+                yield Violation(("generator",), message)
 
 
 def discriminator_head(architecture: Architecture) -> Component:

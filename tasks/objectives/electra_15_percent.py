@@ -16,9 +16,9 @@ from tasks.objectives.pretraining_model import EvaluationSource
 class Model(replaced_token_detection.Model):
     """ELECTRA, whose discriminator learns from the masked tokens alone."""
 
-    def predictions_of_terms(self, batch: MaskedBatch) -> tuple[int, int]:
-        """Return the masked tokens, of both losses."""
-        return batch.predictions, batch.predictions
+    def own_predictions(self, batch: MaskedBatch) -> int:
+        """Return the number of masked tokens."""
+        return batch.predictions
 
     def discriminator_loss(
         self, logits: Float[Tensor, "batch seq"], replaced: Float[Tensor, "batch seq"], batch: MaskedBatch

@@ -63,6 +63,9 @@ class PretrainingModel(nn.Module, Generic[Batch]):
         """Return the array as a tensor on the model's device."""
         return torch.from_numpy(array).to(self.encoder.device)
 
+    def start_update(self, number: int) -> None:
+        """Prepare the update that follows `number` updates: a function of the number and the weights alone."""
+
     @abstractmethod
     def prepare(self, sequences: Sequences, tokenizer: Tokenizer, random: np.random.Generator) -> Batch:
         """Return the batch that `loss` reads: a function of the sequences and the random stream alone."""

@@ -10,58 +10,44 @@ from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 from foundation.randomness import stream
 from models.encoder import Encoder
 from models.heads.discriminator import DiscriminatorHead
-from models.heads.masked_language_model import MaskedLanguageModelHead
 from models.kernels.vocabulary_cross_entropy import sample_tokens
 from models.precision import autocast_to
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.objective.replaced_tokens import ReplacedTokens
-from tasks.batches import Sequences
 from tasks.evaluation_set import EvaluationSet
-from tasks.masking import MaskedBatch, mask
-from tasks.objectives.generated_tokens import generate
+from tasks.masking import MaskedBatch
+from tasks.objectives.generated_tokens import CorruptedInputs
+from tasks.objectives.generator_model import GeneratorModel
 from tasks.objectives.masked_tokens import MaskedTokenModel
-from tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
+from tasks.objectives.pretraining_model import EvaluationSource
 from tasks.progress import place
-from tasks.tokenizer import Tokenizer
 
 
-class Model(PretrainingModel[MaskedBatch]):
-    """ELECTRA: a discriminator on the encoder, and a generator that shares its token embeddings.
+class Model(GeneratorModel):
+    """ELECTRA: a discriminator on the encoder, and a generator that shares its embeddings.
 
     Fine-tuning uses the encoder alone.
     """
 
     def __init__(self, candidate: Candidate, generator: Architecture | None) -> None:
         super().__init__()
-        assert generator is not None
-        assert isinstance(candidate.objective, ReplacedTokens)
-        self.objective: ReplacedTokens = candidate.objective
         recipe = candidate.recipe
         self.encoder = Encoder(candidate.architecture, recipe.dropout, None, recipe.activation_checkpointing)
         self.judge = DiscriminatorHead(candidate.architecture)
-        self.generator = Encoder(generator, recipe.dropout, self.encoder.embeddings, recipe.activation_checkpointing)
-        self.generator_head = MaskedLanguageModelHead(generator)
+        self.add_generator(candidate, generator)
 
-    def prepare(self, sequences: Sequences, tokenizer: Tokenizer, random: np.random.Generator) -> MaskedBatch:
-        """Return the sequences with masks, which the generator fills in."""
-        return mask(sequences, self.objective, tokenizer, random)
+    def own_predictions(self, batch: MaskedBatch) -> int:
+        """Return the number of all tokens."""
+        return batch.inputs.size
 
-    def predictions_of_terms(self, batch: MaskedBatch) -> tuple[int, int]:
-        """Return the masked tokens, of the generator's loss, and all tokens, of the discriminator's."""
-        return batch.predictions, batch.inputs.size
+    def own_loss(self, corrupted: CorruptedInputs, batch: MaskedBatch) -> Float[Tensor, ""]:
+        """Return the discriminator's mean loss in nats."""
+        return self.discriminator_loss(self.logits(corrupted), corrupted.replaced, batch)
 
-    def loss_terms(
-        self, batch: MaskedBatch, random: np.random.Generator
-    ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
-        """Return the weighted losses of the generator and of the discriminator, in nats."""
-        generated = generate(
-            self.generator, self.generator_head, self.encoder.embeddings.tokens.weight, batch, random
-        )
-        logits = self.judge(self.encoder(generated.inputs))
-        discriminator_loss = self.discriminator_loss(logits, generated.replaced, batch)
-        weights = self.objective
-        return weights.generator_weight * generated.loss, weights.discriminator_weight * discriminator_loss
+    def logits(self, corrupted: CorruptedInputs) -> Float[Tensor, "batch seq"]:
+        """Return one logit per token; positive for replaced tokens."""
+        logits: Tensor = self.judge(self.encoder(corrupted.inputs))
+        return logits
 
     def discriminator_loss(
         self, logits: Float[Tensor, "batch seq"], replaced: Float[Tensor, "batch seq"], batch: MaskedBatch

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, TypeAdapter
 from torch import nn
 
-from foundation.schema import options_of
+from foundation.schema import canonical, options_of
 from search_space.architecture import WINDOWS, Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import (
@@ -24,6 +24,7 @@ from search_space.convolution import (
 )
 from search_space.convolution.kernel import WithKernel
 from search_space.objective import (
+    AllTokensMaskedLanguageModel,
     Electra15Percent,
     LanguageModel,
     MaskedLanguageModel,
@@ -36,6 +37,7 @@ from search_space.objective import (
     SpanBoundary,
     WordStructure,
 )
+from search_space.objective.generator_training import GeneratorTraining, GeneratorTrainingOption
 from search_space.objective.segment_pair import SegmentPair
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule
@@ -52,6 +54,8 @@ GROUPS = (1, 2)
 TABLE_2 = (NoConvolution, Depthwise, Lightweight, Dynamic, GatedDynamic, SpanDynamic)
 SPAN_DYNAMIC = SpanDynamic(kernel_size=5)
 CONVOLUTION: TypeAdapter[Convolution] = TypeAdapter(Convolution)
+TRAINING_SETTINGS = {"two_stage": {"generator_tokens": 7 * 64}}
+"""Of the options without defaults, by kind; an update of `candidate` has 64 tokens."""
 WORDS = WordPiece([*SPECIAL_TOKENS, *(f"w{number}" for number in range(35))], lowercase=True)
 OBJECTIVES: tuple[Objective, ...] = (
     MaskedLanguageModel(),
@@ -64,7 +68,30 @@ OBJECTIVES: tuple[Objective, ...] = (
     SentenceOrderPrediction(),
     SentenceStructure(),
     WordStructure(shuffle_rate=0.3),
+    AllTokensMaskedLanguageModel(generator_ratio=2),
 )
+OWN = {"generator": "own", "generator_ratio": 1}
+TRAINING: TypeAdapter[GeneratorTraining] = TypeAdapter(GeneratorTraining)
+
+
+def generators() -> list[Objective]:
+    """Return replaced token detection with every sharing, every training and without a network."""
+    kinds = [option.model_fields["kind"].default for option in options_of(GeneratorTrainingOption)]
+    settings = [{"generator_sharing": sharing} for sharing in ("none", "token_embeddings")]
+    settings += [{**OWN, "generator_sharing": "all"}, {"generator": "unigram"}]
+    for kind in kinds:
+        training = TRAINING.validate_python({"kind": kind, **TRAINING_SETTINGS.get(kind, {})})
+        equal = {**OWN, "generator_sharing": "none"} if training.needs_equal_sizes else {}
+        settings.append({"generator_training": training, **equal})
+    return [ReplacedTokenDetection(**{"generator_ratio": 2, **each}) for each in settings]
+
+
+def objective_title(objective: Objective) -> str:
+    """Return a name that tells the objectives above apart."""
+    settings = canonical(objective)
+    training = settings.pop("generator_training", {})
+    kinds = training.values() if isinstance(training, dict) else ()
+    return " ".join(str(each) for each in (*settings.values(), *kinds) if isinstance(each, str))
 
 
 def convolutions(kernel_size: int = 5) -> list[Convolution]:

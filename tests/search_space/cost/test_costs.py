@@ -1,7 +1,5 @@
 """Declared costs equal those of the built module, for every option at many sizes."""
 
-from typing import Literal
-
 import numpy as np
 import pytest
 import torch
@@ -27,6 +25,7 @@ from tests.factories.small_experiments import (
     architectures,
     convolutions,
     divisors,
+    generators,
     of_table_2,
     text,
 )
@@ -45,11 +44,19 @@ def test_the_closed_form_counts_the_parameters_of_the_encoder(drawn: Architectur
 
 
 @st.composite
+def detections(draw: st.DrawFn) -> Objective:
+    """Draw a generator of any width that shares what models of different widths can share."""
+    return ReplacedTokenDetection(
+        generator=draw(st.sampled_from(("baseline", "own"))),
+        generator_ratio=draw(st.integers(1, 5)),
+        generator_sharing=draw(st.sampled_from(("none", "token_embeddings", "embeddings"))),
+    )
+
+
+@st.composite
 def taught(draw: st.DrawFn) -> tuple[Candidate, Architecture]:
     """Draw a candidate and a baseline that differs from it in any size at all."""
-    shared: Literal["baseline", "own"] = draw(st.sampled_from(("baseline", "own")))
-    detection = ReplacedTokenDetection(generator=shared, generator_ratio=draw(st.integers(1, 5)))
-    objective: Objective = detection if draw(st.booleans()) else MaskedLanguageModel()
+    objective = draw(st.one_of(st.just(MaskedLanguageModel()), detections(), st.sampled_from(generators())))
     drawn = Candidate(architecture=draw(architectures()), objective=objective, recipe=Recipe(dropout=0.0))
     return drawn, draw(architectures())
 

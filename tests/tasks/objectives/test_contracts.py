@@ -23,13 +23,16 @@ from tests.factories.small_experiments import (
     candidate,
     convolutions,
     evaluation_set_of,
+    generators,
+    objective_title,
     stir,
     variants,
 )
 
 SPECIAL = (WORDS.pad, WORDS.classify, WORDS.separate)
-EVERY_TOKEN_IS_A_PREDICTION = ("replaced_token_detection",)
-every_objective = pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: objective.kind)
+EVERY_TOKEN_IS_A_PREDICTION = ("replaced_token_detection", "all_tokens_masked_language_model")
+every_objective = pytest.mark.parametrize("objective", OBJECTIVES, ids=objective_title)
+every_generator = pytest.mark.parametrize("objective", [*OBJECTIVES, *generators()], ids=objective_title)
 
 
 def model_of(objective: Objective) -> PretrainingModel[Any]:
@@ -61,7 +64,7 @@ def with_tokens(objective: Objective, tokens: np.ndarray) -> Sequences:
     return replace(sequences, tokens=tokens, labels=np.full(len(tokens), UNDEFINED))
 
 
-@every_objective
+@every_generator
 def test_a_batch_is_a_function_of_the_sequences_and_the_random_stream(objective: Objective) -> None:
     model, sequences = model_of(objective), batches_of(objective).at(0, 6, 1)
     before = sequences.tokens.copy()
@@ -71,7 +74,7 @@ def test_a_batch_is_a_function_of_the_sequences_and_the_random_stream(objective:
     assert (sequences.tokens == before).all()
 
 
-@every_objective
+@every_generator
 @pytest.mark.parametrize("seed", range(5))
 def test_special_tokens_and_padding_are_neither_predicted_nor_changed(objective: Objective, seed: int) -> None:
     sequences = crowded(objective)
@@ -84,7 +87,7 @@ def test_special_tokens_and_padding_are_neither_predicted_nor_changed(objective:
     assert (batch.targets[2] == NOT_PREDICTED).all()
 
 
-@every_objective
+@every_generator
 def test_a_batch_without_predictions_has_a_finite_loss_and_gradient(objective: Objective) -> None:
     """Both are 0, unless the objective predicts something of every token."""
     model = model_of(objective)
@@ -103,7 +106,7 @@ def test_a_batch_without_predictions_has_a_finite_loss_and_gradient(objective: O
         assert all((gradient == 0).all() for gradient in gradients)
 
 
-@every_objective
+@every_generator
 def test_a_row_without_predictions_does_not_change_the_loss_of_the_others(objective: Objective) -> None:
     if objective.kind in EVERY_TOKEN_IS_A_PREDICTION:
         pytest.skip("every row has predictions")

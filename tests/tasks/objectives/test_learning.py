@@ -10,6 +10,7 @@ from runners.training.optimisers.adamw import adamw
 from runners.training.optimisers.parameter_groups import set_rate
 from search_space.convolution import Convolution
 from search_space.objective import Objective
+from search_space.objective.pretraining_objective import PretrainingObjective
 from search_space.objective.replaced_tokens import ReplacedTokens
 from search_space.objective.segment_pair import SegmentPair
 from tasks.evaluation_set import ROWS_AT_A_TIME, EvaluationSet
@@ -24,6 +25,8 @@ from tests.factories.small_experiments import (
     built,
     candidate,
     evaluation_set_of,
+    generators,
+    objective_title,
     stir,
     title,
     variants,
@@ -57,12 +60,21 @@ def test_one_batch_is_overfitted(objective: Objective, convolution: Convolution)
     assert max(losses[-5:]) < FRACTION * losses[0]
 
 
-@every_objective
-@every_convolution
+@pytest.mark.parametrize(
+    ("objective", "convolution"),
+    [
+        *((objective, convolution) for objective in OBJECTIVES for convolution in variants()),
+        *((objective, SPAN_DYNAMIC) for objective in generators()),
+    ],
+    ids=lambda each: objective_title(each) if isinstance(each, PretrainingObjective) else title(each),
+)
 def test_every_parameter_has_a_gradient(objective: Objective, convolution: Convolution) -> None:
+    """At the first update or, where the generator is trained before the encoder, at a later one."""
     model = built(candidate(convolution, objective))
     stir(model)
-    model.loss(batch_of(model, objective), np.random.default_rng(1)).backward()
+    for update in (0, STEPS):
+        model.start_update(update)
+        model.loss(batch_of(model, objective), np.random.default_rng(1)).backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
         if not name.endswith("attention.key.bias"):  # softmax over keys does not see it
@@ -77,6 +89,9 @@ def test_the_initial_loss_is_that_of_a_uniform_guess(objective: Objective) -> No
     blind = float(np.log(WORDS.vocabulary_size))
     if objective.kind == "replace_masked_language_model":
         blind *= 2
+    elif objective.kind == "all_tokens_masked_language_model":
+        copied, missed = np.log(2) - np.log1p(np.exp(-blind)), np.log(2) + blind  # the copy probability is 1/2
+        blind += float(copied + objective.predictions(16) / 16 * (missed - copied))
     elif isinstance(objective, ReplacedTokens):
         blind = objective.generator_weight * blind + objective.discriminator_weight * float(np.log(2))
     elif isinstance(objective, SegmentPair):

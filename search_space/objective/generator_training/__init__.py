@@ -1,0 +1,13 @@
+"""How a generator is trained: one file per option; its modules are in `tasks/objectives/generator_training`."""
+
+from typing import Annotated
+
+from foundation.schema import OPTION
+from search_space.objective.generator_training.adversarial import Adversarial
+from search_space.objective.generator_training.joint import Joint
+from search_space.objective.generator_training.option import GeneratorTrainingOption
+from search_space.objective.generator_training.two_stage import TwoStage
+
+GeneratorTraining = Annotated[GeneratorTrainingOption, OPTION]
+
+__all__ = ["Adversarial", "GeneratorTraining", "GeneratorTrainingOption", "Joint", "TwoStage"]

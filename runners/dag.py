@@ -78,7 +78,7 @@ def shared_stages(experiment: Experiment) -> SharedStages:
         tokenizer=experiment.tokenizer,
         read=experiment.tokenizer.inputs(),
         vocabulary_size=architecture.vocabulary_size,
-        sentences=any(objective.packing == "segment_pair" for objective in objectives_of(experiment)),
+        sentences=any(objective.packing.reads_sentences for objective in objectives_of(experiment)),
     )
     tokens = Stage(tokens_declaration, {"corpus": corpus})
     task_corpus = experiment.fine_tuning.corpus

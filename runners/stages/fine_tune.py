@@ -19,7 +19,7 @@ from ledger.example_values import write_example_values
 from ledger.result_files import example_scores_file, other_parts, predictions_file
 from models.devices import open_device
 from models.downstream_model import FineTuned, build_fine_tuned
-from models.frozen_features import build_classifier, build_tagger
+from models.lstm_features import FeatureReader, build_feature_model
 from models.heads.span import SpanHead
 from models.heads.tags import NO_TAG
 from models.initialisation import initialise
@@ -72,10 +72,10 @@ def _model(stage: FineTuneStage, task: DownstreamTask) -> FineTuned:
     features = stage.own_task
     if not isinstance(features, ResolvedFeatures):
         return build_fine_tuned(stage.architecture, task.form, task.outputs, stage.pooling, stage.dropout)
-    lstm = features.lstm_width, features.lstm_layers
-    if task.form == "tags":
-        return build_tagger(stage.architecture, task.outputs, features.features, lstm, stage.dropout)
-    return build_classifier(stage.architecture, task.outputs, features.features, lstm, stage.pooling, stage.dropout)
+    reader = FeatureReader(
+        features.features, features.lstm_width, features.lstm_layers, features.encoder == "trained"
+    )
+    return build_feature_model(stage.architecture, task.form, task.outputs, reader, stage.pooling, stage.dropout)
 
 
 def root_seed(stage: FineTuneStage) -> int:

@@ -1,6 +1,5 @@
 """Hidden states of an encoder, layer by layer."""
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 

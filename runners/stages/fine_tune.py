@@ -19,10 +19,10 @@ from ledger.example_values import write_example_values
 from ledger.result_files import example_scores_file, other_parts, predictions_file
 from models.devices import open_device
 from models.downstream_model import FineTuned, build_fine_tuned
-from models.lstm_features import FeatureReader, build_feature_model
 from models.heads.span import SpanHead
 from models.heads.tags import NO_TAG
 from models.initialisation import initialise
+from models.lstm_features import FeatureReader, build_feature_model
 from models.precision import Precision, autocast_to
 from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import FineTuneStage

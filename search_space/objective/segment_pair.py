@@ -6,16 +6,16 @@ from typing import ClassVar
 from pydantic import Field
 
 from foundation.errors import Violation
-from foundation.schema import PositiveNumber, Share
+from foundation.schema import Share
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role, linear
-from search_space.objective.masked_language_model import MaskedLanguageModel, vocabulary_head
-from search_space.objective.masking import Masking
+from search_space.objective.auxiliary_loss import WithAuxiliaryLoss
+from search_space.objective.masked_language_model import vocabulary_head
 from search_space.packing import Packing, PackingOption, SegmentPairs
 from search_space.shape import linear_parameters
 
 
-class SegmentPair(Masking):
+class SegmentPair(WithAuxiliaryLoss):
     """Masked language modelling on [CLS] A [SEP] B [SEP], and a class of the pair from the vector of [CLS].
 
     The held-out loss is that of masked tokens in sequences of one segment, so that it is comparable with arms that
@@ -30,12 +30,6 @@ class SegmentPair(Masking):
 
     packing: Packing = Field(default_factory=SegmentPairs)
     """How pairs are made of the text: `segment_pair`, or `sentence_pair` of two sentences."""
-    mask_token_share: Share = 0.8
-    """Share of the predicted positions replaced by [MASK]; default as BERT."""
-    random_token_share: Share = 0.1
-    """Share of the predicted positions replaced by random tokens; default as BERT."""
-    masked_token_weight: PositiveNumber = 1.0
-    """Weight of the loss of masked language modelling in the sum of both losses."""
     pair_weight: float = Field(default=1.0, ge=0)
     """Weight of the loss on the relation of both segments in the sum of both losses; 0 for the same pairs without
     that loss."""
@@ -53,16 +47,6 @@ class SegmentPair(Masking):
         if self.packing.kind == "sentence_pair" and share != usual:
             message = f"{share} has no effect, {self.packing.kind} has no length to shorten; leave it at {usual}"
             yield Violation(("short_sequence_share",), message)
-
-    @property
-    def evaluation(self) -> str:
-        """That of masked language modelling, whose loss is part of this one."""
-        return "masked_language_model"
-
-    @property
-    def reference(self) -> MaskedLanguageModel:
-        """Masked language modelling with the same masks."""
-        return MaskedLanguageModel(**self.masking_fields)
 
     def added_parts(
         self, architecture: Architecture, generator: Architecture | None, length: int

@@ -1,4 +1,4 @@
-"""How training sequences are made of a text: one file per option; the modules of the same names are in `tasks/packing`."""
+"""How training sequences are made of a text: one file per option; modules of the same names in `tasks/packing`."""
 
 from collections.abc import Iterator
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Pairs of segments, each of one or more whole sentences. Devlin et al. 2018 (BERT), arXiv 1810.04805, appendix A.2."""
+"""Pairs of segments of whole sentences. Devlin et al. 2018 (BERT), arXiv 1810.04805, appendix A.2."""
 
 from typing import ClassVar, Literal
 

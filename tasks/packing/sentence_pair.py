@@ -22,8 +22,8 @@ class SentencePairs(SegmentPairs):
     def at(self, step: int, batch_sequences: int, seed: int) -> PairSequences:
         """Return the pairs of one step: as many as have the tokens of `batch_sequences` full sequences, on average.
 
-        Columns that are padding in every row are left out. Raises DataError if the text has no pair, or a random B has
-        no document.
+        Columns that are padding in every row are left out. Raises DataError if the text has no pair, or a random B
+        has no document.
         """
         batch = super().at(step, round(batch_sequences * self._length / self._mean_length), seed)
         longest = int(np.count_nonzero(batch.tokens != self._tokenizer.pad, axis=1).max())

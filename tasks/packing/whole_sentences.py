@@ -51,7 +51,10 @@ class WholeSentences:
         self._order = VisitingOrder(self.sequences)
 
     def at(self, step: int, batch_sequences: int, seed: int) -> Sequences:
-        """Return the batch of one step; each epoch visits every sequence once. Raises DataError without a sentence."""
+        """Return the batch of one step; each epoch visits every sequence once.
+
+        Raises DataError if the text has no sentence.
+        """
         if not self.sequences:
             raise DataError("the text has no sentence, of which a sequence is made")
         return self._batch(*self._visited(step, batch_sequences, seed), seed)

@@ -9,6 +9,9 @@ from torch import Tensor
 
 from models.encoder import Encoder
 from models.feature_layers import Features, layers_read
+from models.heads.tags import NO_TAG
+from models.hidden_states import hidden_states
+from models.initialisation import initialise
 from models.lstm_features import (
     BiLSTM,
     FeatureModel,
@@ -18,9 +21,6 @@ from models.lstm_features import (
     build_feature_model,
     feature_width,
 )
-from models.heads.tags import NO_TAG
-from models.hidden_states import hidden_states
-from models.initialisation import initialise
 from search_space.architecture import Architecture
 from search_space.convolution import NoConvolution
 from tests.factories.small_experiments import architecture, convolutions, stir

@@ -1,7 +1,8 @@
-"""Packings: every token once in an epoch, boundaries kept, batches a function of their number, the epoch and the seed."""
+"""Packings: every token once in an epoch, boundaries kept, batches a function of their number and the seed."""
 
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -140,14 +141,14 @@ def test_full_sentences_have_a_separator_between_documents_and_waste_less_than_a
     crossing = 0
     for row in rows:
         words = np.flatnonzero(row != WORD_TOKENS.separate)
-        for left, right in zip(words, words[1:], strict=False):
+        for left, right in pairwise(words):
             differs = DOCUMENT_OF[int(row[left])] != DOCUMENT_OF[int(row[right])]
             assert differs == (right > left + 1)
             crossing += differs
     assert crossing > 10
-    bounds, documents = sentence_bounds(TEXT)
+    bounds, _ = sentence_bounds(TEXT)
     size_of = {int(TEXT.tokens[start]): int(end - start) for start, end in bounds}
-    for row, following in zip(rows, rows[1:], strict=False):
+    for row, following in pairwise(rows):
         separators = DOCUMENT_OF[int(following[0])] - DOCUMENT_OF[int(row[-1])]
         assert len(row) + separators + size_of[int(following[0])] > LENGTH - 2
 
@@ -156,7 +157,7 @@ def test_doc_sentences_never_cross_a_document_and_are_as_long_as_its_sentences_a
     rows = epoch(packed("doc_sentences"))
     bounds, _ = sentence_bounds(TEXT)
     size_of = {int(TEXT.tokens[start]): int(end - start) for start, end in bounds}
-    for row, following in zip(rows, rows[1:], strict=False):
+    for row, following in pairwise(rows):
         assert len({DOCUMENT_OF[int(token)] for token in row}) == 1
         if DOCUMENT_OF[int(row[-1])] == DOCUMENT_OF[int(following[0])]:
             assert len(row) + size_of[int(following[0])] > LENGTH - 2

@@ -164,7 +164,8 @@ def _objective_violations(experiment: Experiment) -> Iterator[Violation]:
         return  # the design's own violations say why
     evaluated = experiment.baseline.objective.evaluation
     others = [arm.name for arm in arms if not arm.candidate.objective.measured_on(evaluated)]
-    others += [each.kind for each in searched_objectives(experiment) if not each.measured_on(evaluated)]
+    searched = (each for each in searched_objectives(experiment) if not each.measured_on(evaluated))
+    others += dict.fromkeys(each.kind for each in searched)
     if others:
         verb = "trains" if len(others) == 1 else "train"
         reason = (

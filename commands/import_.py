@@ -9,7 +9,8 @@ from rich.console import Console
 from safetensors import SafetensorError
 
 from commands.arguments import NewFolder, folder_named
-from commands.huggingface.import_vocabulary import FoundVocabulary, find_vocabulary, read_json
+from commands.huggingface.found_vocabulary import FoundVocabulary, read_json
+from commands.huggingface.import_vocabulary import find_vocabulary
 from configuration.initial_checkpoint import WEIGHTS, write_architecture, write_provenance
 from foundation.atomic_files import atomic_directory, refuse_existing, sha256_of
 from foundation.errors import DataError, MachineError
@@ -53,7 +54,6 @@ def _convert(folder: Path, out: Path, model: tuple[str, Architecture], vocabular
     from safetensors.torch import save_file  # imports torch, only now needed
 
     from commands.huggingface.import_weights import converted_weights, find_weights
-    from tasks.tokenizer import WordPiece
 
     family, architecture = model
     found = find_weights(folder / MODEL, family)
@@ -61,15 +61,15 @@ def _convert(folder: Path, out: Path, model: tuple[str, Architecture], vocabular
     with atomic_directory(out, (SafetensorError,)) as start:
         write_architecture(start, architecture)
         save_file(weights, start / WEIGHTS)
-        if vocabulary.sources:
-            WordPiece(vocabulary.pieces, vocabulary.lowercase).save(start)
+        if vocabulary.tokenizer is not None:
+            vocabulary.tokenizer.save(start)
         sources = {name: sha256_of(folder / name) for name in (CONFIG, MODEL, *vocabulary.sources)}
         write_provenance(start, family, sources, found.left_out)
     if found.left_out:
         yield f"left out, not part of an encoder: {', '.join(found.left_out)}"
     if found.widened:
         yield "half-precision values were converted to float32, which is exact"
-    if not vocabulary.sources:
+    if vocabulary.tokenizer is None:
         yield "the folder has no vocabulary: the model can be exported, but no experiment can start from it"
 
 

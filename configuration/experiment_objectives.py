@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import product
 
 from configuration.designs import Search
 from configuration.experiment import Experiment
@@ -17,8 +18,10 @@ def objectives_of(experiment: Experiment) -> Iterator[Objective]:
 
 
 def searched_objectives(experiment: Experiment) -> Iterator[Objective]:
-    """Yield the objectives among the values of a search's axes; values that are not valid are left out."""
+    """Yield the objectives of every combination of a search's axes of objectives; invalid ones are left out."""
     for design in experiment.designs:
-        for value in design.space.get("objective", ()) if isinstance(design, Search) else ():
+        space = design.space if isinstance(design, Search) else {}
+        axes = {path: values for path, values in space.items() if path.partition(".")[0] == "objective"}
+        for values in product(*axes.values()) if axes else ():
             with suppress(InvalidOverride):  # the design's own violations say why
-                yield apply(experiment.baseline, {"objective": value}).objective
+                yield apply(experiment.baseline, dict(zip(axes, values, strict=True))).objective

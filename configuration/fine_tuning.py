@@ -129,7 +129,7 @@ class FineTuning(TaskExamples, TaskTraining):
             }
         ],
     )
-    """Tasks that this experiment declares, by name: tables of examples, or known tasks on a frozen encoder."""
+    """Tasks that this experiment declares, by name: tables of examples, or known tasks on hidden states."""
     by_task: ByTask = Field(default_factory=dict, examples=[{"rte": {"epochs": 10}}])
     """Settings of single tasks, over the common ones."""
     search: SettingsSearch | None = None

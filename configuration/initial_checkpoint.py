@@ -18,7 +18,7 @@ from foundation.errors import CorruptionError, MachineError
 from foundation.schema import JsonValue, Schema, canonical, canonical_text
 from search_space.architecture import Architecture
 from search_space.convolution import SpanDynamic
-from tasks.tokenizer import SETTINGS_FILE, VOCABULARY_FILE
+from tasks.tokenizer import SETTINGS_FILE, VOCABULARY_FILE, ByteBpe
 
 ARCHITECTURE, WEIGHTS, PROVENANCE = "architecture.yaml", "weights.safetensors", "provenance.json"
 
@@ -51,20 +51,26 @@ class InitialCheckpoint:
 
     @property
     def vocabulary(self) -> JsonValue:
-        """The identity of its vocabulary, in the form of `GivenVocabulary.inputs`; None if it has no vocabulary."""
-        if VOCABULARY_FILE not in self.provenance.files:
+        """The identity of its vocabulary, in the form of its declaration's `inputs`; None if it has no vocabulary."""
+        if SETTINGS_FILE not in self.provenance.files:
             return None
-        lowercase = bool(json.loads((self.folder / SETTINGS_FILE).read_text())["lowercase"])
+        settings = json.loads((self.folder / SETTINGS_FILE).read_text())
+        if settings.get("kind") == ByteBpe.kind:
+            return {"kind": ByteBpe.kind, "sha256": settings["vocabulary_sha256"]}
+        lowercase = bool(settings["lowercase"])
         return {"kind": "vocabulary", "lowercase": lowercase, "sha256": self.provenance.files[VOCABULARY_FILE]}
 
     @property
     def remedy(self) -> str:
         """The end of an error message: the tokenizer declaration that fits the weights."""
         if not isinstance(self.vocabulary, dict):
-            return f"{self.folder} has no vocabulary; import it anew from a folder with vocab.txt or tokenizer.json"
-        lowercase = str(self.vocabulary["lowercase"]).lower()
-        path = f"path: {self.folder / VOCABULARY_FILE}, lowercase: {lowercase}"
-        return f"the initial checkpoint has another vocabulary; write tokenizer: {{ kind: vocabulary, {path} }}"
+            files = "vocab.txt, vocab.json and merges.txt, or tokenizer.json"
+            return f"{self.folder} has no vocabulary; import it anew from a folder with {files}"
+        kind, path = self.vocabulary["kind"], f"path: {self.folder}"
+        if "lowercase" in self.vocabulary:
+            lowercase = str(self.vocabulary["lowercase"]).lower()
+            path = f"path: {self.folder / VOCABULARY_FILE}, lowercase: {lowercase}"
+        return f"the initial checkpoint has another vocabulary; write tokenizer: {{ kind: {kind}, {path} }}"
 
     def verify(self, name: str) -> Path:
         """Return the path of a file whose hash matches. Raises CorruptionError if it does not."""

@@ -87,9 +87,10 @@ class Snapshot:
     @property
     def arms_with_other_loss(self) -> frozenset[str]:
         """The arms whose objective measures another held-out loss than the baseline's; it is compared with none."""
-        evaluations = {arm.name: arm.candidate.objective.evaluation for arm in self.arms}
-        shared = evaluations.get(BASELINE)
-        return frozenset(arm for arm, evaluation in evaluations.items() if shared not in (None, evaluation))
+        objectives = {arm.name: arm.candidate.objective for arm in self.arms}
+        if (baseline := objectives.get(BASELINE)) is None:
+            return frozenset()
+        return frozenset(arm for arm, each in objectives.items() if not each.measured_on(baseline.evaluation))
 
     @property
     def every_history(self) -> tuple[TrialHistory, ...]:

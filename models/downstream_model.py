@@ -84,7 +84,7 @@ def build_fine_tuned(
     """
     encoder = build_encoder(architecture, dropout_rate)
     if form in ("span", "windows"):
-        return FineTuned(encoder, SpanHead(architecture), 2)
+        return FineTuned(encoder, SpanHead(architecture.width), 2)
     if form == "tags":
         return FineTuned(encoder, TagHead(architecture.width, outputs, dropout_rate), outputs)
     if form == "choice":

@@ -30,10 +30,11 @@ class Embeddings(nn.Module):
     def forward(
         self, tokens: Int[Tensor, "batch seq"], segments: Int[Tensor, "batch seq"] | None
     ) -> Float[Tensor, "batch seq embedding"]:
-        """Return the embedded tokens; `segments` None puts all tokens into segment 0."""
+        """Return the embedded tokens; `segments` None, or a table of one row, puts all tokens into segment 0."""
         embedded: Tensor = self.tokens(tokens) + self.positions(tokens.shape[1])
         if self.segments is not None:
-            embedded = embedded + (self.segments.weight[0] if segments is None else self.segments(segments))
+            one = segments is None or len(self.segments.weight) == 1
+            embedded = embedded + (self.segments.weight[0] if one else self.segments(segments))
         return embedded if self.norm is None else self.norm(embedded)
 
 

@@ -1,4 +1,4 @@
-"""Features of a frozen encoder by name: which hidden states are read. Devlin et al. 2018, 1810.04805, Table 7."""
+"""Features of an encoder by name: which hidden states are read. Devlin et al. 2018, 1810.04805, Table 7."""
 
 from typing import Literal
 

@@ -1,6 +1,5 @@
-"""Hidden states of a frozen encoder, layer by layer."""
+"""Hidden states of an encoder, layer by layer."""
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -8,14 +7,13 @@ from models.convolution import PaddingMask
 from models.encoder import Encoder
 
 
-@torch.no_grad()
 def hidden_states(
     encoder: Encoder,
     tokens: Int[Tensor, "batch seq"],
     segments: Int[Tensor, "batch seq"] | None,
     padding_mask: PaddingMask,
 ) -> list[Float[Tensor, "batch seq width"]]:
-    """Return the input of the first block and the output of every block, without gradients."""
+    """Return the input of the first block and the output of every block; a frozen encoder's have no gradients."""
     states: list[Tensor] = []
 
     def record_input(module: nn.Module, inputs: tuple[Tensor, ...]) -> None:

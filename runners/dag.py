@@ -87,7 +87,7 @@ def shared_stages(experiment: Experiment) -> SharedStages:
         tokenizer=experiment.tokenizer,
         read=experiment.tokenizer.inputs(),
         vocabulary_size=architecture.vocabulary_size,
-        sentences=any(objective.packing == "segment_pair" for objective in objectives_of(experiment)),
+        sentences=any(objective.packing.reads_sentences for objective in objectives_of(experiment)),
     )
     tokens = Stage(tokens_declaration, {"corpus": corpus})
     task_corpus = experiment.fine_tuning.corpus
@@ -207,7 +207,7 @@ def _other_evaluation_sets(experiment: Experiment, tokens: Stage) -> dict[str, S
     shared = experiment.baseline.objective.evaluation
     found: dict[str, Stage] = {}
     for objective in objectives_of(experiment):
-        if objective.evaluation != shared and objective.evaluation not in found:
+        if not objective.measured_on(shared) and objective.evaluation not in found:
             found[objective.evaluation] = _evaluation_set_stage(experiment, tokens, objective)
     return found
 

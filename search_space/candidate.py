@@ -11,6 +11,7 @@ from search_space.cost import MATMUL, Convention
 from search_space.module_architecture import ModuleArchitecture
 from search_space.objective import Objective
 from search_space.objective.replaced_token_detection import ReplacedTokenDetection
+from search_space.packing import packings
 from search_space.recipe import Recipe
 
 BACKWARD_AND_FORWARD = MATMUL.training_passes
@@ -41,6 +42,10 @@ class Candidate(Schema):
             allowed = ", ".join(self.objective.visibilities)
             message = f"{self.architecture.visibility} with {self.objective.name}; allowed: {allowed}"
             yield Violation(("architecture", "visibility"), message)
+        if not self.objective.reads(self.objective.packing):
+            allowed = ", ".join(each.kind for each in packings() if self.objective.reads(each))
+            message = f"{self.objective.packing.kind} with {self.objective.name}; allowed: {allowed}"
+            yield Violation(("objective", "packing"), message)
         length, longer = self.recipe.sequence_length, self.recipe.long_sequence_length
         if too_long := self.architecture.too_long(length):
             yield Violation(("recipe", "sequence_length"), too_long)

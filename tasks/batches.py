@@ -61,14 +61,15 @@ class VisitingOrder:
         numbers = np.empty(batch_sequences, dtype=np.int64)
         for epoch in np.unique(epochs):
             inside = epochs == epoch
-            numbers[inside] = self._order(seed, int(epoch))[indices[inside] % self.sequences]
+            numbers[inside] = self.of_epoch(seed, int(epoch))[indices[inside] % self.sequences]
         return numbers, epochs
 
     def evenly_spaced(self, count: int) -> NDArray[np.int64]:
         """Return the numbers of `count` sequences at equal distances."""
         return np.linspace(0, self.sequences - 1, count).astype(np.int64)
 
-    def _order(self, seed: int, epoch: int) -> NDArray[np.int64]:
+    def of_epoch(self, seed: int, epoch: int) -> NDArray[np.int64]:
+        """Return all numbers in the order of an epoch."""
         if getattr(self, "_known", None) != (seed, epoch):
             self._known = (seed, epoch)
             self._permutation = stream(seed, "order", epoch).permutation(self.sequences)

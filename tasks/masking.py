@@ -66,6 +66,19 @@ class MaskedBatch:
         yield from starmap(type(self), zip(*(np.array_split(each, count) for each in columns), strict=True))
 
 
+@dataclass(frozen=True)
+class PaddedBatch(MaskedBatch):
+    """A batch of which some rows may end in padding."""
+
+    real: NDArray[np.bool_]
+    """False at padding [batch seq]."""
+
+
+def padded(batch: MaskedBatch, sequences: Sequences, tokenizer: Tokenizer) -> PaddedBatch:
+    """Return the batch of these sequences with the places of their padding."""
+    return PaddedBatch(**vars(batch), real=sequences.tokens != tokenizer.pad)
+
+
 def mask(sequences: Sequences, masking: Masking, tokenizer: Tokenizer, random: np.random.Generator) -> MaskedBatch:
     """Mask a fixed number of tokens per row, selected as declared; special tokens and padding are never selected.
 
@@ -80,7 +93,20 @@ def mask(sequences: Sequences, masking: Masking, tokenizer: Tokenizer, random: n
         for number, epoch in zip(sequences.numbers, epochs, strict=True)
     )
     rows = [_masked(row[None], masking, tokenizer, own) for row, own in zip(sequences.tokens, streams, strict=True)]
+    most = max(row.targets.shape[1] for row in rows)
+    rows = [_with_positions(row, most) for row in rows]
     return MaskedBatch(*(np.concatenate([getattr(row, field.name) for row in rows]) for field in fields(MaskedBatch)))
+
+
+def _with_positions(batch: MaskedBatch, count: int) -> MaskedBatch:
+    """Return the batch with `count` positions in every row: the last one, not predicted, fills it."""
+    missing = ((0, 0), (0, count - batch.targets.shape[1]))
+    return MaskedBatch(
+        batch.inputs,
+        np.pad(batch.masked_positions, missing, constant_values=batch.inputs.shape[1] - 1),
+        np.pad(batch.targets, missing, constant_values=NOT_PREDICTED),
+        np.pad(batch.spans, missing, constant_values=NONE),
+    )
 
 
 def _masked(tokens: Tokens, masking: Masking, tokenizer: Tokenizer, random: np.random.Generator) -> MaskedBatch:

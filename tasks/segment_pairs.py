@@ -116,10 +116,13 @@ class SegmentPairs:
         a, b = self._segment(first, split), self._segment(split, last)
         if relation == RANDOM:
             b = self._random_segment(first, target - len(a), random)
-        elif relation == "previous":
-            a, b = b, a
-        label = objective.relations.index(relation)
-        return a, b, UNDEFINED if relation != RANDOM and np.array_equal(a, b) else label
+        return self._related(a, b, relation)
+
+    def _related(self, a: Segment, b: Segment, relation: str) -> tuple[Segment, Segment, int]:
+        """Return both segments in the order of their relation, and its number; UNDEFINED if equal ones have none."""
+        label = self._objective.relations.index(relation)
+        undefined = relation != RANDOM and np.array_equal(a, b)
+        return *((b, a) if relation == "previous" else (a, b)), UNDEFINED if undefined else label
 
     def _segment(self, first: int, last: int) -> Segment:
         if first == last:

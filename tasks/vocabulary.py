@@ -45,7 +45,7 @@ def special_pieces(pieces: Collection[str]) -> tuple[str, ...]:
     return tuple(next(name for name in each if name in pieces) for each in names)
 
 
-def _without_special(path: Path, pieces: Collection[str]) -> Iterator[str]:
+def without_special(path: Path | str, pieces: Collection[str]) -> Iterator[str]:
     """Yield a line if a special token is missing under every name."""
     absent = [
         f"{name} (or {', '.join(others)})"
@@ -110,7 +110,7 @@ def read_merges(folder: Path, largest: int | None = None) -> tuple[list[str], li
         lines = lines[1:]
     known = frozenset(pieces)
     mistakes = _shortened(merges_path, list(_merge_mistakes(merges_path, lines, known)))
-    _refuse([*mistakes, *_without_special(path, known), *_too_many(path, pieces, largest)])
+    _refuse([*mistakes, *without_special(path, known), *_too_many(path, pieces, largest)])
     return pieces, [(left, right) for left, right in (line.split(" ") for _, line in lines if line)]
 
 
@@ -152,14 +152,14 @@ def read_scores(path: Path, largest: int | None = None) -> tuple[list[str], list
         if not math.isfinite(score):
             mistakes.append(f"{path}:{number}: {chr(9).join(row)!r} is not a piece, a tab and a log-probability")
     mistakes = [*_shortened(path, mistakes), *_mistakes(str(path), pieces)]
-    _refuse([*mistakes, *_without_special(path, pieces), *_too_many(path, pieces, largest)])
+    _refuse([*mistakes, *without_special(path, pieces), *_too_many(path, pieces, largest)])
     return pieces, scores
 
 
 def read_pieces(path: Path, largest: int | None = None) -> list[str]:
     """Return the pieces of a file with one per line, special ones by any of their names. Raises DataError."""
     pieces = _lines(path)
-    _refuse([*_mistakes(str(path), pieces), *_without_special(path, pieces), *_too_many(path, pieces, largest)])
+    _refuse([*_mistakes(str(path), pieces), *without_special(path, pieces), *_too_many(path, pieces, largest)])
     return pieces
 
 

@@ -1,44 +1,40 @@
-"""The WordPiece vocabulary of a Hugging Face folder (vocab.txt, tokenizer.json), or why it is not supported.
+"""The vocabulary of a Hugging Face folder: WordPiece (vocab.txt, tokenizer.json) or byte-level BPE; or the errors.
 
 Source: transformers 5.23, tokenization_bert.py (ELECTRA and ConvBERT use the same); tokenizers' JSON format.
 """
 
-import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from foundation.atomic_files import read_regular
+from commands.huggingface.found_vocabulary import (
+    TOKENIZER,
+    TOKENIZER_CONFIG,
+    FoundVocabulary,
+    is_numbered,
+    read_json,
+    section,
+)
+from commands.huggingface.import_byte_bpe import find_byte_bpe, is_byte_bpe
 from foundation.errors import DataError
-from tasks.tokenizer import LONGEST_WORD_CHARACTERS, VOCABULARY_FILE
+from tasks.tokenizer import LONGEST_WORD_CHARACTERS, VOCABULARY_FILE, WordPiece
 from tasks.vocabulary import SPECIAL_TOKENS, read_vocabulary
 
-TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
-NOT_WORDPIECE = "BERT's WordPiece is the one kind of tokenizer that can be read"
-
-
-@dataclass(frozen=True)
-class FoundVocabulary:
-    """The pieces in order and whether text is lower-cased; or the errors. Both empty without files."""
-
-    pieces: tuple[str, ...]
-    lowercase: bool
-    sources: tuple[str, ...]
-    """Files read."""
-    reasons: tuple[str, ...]
+NOT_WORDPIECE = "BERT's WordPiece and RoBERTa's byte-level BPE are the kinds of tokenizer that can be read"
 
 
 def find_vocabulary(folder: Path, vocabulary_size: int | None) -> FoundVocabulary:
     """Read the vocabulary of a folder; `vocabulary_size` is the maximum number of pieces, from the model."""
-    plain, pieces_mistakes = _from_text(folder / VOCABULARY_FILE, vocabulary_size)
     document, document_mistakes = read_json(folder / TOKENIZER, missing_ok=True)
+    if is_byte_bpe(folder, document):
+        return find_byte_bpe(folder, vocabulary_size)
+    plain, pieces_mistakes = _from_text(folder / VOCABULARY_FILE, vocabulary_size)
     settings, settings_mistakes = read_json(folder / TOKENIZER_CONFIG, missing_ok=True)
     reasons = [*pieces_mistakes, *document_mistakes, *settings_mistakes]
     if document:
         reasons += (f"{folder / TOKENIZER}: {line}" for line in _mistakes(document))
     if reasons:
-        return FoundVocabulary((), True, (), tuple(reasons))
+        return FoundVocabulary(None, (), tuple(reasons))
     ordered = _pieces(document) if document else plain
     lowercase = bool(document["normalizer"]["lowercase"] if document else settings.get("do_lower_case", True))
     if document and plain and ordered != plain:
@@ -49,7 +45,8 @@ def find_vocabulary(folder: Path, vocabulary_size: int | None) -> FoundVocabular
         reasons.append(f"{folder}: {len(ordered)} pieces, but the model has a vocab_size of {vocabulary_size}")
     reasons += _wrong_settings(folder, {**settings, **_as_settings(document)}, lowercase)
     sources = (VOCABULARY_FILE,) * bool(plain) + (TOKENIZER,) * bool(document)
-    return FoundVocabulary(tuple(ordered), lowercase, sources, tuple(reasons))
+    found = WordPiece(ordered, lowercase) if sources and not reasons else None
+    return FoundVocabulary(found, sources, tuple(reasons))
 
 
 def _from_text(path: Path, largest: int | None) -> tuple[list[str], tuple[str, ...]]:
@@ -60,19 +57,6 @@ def _from_text(path: Path, largest: int | None) -> tuple[list[str], tuple[str, .
         return read_vocabulary(path, largest), ()
     except DataError as refusal:
         return [], refusal.lines
-
-
-def read_json(path: Path, missing_ok: bool = False) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return a JSON mapping, or an empty one with the error."""
-    if missing_ok and not path.exists():
-        return {}, ()
-    try:
-        document = json.loads(read_regular(path))
-    except OSError as error:
-        return {}, (f"{path}: {error.strerror}",)
-    except (ValueError, RecursionError):
-        return {}, (f"{path}: is not JSON",)
-    return (document, ()) if isinstance(document, dict) else ({}, (f"{path}: a mapping is needed",))
 
 
 def _mistakes(document: dict[str, Any]) -> Iterator[str]:
@@ -87,15 +71,13 @@ def _mistakes(document: dict[str, Any]) -> Iterator[str]:
         ("pre_tokenizer", "type"): "BertPreTokenizer",
     }
     for (part, key), value in expected.items():
-        found = _section(document, part).get(key)
+        found = section(document, part).get(key)
         if found != value:
             yield f"{part}.{key}: {found!r} cannot be read; allowed: {value!r}, {NOT_WORDPIECE}"
-    if not isinstance(_section(document, "normalizer").get("lowercase"), bool):
+    if not isinstance(section(document, "normalizer").get("lowercase"), bool):
         yield "normalizer.lowercase: true or false is needed"
-    vocabulary = _section(document, "model").get("vocab")
-    if not isinstance(vocabulary, dict) or sorted(vocabulary.values(), key=str) != sorted(
-        range(len(vocabulary)), key=str
-    ):
+    vocabulary = section(document, "model").get("vocab")
+    if not is_numbered(vocabulary):
         yield "model.vocab: the pieces are not numbered from 0 without gaps"
         return
     missing = [token for token in SPECIAL_TOKENS if token not in vocabulary]
@@ -104,11 +86,6 @@ def _mistakes(document: dict[str, Any]) -> Iterator[str]:
     for added in document.get("added_tokens") or ():
         if added.get("content") not in vocabulary:
             yield f"added_tokens: {added.get('content')!r} is not in the vocabulary"
-
-
-def _section(document: dict[str, Any], name: str) -> dict[str, Any]:
-    section = document.get(name)
-    return section if isinstance(section, dict) else {}
 
 
 def _pieces(document: dict[str, Any]) -> list[str]:

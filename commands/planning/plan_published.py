@@ -97,6 +97,7 @@ def lines(experiment: Experiment) -> Iterator[str]:
         by_tasks = {", ".join(each.tasks): each.differences for each in fine_tunings}
         yield from _differences_text("fine-tuning", by_tasks if size is not None else {})
         yield from _options(experiment)
+        yield from (_values_text(each) for each in comparisons if each.published.values)
         assumptions = published().tables[experiment.paper.table].assumptions if experiment.paper.table else ()
         yield from (f"assumed: {each}" for each in assumptions)
 
@@ -118,6 +119,16 @@ def _differences_text(what: str, differences: Mapping[str, tuple[Difference, ...
     for name, own in differences.items():
         if rest := [each for each in own if each not in common]:
             yield f"{what} of {name} departs{' further' if common else ''} in: {', '.join(map(str, rest))}"
+
+
+def _values_text(comparison: PublishedComparison) -> str:
+    """Return the published scores of a row with their sources, as the paper prints them."""
+    row = comparison.published
+    by_source: dict[str, list[str]] = {}
+    for column, value in row.values.items():
+        by_source.setdefault(row.source_of(column), []).append(f"{column} {value}")
+    texts = (f"{', '.join(values)} ({published().sources[source]})" for source, values in by_source.items())
+    return f"published of {comparison.arm}, {comparison.row}: {'; '.join(texts)}"
 
 
 def _size(experiment: Experiment) -> str | None:
@@ -164,5 +175,6 @@ def _row(comparison: PublishedComparison) -> JsonValue:
         "train_flops": comparison.train_flops,
         "published_train_flops": flops,
         "printed_train_flops": comparison.published.printed_train_flops,
+        "published_values": {**comparison.published.values},
         "departures": [str(each) for each in comparison.departures],
     }

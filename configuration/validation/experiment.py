@@ -165,11 +165,12 @@ def _objective_violations(experiment: Experiment) -> Iterator[Violation]:
     except InvalidOverride:
         return  # the design's own violations say why
     evaluated = experiment.baseline.objective.evaluation
-    others = [arm.name for arm in arms if arm.candidate.objective.evaluation != evaluated]
+    others = [arm.name for arm in arms if not arm.candidate.objective.measured_on(evaluated)]
     if others and experiment.pretraining.evaluation_sets == "by_objective":
         yield from _by_objective_violations(experiment)
         others = []
-    others += [each.kind for each in searched_objectives(experiment) if each.evaluation != evaluated]
+    searched = (each for each in searched_objectives(experiment) if not each.measured_on(evaluated))
+    others += dict.fromkeys(each.kind for each in searched)
     if others:
         verb = "trains" if len(others) == 1 else "train"
         reason = (

@@ -50,9 +50,9 @@ def _own_task_violations(tuning: FineTuning) -> Iterator[Violation]:
             message = f"{own.of!r} is not a task. Allowed: {', '.join(sources)}.{did_you_mean(own.of, sources)}"
             yield Violation((*location, "of"), message)
         elif isinstance(tuning.own_tasks.get(own.of), FeatureTask):
-            yield Violation((*location, "of"), f"{own.of!r} is itself on features of the frozen encoder")
+            yield Violation((*location, "of"), f"{own.of!r} is itself on features of the encoder")
         elif own.of in sources and not _reads_tokens(tuning.find(own.of)):
-            message = f"{own.of!r} has no label, value or tags that a BiLSTM on the tokens could predict"
+            message = f"{own.of!r} has no label, value, tags or span that a BiLSTM on the tokens could predict"
             yield Violation((*location, "of"), message)
 
 

@@ -3,15 +3,13 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from search_space.architecture import Architecture
-
 
 class SpanHead(nn.Module):
     """Two logits per token."""
 
-    def __init__(self, architecture: Architecture) -> None:
+    def __init__(self, width: int) -> None:
         super().__init__()
-        self.boundaries = nn.Linear(architecture.width, 2)
+        self.boundaries = nn.Linear(width, 2)
 
     def forward(self, x: Float[Tensor, "batch seq width"]) -> Float[Tensor, "batch seq 2"]:
         """Return a start and an end logit per token."""

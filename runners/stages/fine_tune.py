@@ -19,10 +19,10 @@ from ledger.example_values import write_example_values
 from ledger.result_files import example_scores_file, other_parts, predictions_file
 from models.devices import open_device
 from models.downstream_model import FineTuned, build_fine_tuned
-from models.frozen_features import build_classifier, build_tagger
 from models.heads.span import SpanHead
 from models.heads.tags import NO_TAG
 from models.initialisation import initialise
+from models.lstm_features import FeatureReader, build_feature_model
 from models.precision import Precision, autocast_to
 from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import FineTuneStage
@@ -73,10 +73,10 @@ def _model(stage: FineTuneStage, task: DownstreamTask, architecture: Architectur
     features = stage.own_task
     if not isinstance(features, ResolvedFeatures):
         return build_fine_tuned(architecture, task.form, task.outputs, stage.pooling, stage.dropout)
-    lstm = features.lstm_width, features.lstm_layers
-    if task.form == "tags":
-        return build_tagger(architecture, task.outputs, features.features, lstm, stage.dropout)
-    return build_classifier(architecture, task.outputs, features.features, lstm, stage.pooling, stage.dropout)
+    reader = FeatureReader(
+        features.features, features.lstm_width, features.lstm_layers, features.encoder == "trained"
+    )
+    return build_feature_model(architecture, task.form, task.outputs, reader, stage.pooling, stage.dropout)
 
 
 def root_seed(stage: FineTuneStage) -> int:

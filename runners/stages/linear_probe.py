@@ -88,6 +88,7 @@ def fit_probe(x: Float[Tensor, "words width"], tags: Int[Tensor, " words"], outp
     return mean, deviation, weights.detach(), biases.detach()
 
 
+@torch.no_grad()
 def word_vectors(encoder: Encoder, words: EncodedWords) -> list[Float[Tensor, "words width"]]:
     """Return the vectors of all words that have a position: one array per layer, the embeddings first."""
     vectors: list[list[Tensor]] = [[] for _ in range(len(encoder.blocks) + 1)]

@@ -6,6 +6,7 @@ from search_space.architecture import Architecture
 from search_space.cost import Component
 from search_space.objective.masked_language_model import vocabulary_head
 from search_space.objective.pretraining_objective import PretrainingObjective
+from search_space.packing import PackingOption
 from search_space.sublayer.attention import Visibility
 
 
@@ -24,6 +25,19 @@ class LanguageModel(PretrainingObjective):
     def visibilities(self) -> tuple[Visibility, ...]:
         """One direction: with all tokens visible, each would be predicted from itself."""
         return ("left_to_right", "right_to_left")
+
+    @property
+    def reference(self) -> "LanguageModel":
+        """Every token of pieces of the stream."""
+        return LanguageModel()
+
+    def measured_on(self, evaluation: str) -> bool:
+        """Its own evaluation set, and masked tokens, each of which it predicts from the text on its visible side."""
+        return evaluation in (self.evaluation, "masked_language_model")
+
+    def reads(self, packing: PackingOption) -> bool:
+        """Sequences of one segment, full or padded."""
+        return not packing.pairs
 
     def predictions(self, length: int) -> int:
         """Return the number of predicted tokens: all but [CLS] and [SEP]."""

@@ -5,6 +5,7 @@ from typing import Literal
 from search_space.architecture import Architecture
 from search_space.cost import Applied, Component, Operations, Role, linear
 from search_space.objective.masking import Masking
+from search_space.packing import PackingOption
 from search_space.shape import layer_norm_parameters, linear_parameters
 
 
@@ -18,6 +19,10 @@ class MaskedLanguageModel(Masking):
     def reference(self) -> "MaskedLanguageModel":
         """The same masks, one for each sequence."""
         return MaskedLanguageModel(**self.masking_fields)
+
+    def reads(self, packing: PackingOption) -> bool:
+        """Sequences of one segment, full or padded."""
+        return not packing.pairs
 
     def added_parts(
         self, architecture: Architecture, generator: Architecture | None, length: int

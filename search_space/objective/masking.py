@@ -45,7 +45,9 @@ class Masking(PretrainingObjective):
     def masking_fields(self) -> dict[str, Any]:
         """The fields that decide the masks of an evaluation set, which has one mask for each sequence."""
         return {
-            name: getattr(self, name) for name in Masking.model_fields if name not in (VARIANT_KEY, "static_masks")
+            name: getattr(self, name)
+            for name in Masking.model_fields
+            if name not in (VARIANT_KEY, "static_masks", "packing")
         }
 
     def predictions(self, length: int) -> int:

@@ -6,16 +6,16 @@ An objective is two files: this declaration in `search_space/objective/NAME.py`,
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, get_args
+
+from pydantic import Field
 
 from foundation.errors import Violation
 from foundation.schema import VARIANT_KEY, OpenOption
 from search_space.architecture import Architecture
 from search_space.cost import MATMUL, Component, Convention
+from search_space.packing import Packing, PackingOption, Stream
 from search_space.sublayer.attention import Visibility
-
-Packing = Literal["stream", "segment_pair"]
-"""How sequences are made of a text: pieces of one stream, or pairs of segments of whole sentences."""
 
 
 class PretrainingObjective(OpenOption):
@@ -23,6 +23,9 @@ class PretrainingObjective(OpenOption):
 
     package: ClassVar[str] = "search_space.objective"
     modules: ClassVar[str] = "tasks.objectives"
+
+    packing: Packing = Field(default_factory=Stream)
+    """How training sequences are made of the text; the held-out loss is of pieces of the stream, whatever it is."""
 
     @property
     def name(self) -> str:
@@ -33,11 +36,6 @@ class PretrainingObjective(OpenOption):
     def description(self) -> str:
         """The name and the settings that a paper states about its objective, for the sentence on the recipe."""
         return self.name
-
-    @property
-    def packing(self) -> Packing:
-        """How the training sequences are made of the text."""
-        return "stream"
 
     @property
     def evaluation(self) -> str:
@@ -57,6 +55,14 @@ class PretrainingObjective(OpenOption):
     def visibilities(self) -> tuple[Visibility, ...]:
         """The visibilities of an architecture that the objective can train; by default all."""
         return get_args(Visibility)
+
+    def reads(self, packing: PackingOption) -> bool:
+        """Return whether the objective can be trained on sequences of a packing; by default on full ones alone."""
+        return not (packing.padded or packing.pairs)
+
+    def measured_on(self, evaluation: str) -> bool:
+        """Return whether its held-out loss can be measured on the evaluation set of a kind of objective."""
+        return evaluation == self.evaluation
 
     @property
     def reference(self) -> "PretrainingObjective":

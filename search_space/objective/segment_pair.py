@@ -1,13 +1,17 @@
 """Shared by the objectives that classify the relation of two segments beside masked language modelling."""
 
+from collections.abc import Iterator
 from typing import ClassVar
 
-from foundation.schema import PositiveNumber, Share
+from pydantic import Field
+
+from foundation.errors import Violation
+from foundation.schema import Share
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role, linear
 from search_space.objective.auxiliary_loss import WithAuxiliaryLoss
 from search_space.objective.masked_language_model import vocabulary_head
-from search_space.objective.pretraining_objective import Packing
+from search_space.packing import Packing, PackingOption, SegmentPairs
 from search_space.shape import linear_parameters
 
 
@@ -24,15 +28,25 @@ class SegmentPair(WithAuxiliaryLoss):
     fewest_sentences: ClassVar[int] = 2
     """Sentences that a document needs for a pair; shorter ones are passed over."""
 
-    pair_weight: PositiveNumber = 1.0
-    """Weight of the loss on the relation of both segments in the sum of both losses."""
+    packing: Packing = Field(default_factory=SegmentPairs)
+    """How pairs are made of the text: `segment_pair`, or `sentence_pair` of two sentences."""
+    pair_weight: float = Field(default=1.0, ge=0)
+    """Weight of the loss on the relation of both segments in the sum of both losses; 0 for the same pairs without
+    that loss."""
     short_sequence_share: Share = 0.1
     """Share of the pairs that are shorter than the sequence, by a random length. Default: BERT's release."""
 
-    @property
-    def packing(self) -> Packing:
-        """Pairs of segments."""
-        return "segment_pair"
+    def reads(self, packing: PackingOption) -> bool:
+        """Pairs alone, whose relation is classified."""
+        return packing.pairs
+
+    def violations(self) -> Iterator[Violation]:
+        """Yield every rule that the values break together."""
+        yield from super().violations()
+        share, usual = self.short_sequence_share, type(self).model_fields["short_sequence_share"].default
+        if self.packing.kind == "sentence_pair" and share != usual:
+            message = f"{share} has no effect, {self.packing.kind} has no length to shorten; leave it at {usual}"
+            yield Violation(("short_sequence_share",), message)
 
     def added_parts(
         self, architecture: Architecture, generator: Architecture | None, length: int

@@ -8,12 +8,12 @@ from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel
 from tasks.batches import Sequences
-from tasks.masking import MaskedBatch, mask
+from tasks.masking import PaddedBatch, mask, padded
 from tasks.objectives.masked_tokens import MaskedTokenModel, masked_token_loss
 from tasks.tokenizer import Tokenizer
 
 
-class Model(MaskedTokenModel[MaskedBatch]):
+class Model(MaskedTokenModel[PaddedBatch]):
     """An encoder with a vocabulary head."""
 
     def __init__(self, candidate: Candidate, generator: Architecture | None) -> None:
@@ -21,11 +21,11 @@ class Model(MaskedTokenModel[MaskedBatch]):
         assert isinstance(candidate.objective, MaskedLanguageModel)
         self.objective = candidate.objective
 
-    def prepare(self, sequences: Sequences, tokenizer: Tokenizer, random: np.random.Generator) -> MaskedBatch:
+    def prepare(self, sequences: Sequences, tokenizer: Tokenizer, random: np.random.Generator) -> PaddedBatch:
         """Return the sequences with masks."""
-        return mask(sequences, self.objective, tokenizer, random)
+        return padded(mask(sequences, self.objective, tokenizer, random), sequences, tokenizer)
 
-    def loss_terms(self, batch: MaskedBatch, random: np.random.Generator) -> tuple[Float[Tensor, ""]]:
+    def loss_terms(self, batch: PaddedBatch, random: np.random.Generator) -> tuple[Float[Tensor, ""]]:
         """Return the mean cross-entropy in nats over the predicted positions."""
-        vectors = self.predicting_vectors(self.tensor(batch.inputs))
+        vectors = self.predicting_vectors(self.tensor(batch.inputs), self.padding_mask(batch.real))
         return (masked_token_loss(vectors, batch, self.head, self.token_table)[0],)

@@ -9,6 +9,7 @@ from torch.nn.functional import cross_entropy
 
 from foundation.randomness import stream
 from models.build_encoder import build_encoder
+from models.convolution import PaddingMask
 from models.heads.masked_language_model import MaskedLanguageModelHead, gather_masked
 from models.kernels.vocabulary_cross_entropy import Uniforms
 from models.precision import to_float32
@@ -36,10 +37,16 @@ class MaskedTokenModel(PretrainingModel[Batch]):
         """The token embeddings, shared with the output layer (tied weights)."""
         return self.encoder.embeddings.tokens.weight
 
-    def predicting_vectors(self, inputs: Int[Tensor, "batch seq"]) -> Float[Tensor, "batch seq width"]:
+    def predicting_vectors(
+        self, inputs: Int[Tensor, "batch seq"], padding_mask: PaddingMask = None
+    ) -> Float[Tensor, "batch seq width"]:
         """Return the vector at each position that predicts its token."""
-        hidden: Tensor = self.encoder(inputs)
+        hidden: Tensor = self.encoder(inputs, None, padding_mask)
         return hidden
+
+    def padding_mask(self, real: NDArray[np.bool_]) -> PaddingMask:
+        """Return the mask of the tokens that are not padding; None if all are."""
+        return None if real.all() else self.tensor(real)
 
     def predict(
         self, inputs: Int[Tensor, "batch seq"], positions: Int[Tensor, "batch predictions"]

@@ -1,4 +1,4 @@
-"""Tasks that an experiment declares itself: tables of examples, and known tasks on features of the frozen encoder."""
+"""Tasks that an experiment declares itself: tables of examples, and known tasks on hidden states of the encoder."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""`kind: features`, a task on features of the frozen encoder with a BiLSTM. BERT, arXiv 1810.04805, Table 7."""
+"""`kind: features`, a task with a BiLSTM on the encoder's hidden states. BERT, arXiv 1810.04805, Tables 5 and 7."""
 
 from dataclasses import replace
 from typing import Literal
@@ -10,12 +10,15 @@ from models.feature_layers import Features
 from tasks.labelled.task import DownstreamTask
 from tasks.own_tasks.table import TableFormat
 
-FORMS = ("single", "pair", "tags")
-"""Forms of tasks whose head reads one vector per token."""
+FORMS = ("single", "pair", "tags", "span", "windows")
+"""Forms of tasks whose head reads one vector per token of a sequence."""
 
 
 class FeatureHead(Schema):
-    """Features of the frozen encoder, and the sizes of the BiLSTM that reads them."""
+    """Hidden states of the encoder, and the sizes of the BiLSTM that reads them."""
+
+    encoder: Literal["frozen", "trained"] = "frozen"
+    """Whether the encoder is fine-tuned too. BERT: frozen in Table 7, trained in Table 5 (`LTR + BiLSTM`)."""
 
     features: Features = "concat_last_four"
     """Hidden states that the BiLSTM reads; concat_last_four is the best row of BERT's Table 7."""
@@ -26,16 +29,16 @@ class FeatureHead(Schema):
 
 
 class FeatureTask(FeatureHead):
-    """A task of another name whose encoder stays frozen."""
+    """A task of another name whose head reads a BiLSTM on hidden states."""
 
     kind: Literal["features"] = "features"
-    """Chooses features of the frozen encoder."""
+    """Chooses a BiLSTM on hidden states of the encoder."""
     of: str = Field(min_length=1, examples=["conll2003"])
     """The task by name: a known one, or a table of `own_tasks`."""
 
     def task(self, name: str, base: DownstreamTask) -> DownstreamTask:
         """Return the task of another name with the same examples, labels and metrics."""
-        return replace(base, name=name, method="fine_tune", trains_encoder=False, evaluate=None)
+        return replace(base, name=name, method="fine_tune", trains_encoder=self.encoder == "trained", evaluate=None)
 
 
 class ResolvedFeatures(FeatureTask):

@@ -9,7 +9,7 @@ from search_space.released.papers import published
 from tests.factories.command_calls import Call
 from tests.factories.paths import EXPERIMENTS
 
-FILES = ("albert/table4.yaml", "bert/table6.yaml", "schubert/ladder.yaml")
+FILES = ("albert/table4.yaml", "bert/table6.yaml", "roberta/table2.yaml", "schubert/ladder.yaml")
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -26,11 +26,13 @@ def test_a_plan_at_paper_scale_has_the_printed_counts_beside_ours(call: Call, na
         each, row = compared[arm.name], rows[experiment.paper.rows[arm.name]]
         assert each["parameters"] == arm.candidate.architecture.parameters
         assert each["printed_parameters"] == row.printed_parameters
+        assert each["published_values"] == row.values
     text = call("plan", EXPERIMENTS / name, "--scale", "paper").out
     assert "fine-tuning departs" not in text  # from ConvBERT's release, which is not the paper's
     for arm in experiment.arms:
         printed = rows[experiment.paper.rows[arm.name]].printed_parameters
         assert printed is None or f"printed {printed}" in text
+        assert all(f"{value}" in text for value in rows[experiment.paper.rows[arm.name]].values.values())
 
 
 def test_a_file_of_a_sub_folder_is_suggested(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,3 +159,14 @@ def test_tagging_has_the_logits_and_the_loss_of_transformers() -> None:
         expected = theirs(input_ids=tokens, token_type_ids=segments, attention_mask=mask.long(), labels=tags)
         assert torch.allclose(ours(tokens, segments, mask)[mask], expected.logits[mask], atol=1e-5)
         assert torch.allclose(ours.loss(tokens, segments, mask, tags), expected.loss, atol=1e-5)
+
+
+def test_an_encoder_with_one_segment_reads_pairs_of_texts_as_one() -> None:
+    """As RoBERTa, which has no second segment."""
+    sizes = architecture(convolutions()[-1]).model_copy(update={"segments": 1})
+    model = build_fine_tuned(sizes, "pair", 2, "first", 0.0).eval()
+    initialise(model, 1)
+    tokens = torch.arange(8)[None] + 5
+    segments = torch.tensor([[0, 0, 0, 0, 1, 1, 1, 1]])
+    mask = torch.ones(1, 8, dtype=torch.bool)
+    assert torch.equal(model(tokens, segments, mask), model(tokens, torch.zeros_like(segments), mask))

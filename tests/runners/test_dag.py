@@ -137,6 +137,23 @@ def test_sentence_starts_are_stored_only_where_an_arm_reads_pairs_of_segments(tm
     assert tokens[0].key != tokens[1].key
 
 
+@pytest.mark.parametrize(
+    ("space", "needed"),
+    [
+        ({"objective": ["masked_language_model", "replaced_token_detection"]}, False),
+        ({"objective.packing": ["stream", "doc_sentences"]}, True),
+        ({"objective": ["replaced_token_detection"], "objective.packing": ["stream", "doc_sentences"]}, False),
+    ],
+)
+def test_sentence_starts_are_stored_where_a_candidate_of_a_search_may_need_them(
+    space: dict[str, list[str]], needed: bool, tmp_path: Path
+) -> None:
+    search = {"kind": "search", "space": space, "max_candidates": 2, "cohort": 2}
+    experiment = simulated.experiment(tmp_path, baseline=baseline(), design=search)
+    tokens = shared_stages(experiment).tokens.declaration
+    assert tokens.sentences is needed  # type: ignore[attr-defined]
+
+
 def test_another_seed_is_another_trial_on_the_same_shared_stages(tmp_path: Path) -> None:
     experiment = simulated.experiment(tmp_path)
     assert differing(keys(experiment), keys(experiment, seed=2)) == TRIAL

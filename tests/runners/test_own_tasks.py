@@ -107,8 +107,8 @@ def test_a_table_with_mistakes_is_refused_before_anything_is_written(tmp_path: P
         ({"score": FEATURES}, ("reviews",), "fine_tuning.own_tasks.score: 'score' is the name of a known task"),
         ({"f": {**FEATURES, "of": "revews"}}, ("f",), "own_tasks.f.of: 'revews' is not a task"),
         ({"f": {**FEATURES, "of": "g"}, "g": FEATURES}, ("f",), "own_tasks.f.of: 'g' is itself on features"),
-        ({"f": {**FEATURES, "of": "blimp"}}, ("f",), "own_tasks.f.of: 'blimp' has no label, value or tags"),
-        ({"f": {**FEATURES, "of": "squad_v1_1"}}, ("f",), "own_tasks.f.of: 'squad_v1_1' has no label"),
+        ({"f": {**FEATURES, "of": "blimp"}}, ("f",), "own_tasks.f.of: 'blimp' has no label, value, tags or span"),
+        ({"f": {**FEATURES, "of": "swag"}}, ("f",), "own_tasks.f.of: 'swag' has no label"),
         ({"f": {**FEATURES, "of": "cola"}}, ("f",), "tasks[0]: f needs fine_tuning.data"),
         ({"table": {"metrics": ("f2",)}}, ("reviews",), "own_tasks.reviews.metrics[0]: 'f2' is no metric of label"),
     ],
@@ -126,15 +126,16 @@ def test_a_wrong_declaration_is_named(
 
 
 def test_features_have_seeds_a_stage_of_their_own_and_the_cost_of_forward_passes(tmp_path: Path) -> None:
-    last = {**FEATURES, "features": "last"}
-    declared = experiment(tmp_path, reviews(tmp_path), ("reviews", "f", "l"), f=FEATURES, l=last)
+    own = {"f": FEATURES, "l": {**FEATURES, "features": "last"}, "t": {**FEATURES, "encoder": "trained"}}
+    declared = experiment(tmp_path, reviews(tmp_path), ("reviews", *own), **own)
     found = stages(declared)
     tuned = found["f#1"].declaration
     assert isinstance(tuned, FineTuneStage)
     assert isinstance(tuned.own_task, ResolvedFeatures)
     assert tuned.own_task.table is not None
     assert tuned.own_task.table.labels == ("negative", "positive")
-    assert len({found[label].key for label in ("reviews#1", "f#1", "l#1")}) == 3
+    assert len({found[label].key for label in ("reviews#1", "f#1", "l#1", "t#1")}) == 4
+    assert stage_flops(found["t#1"]) == stage_flops(found["reviews#1"])
     epochs, train, dev = tuned.epochs, *stage_counts(found["examples f"])
     assert stage_flops(found["reviews#1"]) / stage_flops(found["f#1"]) == pytest.approx(
         (3 * epochs * train + dev) / (epochs * train + dev)

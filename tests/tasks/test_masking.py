@@ -182,3 +182,16 @@ def test_static_masks_do_not_depend_on_the_batch_and_depend_on_the_seed() -> Non
     tokens = made.at(0, 8, 1).tokens
     one, other = (mask(sequences_of(tokens, seed), STATIC, WORDS, np.random.default_rng(1)) for seed in (1, 2))
     assert (one.inputs != other.inputs).any()
+
+
+def test_static_masks_of_padded_rows_do_not_depend_on_the_rows_beside_them() -> None:
+    """Rows of a batch have as many positions as its longest one; those that fill a row are not predicted."""
+    tokens = Batches(text(), WORDS, 64).at(0, 6, 1).tokens
+    tokens[:3, 20:] = WORDS.pad
+    masking = MaskedLanguageModel(static_masks=4)
+    whole = mask(sequences_of(tokens), masking, WORDS, np.random.default_rng(1))
+    short = mask(sequences_of(tokens[:3]), masking, WORDS, np.random.default_rng(2))
+    assert (whole.inputs[:3] == short.inputs).all()
+    counts = (whole.targets != NOT_PREDICTED).sum(1)
+    assert counts.tolist() == [masking.masked_tokens(20)] * 3 + [masking.masked_tokens(64)] * 3
+    assert (np.diff(whole.masked_positions, axis=1) >= 0).all()

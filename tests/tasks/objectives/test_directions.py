@@ -14,7 +14,14 @@ from tasks.batches import Sequences
 from tasks.masking import NOT_PREDICTED, MaskedBatch
 from tasks.objectives import build_model
 from tasks.vocabulary import SPECIAL_TOKENS
-from tests.factories.small_experiments import WORDS, candidate, convolutions, sequences_of, stir
+from tests.factories.small_experiments import (
+    WORDS,
+    candidate,
+    convolutions,
+    evaluation_set_of,
+    sequences_of,
+    stir,
+)
 
 SYMBOLS, PAIRS, FIRST = 16, 4, len(SPECIAL_TOKENS)
 STEPS, ROWS = 250, 64
@@ -114,3 +121,22 @@ def test_no_special_token_is_a_prediction_in_either_direction() -> None:
     ordinary = ~np.isin(inside, (WORDS.pad, WORDS.separate, WORDS.classify))
     assert ((batch.targets != NOT_PREDICTED) == ordinary).all()
     assert (batch.targets[ordinary] == inside[ordinary]).all()
+
+
+@torch.inference_mode()
+def test_a_causal_model_is_measured_on_masked_tokens_given_the_text_before_them() -> None:
+    """Against one forward pass per prediction, of the unmasked tokens before it and nothing else."""
+    model = build_model(candidate(convolutions()[-1], LanguageModel()), None, 1).eval()
+    stir(model)
+    masked = evaluation_set_of(candidate(convolutions()[-1], MaskedLanguageModel()), 5)
+    originals = masked.inputs.copy()
+    np.put_along_axis(originals, masked.positions, masked.targets, 1)
+    found = model.held_out_losses(masked)
+    for row, column in np.ndindex(found.shape):
+        position = int(masked.positions[row, column])
+        hidden = model.encoder(torch.from_numpy(originals[None, row, :position]))[:, -1]
+        logits = model.head(hidden, model.token_table)  # type: ignore[operator]
+        expected = -log_softmax(logits.double(), -1)[0, int(masked.targets[row, column])].item()
+        assert found[row, column] == pytest.approx(expected, abs=1e-4)
+    assert LanguageModel().measured_on("masked_language_model")
+    assert not MaskedLanguageModel().measured_on("language_model")

@@ -9,18 +9,20 @@ from torch import Tensor
 
 from models.encoder import Encoder
 from models.feature_layers import Features, layers_read
-from models.frozen_features import (
-    BiLSTM,
-    FrozenFeatures,
-    ScalarMix,
-    build_classifier,
-    build_tagger,
-    feature_width,
-)
 from models.heads.tags import NO_TAG
 from models.hidden_states import hidden_states
 from models.initialisation import initialise
+from models.lstm_features import (
+    BiLSTM,
+    FeatureModel,
+    FeatureReader,
+    FrozenFeatures,
+    ScalarMix,
+    build_feature_model,
+    feature_width,
+)
 from search_space.architecture import Architecture
+from search_space.convolution import NoConvolution
 from tests.factories.small_experiments import architecture, convolutions, stir
 
 ARM = architecture(convolutions()[-1])
@@ -42,7 +44,8 @@ def inputs(batch: int = 3) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def tagger(features: Features, dropout: float = 0.0) -> FrozenFeatures:
-    model = build_tagger(ARM, 3, features, (6, 2), dropout)
+    model = build_feature_model(ARM, "tags", 3, FeatureReader(features, 6, 2), "first", dropout)
+    assert isinstance(model, FrozenFeatures)
     initialise(model, 1)
     stir(model.encoder)
     return model
@@ -139,10 +142,40 @@ def test_padding_changes_no_prediction_and_the_bilstm_reads_both_directions() ->
 
 
 def test_a_sequence_is_classified_by_its_pooled_outputs() -> None:
-    model = build_classifier(ARM, 2, "second_to_last", (6, 1), "mean", 0.0)
+    model = build_feature_model(ARM, "single", 2, FeatureReader("second_to_last", 6, 1), "mean", 0.0)
     initialise(model, 1)
     tokens, segments, mask = inputs()
     loss = model.train().loss(tokens, segments, mask, torch.tensor([[0], [1], [1]]))
     loss.backward()
     assert loss.item() == pytest.approx(math.log(2), abs=0.2)
     assert model(tokens, segments, mask).shape == (3, 2)
+
+
+def left_to_right() -> FeatureModel:
+    """Return a model whose encoder sees the left side alone and is trained with a BiLSTM that answers questions."""
+    arm = ARM.model_copy(update={"visibility": "left_to_right", "convolution": NoConvolution()})
+    model = build_feature_model(arm, "span", 2, FeatureReader("last", 6, 1, trains_encoder=True), "first", 0.0)
+    initialise(model, 1)
+    stir(model.encoder)
+    return model
+
+
+def test_a_trained_encoder_has_gradients_and_its_dropout_is_on() -> None:
+    model = left_to_right().train()
+    tokens, segments, mask = inputs()
+    model.loss(tokens, segments, mask, torch.tensor([[0, 1], [1, 2], [2, 2]])).backward()
+    assert model.encoder.training
+    used = {name: each for name, each in model.named_parameters() if name != "encoder.embeddings.segments.weight"}
+    assert all(each.grad is not None and each.grad.abs().max() > 0 for each in used.values())
+
+
+def test_a_left_to_right_encoder_sees_the_right_side_through_the_bilstm_alone() -> None:
+    model = left_to_right().eval()
+    tokens, segments, mask = inputs(1)
+    states: list[Tensor] = []
+    model.encoder.embeddings.register_forward_hook(lambda module, given, output: states.append(output))
+    mask = torch.ones_like(mask)
+    for read, sees_right in ((model.encoder, False), (model, True)):
+        output = read(tokens, segments, mask)
+        (gradient,) = torch.autograd.grad(output[0, 2].sum(), states[-1])
+        assert bool((gradient[0, 3:] != 0).any()) is sees_right

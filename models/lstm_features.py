@@ -1,16 +1,18 @@
-"""A task on features of a frozen encoder: a BiLSTM reads its hidden states. Devlin et al. 2018, 1810.04805, 5.3."""
+"""A BiLSTM on hidden states of an encoder, frozen or trained with it. Devlin et al. 2018, 1810.04805, 5.1 and 5.3."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from models.downstream_model import FineTuned, Head
+from models.downstream_model import FineTuned, Form, Head
 from models.encoder import Encoder
 from models.feature_layers import WEIGHTED, Features, layers_read
 from models.heads.classification import ClassificationHead, Pooling
+from models.heads.span import SpanHead
 from models.heads.tags import TagHead
 from models.hidden_states import hidden_states
 from search_space.architecture import Architecture
@@ -57,21 +59,29 @@ class BiLSTM(nn.LSTM):
         return outputs
 
 
-class FrozenFeatures(FineTuned):
-    """A frozen encoder without dropout; a BiLSTM and a linear head on its hidden states are trained."""
+@dataclass(frozen=True)
+class FeatureReader:
+    """Which hidden states the BiLSTM reads, its sizes, and whether it is trained alone."""
 
-    def __init__(self, encoder: Encoder, features: Features, lstm: BiLSTM, head: Head, outputs: int) -> None:
+    features: Features
+    width: int
+    """Of each direction of the BiLSTM."""
+    layers: int
+    trains_encoder: bool = False
+    """Whether the encoder is trained together with the BiLSTM (Table 5), and not frozen (Table 7)."""
+
+
+class FeatureModel(FineTuned):
+    """An encoder, a BiLSTM on its hidden states and a head on that; all are trained."""
+
+    def __init__(
+        self, encoder: Encoder, reader: FeatureReader, lstm_dropout: float, head: Head, outputs: int
+    ) -> None:
         super().__init__(encoder, head, outputs)
-        self.layers = layers_read(features, len(encoder.blocks))
-        self.mix = ScalarMix(len(self.layers)) if features in WEIGHTED else None
-        self.lstm = lstm
-        encoder.requires_grad_(False)
-
-    def train(self, mode: bool = True) -> "FrozenFeatures":
-        """Set the mode of all parts but the encoder, whose dropout stays off."""
-        super().train(mode)
-        self.encoder.eval()
-        return self
+        self.layers = layers_read(reader.features, len(encoder.blocks))
+        self.mix = ScalarMix(len(self.layers)) if reader.features in WEIGHTED else None
+        inputs = feature_width(encoder.architecture, reader.features)
+        self.lstm = BiLSTM(inputs, reader.width, reader.layers, lstm_dropout)
 
     def encoded(
         self,
@@ -88,30 +98,44 @@ class FrozenFeatures(FineTuned):
         return torch.cat([*states], -1) if self.mix is None else self.mix(torch.stack([*states]))
 
 
+class FrozenFeatures(FeatureModel):
+    """The same with a frozen encoder without dropout."""
+
+    def __init__(
+        self, encoder: Encoder, reader: FeatureReader, lstm_dropout: float, head: Head, outputs: int
+    ) -> None:
+        super().__init__(encoder, reader, lstm_dropout, head, outputs)
+        encoder.requires_grad_(False)
+
+    def train(self, mode: bool = True) -> "FrozenFeatures":
+        """Set the mode of all parts but the encoder, whose dropout stays off."""
+        super().train(mode)
+        self.encoder.eval()
+        return self
+
+
 def feature_width(architecture: Architecture, features: Features) -> int:
     """Return the width of the features of one token."""
     layers = 1 if features in WEIGHTED else len(layers_read(features, architecture.depth))
     return layers * architecture.width
 
 
-def build_tagger(
-    architecture: Architecture, outputs: int, features: Features, lstm: tuple[int, int], dropout_rate: float
-) -> FrozenFeatures:
-    """Return a tagger of words; `lstm` is the width of each direction and the number of layers."""
-    bilstm = BiLSTM(feature_width(architecture, features), *lstm, dropout_rate)
-    head = TagHead(2 * lstm[0], outputs, dropout_rate)
-    return FrozenFeatures(Encoder(architecture, 0.0), features, bilstm, head, outputs)
+def build_feature_model(
+    architecture: Architecture, form: Form, outputs: int, reader: FeatureReader, pooling: Pooling, dropout_rate: float
+) -> FeatureModel:
+    """Return an encoder whose hidden states a BiLSTM reads, with the head of the task's form.
 
-
-def build_classifier(
-    architecture: Architecture,
-    outputs: int,
-    features: Features,
-    lstm: tuple[int, int],
-    pooling: Pooling,
-    dropout_rate: float,
-) -> FrozenFeatures:
-    """Return a classifier of sequences, or a regression with one output; `lstm` as in `build_tagger`."""
-    bilstm = BiLSTM(feature_width(architecture, features), *lstm, dropout_rate)
-    head = ClassificationHead(2 * lstm[0], outputs, pooling, dropout_rate)
-    return FrozenFeatures(Encoder(architecture, 0.0), features, bilstm, head, outputs)
+    `outputs` and `pooling` are those of `build_fine_tuned`. A multiple choice has no such head.
+    """
+    assert form != "choice"
+    width = 2 * reader.width
+    head: Head
+    if form in ("span", "windows"):
+        head, outputs = SpanHead(width), 2
+    elif form == "tags":
+        head = TagHead(width, outputs, dropout_rate)
+    else:
+        head = ClassificationHead(width, outputs, pooling, dropout_rate)
+    if reader.trains_encoder:
+        return FeatureModel(Encoder(architecture, dropout_rate), reader, dropout_rate, head, outputs)
+    return FrozenFeatures(Encoder(architecture, 0.0), reader, dropout_rate, head, outputs)

@@ -1,0 +1,30 @@
+"""How training sequences are made of a text: one file per option; modules of the same names in `tasks/packing`."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from foundation.schema import OPTION, options_of
+from search_space.packing.doc_sentences import DocSentences
+from search_space.packing.full_sentences import FullSentences
+from search_space.packing.option import PackingOption
+from search_space.packing.segment_pair import SegmentPairs
+from search_space.packing.sentence_pair import SentencePairs
+from search_space.packing.stream import Stream
+
+Packing = Annotated[PackingOption, OPTION]
+
+__all__ = [
+    "DocSentences",
+    "FullSentences",
+    "Packing",
+    "PackingOption",
+    "SegmentPairs",
+    "SentencePairs",
+    "Stream",
+    "packings",
+]
+
+
+def packings() -> Iterator[PackingOption]:
+    """Yield every option at its defaults."""
+    yield from (option() for option in options_of(PackingOption))

@@ -1,0 +1,18 @@
+"""What every option of packing has: what its sequences look like, and what it reads of a text."""
+
+from typing import ClassVar
+
+from foundation.schema import OpenOption
+
+
+class PackingOption(OpenOption):
+    """An option that makes sequences of a text."""
+
+    package: ClassVar[str] = "search_space.packing"
+    modules: ClassVar[str] = "tasks.packing"
+    reads_sentences: ClassVar[bool] = True
+    """Whether it needs to know where sentences begin, beside the tokens."""
+    padded: ClassVar[bool] = True
+    """Whether sequences may be shorter than the recipe's length and end in padding."""
+    pairs: ClassVar[bool] = False
+    """Whether a sequence is two segments, whose relation an objective can classify."""

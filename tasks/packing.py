@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from search_space.objective.auxiliary_loss import WithAuxiliaryLosses
 from search_space.objective.pretraining_objective import PretrainingObjective
 from search_space.objective.segment_pair import SegmentPair
 from tasks.batches import Batches, SequenceSource
@@ -15,9 +16,14 @@ def open_split(
     folder: Path, split: str, tokenizer: Tokenizer, sequence_length: int, objective: PretrainingObjective
 ) -> SequenceSource:
     """Return the sequences of a split in the folder of the tokens stage. Raises CorruptionError."""
-    tokens = read_tokens(folder / f"{split}.npy")
-    if objective.packing == "stream":
+    tokens, pairs = read_tokens(folder / f"{split}.npy"), pairs_of(objective)
+    if pairs is None:
         return Batches(tokens, tokenizer, sequence_length)
-    assert isinstance(objective, SegmentPair)
     sentences = read_sentence_starts(sentence_file(folder, split))
-    return SegmentPairs(tokens, sentences, tokenizer, sequence_length, objective)
+    return SegmentPairs(tokens, sentences, tokenizer, sequence_length, pairs)
+
+
+def pairs_of(objective: PretrainingObjective) -> SegmentPair | None:
+    """Return the declaration of an objective's pairs of segments; None if it reads one stream."""
+    losses = objective.auxiliary_losses if isinstance(objective, WithAuxiliaryLosses) else ()
+    return next((each for each in losses if isinstance(each, SegmentPair)), None)

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from foundation.schema import OPTION
+from search_space.objective.combined import Combined
 from search_space.objective.electra_15_percent import Electra15Percent
 from search_space.objective.language_model import LanguageModel
 from search_space.objective.masked_language_model import MaskedLanguageModel
@@ -18,6 +19,7 @@ from search_space.objective.word_structure import WordStructure
 Objective = Annotated[PretrainingObjective, OPTION]
 
 __all__ = [
+    "Combined",
     "Electra15Percent",
     "LanguageModel",
     "MaskedLanguageModel",

@@ -24,6 +24,7 @@ from search_space.convolution import (
 )
 from search_space.convolution.kernel import WithKernel
 from search_space.objective import (
+    Combined,
     Electra15Percent,
     LanguageModel,
     MaskedLanguageModel,
@@ -36,13 +37,13 @@ from search_space.objective import (
     SpanBoundary,
     WordStructure,
 )
-from search_space.objective.segment_pair import SegmentPair
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule
 from tasks.batches import Batches, Sequences, SequenceSource
 from tasks.evaluation_set import EvaluationSet
 from tasks.objectives import build_model, model_class
 from tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
+from tasks.packing import pairs_of
 from tasks.progress import silent
 from tasks.segment_pairs import SegmentPairs
 from tasks.tokenizer import WordPiece
@@ -64,6 +65,7 @@ OBJECTIVES: tuple[Objective, ...] = (
     SentenceOrderPrediction(),
     SentenceStructure(),
     WordStructure(shuffle_rate=0.3),
+    Combined(parts=(WordStructure(shuffle_rate=0.3), SentenceStructure())),
 )
 
 
@@ -149,8 +151,8 @@ def sequences_of(tokens: NDArray[np.int64], seed: int = 1) -> Sequences:
 
 def batches_of(objective: Objective, length: int = 16) -> SequenceSource:
     """Return the sequences that the objective is prepared from; a sentence of the text has five tokens."""
-    if isinstance(objective, SegmentPair):
-        return SegmentPairs(text(), np.flatnonzero(np.arange(2000) % 50 % 5 == 0)[:-1], WORDS, length, objective)
+    if (pairs := pairs_of(objective)) is not None:
+        return SegmentPairs(text(), np.flatnonzero(np.arange(2000) % 50 % 5 == 0)[:-1], WORDS, length, pairs)
     return Batches(text(), WORDS, length)
 
 

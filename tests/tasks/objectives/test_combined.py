@@ -29,17 +29,19 @@ DIFFERENT_PAIRS = (
 )
 
 
-def prepared(objective: AuxiliaryLoss | Combined, rows: int = 8) -> tuple[AuxiliaryLossModel, AuxiliaryBatch]:
+def prepared(
+    objective: AuxiliaryLoss | Combined, pairs: Combined = STRUCTBERT
+) -> tuple[AuxiliaryLossModel, AuxiliaryBatch]:
     model = built(candidate(convolutions()[-1], objective)).eval()
     assert isinstance(model, AuxiliaryLossModel)
     stir(model)
-    return model, model.prepare(batches_of(STRUCTBERT).at(0, rows, 1), WORDS, np.random.default_rng(1))
+    return model, model.prepare(batches_of(pairs).at(0, 8, 1), WORDS, np.random.default_rng(1))
 
 
 @pytest.mark.parametrize("objective", [STRUCTBERT, SPANS], ids=["StructBERT", "SpanBERT with pairs"])
 @torch.no_grad()
 def test_the_loss_is_the_weighted_sum_of_its_named_terms(objective: Combined) -> None:
-    model, batch = prepared(objective)
+    model, batch = prepared(objective, objective)
     losses = [loss.item() for loss in model.losses(batch)]
     weights = [objective.masked_token_weight, *(part.weight for part in objective.parts)]
     terms = [term.item() for term in model.loss_terms(batch, np.random.default_rng(1))]

@@ -14,7 +14,7 @@ from reports.number_format import short
 from reports.sections.constant_predictions import constant_notes
 from reports.sections.contamination import leakage_notes
 from reports.sections.differences_from_paper import option_notes
-from reports.sections.evaluation_set import evaluation_set_notes
+from reports.sections.evaluation_set import evaluation_set_notes, segment_pair_notes
 from reports.sections.failures import failures_notes
 from reports.sections.post_hoc_additions import addition_notes, known_before
 from reports.sections.searched_settings import settings_notes
@@ -60,6 +60,7 @@ def footer_of(results: Results) -> Notes:
         *squad_notes(results.snapshot),
         ("Objective", results.experiment.baseline.objective.name),
         *evaluation_set_notes(shared, results.experiment.baseline.objective.evaluation, bool(results.tasks)),
+        *segment_pair_notes(shared),
         *_differences(results),
         *option_notes(results),
         ("Diverged", _diverged(results)),

@@ -36,6 +36,11 @@ class Candidate(Schema):
             allowed = ", ".join(self.objective.visibilities)
             message = f"{self.architecture.visibility} with {self.objective.name}; allowed: {allowed}"
             yield Violation(("architecture", "visibility"), message)
+        if self.objective.packing == "segment_pair" and self.architecture.segments == 1:
+            message = (
+                f"1 segment embedding with {self.objective.name}, which reads 2 segments. Write 2, or 0 for none"
+            )
+            yield Violation(("architecture", "segments"), message)
         length, longer = self.recipe.sequence_length, self.recipe.long_sequence_length
         if too_long := self.architecture.too_long(length):
             yield Violation(("recipe", "sequence_length"), too_long)

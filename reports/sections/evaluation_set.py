@@ -5,8 +5,17 @@ from collections.abc import Iterable, Iterator
 from ledger.records import Record, with_results
 from ledger.stage_results import EvaluationSetResult, TokensResult
 
-TERM, ENTROPY = "Held-out evaluation set", "Unigram entropy"
+TERM, ENTROPY, PAIRS = "Held-out evaluation set", "Unigram entropy", "Pairs of segments"
 MASKED = "masked_language_model"
+
+
+def segment_pair_notes(shared: Iterable[Record]) -> Iterator[tuple[str, str]]:
+    """Yield how many training documents have no two segments, if an objective reads pairs."""
+    for _, result in with_results(shared, TokensResult):
+        single = result.train.single_sentence_documents
+        if single is not None:
+            text = f"{single:,} of {result.train.documents:,} training documents have one sentence"
+            yield PAIRS, f"{text}; no pair of two segments of one document is made of them"
 
 
 def evaluation_set_notes(shared: Iterable[Record], objective: str, tasks: bool) -> Iterator[tuple[str, str]]:

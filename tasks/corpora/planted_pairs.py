@@ -1,4 +1,4 @@
-"""A planted corpus of pairs of words: the first word of a pair is determined by the second, and by nothing before."""
+"""A planted corpus of pairs of words: the first word of a pair is determined by the second, not by those before."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ from tasks.corpora.planted import PlantedCorpus
 
 
 class PlantedPairs(PlantedCorpus):
-    """Sentences of pairs (partner of r, r) with a random r: to predict the first word, a model must see the second."""
+    """Sentences of pairs (partner of r, r) with a random r: the first word is predicted from the second alone."""
 
     kind: Literal["planted_pairs"] = "planted_pairs"
     """Chooses the generated text of pairs."""

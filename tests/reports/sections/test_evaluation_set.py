@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from reports.report import build
-from reports.sections.evaluation_set import ENTROPY, TERM, evaluation_set_notes
+from reports.sections.evaluation_set import ENTROPY, TERM, evaluation_set_notes, segment_pair_notes
 from search_space.objective import MaskedLanguageModel
 from tests.factories.reports import Trial, document, primary, shared, snapshot
 from tests.factories.stage_results import PLAUSIBLE
@@ -25,6 +25,17 @@ def test_the_number_of_tokens_is_the_records_own() -> None:
 def test_tokens_of_other_objectives_are_not_called_masked_and_tasks_share_dev_examples() -> None:
     ((_, text),) = evaluation_set_notes([MADE], "replaced_token_detection", tasks=True)
     assert "4,096 held-out tokens and, for each task, on the same dev examples;" in text
+
+
+def test_documents_of_one_sentence_are_counted_where_an_objective_reads_pairs() -> None:
+    single = {**PLAUSIBLE["tokens"]["train"], "single_sentence_documents": 1234}
+    (note,) = segment_pair_notes([shared("tokens", "tokens", {**PLAUSIBLE["tokens"], "train": single})])
+    assert note == (
+        "Pairs of segments",
+        "1,234 of 8,600 training documents have one sentence; no pair of two segments of one document "
+        "is made of them",
+    )
+    assert not [*segment_pair_notes([shared("tokens", "tokens", PLAUSIBLE["tokens"])])]
 
 
 @pytest.mark.parametrize("made", [True, False])

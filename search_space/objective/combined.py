@@ -24,7 +24,7 @@ class Combined(WithAuxiliaryLosses):
 
     kind: Literal["combined"] = "combined"
     """Chooses a combination of objectives."""
-    parts: tuple[Part, ...] = Field(min_length=2, examples=[["word_structure", "sentence_structure"]])
+    parts: tuple[Part, ...] = Field(examples=[["word_structure", "sentence_structure"]])
     """The objectives beside masked language modelling, each by its name or with its own weight and settings."""
 
     @property
@@ -47,6 +47,9 @@ class Combined(WithAuxiliaryLosses):
         """Yield every rule that the values break together."""
         own = list(super().violations())
         yield from own
+        if len(self.parts) < 2:
+            alone = f" Write {self.parts[0].kind} alone" if self.parts else ""
+            yield Violation(("parts",), f"{len(self.parts)} is too few; two or more objectives are combined.{alone}")
         yield from self._repeated()
         for position, (declared, part) in enumerate(zip(self.parts, self.auxiliary_losses, strict=True)):
             yield from (violation.under("parts", position) for violation in _set_in(declared))

@@ -54,7 +54,7 @@ class SegmentPairLoss(AuxiliaryLoss[SegmentPair, Relations]):
         self, model: MaskedTokenModel[Any], hidden: Float[Tensor, "batch seq width"], targets: Relations
     ) -> Float[Tensor, ""]:
         """Return the mean cross-entropy in nats of the pairs whose relation is defined; 0 without any."""
-        logits = self.head(hidden)
+        logits: Tensor = self.head(hidden)
         defined = np.flatnonzero(targets.labels != UNDEFINED)
         if not len(defined):
             return logits.sum() * 0.0

@@ -83,6 +83,12 @@ def test_its_cost_is_that_of_its_parts() -> None:
 @pytest.mark.parametrize(
     ("parts", "settings", "path", "message"),
     [
+        (
+            (WordStructure(),),
+            {},
+            ("parts",),
+            "1 is too few; two or more objectives are combined. Write word_structure alone",
+        ),
         ((WordStructure(), WordStructure(shuffle_rate=0.1)), {}, ("parts", 1), "word_structure is listed twice"),
         (
             (NextSentencePrediction(), SentenceStructure()),
@@ -109,7 +115,7 @@ def test_its_cost_is_that_of_its_parts() -> None:
             "mask_token_share 0.8 + random_token_share 0.9 is more than 1; the two are parts of one whole",
         ),
     ],
-    ids=["a part twice", "two kinds of pairs", "masks of its own", "no spans", "shares"],
+    ids=["one part", "a part twice", "two kinds of pairs", "masks of its own", "no spans", "shares"],
 )
 def test_parts_that_do_not_fit_are_refused_in_one_line(
     parts: tuple[AuxiliaryLoss, ...], settings: dict[str, float], path: tuple[str | int, ...], message: str
@@ -123,5 +129,3 @@ def test_what_is_no_auxiliary_loss_is_no_part() -> None:
     document = {"kind": "combined", "parts": ("word_structure", "replaced_token_detection")}
     with pytest.raises(ValueError, match=r"'replaced_token_detection'.*does not match any of the expected tags"):
         Candidate.model_validate({"objective": document})
-    with pytest.raises(ValueError, match="at least 2 items"):
-        Candidate.model_validate({"objective": {"kind": "combined", "parts": ("word_structure",)}})

@@ -14,7 +14,7 @@ from reports.number_format import short
 from reports.sections.constant_predictions import constant_notes
 from reports.sections.contamination import leakage_notes
 from reports.sections.differences_from_paper import option_notes
-from reports.sections.evaluation_set import evaluation_set_notes
+from reports.sections.evaluation_set import evaluation_set_notes, segment_pair_notes
 from reports.sections.failures import failures_notes
 from reports.sections.post_hoc_additions import addition_notes, known_before
 from reports.sections.searched_settings import settings_notes
@@ -66,6 +66,7 @@ def footer_of(results: Results) -> Notes:
             kept_losses=results.held_out_losses is not None,
             other_loss=results.snapshot.arms_with_other_loss,
         ),
+        *segment_pair_notes(shared),
         *_differences(results),
         *option_notes(results),
         ("Diverged", _diverged(results)),

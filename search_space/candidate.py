@@ -38,14 +38,7 @@ class Candidate(Schema):
         if self.recipe.pruning is not None and not of_architecture:
             for violation in self.recipe.pruning.violations(self.architecture, self.objective):
                 yield violation.under("recipe", "pruning")
-        if self.architecture.visibility not in self.objective.visibilities:
-            allowed = ", ".join(self.objective.visibilities)
-            message = f"{self.architecture.visibility} with {self.objective.name}; allowed: {allowed}"
-            yield Violation(("architecture", "visibility"), message)
-        if not self.objective.reads(self.objective.packing):
-            allowed = ", ".join(each.kind for each in packings() if self.objective.reads(each))
-            message = f"{self.objective.packing.kind} with {self.objective.name}; allowed: {allowed}"
-            yield Violation(("objective", "packing"), message)
+        yield from self._objective_violations()
         length, longer = self.recipe.sequence_length, self.recipe.long_sequence_length
         if too_long := self.architecture.too_long(length):
             yield Violation(("recipe", "sequence_length"), too_long)
@@ -57,6 +50,22 @@ class Candidate(Schema):
             message = f"{convolution.reach.tokens} reaches past a whole sequence of {length} tokens"
             yield Violation(("architecture", "convolution", *field), message)
         yield from self._module_violations()
+
+    def _objective_violations(self) -> Iterator[Violation]:
+        """Yield what the objective cannot be trained on."""
+        if self.architecture.visibility not in self.objective.visibilities:
+            allowed = ", ".join(self.objective.visibilities)
+            message = f"{self.architecture.visibility} with {self.objective.name}; allowed: {allowed}"
+            yield Violation(("architecture", "visibility"), message)
+        if not self.objective.reads(self.objective.packing):
+            allowed = ", ".join(each.kind for each in packings() if self.objective.reads(each))
+            message = f"{self.objective.packing.kind} with {self.objective.name}; allowed: {allowed}"
+            yield Violation(("objective", "packing"), message)
+        if self.objective.packing.pairs and self.architecture.segments == 1:
+            message = (
+                f"1 segment embedding with {self.objective.name}, which reads 2 segments. Write 2, or 0 for none"
+            )
+            yield Violation(("architecture", "segments"), message)
 
     def _module_violations(self) -> Iterator[Violation]:
         """Yield what an architecture that is any module cannot do."""

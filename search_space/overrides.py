@@ -66,8 +66,15 @@ def difference(baseline: Candidate, candidate: Candidate) -> dict[str, JsonValue
                     f"{prefix}{name}.{key}": new[key] for key in new if key not in old or old[key] != new[key]
                 }
             elif old != new:
-                changes[prefix + name] = canonical(new) if isinstance(new, Schema) else new
+                changes[prefix + name] = _written(new)
     return changes
+
+
+def _written(value: Any) -> JsonValue:
+    """Return a value as an override is written: options by their changes from their defaults."""
+    if isinstance(value, tuple) and any(isinstance(each, Schema) for each in value):
+        return [_written(each) for each in value]
+    return canonical(value) if isinstance(value, Schema) else value
 
 
 def _assign(document: dict[str, Any], path: str, value: Any) -> None:

@@ -1,9 +1,9 @@
 """Masking: selects the predicted tokens and corrupts them. ELECTRA's release, `pretrain_helpers.mask`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from itertools import starmap
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,23 @@ NOT_PREDICTED = -1
 
 
 @dataclass(frozen=True)
-class MaskedBatch:
+class Rows:
+    """Arrays with one row for each sequence of a batch, and tuples of such groups of arrays."""
+
+    def micro_batches(self, count: int) -> Iterator[Self]:
+        """Yield the rows in `count` parts in order, the first ones longer by a row where they cannot be equal."""
+        columns = (_split(getattr(self, field.name), count) for field in fields(self))
+        yield from starmap(type(self), zip(*columns, strict=True))
+
+
+def _split(column: "NDArray[Any] | tuple[Rows, ...]", count: int) -> Iterable[Any]:
+    if isinstance(column, tuple):
+        return zip(*(rows.micro_batches(count) for rows in column), strict=True)
+    return np.array_split(column, count)
+
+
+@dataclass(frozen=True)
+class MaskedBatch(Rows):
     """A batch with some tokens masked: the inputs, the masked positions and the original tokens there."""
 
     inputs: Tokens
@@ -59,11 +75,6 @@ class MaskedBatch:
     def predictions(self) -> int:
         """Number of predictions of all rows: the loss is averaged over them."""
         return int(self.predicted.sum())
-
-    def micro_batches(self, count: int) -> Iterator[Self]:
-        """Yield the rows in `count` parts in order, the first ones longer by a row where they cannot be equal."""
-        columns = (getattr(self, field.name) for field in fields(self))
-        yield from starmap(type(self), zip(*(np.array_split(each, count) for each in columns), strict=True))
 
 
 @dataclass(frozen=True)

@@ -21,15 +21,20 @@ def sentence_file(folder: Path, split: str) -> Path:
     return folder / f"{split}.sentences.npy"
 
 
-def write_sentence_starts(texts: Iterable[str], tokenizer: Tokenizer, path: Path) -> None:
-    """Write the position of the first token of every sentence in the stream that `write_tokens` writes."""
-    position, starts = 0, [np.empty(0, np.int64)]
+def write_sentence_starts(texts: Iterable[str], tokenizer: Tokenizer, path: Path) -> int:
+    """Write the position of the first token of every sentence in the stream that `write_tokens` writes.
+
+    Return the number of texts of one sentence, of which no pair of two can be made.
+    """
+    position, single, starts = 0, 0, [np.empty(0, np.int64)]
     remaining = iter(texts)
     while batch := list(islice(remaining, TEXTS_PER_BATCH)):
         for text, encoded in zip(batch, tokenizer.encode_with_offsets(batch), strict=True):
             starts.append(position + _starts(text, encoded))
+            single += len(starts[-1]) == 1
             position += len(encoded.tokens) + 1  # [SEP]
     np.save(path, np.concatenate(starts), allow_pickle=False)
+    return single
 
 
 def _starts(text: str, encoded: TokensWithOffsets) -> NDArray[np.int64]:

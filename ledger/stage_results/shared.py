@@ -34,6 +34,8 @@ class TokenCounts(Result):
     documents: int
     tokens: int
     unknown: int
+    single_sentence_documents: int | None = None
+    """Documents that have one sentence, and so no two segments; None if no objective reads pairs of segments."""
 
 
 class TokensResult(Result):

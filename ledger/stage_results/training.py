@@ -13,6 +13,8 @@ SCORES, CONSTANT = "scores", "constant"
 class _Curves(Result):
     train_curve: Curve = ()
     held_out_curve: Curve = ()
+    term_curves: Mapping[str, Curve] = Field(default_factory=dict)
+    """The weighted terms of the training loss, by the names that the objective gives them; empty if it names none."""
 
     @property
     def held_out(self) -> dict[int, float]:

@@ -6,14 +6,22 @@ from ledger.records import Record, shared_evaluation_set, with_results
 from ledger.stage_results import TokensResult
 
 TERM, ENTROPY, OTHER = "Held-out evaluation set", "Unigram entropy", "Other held-out losses"
+PAIRS = "Pairs of segments"
 MASKED = "masked_language_model"
-
-
 SEEDS_ALONE = "intervals contain the variation between seeds, not the sampling error of this set"
 SEEDS_AND_SEQUENCES = (
     "intervals of differences in held-out loss contain the variation between seeds and between its sequences, all "
     "other intervals the variation between seeds alone"
 )
+
+
+def segment_pair_notes(shared: Iterable[Record]) -> Iterator[tuple[str, str]]:
+    """Yield how many training documents have no two segments, if an objective reads pairs."""
+    for _, result in with_results(shared, TokensResult):
+        single = result.train.single_sentence_documents
+        if single is not None:
+            text = f"{single:,} of {result.train.documents:,} training documents have one sentence"
+            yield PAIRS, f"{text}; no pair of two segments of one document is made of them"
 
 
 def evaluation_set_notes(

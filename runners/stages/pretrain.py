@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import Field
 
 from configuration.initial_checkpoint import WEIGHTS, read_initial_checkpoint
 from configuration.metrics import HELD_OUT_LOSS
@@ -53,6 +54,8 @@ def compute(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]
         tokens = step.number * recipe.tokens_per_step
         if step.number % curve_interval == 0 or step.number == stage.to_step:
             curves.train.append([tokens, step.loss])
+            for name, loss in step.terms.items():
+                curves.terms.setdefault(name, []).append([tokens, loss])
         if step.number in stage.evaluation_steps:
             losses = held_out_losses(model, evaluation_set, recipe.precision)
             loss = mean_loss(losses)
@@ -113,15 +116,18 @@ def _load_initial_weights(stage: PretrainStage, model: PretrainingModel[Any]) ->
 
 @dataclass
 class _Curves:
-    """Points (tokens, loss in nats) of the loss on training batches and on the evaluation set."""
+    """Points (tokens, loss in nats) of the training loss, of its terms, and of the loss on the evaluation set."""
 
     train: list[list[float]] = field(default_factory=list)
     held_out: list[list[float]] = field(default_factory=list)
+    terms: dict[str, list[list[float]]] = field(default_factory=dict)
 
     def document(self) -> dict[str, JsonValue]:
+        terms: dict[str, JsonValue] = {name: [[*point] for point in points] for name, points in self.terms.items()}
         return {
             "train_curve": [[*point] for point in self.train],
             "held_out_curve": [[*point] for point in self.held_out],
+            **({"term_curves": terms} if terms else {}),
         }
 
 
@@ -145,7 +151,7 @@ class _Checkpoints:
                 raise CorruptionError(
                     f"{periodic}: belongs to another stage, {state.stage}. Move it away and run again"
                 )
-            return state.step, _Curves(state.train_curve, state.held_out_curve)
+            return state.step, _Curves(state.train_curve, state.held_out_curve, state.term_curves)
         if previous is not None:
             load_checkpoint(previous / CHECKPOINT, self._model, self._optimiser)
         return from_step, _Curves()
@@ -173,3 +179,4 @@ class _TrainingState(Schema):
     step: int
     train_curve: list[list[float]]
     held_out_curve: list[list[float]]
+    term_curves: dict[str, list[list[float]]] = Field(default_factory=dict)

@@ -48,7 +48,7 @@ def prune(
     def evaluate(step: int) -> float:
         losses = held_out_losses(model, evaluation_set, recipe.precision)
         if not math.isfinite(loss := mean_loss(losses)):
-            raise NotFinite(Step(step, loss, 0.0))
+            raise NotFinite(Step(step, loss, {}, 0.0))
         held_out_curve.append([step * recipe.tokens_per_step, loss])
         write_example_values(context.folder / HELD_OUT_LOSSES, {HELD_OUT_LOSS: losses.ravel()})
         return loss

@@ -29,10 +29,12 @@ def compute(stage: TokensStage, context: StageContext) -> dict[str, JsonValue]:
     }
     for split in TOKENIZED:
         texts = [document.text for document in read_documents(corpus, split)]
+        single: dict[str, JsonValue] = {}
         if stage.sentences:
-            write_sentence_starts(texts, tokenizer, sentence_file(context.folder, split))
+            path = sentence_file(context.folder, split)
+            single = {"single_sentence_documents": write_sentence_starts(texts, tokenizer, path)}
         counts = write_tokens(texts, len(texts), tokenizer, context.folder / f"{split}.npy", context.progress)
-        result[split] = {"documents": counts.documents, "tokens": counts.tokens, "unknown": counts.unknown}
+        result[split] = {"documents": counts.documents, "tokens": counts.tokens, "unknown": counts.unknown, **single}
         if split == "validation" and counts.tokens:
             tokens = read_tokens(context.folder / f"{split}.npy")
             result["validation_unigram_entropy"] = unigram_entropy(tokens, tokenizer)

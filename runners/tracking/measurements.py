@@ -2,11 +2,12 @@
 
 MLflow's comparisons open with the metric sent first, or the first by name: a loss is the first of both.
 The names are `delta/…`, `final/…`, `further/…`, `held_out_loss_by_tokens`, `size/…`, `task/…` and
-`train_loss_by_tokens`; the step of a curve is a number of tokens.
+`train_loss_by_tokens`, with `/TERM` for a term of that loss; the step of a curve is a number of tokens.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean, stdev
 
 from configuration import metrics
@@ -52,7 +53,7 @@ def curve_points(history: TrialHistory, labels: Sequence[str]) -> Iterator[Point
     """Yield the curves over tokens. Each record is thinned by itself, so that its points never change later."""
     records = [record for record in (*history.records, *history.audit) if record.stage == PRETRAIN]
     limit = max(2, LONGEST_CURVE_POINTS // max(1, len(pretraining_marks(labels))))
-    for metric, curve in CURVES.items():
+    for metric, curve in _curves_of(records).items():
         seen, elapsed = 0, 0.0
         for record in records:
             measured = [(tokens, loss) for tokens, loss in finite_points(_points(record, curve)) if tokens > seen]
@@ -67,6 +68,17 @@ def curve_points(history: TrialHistory, labels: Sequence[str]) -> Iterator[Point
             ]
             yield from thinned(points, limit)
             seen, elapsed = max([seen, *(point.step for point in points)]), elapsed + record.seconds
+
+
+def _curves_of(records: Iterable[Record]) -> dict[str, Callable[[Pretraining], Curve]]:
+    """Return every curve that the records have by its name: the losses, and the terms of the training loss."""
+    results = (record.result for record in records if isinstance(record.result, Pretraining))
+    terms = dict.fromkeys(name for result in results for name in result.term_curves)
+    return {**CURVES, **{f"{TRAIN_CURVE}/{name}": partial(_term_curve, name) for name in terms}}
+
+
+def _term_curve(name: str, result: Pretraining) -> Curve:
+    return result.term_curves.get(name, ())
 
 
 def final_values(history: TrialHistory, labels: tuple[str, ...]) -> dict[str, FinalValue]:
@@ -131,7 +143,7 @@ def not_finite(history: TrialHistory, labels: Sequence[str]) -> tuple[str, ...]:
         f"{metric} at {tokens} tokens: {loss}"
         for record in history.records
         if record.stage == PRETRAIN
-        for metric, curve in CURVES.items()
+        for metric, curve in _curves_of([record]).items()
         for tokens, loss in _points(record, curve)
         if finite(loss) is None
     ]

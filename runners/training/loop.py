@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +43,8 @@ class Step:
     """Number of updates, including this one."""
     loss: float
     """Training loss before the update, in nats."""
+    terms: Mapping[str, float]
+    """The weighted terms of the loss that the objective names."""
     tokens_per_second: float
     """Mean since the start of the loop; for display, never part of a result."""
 
@@ -79,10 +81,11 @@ def train(
         batch = model.prepare(sequences, training_data.tokenizer, random)
         set_rate(optimiser, rate_at(recipe, number, training_data.horizon_tokens))
         optimiser.zero_grad(set_to_none=True)
-        loss = accumulate_gradients(model, batch, recipe, random)
+        loss, terms = accumulate_gradients(model, batch, recipe, random)
         gradient_norm = clip_grad_norm_(model.parameters(), recipe.gradient_norm_limit).item()
         tokens_per_second = (number + 1 - steps.start) * recipe.tokens_per_step / (time.monotonic() - started)
-        step = Step(number + 1, loss, tokens_per_second)
+        named = dict(zip(training_data.candidate.objective.terms, terms, strict=False))
+        step = Step(number + 1, loss, named, tokens_per_second)
         if not (math.isfinite(step.loss) and math.isfinite(gradient_norm)):
             raise NotFinite(step)
         optimiser.step()
@@ -91,22 +94,25 @@ def train(
 
 def accumulate_gradients(
     model: PretrainingModel[Any], batch: TrainingBatch, recipe: Recipe, random: np.random.Generator
-) -> float:
-    """Add the gradient of the batch's mean loss, one micro-batch after another; return that loss in nats.
+) -> tuple[float, tuple[float, ...]]:
+    """Add the gradient of the batch's mean loss, one micro-batch after another; return that loss and its terms.
 
     Each term of the loss is averaged over the predictions of the whole batch; a micro-batch counts by its share.
     """
     losses: list[Tensor] = []
+    parts_of_terms: list[list[Tensor]] = []
     totals = model.predictions_of_terms(batch)
     for part in batch.micro_batches(recipe.micro_batches):
         with autocast_to(recipe.precision, model.encoder.device):
             terms = model.loss_terms(part, random)
         counts = zip(terms, model.predictions_of_terms(part), totals, strict=True)
-        first, *others = [term * (count / max(1, total)) for term, count, total in counts]
+        first, *others = shares = [term * (count / max(1, total)) for term, count, total in counts]
         loss = sum(others, first)
         loss.backward()
         losses.append(loss.detach())
-    return sum(losses[1:], losses[0]).item()
+        parts_of_terms.append([share.detach() for share in shares])
+    whole = sum(losses[1:], losses[0]).item()
+    return whole, tuple(torch.stack([torch.stack(parts) for parts in parts_of_terms]).sum(0).tolist())
 
 
 def held_out_losses(

@@ -46,7 +46,7 @@ def pruned(
     for number, step in enumerate(steps, start=1):
         loss = _loss(prunable, scales, data, step)
         if not torch.isfinite(loss):
-            raise NotFinite(Step(step + 1, loss.item(), 0.0))
+            raise NotFinite(Step(step + 1, loss.item(), {}, 0.0))
         optimiser.zero_grad()
         (loss + sum(weights[group] * values.abs().sum() for group, values in scales.items())).backward()
         before = {group: values.detach().clone() for group, values in scales.items()}
@@ -59,7 +59,7 @@ def pruned(
                 live = live_units(architecture, scales, architecture.parameters - surplus * rounds // pruning.rounds)
                 for group, values in scales.items():
                     values.mul_(live[group])
-        after(Step(step + 1, loss.item(), 0.0))
+        after(Step(step + 1, loss.item(), {}, 0.0))
     found = {group: values.detach() for group, values in scales.items()}
     sizes = {group: int((values != 0).sum()) for group, values in found.items()}
     return Pruned(remaining(architecture, sizes), prunable.compressed(found))

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from foundation.schema import OPTION
 from search_space.objective.all_tokens_masked_language_model import AllTokensMaskedLanguageModel
+from search_space.objective.combined import Combined
 from search_space.objective.electra_15_percent import Electra15Percent
 from search_space.objective.language_model import LanguageModel
 from search_space.objective.masked_language_model import MaskedLanguageModel
@@ -20,6 +21,7 @@ Objective = Annotated[PretrainingObjective, OPTION]
 
 __all__ = [
     "AllTokensMaskedLanguageModel",
+    "Combined",
     "Electra15Percent",
     "LanguageModel",
     "MaskedLanguageModel",

@@ -38,6 +38,11 @@ class PretrainingObjective(OpenOption):
         return self.name
 
     @property
+    def terms(self) -> tuple[str, ...]:
+        """Names of the terms of the loss whose curves are kept beside that of their sum; empty: the sum alone."""
+        return ()
+
+    @property
     def evaluation(self) -> str:
         """The kind of objective whose evaluation set and loss give the held-out loss; by default its own.
 

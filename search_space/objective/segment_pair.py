@@ -9,13 +9,12 @@ from foundation.errors import Violation
 from foundation.schema import Share
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role, linear
-from search_space.objective.auxiliary_loss import WithAuxiliaryLoss
-from search_space.objective.masked_language_model import vocabulary_head
+from search_space.objective.auxiliary_loss import AuxiliaryLoss
 from search_space.packing import Packing, PackingOption, SegmentPairs
 from search_space.shape import linear_parameters
 
 
-class SegmentPair(WithAuxiliaryLoss):
+class SegmentPair(AuxiliaryLoss):
     """Masked language modelling on [CLS] A [SEP] B [SEP], and a class of the pair from the vector of [CLS].
 
     The held-out loss is that of masked tokens in sequences of one segment, so that it is comparable with arms that
@@ -48,11 +47,14 @@ class SegmentPair(WithAuxiliaryLoss):
             message = f"{share} has no effect, {self.packing.kind} has no length to shorten; leave it at {usual}"
             yield Violation(("short_sequence_share",), message)
 
-    def added_parts(
-        self, architecture: Architecture, generator: Architecture | None, length: int
-    ) -> tuple[Component, ...]:
-        """Return the vocabulary head and the head of the pair."""
-        return vocabulary_head(architecture), segment_pair_head(architecture, len(self.relations))
+    @property
+    def weight(self) -> float:
+        """The weight of the loss on the relation."""
+        return self.pair_weight
+
+    def own_parts(self, architecture: Architecture) -> tuple[Component, ...]:
+        """Return the head of the pair."""
+        return (segment_pair_head(architecture, len(self.relations)),)
 
 
 def segment_pair_head(architecture: Architecture, classes: int) -> Component:

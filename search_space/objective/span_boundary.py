@@ -9,13 +9,12 @@ from foundation.errors import Violation
 from foundation.schema import Count, PositiveNumber
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role, linear
-from search_space.objective.auxiliary_loss import WithAuxiliaryLoss
-from search_space.objective.masked_language_model import vocabulary_head
+from search_space.objective.auxiliary_loss import AuxiliaryLoss
 from search_space.selection import Selection, SingleToken, SpanGeometric
 from search_space.shape import layer_norm_parameters, linear_parameters
 
 
-class SpanBoundary(WithAuxiliaryLoss):
+class SpanBoundary(AuxiliaryLoss):
     """Each token of a masked span is predicted twice: from its own vector, and from the tokens beside the span."""
 
     kind: Literal["span_boundary"] = "span_boundary"
@@ -31,11 +30,14 @@ class SpanBoundary(WithAuxiliaryLoss):
     position_width: Count = 200
     """Channels of the embedded position inside a span. Default: SpanBERT's release, as for `span_positions`."""
 
-    def added_parts(
-        self, architecture: Architecture, generator: Architecture | None, length: int
-    ) -> tuple[Component, ...]:
-        """Return the vocabulary head, and the span boundary head, counted at every predicted token."""
-        return vocabulary_head(architecture), self.boundary_head(architecture)
+    @property
+    def weight(self) -> float:
+        """The weight of the loss of the span boundary objective."""
+        return self.boundary_weight
+
+    def own_parts(self, architecture: Architecture) -> tuple[Component, ...]:
+        """Return the span boundary head, counted at every predicted token."""
+        return (self.boundary_head(architecture),)
 
     def boundary_head(self, architecture: Architecture) -> Component:
         """Return two maps with GELU and layer norm, on two vectors and a position, and the tied table."""

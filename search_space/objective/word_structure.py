@@ -6,13 +6,10 @@ from typing import Literal
 from pydantic import Field
 
 from foundation.schema import PositiveNumber
-from search_space.architecture import Architecture
-from search_space.cost import Component
-from search_space.objective.auxiliary_loss import WithAuxiliaryLoss
-from search_space.objective.masked_language_model import vocabulary_head
+from search_space.objective.auxiliary_loss import AuxiliaryLoss
 
 
-class WordStructure(WithAuxiliaryLoss):
+class WordStructure(AuxiliaryLoss):
     """Masked language modelling, and the original tokens of shuffled runs that are not masked, by the same head."""
 
     kind: Literal["word_structure"] = "word_structure"
@@ -24,13 +21,11 @@ class WordStructure(WithAuxiliaryLoss):
     word_structure_weight: PositiveNumber = 1.0
     """Weight of the loss at shuffled tokens in the sum of both losses."""
 
-    def predictions(self, length: int) -> int:
-        """Return the number of masked tokens and of shuffled ones."""
-        masked = self.masked_tokens(length)
-        return min(length - 2, masked + math.ceil(self.shuffle_rate * (length - 2 - masked)))
+    @property
+    def weight(self) -> float:
+        """The weight of the loss at shuffled tokens."""
+        return self.word_structure_weight
 
-    def added_parts(
-        self, architecture: Architecture, generator: Architecture | None, length: int
-    ) -> tuple[Component, ...]:
-        """Return the vocabulary head, which predicts masked and shuffled tokens."""
-        return (vocabulary_head(architecture),)
+    def further_predictions(self, others: int) -> int:
+        """Return the number of shuffled tokens."""
+        return math.ceil(self.shuffle_rate * others)

@@ -65,6 +65,8 @@ def plain(candidate: Candidate, path: str) -> str:
 
 
 def _text(value: object) -> str:
+    if isinstance(value, tuple) and any(isinstance(each, Schema) for each in value):
+        return " + ".join(map(_text, value))
     if not isinstance(value, Schema):
         return str(value)
     declared = ((name, getattr(value, name), field) for name, field in type(value).model_fields.items())

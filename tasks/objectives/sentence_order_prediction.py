@@ -1,7 +1,10 @@
 """Sentence order prediction: are two segments in order? Lan et al. 2019 (ALBERT), arXiv 1909.11942, section 3.1."""
 
-from tasks.objectives.segment_pair import SegmentPairModel
+from tasks.objectives.auxiliary_loss import AuxiliaryLossModel
+from tasks.objectives.segment_pair import SegmentPairLoss
 
 
-class Model(SegmentPairModel):
+class Model(AuxiliaryLossModel):
     """An encoder with a vocabulary head, a pooler and an output layer for the relation of two segments."""
+
+    auxiliary_loss = SegmentPairLoss

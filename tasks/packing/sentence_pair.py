@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from search_space.objective import Objective
-from search_space.objective.segment_pair import SegmentPair
+from tasks.packing.pairs import pairs_of
 from tasks.packing.text import Text
 from tasks.segment_pairs import RANDOM, SPECIAL_TOKENS, PairSequences, Segment, SegmentPairs
 
@@ -54,5 +54,4 @@ class SentencePairs(SegmentPairs):
 
 def sequences_of(text: Text, objective: Objective) -> SentencePairs:
     """Return the pairs, in the relations of the objective."""
-    assert isinstance(objective, SegmentPair)
-    return SentencePairs(text.tokens, text.sentences, text.tokenizer, text.sequence_length, objective)
+    return SentencePairs(text.tokens, text.sentences, text.tokenizer, text.sequence_length, pairs_of(objective))

@@ -25,6 +25,7 @@ from search_space.convolution import (
 from search_space.convolution.kernel import WithKernel
 from search_space.objective import (
     AllTokensMaskedLanguageModel,
+    Combined,
     Electra15Percent,
     LanguageModel,
     MaskedLanguageModel,
@@ -38,13 +39,13 @@ from search_space.objective import (
     WordStructure,
 )
 from search_space.objective.generator_training import GeneratorTraining, GeneratorTrainingOption
-from search_space.objective.segment_pair import SegmentPair
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule
 from tasks.batches import Batches, Sequences, SequenceSource
 from tasks.evaluation_set import EvaluationSet
 from tasks.objectives import build_model, model_class
 from tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
+from tasks.packing import pairs_of
 from tasks.progress import silent
 from tasks.segment_pairs import SegmentPairs
 from tasks.tokenizer import WordPiece
@@ -69,6 +70,7 @@ OBJECTIVES: tuple[Objective, ...] = (
     SentenceStructure(),
     WordStructure(shuffle_rate=0.3),
     AllTokensMaskedLanguageModel(generator_ratio=2),
+    Combined(parts=(WordStructure(shuffle_rate=0.3), SentenceStructure())),
 )
 OWN = {"generator": "own", "generator_ratio": 1}
 TRAINING: TypeAdapter[GeneratorTraining] = TypeAdapter(GeneratorTraining)
@@ -176,8 +178,8 @@ def sequences_of(tokens: NDArray[np.int64], seed: int = 1) -> Sequences:
 
 def batches_of(objective: Objective, length: int = 16) -> SequenceSource:
     """Return the sequences that the objective is prepared from; a sentence of the text has five tokens."""
-    if isinstance(objective, SegmentPair):
-        return SegmentPairs(text(), np.flatnonzero(np.arange(2000) % 50 % 5 == 0)[:-1], WORDS, length, objective)
+    if (pairs := pairs_of(objective)) is not None:
+        return SegmentPairs(text(), np.flatnonzero(np.arange(2000) % 50 % 5 == 0)[:-1], WORDS, length, pairs)
     return Batches(text(), WORDS, length)
 
 

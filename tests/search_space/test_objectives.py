@@ -6,7 +6,13 @@ import pytest
 
 from foundation.schema import canonical, options_of
 from search_space import objective as folder
-from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
+from search_space.objective import (
+    MaskedLanguageModel,
+    Objective,
+    ReplacedTokenDetection,
+    SentenceStructure,
+    WordStructure,
+)
 from search_space.objective.pretraining_objective import PretrainingObjective
 from search_space.objective.replaced_tokens import ReplacedTokens
 from tasks import objectives as modules
@@ -20,6 +26,8 @@ from tests.factories.small_experiments import (
 )
 
 KINDS = sorted(option.model_fields["kind"].default for option in options_of(PretrainingObjective))
+REQUIRED = {"combined": {"parts": (WordStructure(), SentenceStructure())}}
+"""By kind, values of the fields that have no default."""
 every_objective = pytest.mark.parametrize("objective", [*OBJECTIVES, *generators()], ids=objective_title)
 
 
@@ -62,7 +70,8 @@ def test_the_evaluation_is_that_of_an_objective_and_its_reference_makes_it(objec
 @pytest.mark.parametrize("kind", KINDS)
 def test_defaults_never_enter_a_key(kind: str) -> None:
     (option,) = (each for each in options_of(PretrainingObjective) if each.model_fields["kind"].default == kind)
-    assert canonical(option()) == {"kind": kind}
+    required = REQUIRED.get(kind, {})
+    assert canonical(option(**required)).keys() == {"kind", *required}
 
 
 def test_only_the_masks_of_the_baseline_enter_the_reference() -> None:

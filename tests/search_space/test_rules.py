@@ -90,6 +90,17 @@ def test_a_sequence_is_no_longer_than_the_table_of_positions() -> None:
     }
 
 
+@pytest.mark.parametrize("parts", ["next_sentence_prediction", ("word_structure", "sentence_structure")])
+@pytest.mark.parametrize(("segments", "fit"), [(0, True), (1, False), (2, True)])
+def test_pairs_of_segments_need_two_segment_embeddings_or_none(
+    parts: str | tuple[str, ...], segments: int, fit: bool
+) -> None:
+    objective = parts if isinstance(parts, str) else {"kind": "combined", "parts": parts}
+    candidate = Candidate.model_validate({"architecture": {"segments": segments}, "objective": objective})
+    found = [violation for violation in candidate.violations() if violation.path == ("architecture", "segments")]
+    assert not found if fit else "Write 2, or 0 for none" in found[0].message
+
+
 @pytest.mark.parametrize("objective", [MaskedLanguageModel, ReplacedTokenDetection])
 def test_masking_shares_sum_to_at_most_one(objective: type[MaskedLanguageModel | ReplacedTokenDetection]) -> None:
     assert broken(Candidate(objective=objective(mask_token_share=0.8, random_token_share=0.2))) == {}

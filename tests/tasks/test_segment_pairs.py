@@ -172,7 +172,7 @@ TEXTS = [
 def test_sentences_begin_after_a_full_stop_and_white_space_and_on_every_line(tmp_path: Path) -> None:
     tokenizer = train_tokenizer(WordPieceTraining(), TEXTS * 3, 120)
     write_tokens(TEXTS, len(TEXTS), tokenizer, tmp_path / "train.npy", silent)
-    write_sentence_starts(TEXTS, tokenizer, sentence_file(tmp_path, "train"))
+    assert write_sentence_starts(TEXTS, tokenizer, sentence_file(tmp_path, "train")) == 2
     tokens, starts = read_tokens(tmp_path / "train.npy"), read_sentence_starts(sentence_file(tmp_path, "train"))
     found = [
         "".join(tokenizer.pieces[token].removeprefix("##") for token in part if token != tokenizer.separate)

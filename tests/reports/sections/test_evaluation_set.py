@@ -5,7 +5,13 @@ from dataclasses import replace
 import pytest
 
 from reports.report import build
-from reports.sections.evaluation_set import ENTROPY, SEEDS_AND_SEQUENCES, TERM, evaluation_set_notes
+from reports.sections.evaluation_set import (
+    ENTROPY,
+    SEEDS_AND_SEQUENCES,
+    TERM,
+    evaluation_set_notes,
+    segment_pair_notes,
+)
 from search_space.objective import MaskedLanguageModel
 from tests.factories.reports import Trial, document, primary, shared, snapshot
 from tests.factories.stage_results import PLAUSIBLE
@@ -30,6 +36,15 @@ def test_tokens_of_other_objectives_are_not_called_masked_and_tasks_share_dev_ex
 def test_the_sampling_error_of_the_set_is_in_intervals_over_its_sequences() -> None:
     ((_, text),) = evaluation_set_notes([MADE], "masked_language_model", tasks=False, kept_losses=True)
     assert text.endswith(SEEDS_AND_SEQUENCES)
+
+
+def test_documents_of_one_sentence_are_counted_where_an_objective_reads_pairs() -> None:
+    single = {**PLAUSIBLE["tokens"]["train"], "single_sentence_documents": 1234}
+    (note,) = segment_pair_notes([shared("tokens", "tokens", {**PLAUSIBLE["tokens"], "train": single})])
+    term, text = note
+    assert term == "Pairs of segments"
+    assert text.startswith("1,234 of 8,600 training documents have one sentence; no pair")
+    assert not [*segment_pair_notes([shared("tokens", "tokens", PLAUSIBLE["tokens"])])]
 
 
 @pytest.mark.parametrize("made", [True, False])

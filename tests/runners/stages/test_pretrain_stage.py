@@ -10,7 +10,7 @@ from foundation.errors import CorruptionError
 from foundation.schema import JsonValue, canonical_text
 from ledger.example_values import read_example_values
 from ledger.result_files import HELD_OUT_LOSSES
-from ledger.stage_results import ExampleValues
+from ledger.stage_results import ExampleValues, PretrainResult
 from runners.stages import pretrain
 from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import PretrainStage
@@ -46,6 +46,7 @@ def inputs(tmp_path: Path) -> dict[str, Path]:
         folder.mkdir()
     WORDS.save(folders["tokens"])
     np.save(folders["tokens"] / "train.npy", text())
+    np.save(folders["tokens"] / "train.sentences.npy", np.flatnonzero(np.arange(2000) % 50 % 5 == 0)[:-1])
     shown = text(160).astype(np.int64).reshape(10, 16)
     everywhere = np.broadcast_to(np.arange(16), shown.shape).copy()
     EvaluationSet(shown, everywhere, shown % 2).save(folders["evaluation_set"])
@@ -91,6 +92,22 @@ def test_two_consecutive_stages_equal_one(inputs: dict[str, Path], tmp_path: Pat
     assert after["held_out_losses"] == uninterrupted["held_out_losses"] != before["held_out_losses"]
     for curve in ("train_curve", "held_out_curve"):
         assert points(before, curve) + points(after, curve) == points(uninterrupted, curve)
+
+
+def test_the_named_terms_of_a_loss_sum_to_its_curve_in_a_resumed_stage_too(
+    inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    objective = OBJECTIVES[-1]
+    declared = stage(0, 12, candidate(SPAN_DYNAMIC, objective))
+    monkeypatch.setattr(pretrain, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    with pytest.raises(Killed):
+        computed(declared, inputs, tmp_path / "killed", 0.5)
+    result = PretrainResult.model_validate_json(json.dumps(computed(declared, inputs, tmp_path / "killed")))
+    assert tuple(result.term_curves) == objective.terms
+    summed = [sum(loss for _, loss in points) for points in zip(*result.term_curves.values(), strict=True)]
+    assert summed == pytest.approx([loss for _, loss in result.train_curve], rel=1e-6)
+    assert len(summed) == 12
+    assert "term_curves" not in computed(stage(0, 3), inputs, tmp_path / "unnamed")
 
 
 def test_a_resumed_stage_equals_an_uninterrupted_one(

@@ -184,6 +184,26 @@ def test_points_sent_before_do_not_change_when_the_trial_continues() -> None:
     assert early < late
 
 
+def test_the_terms_of_a_loss_are_curves_under_their_names() -> None:
+    whole = study(arms=1, seeds=(1,))
+    (history,) = whole.histories
+    pretrain = history.records[0]
+    assert isinstance(pretrain.result, PretrainResult)
+    terms = {
+        "masked_language_model": ((1024, 6.0), (2048, 5.0)),
+        "sentence_structure": ((1024, 1.0), (2048, math.nan)),
+    }
+    named = replace(pretrain, result=pretrain.result.model_copy(update={"term_curves": terms}))
+    part = replace(whole, histories=(replace(history, records=(named,)),))
+    points = projected(part, "", ())[2].points
+    found = {(point.key, point.step): point.value for point in points if "/" in point.key and "train" in point.key}
+    assert found == {
+        ("train_loss_by_tokens/masked_language_model", 1024): 6.0,
+        ("train_loss_by_tokens/masked_language_model", 2048): 5.0,
+        ("train_loss_by_tokens/sentence_structure", 1024): 1.0,
+    }
+
+
 def _with_odd_values(snapshot: Snapshot) -> Snapshot:
     (history,) = snapshot.histories
     pretrain, tuned = history.records[0], history.records[LABELS.index("docs_pair#2")]

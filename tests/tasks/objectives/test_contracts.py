@@ -40,7 +40,11 @@ def model_of(objective: Objective) -> PretrainingModel[Any]:
 
 
 def arrays(batch: Any) -> dict[str, np.ndarray]:
-    return {field.name: getattr(batch, field.name) for field in fields(batch)}
+    """Return the arrays of a batch by name, those of its groups of arrays with the number of the group."""
+    found = {field.name: getattr(batch, field.name) for field in fields(batch)}
+    for number, group in enumerate(found.pop("auxiliary", ())):
+        found |= {f"{number} {name}": value for name, value in arrays(group).items()}
+    return found
 
 
 def equal(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
@@ -112,10 +116,10 @@ def test_a_row_without_predictions_does_not_change_the_loss_of_the_others(object
         pytest.skip("every row has predictions")
     model = model_of(objective)
     stir(model)
-    tokens = batches_of(objective).at(0, 4, 1).tokens.copy()
-    tokens[3, 1:] = WORDS.separate
+    tokens = batches_of(objective).at(0, 6, 1).tokens.copy()
+    tokens[3:, 1:] = WORDS.separate
     whole = model.prepare(with_tokens(objective, tokens), WORDS, np.random.default_rng(1))
-    rows = type(whole)(**{name: value[:3] for name, value in arrays(whole).items()})
+    rows, _ = whole.micro_batches(2)
     losses = [model.loss(batch, np.random.default_rng(1)).item() for batch in (whole, rows)]
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
 

@@ -10,6 +10,7 @@ from runners.training.optimisers.adamw import adamw
 from runners.training.optimisers.parameter_groups import set_rate
 from search_space.convolution import Convolution
 from search_space.objective import Objective
+from search_space.objective.auxiliary_loss import WithAuxiliaryLosses
 from search_space.objective.pretraining_objective import PretrainingObjective
 from search_space.objective.replaced_tokens import ReplacedTokens
 from search_space.objective.segment_pair import SegmentPair
@@ -49,7 +50,7 @@ def test_one_batch_is_overfitted(objective: Objective, convolution: Convolution)
     model = built(candidate(convolution, objective))
     batch = batch_of(model, objective)
     optimiser = adamw(model, 0.0)
-    set_rate(optimiser, 1e-2 if isinstance(objective, SegmentPair) else 2e-2)
+    set_rate(optimiser, 1e-2 if objective.packing == "segment_pair" else 2e-2)
     losses = []
     for _ in range(3 * STEPS if objective.kind == "electra_15_percent" else STEPS):
         loss = model.loss(batch, np.random.default_rng(1))
@@ -86,7 +87,8 @@ def test_the_initial_loss_is_that_of_a_uniform_guess(objective: Objective) -> No
     """Cross-entropy of a uniform guess: ln of the vocabulary size, and ln 2 per classified token."""
     model = built(candidate(SPAN_DYNAMIC, objective)).eval()
     loss = model.loss(batch_of(model, objective, 64), np.random.default_rng(1)).item()
-    blind = float(np.log(WORDS.vocabulary_size))
+    vocabulary = range(WORDS.vocabulary_size)
+    blind = float(np.log(len(vocabulary)))
     if objective.kind == "replace_masked_language_model":
         blind *= 2
     elif objective.kind == "all_tokens_masked_language_model":
@@ -94,12 +96,11 @@ def test_the_initial_loss_is_that_of_a_uniform_guess(objective: Objective) -> No
         blind += float(copied + objective.predictions(16) / 16 * (missed - copied))
     elif isinstance(objective, ReplacedTokens):
         blind = objective.generator_weight * blind + objective.discriminator_weight * float(np.log(2))
-    elif isinstance(objective, SegmentPair):
-        blind += float(np.log(len(objective.relations)))
-    elif objective.kind == "word_structure":
-        blind = (objective.masked_token_weight + objective.word_structure_weight) * blind
-    elif objective.kind == "span_boundary":
-        blind = (objective.masked_token_weight + objective.boundary_weight) * blind
+    elif isinstance(objective, WithAuxiliaryLosses):
+        classes = [
+            each.relations if isinstance(each, SegmentPair) else vocabulary for each in objective.auxiliary_losses
+        ]
+        blind += sum(float(np.log(len(each))) for each in classes)
     assert loss == pytest.approx(blind, rel=0.02)
 
 

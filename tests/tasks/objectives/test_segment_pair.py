@@ -5,11 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from search_space.cost import MATMUL
 from search_space.objective import NextSentencePrediction, SentenceOrderPrediction, SentenceStructure
 from search_space.objective.segment_pair import SegmentPair, segment_pair_head
-from tasks.objectives.segment_pair import PairBatch, SegmentPairModel
+from tasks.objectives.auxiliary_loss import AuxiliaryBatch, AuxiliaryLossModel
+from tasks.objectives.segment_pair import SegmentPairLoss
 from tasks.segment_pairs import UNDEFINED, PairSequences
 from tests.factories.planted_training import trained
 from tests.factories.small_experiments import WORDS, architecture, batches_of, built, candidate, convolutions, stir
@@ -18,9 +20,9 @@ PAIRS: tuple[SegmentPair, ...] = (NextSentencePrediction(), SentenceOrderPredict
 every_pair = pytest.mark.parametrize("objective", PAIRS, ids=lambda objective: objective.kind)
 
 
-def model_of(objective: SegmentPair) -> SegmentPairModel:
+def model_of(objective: SegmentPair) -> AuxiliaryLossModel:
     model = built(candidate(convolutions()[-1], objective))
-    assert isinstance(model, SegmentPairModel)
+    assert isinstance(model, AuxiliaryLossModel)
     return model.eval()
 
 
@@ -30,7 +32,15 @@ def pairs_of(objective: SegmentPair, rows: int = 6) -> PairSequences:
     return sequences
 
 
-def without_masks(model: SegmentPairModel, pairs: PairSequences) -> PairBatch:
+@torch.inference_mode()
+def relation_logits(model: AuxiliaryLossModel, batch: AuxiliaryBatch) -> Tensor:
+    (loss,) = model.auxiliary
+    assert isinstance(loss, SegmentPairLoss)
+    logits: Tensor = loss.head(model.hidden(batch))
+    return logits
+
+
+def without_masks(model: AuxiliaryLossModel, pairs: PairSequences) -> AuxiliaryBatch:
     return replace(model.prepare(pairs, WORDS, np.random.default_rng(1)), inputs=pairs.tokens)
 
 
@@ -60,7 +70,7 @@ def test_padding_changes_nothing(objective: SegmentPair) -> None:
         np.hstack([sequences.segments, np.zeros_like(empty)]),
         sequences.labels,
     )
-    one, other = (model.relation_logits(without_masks(model, each)) for each in (sequences, padded))
+    one, other = (relation_logits(model, without_masks(model, each)) for each in (sequences, padded))
     torch.testing.assert_close(one, other, rtol=0, atol=1e-5)
 
 
@@ -70,8 +80,8 @@ def test_a_pair_without_a_relation_has_no_pair_loss() -> None:
     stir(model)
     sequences.labels[2:] = UNDEFINED
     batch = model.prepare(sequences, WORDS, np.random.default_rng(1))
-    logits = model.relation_logits(batch)[:2]
-    expected = torch.nn.functional.cross_entropy(logits, torch.from_numpy(batch.labels[:2]))
+    logits = relation_logits(model, batch)[:2]
+    expected = torch.nn.functional.cross_entropy(logits, torch.from_numpy(sequences.labels[:2]))
     assert model.losses(batch)[1].item() == pytest.approx(expected.item(), rel=1e-5)
 
 
@@ -105,17 +115,17 @@ def planted(random: np.random.Generator, rows: int, relation: str) -> PairSequen
     return PairSequences(tokens, np.arange(rows), np.zeros(rows, np.int64), 1, segments, labels)
 
 
-def trained_on_pairs(objective: SegmentPair, seed: int) -> SegmentPairModel:
+def trained_on_pairs(objective: SegmentPair, seed: int) -> AuxiliaryLossModel:
     model = trained(objective, 32, lambda random: planted(random, 48, objective.relations[1]), seed, steps=200)
-    assert isinstance(model, SegmentPairModel)
+    assert isinstance(model, AuxiliaryLossModel)
     return model
 
 
 @torch.inference_mode()
-def accuracy(model: SegmentPairModel, relation: str) -> float:
+def accuracy(model: AuxiliaryLossModel, relation: str) -> float:
     """Return the share of pairs that are recognised as `next`, or not, without masks."""
     pairs = planted(np.random.default_rng(99), 1000, relation)
-    return float((model.relation_logits(without_masks(model, pairs)).argmax(1).numpy() == pairs.labels).mean())
+    return float((relation_logits(model, without_masks(model, pairs)).argmax(1).numpy() == pairs.labels).mean())
 
 
 @pytest.mark.slow

@@ -14,8 +14,9 @@ from models.initialisation import initialise
 from search_space.architecture import Architecture
 from search_space.objective import MaskedLanguageModel, SpanBoundary
 from search_space.selection import SingleToken, SpanGeometric, WholeWord
-from tasks.masking import mask
-from tasks.objectives.span_boundary import Model, SpanBatch, with_boundaries
+from tasks.masking import MaskedBatch, mask
+from tasks.objectives.auxiliary_loss import AuxiliaryBatch
+from tasks.objectives.span_boundary import Boundaries, Model, boundaries_of
 from tasks.selection import NONE, words_of
 from tests.factories.small_experiments import (
     WORDS,
@@ -38,16 +39,23 @@ def model_of(objective: SpanBoundary = OBJECTIVE) -> Model:
     return model
 
 
-def batch_of(rows: int = 8, objective: SpanBoundary = OBJECTIVE, length: int = 16) -> SpanBatch:
-    sequences = batches_of(objective, length).at(0, rows, 1)
+def batch_of(rows: int = 8) -> tuple[AuxiliaryBatch, Boundaries]:
+    sequences = batches_of(OBJECTIVE).at(0, rows, 1)
+    batch = model_of().prepare(sequences, WORDS, np.random.default_rng(1))
+    (boundaries,) = batch.auxiliary
+    return batch, boundaries
+
+
+def masked_spans(rows: int, length: int) -> tuple[MaskedBatch, Boundaries]:
+    sequences = batches_of(OBJECTIVE, length).at(0, rows, 1)
     ordinary = words_of(sequences.tokens, WORDS) != NONE
-    masked = mask(sequences, objective, WORDS, np.random.default_rng(1))
-    return with_boundaries(masked, ordinary, objective.span_positions)
+    masked = mask(sequences, OBJECTIVE, WORDS, np.random.default_rng(1))
+    return masked, boundaries_of(masked, ordinary, OBJECTIVE.span_positions)
 
 
 def test_boundaries_are_the_nearest_tokens_that_are_not_masked() -> None:
     """Against a walk from every predicted position to both sides."""
-    batch = batch_of(200, length=32)
+    batch, found = masked_spans(200, 32)
     counted = 0
     for row, positions in enumerate(batch.masked_positions):
         masked = {int(each) for each, span in zip(positions, batch.spans[row], strict=True) if span != NONE}
@@ -60,28 +68,28 @@ def test_boundaries_are_the_nearest_tokens_that_are_not_masked() -> None:
             special = {WORDS.classify, WORDS.separate} & {int(batch.inputs[row, each]) for each in (left, right)}
             offset = position - left - 1
             if position not in masked or special or offset >= OBJECTIVE.span_positions:
-                assert batch.offsets[row, column] == NONE
+                assert found.offsets[row, column] == NONE
             else:
-                assert (batch.left[row, column], batch.right[row, column]) == (left, right)
-                assert batch.offsets[row, column] == offset
+                assert (found.left[row, column], found.right[row, column]) == (left, right)
+                assert found.offsets[row, column] == offset
                 counted += 1
     assert counted > 500
-    assert (batch.offsets == NONE).any()
+    assert (found.offsets == NONE).any()
 
 
 def test_adjacent_spans_share_their_boundaries() -> None:
-    batch = batch_of(200, length=32)
+    batch, found = masked_spans(200, 32)
     steps = (np.diff(batch.masked_positions, axis=1) == 1) & (np.diff(batch.spans, axis=1) != 0)
     rows, columns = np.nonzero(steps & (batch.spans[:, 1:] != NONE) & (batch.spans[:, :-1] != NONE))
     assert len(rows) > 20
-    assert (batch.left[rows, columns] == batch.left[rows, columns + 1]).all()
-    assert (batch.right[rows, columns] == batch.right[rows, columns + 1]).all()
+    assert (found.left[rows, columns] == found.left[rows, columns + 1]).all()
+    assert (found.right[rows, columns] == found.right[rows, columns + 1]).all()
 
 
 def test_the_loss_is_the_weighted_sum_of_both() -> None:
     weighted = OBJECTIVE.model_copy(update={"masked_token_weight": 0.5, "boundary_weight": 3.0})
     for objective, weights in ((OBJECTIVE, (1.0, 1.0)), (weighted, (0.5, 3.0))):
-        model, batch = model_of(objective), batch_of()
+        model, (batch, _) = model_of(objective), batch_of()
         masked, boundary = (loss.item() for loss in model.losses(batch))
         whole = model.loss(batch, np.random.default_rng(1)).item()
         assert whole == pytest.approx(weights[0] * masked + weights[1] * boundary, rel=1e-6)
@@ -89,7 +97,7 @@ def test_the_loss_is_the_weighted_sum_of_both() -> None:
 
 
 def test_the_gradient_of_the_boundary_loss_is_zero_inside_the_span_and_not_beside_it() -> None:
-    model, batch = model_of(), batch_of()
+    model, (batch, boundaries) = model_of(), batch_of()
     hidden: list[Tensor] = []
 
     def keep(_: nn.Module, __: object, output: Tensor) -> None:
@@ -102,9 +110,9 @@ def test_the_gradient_of_the_boundary_loss_is_zero_inside_the_span_and_not_besid
     gradient = hidden[0].grad
     assert gradient is not None
     size = gradient.abs().sum(-1).numpy()
-    used = batch.offsets != NONE
+    used = boundaries.offsets != NONE
     beside = np.zeros_like(size, dtype=bool)
-    for ends in (batch.left, batch.right):
+    for ends in (boundaries.left, boundaries.right):
         rows, columns = np.nonzero(used)
         beside[rows, ends[rows, columns]] = True
     assert beside.any()
@@ -122,7 +130,7 @@ def test_a_sequence_too_short_for_a_boundary_has_the_loss_of_masked_tokens_alone
     masked, boundary = model.losses(batch)
     assert masked.item() > 0
     assert boundary.isfinite()
-    assert (boundary.item() == 0) == (batch.offsets == NONE).all()
+    assert (boundary.item() == 0) == (batch.auxiliary[0].offsets == NONE).all()
     assert length > 4 or boundary.item() == 0
 
 

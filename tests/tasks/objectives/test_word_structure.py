@@ -8,9 +8,10 @@ import torch
 from scipy.stats import chisquare
 
 from search_space.objective import MaskedLanguageModel, WordStructure
-from tasks.masking import NOT_PREDICTED
+from tasks.masking import NOT_PREDICTED, MaskedBatch
+from tasks.objectives.auxiliary_loss import AuxiliaryBatch
 from tasks.objectives.masked_tokens import MaskedTokenModel
-from tasks.objectives.word_structure import Model, ShuffledBatch
+from tasks.objectives.word_structure import Model
 from tasks.selection import NONE
 from tasks.shuffling import shuffled_runs
 from tests.factories.planted_training import trained
@@ -26,10 +27,17 @@ def model_of(objective: WordStructure = OBJECTIVE) -> Model:
     return model
 
 
-def batch_of(rows: int, length: int, objective: WordStructure = OBJECTIVE) -> tuple[np.ndarray, ShuffledBatch]:
+def batch_of(rows: int, length: int) -> tuple[np.ndarray, AuxiliaryBatch]:
     """Return the tokens before, and the batch."""
-    sequences = batches_of(objective, length).at(0, rows, 1)
-    return sequences.tokens, model_of(objective).prepare(sequences, WORDS, np.random.default_rng(1))
+    sequences = batches_of(OBJECTIVE, length).at(0, rows, 1)
+    return sequences.tokens, model_of().prepare(sequences, WORDS, np.random.default_rng(1))
+
+
+def shuffled_of(batch: AuxiliaryBatch) -> MaskedBatch:
+    """Return the shuffled tokens, whose predictions are the original ones."""
+    (found,) = batch.auxiliary
+    assert isinstance(found, MaskedBatch)
+    return found
 
 
 def test_only_shuffled_tokens_change_besides_masked_ones_and_each_run_keeps_its_tokens() -> None:
@@ -38,12 +46,13 @@ def test_only_shuffled_tokens_change_besides_masked_ones_and_each_run_keeps_its_
     rows, columns = np.nonzero(batch.targets != NOT_PREDICTED)
     masked[rows, batch.masked_positions[rows, columns]] = True
     shuffled = np.zeros(before.shape, bool)
-    rows, columns = np.nonzero(batch.shuffled_targets != NOT_PREDICTED)
-    shuffled[rows, batch.shuffled_positions[rows, columns]] = True
+    runs = shuffled_of(batch)
+    rows, columns = np.nonzero(runs.targets != NOT_PREDICTED)
+    shuffled[rows, runs.masked_positions[rows, columns]] = True
     assert not (masked & shuffled).any()
     assert not np.isin(before[shuffled], SPECIAL).any()
     assert (batch.inputs[~masked & ~shuffled] == before[~masked & ~shuffled]).all()
-    assert (batch.shuffled_targets[rows, columns] == before[shuffled]).all()
+    assert (runs.targets[rows, columns] == before[shuffled]).all()
     assert shuffled.any(axis=1).all()
     for row in range(300):
         assert Counter(batch.inputs[row, shuffled[row]].tolist()) == Counter(before[row, shuffled[row]].tolist())
@@ -69,8 +78,9 @@ def test_every_permutation_is_equally_likely_and_two_tokens_of_three_move() -> N
     batch = model_of(objective).prepare(sequences_of(tokens), WORDS, np.random.default_rng(1))
     orders: Counter[tuple[int, ...]] = Counter()
     moved = []
+    runs = shuffled_of(batch)
     for row in range(6000):
-        positions = batch.shuffled_positions[row][batch.shuffled_targets[row] != NOT_PREDICTED]
+        positions = runs.masked_positions[row][runs.targets[row] != NOT_PREDICTED]
         for run in positions.reshape(-1, 3) if len(positions) == 3 else ():
             shown = batch.inputs[row, run] - tokens[row, run[0]]
             orders[tuple(shown.tolist())] += 1
@@ -132,12 +142,13 @@ def restored(model: MaskedTokenModel[object]) -> float:
         WordStructure(mask_rate=0.01, mask_token_share=0.0, random_token_share=0.0, shuffle_rate=0.15)
     )
     batch = shuffler.prepare(sequences_of(tokens), WORDS, np.random.default_rng(1))
-    logits = model.predict(torch.from_numpy(batch.inputs), torch.from_numpy(batch.shuffled_positions))
-    found = logits.argmax(-1).numpy().reshape(batch.shuffled_targets.shape)
-    shown = np.take_along_axis(batch.inputs, batch.shuffled_positions, axis=1)
-    displaced = (batch.shuffled_targets != NOT_PREDICTED) & (shown != batch.shuffled_targets)
+    runs = shuffled_of(batch)
+    logits = model.predict(torch.from_numpy(batch.inputs), torch.from_numpy(runs.masked_positions))
+    found = logits.argmax(-1).numpy().reshape(runs.targets.shape)
+    shown = np.take_along_axis(batch.inputs, runs.masked_positions, axis=1)
+    displaced = (runs.targets != NOT_PREDICTED) & (shown != runs.targets)
     assert displaced.sum() > 200
-    return float((found == batch.shuffled_targets)[displaced].mean())
+    return float((found == runs.targets)[displaced].mean())
 
 
 @pytest.mark.slow

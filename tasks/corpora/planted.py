@@ -1,0 +1,60 @@
+"""Planted corpora: generated text in which one mechanism, and nothing else, predicts a word."""
+
+from abc import abstractmethod
+from collections.abc import Generator
+
+import numpy as np
+
+from foundation.randomness import stream
+from foundation.schema import Count, JsonValue, Schema, Seed
+from tasks.corpora.document import Document
+from tasks.progress import Progress, place
+
+GENERATION_VERSION = 1  # incremented when the documents of the same declaration change
+SENTENCES = 20  # of a document
+CONSONANTS, VOWELS = "bcdfghjklmnpqrstvwxyz", "aeiou"
+
+
+class PlantedCorpus(Schema):
+    """Documents of sentences of made-up words; each is a function of the declaration and its number."""
+
+    document_count: Count = 400
+    """Number of documents, of 20 sentences each."""
+    seed: Seed = 1
+    """Seed of the generation."""
+    kind: str
+
+    @property
+    @abstractmethod
+    def word_count(self) -> int:
+        """Number of different words."""
+
+    @abstractmethod
+    def sentence(self, random: np.random.Generator) -> list[int]:
+        """Return the numbers of the words of one sentence."""
+
+    def inputs(self) -> JsonValue:
+        """Return the declaration, and the version of the generator."""
+        return {"generation_version": GENERATION_VERSION, **self.model_dump(mode="json")}
+
+    def documents(self, progress: Progress) -> Generator[Document, None, int]:
+        """Yield every document; return 0, since none is unreadable."""
+        words = made_up_words(self.word_count)
+        for number in range(self.document_count):
+            progress(place("generating", "document", number + 1, self.document_count), number / self.document_count)
+            random = stream(self.seed, self.kind, number)
+            text = " ".join(_written([words[each] for each in self.sentence(random)]) for _ in range(SENTENCES))
+            yield Document(f"planted {number}", text)
+        return 0
+
+
+def made_up_words(count: int) -> list[str]:
+    """Return `count` different words of two syllables, whose letters say nothing of their numbers."""
+    syllables = [consonant + vowel for consonant in CONSONANTS for vowel in VOWELS]
+    words = [first + second for first in syllables for second in syllables]
+    order = stream(0, "made-up words").permutation(len(words))
+    return [words[each] for each in order[:count].tolist()]
+
+
+def _written(words: list[str]) -> str:
+    return f"{' '.join(words).capitalize()}."

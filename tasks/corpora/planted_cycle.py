@@ -1,0 +1,32 @@
+"""A planted corpus of a grammar: classes of words follow each other in a cycle; the word of a class is random."""
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from tasks.corpora.planted import PlantedCorpus
+
+
+class PlantedCycle(PlantedCorpus):
+    """Sentences of words whose class follows from that of their neighbours; word order is the grammar alone."""
+
+    kind: Literal["planted_cycle"] = "planted_cycle"
+    """Chooses the generated text of a cycle of word classes."""
+    classes: int = Field(default=3, ge=2, le=20)
+    """Number of classes; a sentence begins with any of them."""
+    class_words: int = Field(default=11, ge=1, le=200)
+    """Words of every class."""
+    sentence_words: int = Field(default=12, ge=6, le=30)
+    """Words of every sentence."""
+
+    @property
+    def word_count(self) -> int:
+        """Words of all classes."""
+        return self.classes * self.class_words
+
+    def sentence(self, random: np.random.Generator) -> list[int]:
+        """Return words whose classes follow each other from a random one."""
+        classes = (np.arange(self.sentence_words) + random.integers(self.classes)) % self.classes
+        numbers = classes * self.class_words + random.integers(0, self.class_words, self.sentence_words)
+        return [int(number) for number in numbers]

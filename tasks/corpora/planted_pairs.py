@@ -1,0 +1,31 @@
+"""A planted corpus of pairs of words: the first word of a pair is determined by the second, not by those before."""
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from foundation.randomness import stream
+from tasks.corpora.planted import PlantedCorpus
+
+
+class PlantedPairs(PlantedCorpus):
+    """Sentences of pairs (partner of r, r) with a random r: the first word is predicted from the second alone."""
+
+    kind: Literal["planted_pairs"] = "planted_pairs"
+    """Chooses the generated text of pairs."""
+    pair_words: int = Field(default=16, ge=2, le=2000)
+    """Number of different second words; each has one partner, a word that is in no other pair."""
+    sentence_pairs: int = Field(default=6, ge=3, le=15)
+    """Pairs of every sentence."""
+
+    @property
+    def word_count(self) -> int:
+        """Second words and their partners."""
+        return 2 * self.pair_words
+
+    def sentence(self, random: np.random.Generator) -> list[int]:
+        """Return pairs, partners first."""
+        partners = self.pair_words + stream(self.seed, "partners").permutation(self.pair_words)
+        second = random.integers(0, self.pair_words, self.sentence_pairs)
+        return [int(number) for number in np.stack([partners[second], second], axis=1).ravel()]

@@ -36,6 +36,7 @@ class Candidate(Schema):
             allowed = ", ".join(self.objective.visibilities)
             message = f"{self.architecture.visibility} with {self.objective.name}; allowed: {allowed}"
             yield Violation(("architecture", "visibility"), message)
+        yield from self.objective.needs(self.architecture)
         length, longer = self.recipe.sequence_length, self.recipe.long_sequence_length
         if too_long := self.architecture.too_long(length):
             yield Violation(("recipe", "sequence_length"), too_long)

@@ -28,11 +28,14 @@ class Role(StrEnum):
     DISCRIMINATOR = "discriminator head"
     SPAN_BOUNDARY = "span boundary head"
     SEGMENT_PAIR = "segment pair head"
+    SUPERSENSES = "supersense output layer"
 
     @property
     def is_head(self) -> bool:
         """Whether pretraining adds a component of this role to the encoder."""
-        return self in (Role.VOCABULARY, Role.DISCRIMINATOR, Role.SPAN_BOUNDARY, Role.SEGMENT_PAIR)
+        return self in (
+            *(Role.VOCABULARY, Role.DISCRIMINATOR, Role.SPAN_BOUNDARY, Role.SEGMENT_PAIR, Role.SUPERSENSES),
+        )
 
     @property
     def in_block(self) -> bool:

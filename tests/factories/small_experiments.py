@@ -34,6 +34,7 @@ from search_space.objective import (
     SentenceOrderPrediction,
     SentenceStructure,
     SpanBoundary,
+    Supersense,
     WordStructure,
 )
 from search_space.objective.segment_pair import SegmentPair
@@ -64,7 +65,10 @@ OBJECTIVES: tuple[Objective, ...] = (
     SentenceOrderPrediction(),
     SentenceStructure(),
     WordStructure(shuffle_rate=0.3),
+    Supersense(),
 )
+SUPERSENSES = np.arange(WORDS.vocabulary_size)[:, None] % 5 == np.arange(3)  # three of five words have one of three
+
 
 
 def convolutions(kernel_size: int = 5) -> list[Convolution]:
@@ -129,7 +133,14 @@ def candidate(convolution: Convolution, objective: Objective, dropout: float = 0
         schedule=ConstantSchedule(warmup_tokens=256),
         dropout=dropout,
     )
-    return Candidate(architecture=visible(architecture(convolution), objective), objective=objective, recipe=recipe)
+    return Candidate(architecture=suited(architecture(convolution), objective), objective=objective, recipe=recipe)
+
+
+def suited(sizes: Architecture, objective: Objective) -> Architecture:
+    """Return the architecture with a visibility that the objective can train, and supersenses if it needs them."""
+    if [*objective.needs(sizes)]:
+        sizes = sizes.model_copy(update={"supersenses": SUPERSENSES.shape[1]})
+    return visible(sizes, objective)
 
 
 def visible(sizes: Architecture, objective: Objective) -> Architecture:
@@ -155,8 +166,11 @@ def batches_of(objective: Objective, length: int = 16) -> SequenceSource:
 
 
 def built(learner: Candidate, seed: int = 1) -> PretrainingModel[Any]:
-    """Return the candidate's model, with the generator of its own architecture."""
-    return build_model(learner, learner.objective.generator_of(learner.architecture, learner.architecture), seed)
+    """Return the candidate's model, with the generator of its own architecture and supersenses of `WORDS`."""
+    model = build_model(learner, learner.objective.generator_of(learner.architecture, learner.architecture), seed)
+    if learner.architecture.supersenses:
+        model.encoder.embeddings.supersenses.allow(torch.from_numpy(SUPERSENSES))
+    return model
 
 
 def evaluation_set_of(learner: Candidate, rows: int, seed: int = 1) -> EvaluationSet:
@@ -207,6 +221,7 @@ def architectures(draw: st.DrawFn) -> Architecture:
         vocabulary_size=draw(st.integers(5, 60)),
         positions=draw(st.integers(16, 40)),
         segments=draw(st.integers(1, 3)),
+        supersenses=draw(st.sampled_from([0, 0, 7])),
     )
 
 

@@ -18,7 +18,7 @@ from search_space.stack import shared_kinds
 
 
 class Embeddings(nn.Module):
-    """Sum of token, position, segment and supersense embeddings, then layer norm; a generator shares the encoder's."""
+    """Sum of token, position, segment and supersense embeddings, then layer norm; a generator has the encoder's."""
 
     def __init__(self, architecture: Architecture) -> None:
         super().__init__()

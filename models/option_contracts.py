@@ -14,6 +14,7 @@ from foundation.schema import VARIANT_KEY, canonical, canonical_text
 from models.contract import Broken, NotDeclared, Outcome, outcomes_of
 from models.convolution import PaddingMask, build_branch
 from models.initialisation import initialise
+from models.saved_activations import saved_bytes
 from search_space.convolution import ConvolutionOption
 from search_space.cost import MATMUL
 from search_space.shape import AttentionShape
@@ -100,7 +101,7 @@ def saved_activations_are_those_kept(option: ConvolutionOption) -> None:
     """
     if option.branch_width_ratio:
         module = _built(option, MEMORY_SHAPE)
-        kept = _kept_values(module.branch, MEMORY_SHAPE) / (SEQUENCES * TOKENS)
+        kept = _saved_values(module.branch, MEMORY_SHAPE) / (SEQUENCES * TOKENS)
         declared = option.saved_activations(MEMORY_SHAPE)
         if abs(kept - declared) > MEMORY_TOLERANCE * kept + MEMORY_ROUNDING:
             raise Broken(
@@ -216,24 +217,19 @@ def _started(option: ConvolutionOption, shape: AttentionShape, seed: int) -> dic
     return {name: parameter.detach() for name, parameter in branch.named_parameters()}
 
 
-def _kept_values(branch: nn.Module, shape: AttentionShape) -> float:
-    """Return the values that a forward pass keeps for the backward pass, each storage once, without its inputs."""
+def _saved_values(branch: nn.Module, shape: AttentionShape) -> float:
+    """Return the values that a forward pass saves for the backward pass, without its inputs.
+
+    Its output is saved by the output map, which counts it.
+    """
     x, query, value = (
         torch.randn(SEQUENCES, TOKENS, width, requires_grad=True) * 1.0
         for width in (shape.width, shape.inner_width, shape.inner_width)
     )
-    outside = {each.untyped_storage().data_ptr() for each in (x, query, value, *branch.parameters())}
-    sizes: dict[int, int] = {}
 
-    def keep(tensor: Tensor) -> Tensor:
-        storage = tensor.untyped_storage()
-        if storage.data_ptr() not in outside:
-            sizes[storage.data_ptr()] = storage.nbytes()
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+    def forward() -> Tensor:
         own = branch.value
-        out = branch(x, query, own(x) if callable(own) else value, None)
-    assert out.requires_grad  # so that nothing was freed before it was counted
-    sizes.pop(out.untyped_storage().data_ptr(), None)  # kept by the output map, which counts it
-    return sum(sizes.values()) / 4
+        out: Tensor = branch(x, query, own(x) if callable(own) else value, None)
+        return out
+
+    return saved_bytes(forward, (x, query, value, *branch.parameters()), output=False) / 4

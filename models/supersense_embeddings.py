@@ -1,4 +1,4 @@
-"""Supersense embeddings: those of the senses that a token's word may have. Levine et al. 2019, 1908.05646, section 3."""
+"""Supersense embeddings: those of the senses that a token's word may have. Levine et al. 2019, arXiv 1908.05646."""
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -25,7 +25,7 @@ class SupersenseEmbeddings(nn.Module):
         return self.senses.weight
 
     def allow(self, allowed: Bool[Tensor, "known senses"]) -> None:
-        """Set the supersenses of the vocabulary's tokens; the architecture may have more tokens than the vocabulary."""
+        """Set the supersenses of the vocabulary's tokens; the table may have more rows than the vocabulary."""
         self.allowed.zero_()
         self.allowed[: len(allowed)] = allowed
 

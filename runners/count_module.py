@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from configuration.plugins import load_plugin
 from models.module_encoder import ModuleEncoder, input_embeddings
+from models.saved_activations import saved_bytes
 from runners.executors.worker import private_output
 from search_space.module_architecture import ModuleArchitecture
 
@@ -51,30 +51,14 @@ def _counts(declared: ModuleArchitecture, length: int) -> dict[str, object]:
     table = input_embeddings(encoder.module)
     if table is not None and table.num_embeddings < declared.vocabulary_size:
         raise ValueError(f"{table.num_embeddings} token embeddings; vocabulary_size is {declared.vocabulary_size}")
+    saved = saved_bytes(lambda: encoder(tokens), encoder.parameters())
     return {
         "parameters": sum(parameter.numel() for parameter in encoder.parameters()),
         "forward_flops": counter.get_total_flops() // BATCH,
-        "saved_activations": _kept_values(encoder, tokens) // length,
+        "saved_activations": saved // torch.get_default_dtype().itemsize // length,
         "width": hidden.shape[-1],
         "embedding_width": None if table is None else table.embedding_dim,
     }
-
-
-def _kept_values(encoder: nn.Module, tokens: Tensor) -> int:
-    """Return the values that a forward pass keeps for the backward pass, each storage once, without the weights."""
-    weights = {parameter.untyped_storage().data_ptr() for parameter in encoder.parameters()}
-    sizes: dict[int, int] = {}
-
-    def keep(tensor: Tensor) -> Tensor:
-        storage = tensor.untyped_storage()
-        if storage.data_ptr() not in weights:
-            sizes[storage.data_ptr()] = storage.nbytes()
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        out = encoder(tokens)
-    assert out.requires_grad  # so that nothing was freed before it was counted
-    return sum(sizes.values()) // torch.get_default_dtype().itemsize
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ Sizes and sharing follow the released ConvBERT and ELECTRA code; the defaults ar
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -20,13 +19,12 @@ from search_space.convolution.kernel import WithKernel
 from search_space.cost import MATMUL, Component, Convention, Operations, Role
 from search_space.embeddings import EmbeddingSizes, embedding_components
 from search_space.layer_lists import BLOCKS_AT_MOST, folded
-from search_space.layer_program import Item, LayerProgram, Sublayer
+from search_space.layer_program import LayerProgram
 from search_space.normalisation import Normalisation, PostNorm
 from search_space.position import LearnedPositions, Position
 from search_space.program_parser import parse_program
-from search_space.shape import AttentionShape, layer_norm_parameters
+from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters
 from search_space.stack import (
-    NORMALISATION_STATISTICS,
     Block,
     Sharing,
     StackSizes,
@@ -106,13 +104,13 @@ class Architecture(ArchitectureByKind):
     segments: Annotated[int, Field(ge=0, le=64)] = 2
     """Segment embeddings: 2 distinguish the two texts of a pair; 0 for none."""
     supersenses: Annotated[int, Field(ge=0, le=4096)] = 0
-    """Supersense embeddings: those that a token's word may have, by the experiment's `lexicon`, are added to the token's
+    """Supersense embeddings: those that a token's word may have, by the experiment's `lexicon`, are added to it
     (SenseBERT, arXiv 1908.05646, section 3; WordNet has 45); 0 for none."""
 
     @model_validator(mode="before")
     @classmethod
     def _fold_lists(cls, document: Any) -> Any:
-        return folded(document) if isinstance(document, dict) else document
+        return folded(document, cls.model_fields["depth"].default) if isinstance(document, dict) else document
 
     def violations(self) -> Iterator[Violation]:
         """Yield every rule that the sizes break together."""
@@ -247,7 +245,7 @@ class Architecture(ArchitectureByKind):
                 "bottleneck_ratio": _largest_divisor(heads, self.bottleneck_ratio),
                 "feed_forward_width": groups * max(1, self.feed_forward_width // ratio // groups),
                 "feed_forward_groups": groups,
-                "layers": None if self.layers is None else str(_shrunk_program(self.program, ratio)),
+                "layers": None if self.layers is None else str(self.program.shrunk(ratio)),
             }
         )
 
@@ -264,22 +262,6 @@ def _blocks(architecture: Architecture) -> tuple[Block, ...]:
 
 def _largest_divisor(size: int, limit: int) -> int:
     return next(divisor for divisor in range(min(size, limit), 0, -1) if size % divisor == 0)
-
-
-def _shrunk_program(program: LayerProgram, ratio: int) -> LayerProgram:
-    """Return the program with its own heads and inner widths divided by `ratio`, from 1."""
-
-    def smaller(item: Item) -> Item:
-        if not isinstance(item, Sublayer):
-            return item
-        shrinking = ("heads", "width", "hidden_width")
-        settings = (
-            (name, max(1, value // ratio) if name in shrinking and isinstance(value, int) else value)
-            for name, value in item.settings
-        )
-        return replace(item, settings=tuple(settings))
-
-    return LayerProgram(tuple(map(smaller, program.items)))
 
 
 def _divides(architecture: Architecture, divisor_name: str, size_name: str, reason: str) -> Iterator[Violation]:

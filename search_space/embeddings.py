@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from search_space.cost import Component, Operations, Role, linear
 from search_space.normalisation import Normalisation
 from search_space.position import Position
-from search_space.shape import AttentionShape, layer_norm_parameters, linear_parameters
-from search_space.stack import NORMALISATION_STATISTICS
+from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters, linear_parameters
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any, NoReturn
 
 from pydantic import ValidationError
 from pydantic_core import InitErrorDetails
 
-from search_space.layer_program import Item, LayerProgram, Sublayer, SublayerKind
+from search_space.layer_program import Item, LayerProgram, Sublayer, SublayerKind, is_of
 from search_space.program_parser import ITEMS_AT_MOST, InvalidProgram, parse_program
 
 LISTS = {
@@ -18,12 +17,11 @@ LISTS = {
     "feed_forward_width": (SublayerKind.FEED_FORWARD, "width"),
 }
 """The letter and the setting of each field that may be a list."""
-DEFAULT_DEPTH = 12
 BLOCKS_AT_MOST = ITEMS_AT_MOST // 2
 """Largest `depth`: each block is two sublayers of the program."""
 
 
-def folded(document: Mapping[str, Any]) -> dict[str, Any]:
+def folded(document: Mapping[str, Any], default_depth: int) -> dict[str, Any]:
     """Return an architecture's fields with a canonical program, its number of blocks, and lists as its settings.
 
     A program that is `(s f)*n` without settings is the depth n. Raises ValidationError with the field's name.
@@ -33,7 +31,7 @@ def folded(document: Mapping[str, Any]) -> dict[str, Any]:
     lists = {name: list(value) for name in LISTS if isinstance(value := fields.get(name), list | tuple)}
     if not isinstance(text, str) and (text is not None or not lists):
         return fields  # a text of the wrong type is refused by the field itself
-    depth = fields.get("depth", DEFAULT_DEPTH)
+    depth = fields.get("depth", default_depth)
     if text is None and not (isinstance(depth, int) and 1 <= depth <= BLOCKS_AT_MOST):
         if isinstance(depth, int) and depth > BLOCKS_AT_MOST:
             _refuse("depth", depth, f"{depth} blocks are too many; allowed: 1 to {BLOCKS_AT_MOST}")
@@ -42,16 +40,9 @@ def folded(document: Mapping[str, Any]) -> dict[str, Any]:
     for name, sizes in lists.items():
         program = _with_sizes(program, name, sizes)
         del fields[name]
-    fields["depth"] = number_of_blocks(program)
+    fields["depth"] = len(program.blocks)
     fields["layers"] = None if is_plain(program) else str(program)
     return fields
-
-
-def number_of_blocks(program: LayerProgram) -> int:
-    """Return the number of sublayers, a feed-forward network right after self-attention not counted."""
-    kinds = [item.kind if isinstance(item, Sublayer) else None for item in program.items]
-    pair = (SublayerKind.SELF_ATTENTION, SublayerKind.FEED_FORWARD)
-    return len(kinds) - sum(following == pair for following in pairwise(kinds))
 
 
 def is_plain(program: LayerProgram) -> bool:
@@ -69,7 +60,7 @@ def _parsed(text: str) -> LayerProgram:
 
 def _with_sizes(program: LayerProgram, name: str, sizes: list[Any]) -> LayerProgram:
     kind, setting = LISTS[name]
-    count = sum(isinstance(item, Sublayer) and item.kind is kind for item in program.items)
+    count = sum(is_of(item, kind) for item in program.items)
     if len(sizes) != count:
         message = f"{len(sizes)} sizes for {count} sublayers {kind.value}; a list has one size for each"
         _refuse(name, sizes, message)

@@ -6,7 +6,7 @@ and `s f s f` are one program.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
@@ -110,6 +110,32 @@ class LayerProgram:
         """Return the canonical text: expanded, with single spaces."""
         return " ".join(map(str, self.items))
 
+    @property
+    def blocks(self) -> tuple[tuple[Item, ...], ...]:
+        """The items in blocks: self-attention with the feed-forward network right after it, any other item alone."""
+        grouped: list[tuple[Item, ...]] = []
+        for item in self.items:
+            if is_of(item, SublayerKind.FEED_FORWARD) and grouped and _awaits_feed_forward(grouped[-1]):
+                grouped[-1] = (*grouped[-1], item)
+            else:
+                grouped.append((item,))
+        return tuple(grouped)
+
+    def shrunk(self, ratio: int) -> "LayerProgram":
+        """Return the program with its own heads and inner widths divided by `ratio`, from 1."""
+
+        def smaller(item: Item) -> Item:
+            if not isinstance(item, Sublayer):
+                return item
+            shrinking = ("heads", "width", "hidden_width")
+            settings = (
+                (name, max(1, value // ratio) if name in shrinking and isinstance(value, int) else value)
+                for name, value in item.settings
+            )
+            return replace(item, settings=tuple(settings))
+
+        return LayerProgram(tuple(map(smaller, self.items)))
+
     def sublayers(self) -> Iterator[Sublayer]:
         """Yield the sublayers in order, those of parallel branches one after the other."""
         for item in self.items:
@@ -121,6 +147,15 @@ class LayerProgram:
     def count(self, kind: SublayerKind) -> int:
         """Return the number of sublayers of a kind."""
         return sum(sublayer.kind is kind for sublayer in self.sublayers())
+
+
+def is_of(item: Item, kind: SublayerKind) -> bool:
+    """Return whether an item is one sublayer of a kind."""
+    return isinstance(item, Sublayer) and item.kind is kind
+
+
+def _awaits_feed_forward(block: tuple[Item, ...]) -> bool:
+    return len(block) == 1 and is_of(block[0], SublayerKind.SELF_ATTENTION)
 
 
 def compact(program: LayerProgram) -> str:

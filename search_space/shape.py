@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+NORMALISATION_STATISTICS = 2
+"""Values per token that a layer normalisation saves beside its input: a mean and a deviation."""
+
 
 @dataclass(frozen=True)
 class AttentionShape:

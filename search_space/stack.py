@@ -12,7 +12,7 @@ from search_space.activation import Activation
 from search_space.convolution import Convolution
 from search_space.cost import Component, Operations, Role
 from search_space.layer_program import Chain, Item, LayerProgram, Parallel, Sublayer, SublayerKind
-from search_space.shape import AttentionShape, layer_norm_parameters
+from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters
 from search_space.sublayer.attention import SelfAttention, Visibility
 from search_space.sublayer.feed_forward import FeedForward
 from search_space.sublayer.gated_linear_unit import GatedLinearUnit
@@ -20,8 +20,6 @@ from search_space.sublayer.operation_chain import operation_chain
 from search_space.sublayer.parallel import ParallelSublayers
 from search_space.sublayer.recurrent import Recurrent
 from search_space.sublayer.sublayer import InvalidSetting, Setting, SublayerDeclaration, refuse_unknown, whole_number
-
-NORMALISATION_STATISTICS = 2  # a mean and a deviation per token
 
 Sharing = Literal["none", "attention", "feed_forward", "all"]
 """The sublayers that share one set of parameters with their norms: of no kind, of one kind, or each kind its own."""
@@ -49,15 +47,7 @@ Block = tuple[SublayerDeclaration, ...]
 
 def blocks(program: LayerProgram, sizes: StackSizes) -> tuple[Block, ...]:
     """Return the blocks of a program. Raises InvalidSetting or InvalidChain."""
-    made: list[Block] = []
-    for item in program.items:
-        sublayer = _declaration(item, sizes)
-        follows = made and len(made[-1]) == 1 and made[-1][0].kind == SelfAttention.kind
-        if follows and sublayer.kind == FeedForward.kind:
-            made[-1] = (*made[-1], sublayer)
-        else:
-            made.append((sublayer,))
-    return tuple(made)
+    return tuple(tuple(_declaration(item, sizes) for item in block) for block in program.blocks)
 
 
 def shared_kinds(sharing: Sharing, made: Iterable[Block]) -> frozenset[str]:

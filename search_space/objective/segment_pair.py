@@ -5,13 +5,13 @@ from typing import ClassVar
 from foundation.schema import PositiveNumber, Share
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role, linear
-from search_space.objective.masked_language_model import MaskedLanguageModel, vocabulary_head
-from search_space.objective.masking import Masking
+from search_space.objective.auxiliary_loss import WithAuxiliaryLoss
+from search_space.objective.masked_language_model import vocabulary_head
 from search_space.objective.pretraining_objective import Packing
 from search_space.shape import linear_parameters
 
 
-class SegmentPair(Masking):
+class SegmentPair(WithAuxiliaryLoss):
     """Masked language modelling on [CLS] A [SEP] B [SEP], and a class of the pair from the vector of [CLS].
 
     The held-out loss is that of masked tokens in sequences of one segment, so that it is comparable with arms that
@@ -24,12 +24,6 @@ class SegmentPair(Masking):
     fewest_sentences: ClassVar[int] = 2
     """Sentences that a document needs for a pair; shorter ones are passed over."""
 
-    mask_token_share: Share = 0.8
-    """Share of the predicted positions replaced by [MASK]; default as BERT."""
-    random_token_share: Share = 0.1
-    """Share of the predicted positions replaced by random tokens; default as BERT."""
-    masked_token_weight: PositiveNumber = 1.0
-    """Weight of the loss of masked language modelling in the sum of both losses."""
     pair_weight: PositiveNumber = 1.0
     """Weight of the loss on the relation of both segments in the sum of both losses."""
     short_sequence_share: Share = 0.1
@@ -39,16 +33,6 @@ class SegmentPair(Masking):
     def packing(self) -> Packing:
         """Pairs of segments."""
         return "segment_pair"
-
-    @property
-    def evaluation(self) -> str:
-        """That of masked language modelling, whose loss is part of this one."""
-        return "masked_language_model"
-
-    @property
-    def reference(self) -> MaskedLanguageModel:
-        """Masked language modelling with the same masks."""
-        return MaskedLanguageModel(**self.masking_fields)
 
     def added_parts(
         self, architecture: Architecture, generator: Architecture | None, length: int

@@ -6,46 +6,30 @@ from typing import Literal
 from pydantic import Field
 
 from foundation.errors import Violation
-from foundation.schema import Count, PositiveNumber, Share
+from foundation.schema import Count, PositiveNumber
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role, linear
-from search_space.objective.masked_language_model import MaskedLanguageModel, vocabulary_head
-from search_space.objective.masking import Masking
+from search_space.objective.auxiliary_loss import WithAuxiliaryLoss
+from search_space.objective.masked_language_model import vocabulary_head
 from search_space.selection import Selection, SingleToken, SpanGeometric
 from search_space.shape import layer_norm_parameters, linear_parameters
 
 
-class SpanBoundary(Masking):
+class SpanBoundary(WithAuxiliaryLoss):
     """Each token of a masked span is predicted twice: from its own vector, and from the tokens beside the span."""
 
     kind: Literal["span_boundary"] = "span_boundary"
     """Chooses the span boundary objective beside masked language modelling."""
-    mask_token_share: Share = 0.8
-    """Share of the predicted positions replaced by [MASK]; default as BERT and SpanBERT."""
-    random_token_share: Share = 0.1
-    """Share of the predicted positions replaced by random tokens; default as BERT and SpanBERT."""
     selection: Selection = Field(default_factory=SpanGeometric)
     """Which tokens are predicted; single tokens have no span, and are refused."""
     replaced_together: Literal["token", "span"] = "span"
     """Whether each token or each selected span has its own choice of [MASK], random tokens or its own tokens."""
-    masked_token_weight: PositiveNumber = 1.0
-    """Weight of the loss of masked language modelling in the sum of both losses."""
     boundary_weight: PositiveNumber = 1.0
     """Weight of the loss of the span boundary objective in the sum of both losses."""
     span_positions: Count = 20
     """Number of embedded positions inside a span; tokens further right are not predicted from the boundary."""
     position_width: Count = 200
     """Channels of the embedded position inside a span. Default: SpanBERT's release, as for `span_positions`."""
-
-    @property
-    def evaluation(self) -> str:
-        """That of masked language modelling, whose loss is part of this one."""
-        return "masked_language_model"
-
-    @property
-    def reference(self) -> MaskedLanguageModel:
-        """Masked language modelling with the same masks."""
-        return MaskedLanguageModel(**self.masking_fields)
 
     def added_parts(
         self, architecture: Architecture, generator: Architecture | None, length: int

@@ -9,12 +9,12 @@ from foundation.errors import Violation
 from foundation.schema import PositiveNumber, Share
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role
-from search_space.objective.masked_language_model import MaskedLanguageModel, vocabulary_head
-from search_space.objective.masking import Masking
+from search_space.objective.auxiliary_loss import WithAuxiliaryLoss
+from search_space.objective.masked_language_model import vocabulary_head
 from search_space.selection import Selection, WholeWord
 
 
-class Supersense(Masking):
+class Supersense(WithAuxiliaryLoss):
     """Masked words, and the supersenses that the lexicon allows each of them, from the same transformed vector.
 
     The loss of a masked word w with allowed supersenses A is -log Σ p(s) - Σ log p(s) / |A|, both sums over A: any
@@ -23,10 +23,6 @@ class Supersense(Masking):
 
     kind: Literal["supersense"] = "supersense"
     """Chooses supersense prediction beside masked language modelling."""
-    mask_token_share: Share = 0.8
-    """Share of the predicted positions replaced by [MASK]; default as BERT."""
-    random_token_share: Share = 0.1
-    """Share of the predicted positions replaced by random tokens; default as BERT."""
     selection: Selection = Field(default_factory=WholeWord)
     """Which of the other tokens are predicted: whole words, as SenseBERT masks words that are several tokens."""
     single_sense_budget: Share = 0.4
@@ -34,20 +30,8 @@ class Supersense(Masking):
     ones of them after. 0: no words are preferred. Default, as for `single_sense_words`: SenseBERT, section 3."""
     single_sense_words: Share = 0.5
     """Largest share of a sequence's words of one supersense that is selected."""
-    masked_token_weight: PositiveNumber = 1.0
-    """Weight of the loss of masked language modelling in the sum of both losses."""
     supersense_weight: PositiveNumber = 1.0
     """Weight of the loss on the supersenses of masked words in the sum of both losses."""
-
-    @property
-    def evaluation(self) -> str:
-        """That of masked language modelling, whose loss is part of this one."""
-        return "masked_language_model"
-
-    @property
-    def reference(self) -> MaskedLanguageModel:
-        """Masked language modelling with the same masks, without a preference for words of one supersense."""
-        return MaskedLanguageModel(**self.masking_fields)
 
     def added_parts(
         self, architecture: Architecture, generator: Architecture | None, length: int
@@ -58,7 +42,8 @@ class Supersense(Masking):
     def needs(self, architecture: Architecture) -> Iterator[Violation]:
         """Yield that the architecture has no supersense embeddings, which are the output layer."""
         if not architecture.supersenses:
-            message = "0 with supersense, whose output layer is the supersense embeddings. Did you mean 45, WordNet's?"
+            reason = "it predicts by the table of supersense embeddings"
+            message = f"0 with objective {self.kind}; {reason}. Did you mean 45, WordNet's?"
             yield Violation(("architecture", "supersenses"), message)
 
 

@@ -5,40 +5,24 @@ from typing import Literal
 
 from pydantic import Field
 
-from foundation.schema import PositiveNumber, Share
+from foundation.schema import PositiveNumber
 from search_space.architecture import Architecture
 from search_space.cost import Component
-from search_space.objective.masked_language_model import MaskedLanguageModel, vocabulary_head
-from search_space.objective.masking import Masking
+from search_space.objective.auxiliary_loss import WithAuxiliaryLoss
+from search_space.objective.masked_language_model import vocabulary_head
 
 
-class WordStructure(Masking):
+class WordStructure(WithAuxiliaryLoss):
     """Masked language modelling, and the original tokens of shuffled runs that are not masked, by the same head."""
 
     kind: Literal["word_structure"] = "word_structure"
     """Chooses the word structural objective beside masked language modelling."""
-    mask_token_share: Share = 0.8
-    """Share of the predicted positions replaced by [MASK]; default as BERT and StructBERT."""
-    random_token_share: Share = 0.1
-    """Share of the predicted positions replaced by random tokens; default as BERT and StructBERT."""
     shuffle_rate: float = Field(default=0.05, gt=0, lt=1)
     """Share of the tokens that are not masked that is shuffled. Default: StructBERT."""
     shuffled_together: int = Field(default=3, ge=2, le=10)
     """K: adjacent tokens that are permuted; all permutations are equally likely, the identity included."""
-    masked_token_weight: PositiveNumber = 1.0
-    """Weight of the loss of masked language modelling in the sum of both losses."""
     word_structure_weight: PositiveNumber = 1.0
     """Weight of the loss at shuffled tokens in the sum of both losses."""
-
-    @property
-    def evaluation(self) -> str:
-        """That of masked language modelling, whose loss is part of this one."""
-        return "masked_language_model"
-
-    @property
-    def reference(self) -> MaskedLanguageModel:
-        """Masked language modelling with the same masks."""
-        return MaskedLanguageModel(**self.masking_fields)
 
     def predictions(self, length: int) -> int:
         """Return the number of masked tokens and of shuffled ones."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from search_space.activation import Activation, activation_operations
 from search_space.cost import Component, Operations, Role, linear
-from search_space.shape import AttentionShape, layer_norm_parameters, linear_parameters
+from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters, linear_parameters
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class FeedForward:
         if self.middle_norm:
             parameters += layer_norm_parameters(inner)
             operations += Operations(normalised=inner)
-            saved += inner + 2
+            saved += inner + NORMALISATION_STATISTICS
         yield Component(Role.FEED_FORWARD, AttentionShape(width, 0, 0), parameters, operations, saved)
 
     def mistakes(self) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import ClassVar, get_args
 from search_space.activation import Activation, activation_operations
 from search_space.cost import Component, Operations, Role, linear
 from search_space.layer_program import Chain, Operation, OperationKind, ParallelOperations
-from search_space.shape import AttentionShape, layer_norm_parameters, linear_parameters
+from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters, linear_parameters
 from search_space.sublayer.attention import Visibility
 
 
@@ -49,7 +49,7 @@ class Step:
     def saved_activations(self) -> int:
         """Values per token that the operation saves for the backward pass: what it reads and what it activates."""
         inside = self.inputs if self.kind is OperationKind.SEPARABLE else 0
-        statistics = 2 if self.kind is OperationKind.NORM else 0
+        statistics = NORMALISATION_STATISTICS if self.kind is OperationKind.NORM else 0
         activated = self.outputs if self.activation is not None else 0
         return self.inputs + inside + statistics + activated
 

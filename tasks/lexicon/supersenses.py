@@ -1,4 +1,4 @@
-"""A lexicon of supersenses: a file of words and the semantic classes that each may have. WordNet's lexicographer files.
+"""A lexicon of supersenses: a file of words and the semantic classes that each may have, such as WordNet's.
 
 Two layouts, both UTF-8 text separated by tabs, perhaps compressed (`.gz`, `.xz`): `word<TAB>sense,sense`, one word to
 a line; or a table with a header that names the columns `lemma` and `lexname`, one sense to a line.

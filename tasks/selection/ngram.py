@@ -3,20 +3,12 @@
 import numpy as np
 
 from search_space.selection.ngram import NGram
-from tasks.selection.numbering import NONE, Numbers, drawn_lengths, word_bounds
+from tasks.selection.numbering import NONE, Numbers, marked_spans
 
 
 def select(words: Numbers, option: NGram, budget: int, random: np.random.Generator) -> Numbers:
     """Return every drawn n-gram as a span; n-grams do not overlap, and begin at words in random order."""
-    spans = np.full_like(words, NONE)
-    for row, numbered in zip(spans, words, strict=True):
-        bounds, left = word_bounds(numbered), budget
-        lengths = drawn_lengths(option.probabilities, len(bounds), random)
-        for first, length in zip(random.permutation(len(bounds)), lengths, strict=True):
-            left -= _mark(row, bounds[first : first + length], left)
-            if left == 0:
-                break
-    return spans
+    return marked_spans(words, option.probabilities, budget, random, _mark)
 
 
 def _mark(row: Numbers, bounds: Numbers, left: int) -> int:

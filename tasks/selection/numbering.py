@@ -1,6 +1,6 @@
 """Numbered words and spans of a batch, and what the options that select whole words share."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,29 @@ def word_bounds(words: Numbers) -> Numbers:
     _, first, counts = np.unique(words[inside], return_index=True, return_counts=True)
     starts = inside[first]
     return np.stack([starts, starts + counts], axis=1)
+
+
+def marked_spans(
+    words: Numbers,
+    probabilities: Sequence[float],
+    budget: int,
+    random: np.random.Generator,
+    mark: Callable[[Numbers, Numbers, int], int],
+) -> Numbers:
+    """Return spans of drawn lengths that begin at words in random order, until the budget of tokens is spent.
+
+    `mark(row, bounds, left)` marks a span in a row from its words' bounds, with at most `left` tokens, and returns
+    its number of tokens.
+    """
+    spans = np.full_like(words, NONE)
+    for row, numbered in zip(spans, words, strict=True):
+        bounds, left = word_bounds(numbered), budget
+        lengths = drawn_lengths(probabilities, len(bounds), random)
+        for first, length in zip(random.permutation(len(bounds)), lengths, strict=True):
+            left -= mark(row, bounds[first : first + length], left)
+            if left == 0:
+                break
+    return spans
 
 
 def drawn_lengths(probabilities: Sequence[float], count: int, random: np.random.Generator) -> Numbers:

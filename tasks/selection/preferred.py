@@ -1,5 +1,6 @@
-"""Selection that prefers some words: a share of the budget is filled with them first. SenseBERT, 1908.05646, section 3."""
+"""Selection that prefers some words: they are selected first, up to a share. SenseBERT, arXiv 1908.05646."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -21,7 +22,7 @@ class PreferredWords:
     share_of_words: float
     """Largest share of the preferred words of a row that is selected."""
     share_of_budget: float
-    """Largest share of a row's budget that is filled with them."""
+    """Largest share of a row's budget that is filled with them, rounded up to a word as the other share is."""
 
     def rows(self, rows: NDArray[np.bool_] | slice) -> "PreferredWords":
         """Return the preferred words of some rows."""
@@ -35,7 +36,7 @@ def select_preferred(
     spans = np.full_like(words, NONE)
     for row, numbered, wanted in zip(spans, words, preferred.positions, strict=True):
         starts = word_bounds(np.where(wanted, numbered, NONE))[:, 0]
-        count = int(min(preferred.share_of_words * len(starts), preferred.share_of_budget * budget))
+        count = math.ceil(min(preferred.share_of_words * len(starts), preferred.share_of_budget * budget))
         chosen = random.choice(starts, count, replace=False) if count else starts[:0]
         row[chosen] = chosen
     left = budget - (spans != NONE).sum(axis=1)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from search_space.selection.span_geometric import SpanGeometric
-from tasks.selection.numbering import NONE, Numbers, drawn_lengths, word_bounds
+from tasks.selection.numbering import NONE, Numbers, marked_spans
 
 
 def select(words: Numbers, option: SpanGeometric, budget: int, random: np.random.Generator) -> Numbers:
@@ -11,15 +11,7 @@ def select(words: Numbers, option: SpanGeometric, budget: int, random: np.random
 
     The last span ends at the budget, perhaps inside a word.
     """
-    spans = np.full_like(words, NONE)
-    for row, numbered in zip(spans, words, strict=True):
-        bounds, left = word_bounds(numbered), budget
-        lengths = drawn_lengths(option.probabilities, len(bounds), random)
-        for first, length in zip(random.permutation(len(bounds)), lengths, strict=True):
-            left -= _mark(row, bounds[first : first + length], left)
-            if left == 0:
-                break
-    return spans
+    return marked_spans(words, option.probabilities, budget, random, _mark)
 
 
 def _mark(row: Numbers, bounds: Numbers, left: int) -> int:

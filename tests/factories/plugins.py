@@ -12,6 +12,41 @@ EXAMPLE = ROOT / "examples" / "gated_convolution"
 KIND = "gated_dilated"
 OPTION, MODULE = f"search_space/convolution/{KIND}.py", f"models/convolution/{KIND}.py"
 
+RECURRENT_MODULE = '''"""A gated recurrent network, without named token embeddings."""
+
+import torch
+from torch import nn
+
+
+class Recurrent(nn.Module):
+    def __init__(self, words, width, layers, directions):
+        super().__init__()
+        self.words = nn.Embedding(words, width)
+        both = len(directions) == 2
+        self.gru = nn.GRU(width, width // len(directions), layers, batch_first=True, bidirectional=both)
+
+    def forward(self, tokens, padding_mask):
+        x = self.words(tokens)
+        if padding_mask is not None:
+            lengths = padding_mask.sum(1).cpu()
+            packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+            x, _ = nn.utils.rnn.pad_packed_sequence(self.gru(packed)[0], True, total_length=tokens.shape[1])
+            return x
+        return self.gru(x)[0]
+
+
+def build(words, width, layers=1, directions=("forward",)):
+    return Recurrent(words, width, layers, directions)
+
+
+def broken(**_):
+    raise RuntimeError("no memory\\nand more")
+
+
+def text(**_):
+    return "a module"
+'''
+
 
 @contextmanager
 def no_plugins_left() -> Iterator[None]:

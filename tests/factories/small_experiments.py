@@ -70,7 +70,6 @@ OBJECTIVES: tuple[Objective, ...] = (
 SUPERSENSES = np.arange(WORDS.vocabulary_size)[:, None] % 5 == np.arange(3)  # three of five words have one of three
 
 
-
 def convolutions(kernel_size: int = 5) -> list[Convolution]:
     """Return one convolution of every option, those with a kernel at this size."""
     others = [option for option in options_of(ConvolutionOption) if option not in TABLE_2]

@@ -30,43 +30,9 @@ from search_space.overrides import apply, difference
 from search_space.recipe import Recipe
 from tasks.objectives import build_model
 from tests.factories.paths import ROOT
-from tests.factories.plugins import loaded, no_plugins_left
+from tests.factories.plugins import RECURRENT_MODULE, loaded, no_plugins_left
 
 EXAMPLE = ROOT / "examples" / "transformers_bert"
-PLAIN = '''"""A gated recurrent network, without named token embeddings."""
-
-import torch
-from torch import nn
-
-
-class Recurrent(nn.Module):
-    def __init__(self, words, width, layers, directions):
-        super().__init__()
-        self.words = nn.Embedding(words, width)
-        both = len(directions) == 2
-        self.gru = nn.GRU(width, width // len(directions), layers, batch_first=True, bidirectional=both)
-
-    def forward(self, tokens, padding_mask):
-        x = self.words(tokens)
-        if padding_mask is not None:
-            lengths = padding_mask.sum(1).cpu()
-            packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
-            x, _ = nn.utils.rnn.pad_packed_sequence(self.gru(packed)[0], True, total_length=tokens.shape[1])
-            return x
-        return self.gru(x)[0]
-
-
-def build(words, width, layers=1, directions=("forward",)):
-    return Recurrent(words, width, layers, directions)
-
-
-def broken(**_):
-    raise RuntimeError("no memory\\nand more")
-
-
-def text(**_):
-    return "a module"
-'''
 
 
 @pytest.fixture(autouse=True)
@@ -79,7 +45,7 @@ def nothing_left() -> Iterator[None]:
 def recurrent(tmp_path: Path) -> Iterator[dict[str, Any]]:
     """Yield the document of a small recurrent architecture, whose plugin is loaded."""
     (tmp_path / "models").mkdir()
-    (tmp_path / "models" / "recurrent_example.py").write_text(PLAIN, encoding="utf-8")
+    (tmp_path / "models" / "recurrent_example.py").write_text(RECURRENT_MODULE, encoding="utf-8")
     with loaded(tmp_path):
         yield {
             "kind": "module",
@@ -224,8 +190,8 @@ def test_a_wrong_module_breaks_the_contract_that_is_about_it(
     tmp_path: Path, right: str, wrong: str, contract: str
 ) -> None:
     (tmp_path / "models").mkdir()
-    assert right in PLAIN
-    (tmp_path / "models" / "recurrent_wrong.py").write_text(PLAIN.replace(right, wrong), encoding="utf-8")
+    assert right in RECURRENT_MODULE
+    (tmp_path / "models" / "recurrent_wrong.py").write_text(RECURRENT_MODULE.replace(right, wrong), encoding="utf-8")
     with loaded(tmp_path):
         sizes: dict[str, Any] = {"vocabulary_size": 40, "positions": 32, "width": 16}
         arguments = {"words": 40, "width": 16, "directions": ("forward", "backward")}

@@ -6,9 +6,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
 
 from models.encoder import Encoder
+from models.saved_activations import saved_bytes
 from search_space.activation_memory import activation_memory
 from search_space.architecture import Architecture
 from search_space.convolution import Convolution
@@ -31,19 +31,8 @@ def kept(architecture: Architecture) -> int:
     encoder = Encoder(architecture, 0.0)
     for parameter in encoder.parameters():
         torch.nn.init.normal_(parameter, std=0.02)
-    weights = {parameter.untyped_storage().data_ptr() for parameter in encoder.parameters()}
-    sizes: dict[int, int] = {}
-
-    def keep(tensor: Tensor) -> Tensor:
-        storage = tensor.untyped_storage()
-        if storage.data_ptr() not in weights:
-            sizes[storage.data_ptr()] = storage.nbytes()
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        out = encoder(torch.zeros(SEQUENCES, LENGTH, dtype=torch.long))
-    assert out.requires_grad  # so that nothing was freed before it was counted
-    return sum(sizes.values())
+    tokens = torch.zeros(SEQUENCES, LENGTH, dtype=torch.long)
+    return saved_bytes(lambda: encoder(tokens), encoder.parameters())
 
 
 @pytest.mark.parametrize("groups", GROUPS)

@@ -19,6 +19,7 @@ from tasks.objectives.pretraining_model import PretrainingModel
 from tests.factories.small_experiments import (
     OBJECTIVES,
     SPAN_DYNAMIC,
+    SUPERSENSES,
     WORDS,
     batches_of,
     built,
@@ -83,6 +84,8 @@ def test_the_initial_loss_is_that_of_a_uniform_guess(objective: Objective) -> No
         blind += float(np.log(len(objective.relations)))
     elif objective.kind == "word_structure":
         blind = (objective.masked_token_weight + objective.word_structure_weight) * blind
+    elif objective.kind == "supersense":
+        blind += 2 * float(np.log(SUPERSENSES.shape[1]))  # where a word has one supersense
     elif objective.kind == "span_boundary":
         blind = (objective.masked_token_weight + objective.boundary_weight) * blind
     assert loss == pytest.approx(blind, rel=0.02)

@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from runners.training.optimisers.adamw import adamw
-from runners.training.optimisers.parameter_groups import set_rate
-from search_space.architecture import Architecture
 from search_space.cost import MATMUL
 from search_space.objective import NextSentencePrediction, SentenceOrderPrediction, SentenceStructure
 from search_space.objective.segment_pair import SegmentPair, segment_pair_head
 from tasks.objectives.segment_pair import PairBatch, SegmentPairModel
 from tasks.segment_pairs import UNDEFINED, PairSequences
+from tests.factories.planted_training import trained
 from tests.factories.small_experiments import WORDS, architecture, batches_of, built, candidate, convolutions, stir
 
 PAIRS: tuple[SegmentPair, ...] = (NextSentencePrediction(), SentenceOrderPrediction(), SentenceStructure())
@@ -107,26 +105,9 @@ def planted(random: np.random.Generator, rows: int, relation: str) -> PairSequen
     return PairSequences(tokens, np.arange(rows), np.zeros(rows, np.int64), 1, segments, labels)
 
 
-def trained(objective: SegmentPair, seed: int, steps: int = 200) -> SegmentPairModel:
-    """Train two blocks of attention alone; weights begin four times as large, because the model is narrow."""
-    sizes = Architecture(
-        depth=2, width=32, embedding_width=32, heads=4, feed_forward_width=64, vocabulary_size=40, positions=16
-    )
-    model = built(candidate(convolutions()[0], objective).model_copy(update={"architecture": sizes}), seed)
+def trained_on_pairs(objective: SegmentPair, seed: int) -> SegmentPairModel:
+    model = trained(objective, 32, lambda random: planted(random, 48, objective.relations[1]), seed, steps=200)
     assert isinstance(model, SegmentPairModel)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            if parameter.dim() > 1:
-                parameter.mul_(4)
-    random = np.random.default_rng(seed)
-    optimiser = adamw(model, 0.0)
-    set_rate(optimiser, 2e-3)
-    for _ in range(steps):
-        batch = model.prepare(planted(random, 48, objective.relations[1]), WORDS, random)
-        loss = model.loss(batch, random)
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
     return model
 
 
@@ -141,8 +122,8 @@ def accuracy(model: SegmentPairModel, relation: str) -> float:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_only_sentence_order_prediction_learns_the_order(seed: int) -> None:
     """Next sentence prediction is solved by the topic and knows nothing of order. ALBERT, table 5."""
-    order = trained(SentenceOrderPrediction(pair_weight=5.0, mask_rate=0.1), seed)
-    following = trained(NextSentencePrediction(pair_weight=5.0, mask_rate=0.1), seed)
+    order = trained_on_pairs(SentenceOrderPrediction(pair_weight=5.0, mask_rate=0.1), seed)
+    following = trained_on_pairs(NextSentencePrediction(pair_weight=5.0, mask_rate=0.1), seed)
     assert accuracy(order, "previous") > 0.97
     assert accuracy(following, "random") > 0.97
     assert accuracy(following, "previous") == pytest.approx(0.5, abs=0.05)

@@ -1,15 +1,9 @@
 """Tables of a user: every format gives the same examples; splits; declarations that contradict themselves."""
 
-import csv
-import gzip
-import io
 import json
-from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow
-import pyarrow.parquet
 import pytest
 import yaml
 from hypothesis import given
@@ -26,53 +20,13 @@ from tasks.majority import majority_score
 from tasks.own_tasks.resolution import resolve
 from tasks.own_tasks.table import TableTask
 from tests.factories.published_data import ROOT
+from tests.factories.table_files import FORMATS, Rows, write_csv, write_jsonl, write_parquet, write_tsv
 
-Rows = Sequence[Mapping[str, Any]]
 REVIEWS: Rows = [
     {"id": "a", "review": 'a "good" film, really', "stars": "positive"},
     {"id": "b", "review": "dull; ö and 中文", "stars": "negative"},
     {"id": "c", "review": "it's fine", "stars": "positive"},
 ]
-
-
-def write_csv(path: Path, rows: Rows, end: str = "\n", bom: bool = False) -> Path:
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator=end)
-    writer.writeheader()
-    writer.writerows(rows)
-    path.write_bytes((b"\xef\xbb\xbf" if bom else b"") + text.getvalue().encode())
-    return path
-
-
-def write_tsv(path: Path, rows: Rows) -> Path:
-    lines = ["\t".join(rows[0]), *("\t".join(str(cell) for cell in row.values()) for row in rows)]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
-
-
-def write_jsonl(path: Path, rows: Rows) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
-def write_gzip(path: Path, rows: Rows) -> Path:
-    path.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
-    return path
-
-
-def write_parquet(path: Path, rows: Rows) -> Path:
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
-    pyarrow.parquet.write_table(pyarrow.table(columns), path)
-    return path
-
-
-FORMATS: dict[str, Callable[[Path, Rows], Path]] = {
-    "reviews.csv": write_csv,
-    "reviews.tsv": write_tsv,
-    "reviews.jsonl": write_jsonl,
-    "reviews.jsonl.gz": write_gzip,
-    "reviews.parquet": write_parquet,
-}
 
 
 def declared(train: Path, **changes: Any) -> TableTask:

@@ -33,6 +33,12 @@ class Supersense(WithAuxiliaryLoss):
     supersense_weight: PositiveNumber = 1.0
     """Weight of the loss on the supersenses of masked words in the sum of both losses."""
 
+    @property
+    def description(self) -> str:
+        """The masks, and how far words of one supersense are preferred."""
+        preferred = f"words of one supersense up to {self.single_sense_budget:.0%} of them"
+        return f"{super().description}, {preferred}" if self.single_sense_budget else super().description
+
     def added_parts(
         self, architecture: Architecture, generator: Architecture | None, length: int
     ) -> tuple[Component, ...]:

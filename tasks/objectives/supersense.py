@@ -33,8 +33,7 @@ class SenseBatch(MaskedBatch):
     @property
     def words(self) -> NDArray[np.bool_]:
         """Whether each position has a supersense to predict [batch predictions]."""
-        found: NDArray[np.bool_] = self.allowed.any(axis=2)
-        return found
+        return np.asarray(self.allowed.any(axis=2))
 
 
 class Model(MaskedTokenModel[SenseBatch]):
@@ -97,7 +96,7 @@ def alone(numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
     same = numbers[:, 1:] == numbers[:, :-1]
     with_neighbour[:, 1:] |= same
     with_neighbour[:, :-1] |= same
-    return (numbers != NONE) & ~with_neighbour
+    return np.asarray((numbers != NONE) & ~with_neighbour)
 
 
 def supersense_loss(

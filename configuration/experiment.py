@@ -26,6 +26,7 @@ from search_space.constraints import Constraint
 from search_space.overrides import InvalidOverride
 from tasks.corpora.corpus import Corpus
 from tasks.corpora.documentation import DocumentationCorpus
+from tasks.lexicon.supersenses import Lexicon
 from tasks.tokenizer import TokenizerDeclaration, WordPieceTraining
 
 
@@ -56,6 +57,8 @@ class Experiment(Schema):
     """The pretraining text; by default the installed documentation."""
     tokenizer: TokenizerDeclaration = Field(default_factory=WordPieceTraining)
     """The vocabulary: learned from the corpus, or given as a file."""
+    lexicon: Lexicon | None = None
+    """The supersenses of words, for arms with supersense embeddings."""
     pretraining: Pretraining
     """Pretraining budget, seeds, hurdle and evaluation."""
     fine_tuning: FineTuning = Field(default_factory=FineTuning)

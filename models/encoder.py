@@ -12,12 +12,13 @@ from models.block import NORM, Block
 from models.convolution import PaddingMask
 from models.position import build_positions
 from models.precision import to_autocast_dtype
+from models.supersense_embeddings import SupersenseEmbeddings
 from search_space.architecture import Architecture
 from search_space.stack import shared_kinds
 
 
 class Embeddings(nn.Module):
-    """Sum of token, position and segment embeddings, then layer norm; a generator shares the encoder's."""
+    """Sum of token, position, segment and supersense embeddings, then layer norm; a generator has the encoder's."""
 
     def __init__(self, architecture: Architecture) -> None:
         super().__init__()
@@ -25,6 +26,8 @@ class Embeddings(nn.Module):
         self.tokens = nn.Embedding(architecture.vocabulary_size, width)
         self.positions = build_positions(architecture.position, architecture.positions, width)
         self.segments = nn.Embedding(architecture.segments, width) if architecture.segments else None
+        senses = architecture.supersenses
+        self.supersenses = SupersenseEmbeddings(senses, self.tokens) if senses else None
         self.norm = nn.LayerNorm(width, eps=normalisation.epsilon) if normalisation.embedding else None
 
     def forward(
@@ -35,6 +38,8 @@ class Embeddings(nn.Module):
         if self.segments is not None:
             one = segments is None or len(self.segments.weight) == 1
             embedded = embedded + (self.segments.weight[0] if one else self.segments(segments))
+        if self.supersenses is not None:
+            embedded = embedded + self.supersenses(tokens)
         return embedded if self.norm is None else self.norm(embedded)
 
 

@@ -11,7 +11,7 @@ from configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, sett
 from configuration.initial_checkpoint import WEIGHTS, InitialCheckpoint, read_initial_checkpoint
 from configuration.stage_label import LONG_SEQUENCE_PHASE, PROBE, UNPRUNED, StageLabel
 from runners.frozen_evaluations import frozen_evaluation, untrained_stages
-from runners.missing_data import collected, refuse_missing, tasks_of
+from runners.missing_data import collected, refuse_missing, refuse_other_lexicon, tasks_of
 from runners.stage_labels import (
     hurdle_labels,
     measure_labels,
@@ -81,6 +81,7 @@ def shared_stages(experiment: Experiment) -> SharedStages:
     Raises DataError with all missing sources: corpora, vocabulary, files of every task.
     """
     refuse_missing(experiment)
+    refuse_other_lexicon(experiment)
     architecture = experiment.baseline.architecture
     corpus = _corpus_stage(experiment.corpus)
     tokens_declaration = TokensStage(
@@ -88,6 +89,8 @@ def shared_stages(experiment: Experiment) -> SharedStages:
         read=experiment.tokenizer.inputs(),
         vocabulary_size=architecture.vocabulary_size,
         sentences=any(objective.packing.reads_sentences for objective in objectives_of(experiment)),
+        lexicon=experiment.lexicon,
+        lexicon_read=None if experiment.lexicon is None else experiment.lexicon.inputs(),
     )
     tokens = Stage(tokens_declaration, {"corpus": corpus})
     task_corpus = experiment.fine_tuning.corpus
@@ -107,7 +110,7 @@ def shared_stages(experiment: Experiment) -> SharedStages:
         other_evaluation_sets=_other_evaluation_sets(experiment, tokens),
         initial_checkpoint=_initial_checkpoint(experiment),
     )
-    return replace(shared, untrained=untrained_stages(experiment, partial(_task_stage, experiment, shared)))
+    return replace(shared, untrained=untrained_stages(experiment, tokens, partial(_task_stage, experiment, shared)))
 
 
 def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candidate, seed: int) -> dict[str, Stage]:

@@ -32,17 +32,20 @@ def frozen_evaluation(
 
 
 def untrained_stages(
-    experiment: Experiment, evaluated: Callable[[Candidate, Stage, int, FineTuningRun], Stage]
+    experiment: Experiment, tokens: Stage, evaluated: Callable[[Candidate, Stage, int, FineTuningRun], Stage]
 ) -> dict[str, Stage]:
     """Return the untrained encoders of the baseline and their evaluation on every task, by label.
 
-    Both seeds of a fine-tuning are the encoder's; settings are those without a search.
+    Both seeds of a fine-tuning are the encoder's; settings are those without a search. An encoder with supersense
+    embeddings reads the supersenses of the vocabulary from `tokens`.
     """
     stages: dict[str, Stage] = {}
     tuning, candidate = experiment.fine_tuning, experiment.baseline
     generator = candidate.objective.generator_of(candidate.architecture, candidate.architecture)
+    sources = {"tokens": tokens} if candidate.architecture.supersenses else {}
     for seed in tuning.untrained_seeds if tuning.tasks else ():
-        encoder = Stage(UntrainedStage(candidate=_as_pretrained(candidate), generator=generator, seed=seed))
+        declaration = UntrainedStage(candidate=_as_pretrained(candidate), generator=generator, seed=seed)
+        encoder = Stage(declaration, sources)
         stages[str(StageLabel(UNTRAINED, number=seed))] = encoder
         for task in sorted(tuning.tasks):
             run = FineTuningRun(task, seed, settings_of(tuning, task), {}, None)

@@ -23,9 +23,17 @@ def refuse_missing(experiment: Experiment) -> None:
             for corpus in (experiment.corpus, tuning.corpus)
             if isinstance(corpus, TextFilesCorpus)
         ),
+        *([] if experiment.lexicon is None else [experiment.lexicon.located]),
         *(partial(tuning.data.located, task) for task in files if task is not None and tuning.data is not None),
     ]
     collected(checks)
+
+
+def refuse_other_lexicon(experiment: Experiment) -> None:
+    """Raise DataError if the lexicon has mistakes, or another number of supersenses than an arm has."""
+    if experiment.lexicon is not None:
+        sizes = {arm.candidate.architecture.supersenses for arm in experiment.arms} - {0}
+        collected(partial(experiment.lexicon.refuse_other_than, size) for size in sorted(sizes))
 
 
 def collected(calls: Iterable[Callable[[], T]]) -> list[T]:

@@ -16,13 +16,14 @@ from search_space.activation import Activation
 from search_space.architecture_kind import ArchitectureByKind
 from search_space.convolution import Convolution, NoConvolution
 from search_space.convolution.kernel import WithKernel
-from search_space.cost import MATMUL, Component, Convention, Operations, Role, linear
+from search_space.cost import MATMUL, Component, Convention, Operations, Role
+from search_space.embeddings import EmbeddingSizes, embedding_components
 from search_space.layer_lists import BLOCKS_AT_MOST, folded
 from search_space.layer_program import LayerProgram
 from search_space.normalisation import Normalisation, PostNorm
 from search_space.position import LearnedPositions, Position
 from search_space.program_parser import parse_program
-from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters, linear_parameters
+from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters
 from search_space.stack import (
     Block,
     Sharing,
@@ -102,6 +103,9 @@ class Architecture(ArchitectureByKind):
     """Rows of the table of learned positions: the maximum sequence length in tokens."""
     segments: Annotated[int, Field(ge=0, le=64)] = 2
     """Segment embeddings: 2 distinguish the two texts of a pair; 0 for none."""
+    supersenses: Annotated[int, Field(ge=0, le=4096)] = 0
+    """Supersense embeddings: those that a token's word may have, by the experiment's `lexicon`, are added to it
+    (SenseBERT, arXiv 1908.05646, section 3; WordNet has 45); 0 for none."""
 
     @model_validator(mode="before")
     @classmethod
@@ -208,21 +212,8 @@ class Architecture(ArchitectureByKind):
 
     def embedding_parts(self, length: int) -> tuple[Component, Component]:
         """Return the embeddings and their projection to the width, which is empty if the widths are equal."""
-        width, shape, norm = self.embedding_width, self.attention_shape, self.normalisation.embedding
-        position_rows = self.position.rows(self.positions)
-        rows = self.vocabulary_size + position_rows + self.segments
-        looked_up = self.vocabulary_size + min(length, position_rows) + self.segments  # of a dense one-hot product
-        sums = (self.position.kind != "none") + (self.segments > 0)
-        embedding = Operations(
-            lookups=width * looked_up, additions=sums * width, normalised=norm * width, dropped=width
-        )
-        tables = rows * width + norm * layer_norm_parameters(width)
-        saved = norm * (width + NORMALISATION_STATISTICS)
-        embeddings = Component(Role.EMBEDDINGS, shape, tables, embedding, saved)
-        if width == self.width:
-            return embeddings, Component(Role.PROJECTION, shape, 0, Operations())
-        projection = linear_parameters(width, self.width)
-        return embeddings, Component(Role.PROJECTION, shape, projection, linear(width, self.width), width)
+        sizes = EmbeddingSizes(**{name: getattr(self, name) for name in EmbeddingSizes.__dataclass_fields__})
+        return embedding_components(sizes, self.attention_shape, length)
 
     def block_parts(self, length: int) -> tuple[Component, ...]:
         """Return the components of the blocks; those of equal blocks are one component with copies."""
@@ -260,7 +251,7 @@ class Architecture(ArchitectureByKind):
 
     def with_embeddings_of(self, other: "Architecture") -> "Architecture":
         """Return this architecture with the embedding sizes of another, so that both can share the tables."""
-        shared = ("embedding_width", "vocabulary_size", "position", "positions", "segments")
+        shared = ("embedding_width", "vocabulary_size", "position", "positions", "segments", "supersenses")
         return self.model_copy(update={name: getattr(other, name) for name in shared})
 
 

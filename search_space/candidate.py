@@ -66,6 +66,7 @@ class Candidate(Schema):
                 f"1 segment embedding with {self.objective.name}, which reads 2 segments. Write 2, or 0 for none"
             )
             yield Violation(("architecture", "segments"), message)
+        yield from self.objective.needs(self.architecture)
 
     def _module_violations(self) -> Iterator[Violation]:
         """Yield what an architecture that is any module cannot do."""

@@ -19,7 +19,7 @@ from tasks.squad.questions import SquadFile, read_squad
 
 def origin_of(files: TaskFiles) -> str:
     """Return the required files of a task and their origin, for messages."""
-    names = ", ".join(f"{files.folder}/{files.parts[part]}" for part in files.needed)
+    names = ", ".join(dict.fromkeys(f"{files.folder}/{files.parts[part]}" for part in files.needed))
     return f"expected: {names}, from {files.origin}"
 
 
@@ -57,7 +57,7 @@ class FolderOfTasks(Schema):
             return fetched.located(files)
         folder = folder_within(root, files.folder, files.collection)
         by_part = _parts_in(folder, files)
-        absent = [files.parts[part] for part in files.needed if not by_part[part]]
+        absent = dict.fromkeys(files.parts[part] for part in files.needed if not by_part[part])
         if absent:
             raise missing(f"{folder}: no {' and no '.join(absent)}; {origin_of(files)}")
         return {part: _only(paths, folder) for part, paths in by_part.items() if paths}

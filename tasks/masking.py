@@ -14,6 +14,7 @@ from tasks.batches import Sequences, Tokens
 from tasks.evaluation_set import EvaluationSet
 from tasks.selection import NONE, select, words_of
 from tasks.selection.numbering import NEVER
+from tasks.selection.preferred import PreferredWords, select_preferred
 from tasks.tokenizer import Tokenizer
 
 NOT_PREDICTED = -1
@@ -90,20 +91,43 @@ def padded(batch: MaskedBatch, sequences: Sequences, tokenizer: Tokenizer) -> Pa
     return PaddedBatch(**vars(batch), real=sequences.tokens != tokenizer.pad)
 
 
-def mask(sequences: Sequences, masking: Masking, tokenizer: Tokenizer, random: np.random.Generator) -> MaskedBatch:
+@dataclass(frozen=True)
+class Words:
+    """The words of a batch that may be masked."""
+
+    numbers: NDArray[np.int64]
+    """The number of the word of every token, NONE where it is not masked [batch seq]."""
+    preferred: PreferredWords | None = None
+    """Words that are masked first."""
+
+    def rows(self, rows: NDArray[np.bool_] | slice) -> "Words":
+        """Return the words of some rows."""
+        return Words(self.numbers[rows], None if self.preferred is None else self.preferred.rows(rows))
+
+
+def mask(
+    sequences: Sequences,
+    masking: Masking,
+    tokenizer: Tokenizer,
+    random: np.random.Generator,
+    words: Words | None = None,
+) -> MaskedBatch:
     """Mask a fixed number of tokens per row, selected as declared; special tokens and padding are never selected.
 
     A row with fewer selected tokens is filled with positions that are not predicted. Static masks are functions of
-    the seed, the number of the sequence and its epoch; dynamic ones are drawn from `random`.
+    the seed, the number of the sequence and its epoch; dynamic ones are drawn from `random`. By default all words may
+    be masked.
     """
+    words = words or Words(words_of(sequences.tokens, tokenizer))
     if masking.static_masks is None:
-        return _masked(sequences.tokens, masking, tokenizer, random)
+        return _masked(sequences.tokens, words, masking, tokenizer, random)
     epochs = sequences.epochs % masking.static_masks
     streams = (
         stream(sequences.seed, "static masks", int(number), int(epoch))
         for number, epoch in zip(sequences.numbers, epochs, strict=True)
     )
-    rows = [_masked(row[None], masking, tokenizer, own) for row, own in zip(sequences.tokens, streams, strict=True)]
+    numbered = ((slice(number, number + 1), own) for number, own in enumerate(streams))
+    rows = [_masked(sequences.tokens[row], words.rows(row), masking, tokenizer, own) for row, own in numbered]
     most = max(row.targets.shape[1] for row in rows)
     rows = [_with_positions(row, most) for row in rows]
     return MaskedBatch(*(np.concatenate([getattr(row, field.name) for row in rows]) for field in fields(MaskedBatch)))
@@ -120,8 +144,10 @@ def _with_positions(batch: MaskedBatch, count: int) -> MaskedBatch:
     )
 
 
-def _masked(tokens: Tokens, masking: Masking, tokenizer: Tokenizer, random: np.random.Generator) -> MaskedBatch:
-    spans, count = _selected(tokens, masking, tokenizer, random)
+def _masked(
+    tokens: Tokens, words: Words, masking: Masking, tokenizer: Tokenizer, random: np.random.Generator
+) -> MaskedBatch:
+    spans, count = _selected(tokens, words, masking, tokenizer, random)
     positions = np.sort(np.argsort(spans == NONE, axis=1, kind="stable")[:, :count], axis=1)
     drawn = np.take_along_axis(spans, positions, axis=1)
     originals = np.take_along_axis(tokens, positions, axis=1)
@@ -138,16 +164,23 @@ def _masked(tokens: Tokens, masking: Masking, tokenizer: Tokenizer, random: np.r
 
 
 def _selected(
-    tokens: Tokens, masking: Masking, tokenizer: Tokenizer, random: np.random.Generator
+    tokens: Tokens, words: Words, masking: Masking, tokenizer: Tokenizer, random: np.random.Generator
 ) -> tuple[NDArray[np.int64], int]:
     """Return the span of every token and the largest budget of a row; a row's budget is that of its length."""
-    words = words_of(tokens, tokenizer)
     lengths = np.count_nonzero(tokens != tokenizer.pad, axis=1)
     budgets = np.array([masking.masked_tokens(length) for length in lengths.tolist()])
-    spans = np.full_like(words, NONE)
+    spans = np.full_like(words.numbers, NONE)
+
+    def selected(numbers: NDArray[np.int64], budget: int) -> NDArray[np.int64]:
+        return select(numbers, masking.selection, budget, random)
+
     for budget in np.unique(budgets).tolist():
         rows = budgets == budget
-        spans[rows] = select(words[rows], masking.selection, budget, random)
+        part = words.rows(rows)
+        if part.preferred is None:
+            spans[rows] = selected(part.numbers, budget)
+        else:
+            spans[rows] = select_preferred(part.numbers, part.preferred, budget, random, selected)
     return spans, int(budgets.max())
 
 

@@ -22,7 +22,7 @@ class MaskedLanguageModelHead(nn.Module):
         self, x: Float[Tensor, "predicted width"], table: Float[Tensor, "vocab embedding"]
     ) -> Float[Tensor, "predicted vocab"]:
         """Return logits over the vocabulary."""
-        return linear(self._embedded(x), table, self.words.bias)
+        return linear(self.embedded(x), table, self.words.bias)
 
     def loss(
         self,
@@ -32,9 +32,10 @@ class MaskedLanguageModelHead(nn.Module):
         uniforms: Uniforms = None,
     ) -> tuple[Float[Tensor, ""], Int[Tensor, " predicted"]]:
         """Return the mean cross-entropy in nats, and tokens sampled at the uniform numbers."""
-        return vocabulary_cross_entropy(self._embedded(x), table, self.words.bias, targets, uniforms)
+        return vocabulary_cross_entropy(self.embedded(x), table, self.words.bias, targets, uniforms)
 
-    def _embedded(self, x: Float[Tensor, "predicted width"]) -> Float[Tensor, "predicted embedding"]:
+    def embedded(self, x: Float[Tensor, "predicted width"]) -> Float[Tensor, "predicted embedding"]:
+        """Return the vectors whose products with the embedding table are the logits, without biases."""
         embedded: Tensor = self.norm(gelu(self.transform(x)))
         return embedded
 

@@ -15,6 +15,7 @@ from tasks.corpora.corpus import Corpus
 from tasks.dataset_folder import PublishedData
 from tasks.downstream import find_task
 from tasks.labelled.task import DownstreamTask
+from tasks.lexicon.supersenses import Lexicon
 from tasks.own_tasks import StageTask, task_named
 from tasks.own_tasks.table import TableFiles
 from tasks.tokenizer import TokenizerDeclaration
@@ -40,13 +41,17 @@ class TokensStage(StageDeclaration):
     stage: ClassVar[str] = "tokens"
     code_version: ClassVar[int] = 1
     libraries: ClassVar[tuple[str, ...]] = ("tokenizers",)
-    hashed_instead: ClassVar[dict[str, str]] = {"tokenizer": "read"}
+    hashed_instead: ClassVar[dict[str, str]] = {"tokenizer": "read", "lexicon": "lexicon_read"}
     tokenizer: TokenizerDeclaration
     read: JsonValue
     """The training settings of the vocabulary, or the content hash of its file."""
     vocabulary_size: Count
     sentences: bool = False
     """Whether the first token of every sentence is stored too, for objectives that read pairs of segments."""
+    lexicon: Lexicon | None = None
+    """The supersenses of words; those of the vocabulary's tokens are stored too."""
+    lexicon_read: JsonValue = None
+    """The content hash of the lexicon."""
 
 
 class ExamplesStage(StageDeclaration):
@@ -177,7 +182,10 @@ class FineTuneStage(StageDeclaration, TaskTraining):
 
 
 class UntrainedStage(StageDeclaration):
-    """Initialise a model and store its weights: the untrained reference. Reads nothing."""
+    """Initialise a model and store its weights: the untrained reference.
+
+    Reads nothing; an encoder with supersense embeddings reads `tokens`.
+    """
 
     stage: ClassVar[str] = UNTRAINED
     code_version: ClassVar[int] = 1

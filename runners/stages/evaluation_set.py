@@ -48,7 +48,7 @@ def _reference_generator(
     folder, objective = context.inputs["tokens"], stage.reference.objective
     batches = open_split(folder, "train", tokenizer, recipe.sequence_length, objective)
     training_data = TrainingData(stage.reference, batches, tokenizer, EVALUATION_SEED, stage.generator_tokens)
-    model = build_model(stage.reference, None, EVALUATION_SEED)
+    model = build_model(stage.reference, None, EVALUATION_SEED, folder)
     steps = recipe.steps(stage.generator_tokens)
 
     def after(step: Step) -> None:

@@ -43,7 +43,7 @@ def compute(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]
             stage, context, training_data, context.inputs["previous"] / CHECKPOINT, context.folder / CHECKPOINT
         )
     evaluation_set = EvaluationSet.load(context.inputs["evaluation_set"])
-    model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed))
+    model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed), context.inputs["tokens"])
     _load_initial_weights(stage, model)
     optimiser = build_optimiser(model, recipe)
     checkpoints = _Checkpoints(context.folder, model, optimiser)
@@ -87,7 +87,7 @@ def compute(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]
 def train_discarded_model(stage: PretrainStage, tokens: Path) -> None:
     """Train a model of the stage's candidate for one update, as warm-up of the process. Raises NotFinite."""
     recipe = stage.candidate.recipe
-    model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed))
+    model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed), tokens)
     train(model, training_data_of(stage, tokens), build_optimiser(model, recipe), range(1), lambda step: None)
 
 

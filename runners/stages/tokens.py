@@ -7,6 +7,7 @@ from foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.declarations import TokensStage
 from tasks.corpora.assembly import Split, read_documents, read_summary
+from tasks.lexicon.token_senses import token_senses, write_token_senses
 from tasks.progress import Progress, place
 from tasks.sentence_starts import sentence_file, write_sentence_starts
 from tasks.tokenizer import train_tokenizer
@@ -16,13 +17,15 @@ TOKENIZED: tuple[Split, ...] = ("train", "validation")
 
 
 def compute(stage: TokensStage, context: StageContext) -> dict[str, JsonValue]:
-    """Write the vocabulary, one token array per split and, if declared, sentence starts.
+    """Write the vocabulary, one token array per split and, if declared, sentence starts and supersenses of tokens.
 
     Return the token counts and the unigram entropy of the validation split.
     """
     corpus = context.inputs["corpus"]
     tokenizer = train_tokenizer(stage.tokenizer, _training_texts(corpus, context.progress), stage.vocabulary_size)
     tokenizer.save(context.folder)
+    if stage.lexicon is not None:
+        write_token_senses(token_senses(stage.lexicon.read(), tokenizer), context.folder)
     result: dict[str, JsonValue] = {
         "vocabulary": tokenizer.vocabulary_hash,
         "vocabulary_size": tokenizer.vocabulary_size,

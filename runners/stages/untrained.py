@@ -12,6 +12,6 @@ from tasks.objectives import build_model
 def compute(stage: UntrainedStage, context: StageContext) -> dict[str, JsonValue]:
     """Write the checkpoint of zero updates; return the number of parameters of the encoder."""
     recipe = stage.candidate.recipe
-    model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed))
+    model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed), context.inputs.get("tokens"))
     save_checkpoint(context.folder / CHECKPOINT, model, build_optimiser(model, recipe), {"step": 0})
     return {"parameters": sum(parameter.numel() for parameter in model.encoder.parameters())}

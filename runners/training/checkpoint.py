@@ -32,7 +32,7 @@ def save_checkpoint(
         for parameter, state in optimiser.state.items()
         for moment, value in state.items()
     }
-    weights = {name: value.detach().cpu().contiguous() for name, value in model.named_parameters()}
+    weights = {name: value.detach().cpu().contiguous() for name, value in _stored(model).items()}
     with replaced_directory(folder) as temporary:
         save_file(weights, temporary / WEIGHTS)
         save_file(moments, temporary / OPTIMISER)
@@ -76,7 +76,7 @@ def load_weights(folder: Path, model: nn.Module, prefix: str = "") -> None:
     """
     saved = load_file(folder / WEIGHTS)
     weights = {name.removeprefix(prefix): value for name, value in saved.items() if name.startswith(prefix)}
-    parameters = dict(model.named_parameters())
+    parameters = _stored(model)
     if weights.keys() != parameters.keys():
         raise ValueError(f"{folder}: the names of the weights are not those of the model's parameters")
     with torch.no_grad():
@@ -94,6 +94,13 @@ def architecture_in(folder: Path, declared: Architecture) -> Architecture:
     """Return the architecture of the checkpoint in a stage's folder: the declared one, unless the stage found it."""
     path = folder / ARCHITECTURE
     return Architecture.model_validate_json(path.read_bytes()) if path.exists() else declared
+
+
+def _stored(model: nn.Module) -> dict[str, Tensor]:
+    """Return the parameters and the persistent buffers by name, shared ones once."""
+    persistent = model.state_dict()
+    buffers = {name: value for name, value in model.named_buffers() if name in persistent}
+    return {**dict(model.named_parameters()), **buffers}
 
 
 def _hashes(folder: Path) -> dict[str, str]:

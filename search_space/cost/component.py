@@ -33,6 +33,7 @@ class Role(StrEnum):
     VALUE = "value head"
     SPAN_BOUNDARY = "span boundary head"
     SEGMENT_PAIR = "segment pair head"
+    SUPERSENSES = "supersense output layer"
 
     @property
     def is_head(self) -> bool:
@@ -46,7 +47,12 @@ class Role(StrEnum):
         return self not in outside and not self.is_head
 
 
-HEADS = frozenset((Role.VOCABULARY, Role.DISCRIMINATOR, Role.COPY, Role.VALUE, Role.SPAN_BOUNDARY, Role.SEGMENT_PAIR))
+HEADS = frozenset(
+    (
+        *(Role.VOCABULARY, Role.DISCRIMINATOR, Role.COPY, Role.VALUE),
+        *(Role.SPAN_BOUNDARY, Role.SEGMENT_PAIR, Role.SUPERSENSES),
+    )
+)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from search_space.objective.replaced_token_detection import ReplacedTokenDetecti
 from search_space.objective.sentence_order_prediction import SentenceOrderPrediction
 from search_space.objective.sentence_structure import SentenceStructure
 from search_space.objective.span_boundary import SpanBoundary
+from search_space.objective.supersense import Supersense
 from search_space.objective.word_structure import WordStructure
 
 Objective = Annotated[PretrainingObjective, OPTION]
@@ -33,5 +34,6 @@ __all__ = [
     "SentenceOrderPrediction",
     "SentenceStructure",
     "SpanBoundary",
+    "Supersense",
     "WordStructure",
 ]

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from foundation.errors import Violation
 from foundation.schema import OPTION, VARIANT_KEY
+from search_space.architecture import Architecture
 from search_space.objective.auxiliary_loss import AuxiliaryLoss, WithAuxiliaryLosses
 from search_space.packing import PackingOption
 
@@ -50,6 +51,11 @@ class Combined(WithAuxiliaryLosses):
         shared = {name: getattr(self, name) for name in SHARED}
         return tuple(part.model_copy(update=shared) for part in self.parts)
 
+    def needs(self, architecture: Architecture) -> Iterator[Violation]:
+        """Yield what the parts need of the architecture that it does not have."""
+        for part in self.parts:
+            yield from part.needs(architecture)
+
     def violations(self) -> Iterator[Violation]:
         """Yield every rule that the values break together."""
         own = list(super().violations())
@@ -82,5 +88,5 @@ def _set_in(part: AuxiliaryLoss) -> Iterator[Violation]:
     for name in SHARED:
         value = getattr(part, name)
         if value != type(part).model_fields[name].get_default(call_default_factory=True):
-            message = f"the packing and masks of {part.kind} are those of the combination. Write objective.{name}"
+            message = f"{name} of {part.kind} is that of the combination. Write objective.{name}"
             yield Violation((name,), message)

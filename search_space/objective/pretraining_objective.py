@@ -115,6 +115,10 @@ class PretrainingObjective(OpenOption):
         added = self.added_parts(architecture, generator, length)
         return convention.flops((*architecture.parts(length), *added), length, self.predictions(length))
 
+    def needs(self, architecture: Architecture) -> Iterator[Violation]:
+        """Yield what the objective needs of the architecture that it does not have."""
+        yield from ()
+
     def violations(self) -> Iterator[Violation]:
         """Yield every rule that the values break together."""
         yield from ()

@@ -41,7 +41,7 @@ class HubSource(Schema):
 class DataSet(Schema):
     """One published data set; its key in the registry is the name of its task, if it has one."""
 
-    kind: Literal["task", "predictions", "corpus", "vocabulary", "curves"]
+    kind: Literal["task", "predictions", "corpus", "vocabulary", "lexicon", "curves"]
     """Its use in an experiment."""
     title: str
     source: str

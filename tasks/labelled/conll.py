@@ -4,6 +4,7 @@ Sources: universaldependencies.org/format.html for the ten columns of CoNLL-U; T
 aclanthology.org/W03-0419, for NER, where the first column is the word and the last the tag.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -47,6 +48,10 @@ class TaggedFiles:
     """Between columns; several spaces count as one."""
     document: str = ""
     """First column of a line that begins a document, in place of a word; the line is skipped and ends a sentence."""
+    untagged: str = ""
+    """Tag of a word whose cell is empty; where there is none, an empty cell is a mistake."""
+    dev_percent: int = 0
+    """Share of the train file's sentences that are dev, by a hash of their words, for a set without a dev file."""
     converts_to_iob2: bool = False
     """Whether IOB1 tags are converted to IOB2."""
     method: Literal["fine_tune", "linear_probe"] = "linear_probe"
@@ -96,7 +101,14 @@ def read_sentences(layout: TaggedFiles, part: str, path: Path, name: str) -> Par
     if not examples and not mistakes.count:
         mistakes.add(1, "the file has no sentences")
     mistakes.refuse()
+    if layout.dev_percent and part in ("train", "dev"):
+        examples = tuple(each for each in examples if (_percent(each.first) < layout.dev_percent) == (part == "dev"))
     return Part(examples)
+
+
+def _percent(sentence: str) -> int:
+    """Return a number from 0 to 99 by a hash of the words, so that equal sentences are in one part."""
+    return int.from_bytes(hashlib.sha256(sentence.encode()).digest()[:8], "big") % 100
 
 
 def _in_iob2(layout: TaggedFiles, sentence: Sentence) -> Sentence:
@@ -133,7 +145,7 @@ def _word(layout: TaggedFiles, cells: list[str], line: int, mistakes: Mistakes) 
         if not cells[0].replace("-", "").replace(".", "").isdecimal():
             mistakes.add(line, f"{cells[0][:40]!r} is not a word number")
         return None
-    word, tag = "".join(cells[layout.word].split()), cells[layout.tag].strip()
+    word, tag = "".join(cells[layout.word].split()), cells[layout.tag].strip() or layout.untagged
     if tag not in layout.tags:
         mistakes.add(line, f"the tag is {tag[:40]!r}; expected one of {', '.join(layout.tags)}")
         return None

@@ -8,6 +8,7 @@ import numpy as np
 from tasks.labelled.encoding import EncodedExamples
 from tasks.labelled.entities import entity_scores
 from tasks.labelled.minimal_pairs import PairScores, pair_accuracy
+from tasks.labelled.tag_scores import supersense_scores
 from tasks.labelled.task import DownstreamTask
 from tasks.labelled.words import EncodedWords
 from tasks.metrics import accuracy, exact_match, f1, macro_f1, matthews, overlap_f1, pearson, spearman
@@ -80,7 +81,7 @@ def references_of(
 def score_tags(
     task: DownstreamTask, predictions: Sequence[int], references: Sequence[int], sentences: Sequence[int]
 ) -> dict[str, float]:
-    """Return each of the task's metrics of tagged words times 100: accuracy of words, or entity scores.
+    """Return each of the task's metrics of tagged words times 100: accuracy of words, entity or supersense scores.
 
     Predictions and references are label indices; `sentences` has the sentence of each word. Raises ValueError if
     there are no references or the numbers of predictions and references differ.
@@ -88,9 +89,11 @@ def score_tags(
     if len(predictions) != len(references) or not references:
         raise ValueError(f"{task.name}: {len(predictions)} predictions for {len(references)} references")
     scores = {"accuracy": accuracy(predictions, references)} if "accuracy" in task.metrics else {}
-    if set(task.metrics) - scores.keys():
-        predicted, expected = ([task.labels[tag] for tag in tags] for tags in (predictions, references))
+    predicted, expected = ([task.labels[tag] for tag in tags] for tags in (predictions, references))
+    if any(metric.startswith("entity") for metric in task.metrics):
         scores |= entity_scores(predicted, expected, sentences)
+    if any(metric.startswith("supersense") for metric in task.metrics):
+        scores |= supersense_scores(predicted, expected)
     return {metric: 100 * scores[metric] for metric in task.metrics}
 
 

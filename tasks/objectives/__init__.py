@@ -4,12 +4,16 @@ Each file defines `Model(candidate, generator)`, a PretrainingModel.
 """
 
 from importlib import import_module
+from pathlib import Path
 from typing import Any
+
+import torch
 
 from models.devices import open_device
 from models.initialisation import initialise
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
+from tasks.lexicon.token_senses import read_token_senses
 from tasks.objectives.pretraining_model import PretrainingModel
 
 
@@ -19,11 +23,18 @@ def model_class(kind: str) -> type[PretrainingModel[Any]]:
     return found
 
 
-def build_model(candidate: Candidate, generator: Architecture | None, seed: int) -> PretrainingModel[Any]:
+def build_model(
+    candidate: Candidate, generator: Architecture | None, seed: int, tokens: Path | None = None
+) -> PretrainingModel[Any]:
     """Return a freshly initialised model of the candidate's objective, on the recipe's device.
 
-    The initial values are the same on every device.
+    The initial values are the same on every device. `tokens` is the folder of the tokens stage, where an encoder with
+    supersense embeddings reads the supersenses of the vocabulary; without it, no token has any.
     """
     model = model_class(candidate.objective.kind)(candidate, generator)
     initialise(model, seed)
+    if tokens is not None and candidate.architecture.supersenses:
+        supersenses = model.encoder.embeddings.supersenses
+        assert supersenses is not None
+        supersenses.allow(torch.from_numpy(read_token_senses(tokens)))
     return model.to(open_device(candidate.recipe.device))

@@ -17,7 +17,7 @@ from search_space.candidate import Candidate
 from search_space.objective.auxiliary_loss import AuxiliaryLoss as Declaration
 from search_space.objective.auxiliary_loss import WithAuxiliaryLosses
 from tasks.batches import Sequences, Tokens
-from tasks.masking import MaskedBatch, Rows, mask
+from tasks.masking import MaskedBatch, Rows, Words, mask
 from tasks.objectives import model_class
 from tasks.objectives.masked_tokens import MaskedTokenModel, masked_token_loss
 from tasks.segment_pairs import PairSequences
@@ -52,9 +52,18 @@ class AuxiliaryLoss(ABC, Generic[Declared, Targets]):
     def __init__(self, declared: Declared, architecture: Architecture) -> None:
         self.declared = declared
 
+    def words(self, model: MaskedTokenModel[Any], sequences: Sequences, tokenizer: Tokenizer) -> Words | None:
+        """Return the words that may be masked, some of them preferred; None: all words alike."""
+        return None
+
     @abstractmethod
     def prepare(
-        self, masked: MaskedBatch, sequences: Sequences, tokenizer: Tokenizer, random: np.random.Generator
+        self,
+        model: MaskedTokenModel[Any],
+        masked: MaskedBatch,
+        sequences: Sequences,
+        tokenizer: Tokenizer,
+        random: np.random.Generator,
     ) -> tuple[Tokens, Targets]:
         """Return the inputs, which it may corrupt where no token is masked, and its targets."""
 
@@ -88,10 +97,12 @@ class AuxiliaryLossModel(MaskedTokenModel[AuxiliaryBatch]):
 
     def prepare(self, sequences: Sequences, tokenizer: Tokenizer, random: np.random.Generator) -> AuxiliaryBatch:
         """Return the sequences with masks, and with the targets of every auxiliary loss in the order of the parts."""
-        masked = mask(sequences, self.objective, tokenizer, random)
+        words = (each.words(self, sequences, tokenizer) for each in self.auxiliary)
+        preferred = next((each for each in words if each is not None), None)
+        masked = mask(sequences, self.objective, tokenizer, random, preferred)
         targets: list[Rows] = []
         for each in self.auxiliary:
-            inputs, own = each.prepare(masked, sequences, tokenizer, random)
+            inputs, own = each.prepare(self, masked, sequences, tokenizer, random)
             masked = replace(masked, inputs=inputs)
             targets.append(own)
         segments = sequences.segments if isinstance(sequences, PairSequences) else np.zeros_like(masked.inputs)

@@ -40,7 +40,12 @@ class SegmentPairLoss(AuxiliaryLoss[SegmentPair, Relations]):
         self.head = SegmentPairHead(architecture, len(declared.relations))
 
     def prepare(
-        self, masked: MaskedBatch, sequences: Sequences, tokenizer: Tokenizer, random: np.random.Generator
+        self,
+        model: MaskedTokenModel[Any],
+        masked: MaskedBatch,
+        sequences: Sequences,
+        tokenizer: Tokenizer,
+        random: np.random.Generator,
     ) -> tuple[Tokens, Relations]:
         """Return the inputs as they are, and the labels of the pairs."""
         assert isinstance(sequences, PairSequences)

@@ -45,7 +45,12 @@ class SpanBoundaryLoss(AuxiliaryLoss[SpanBoundary, Boundaries]):
         self.head = SpanBoundaryHead(architecture, declared.span_positions, declared.position_width)
 
     def prepare(
-        self, masked: MaskedBatch, sequences: Sequences, tokenizer: Tokenizer, random: np.random.Generator
+        self,
+        model: MaskedTokenModel[Any],
+        masked: MaskedBatch,
+        sequences: Sequences,
+        tokenizer: Tokenizer,
+        random: np.random.Generator,
     ) -> tuple[Tokens, Boundaries]:
         """Return the inputs as they are, and the boundaries of every masked span.
 

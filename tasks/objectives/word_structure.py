@@ -20,7 +20,12 @@ class WordStructureLoss(AuxiliaryLoss[WordStructure, MaskedBatch]):
     """Cross-entropy of the original tokens of shuffled runs; its targets are a batch of which they are predicted."""
 
     def prepare(
-        self, masked: MaskedBatch, sequences: Sequences, tokenizer: Tokenizer, random: np.random.Generator
+        self,
+        model: MaskedTokenModel[Any],
+        masked: MaskedBatch,
+        sequences: Sequences,
+        tokenizer: Tokenizer,
+        random: np.random.Generator,
     ) -> tuple[Tokens, MaskedBatch]:
         """Return the inputs with shuffled runs among the tokens that are not masked, and the original tokens."""
         ordinary = words_of(sequences.tokens, tokenizer) != NONE

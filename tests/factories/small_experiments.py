@@ -36,18 +36,19 @@ from search_space.objective import (
     SentenceOrderPrediction,
     SentenceStructure,
     SpanBoundary,
+    Supersense,
     WordStructure,
 )
 from search_space.objective.generator_training import GeneratorTraining, GeneratorTrainingOption
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule
-from tasks.batches import Batches, Sequences, SequenceSource
+from tasks.batches import Sequences, SequenceSource
 from tasks.evaluation_set import EvaluationSet
 from tasks.objectives import build_model, model_class
 from tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
-from tasks.packing import pairs_of
+from tasks.packing import Text
+from tasks.packing import sequences_of as packed
 from tasks.progress import silent
-from tasks.segment_pairs import SegmentPairs
 from tasks.tokenizer import WordPiece
 from tasks.vocabulary import SPECIAL_TOKENS
 
@@ -71,7 +72,9 @@ OBJECTIVES: tuple[Objective, ...] = (
     WordStructure(shuffle_rate=0.3),
     AllTokensMaskedLanguageModel(generator_ratio=2),
     Combined(parts=(WordStructure(shuffle_rate=0.3), SentenceStructure())),
+    Supersense(),
 )
+SUPERSENSES = np.arange(WORDS.vocabulary_size)[:, None] % 5 == np.arange(3)  # three of five words have one of three
 OWN = {"generator": "own", "generator_ratio": 1}
 TRAINING: TypeAdapter[GeneratorTraining] = TypeAdapter(GeneratorTraining)
 
@@ -158,7 +161,14 @@ def candidate(convolution: Convolution, objective: Objective, dropout: float = 0
         schedule=ConstantSchedule(warmup_tokens=256),
         dropout=dropout,
     )
-    return Candidate(architecture=visible(architecture(convolution), objective), objective=objective, recipe=recipe)
+    return Candidate(architecture=suited(architecture(convolution), objective), objective=objective, recipe=recipe)
+
+
+def suited(sizes: Architecture, objective: Objective) -> Architecture:
+    """Return the architecture with a visibility that the objective can train, and supersenses if it needs them."""
+    if [*objective.needs(sizes)]:
+        sizes = sizes.model_copy(update={"supersenses": SUPERSENSES.shape[1]})
+    return visible(sizes, objective)
 
 
 def visible(sizes: Architecture, objective: Objective) -> Architecture:
@@ -178,14 +188,16 @@ def sequences_of(tokens: NDArray[np.int64], seed: int = 1) -> Sequences:
 
 def batches_of(objective: Objective, length: int = 16) -> SequenceSource:
     """Return the sequences that the objective is prepared from; a sentence of the text has five tokens."""
-    if (pairs := pairs_of(objective)) is not None:
-        return SegmentPairs(text(), np.flatnonzero(np.arange(2000) % 50 % 5 == 0)[:-1], WORDS, length, pairs)
-    return Batches(text(), WORDS, length)
+    sentences = np.flatnonzero(np.arange(2000) % 50 % 5 == 0)[:-1]
+    return packed(Text(text(), sentences, WORDS, length), objective)
 
 
 def built(learner: Candidate, seed: int = 1) -> PretrainingModel[Any]:
-    """Return the candidate's model, with the generator of its own architecture."""
-    return build_model(learner, learner.objective.generator_of(learner.architecture, learner.architecture), seed)
+    """Return the candidate's model, with the generator of its own architecture and supersenses of `WORDS`."""
+    model = build_model(learner, learner.objective.generator_of(learner.architecture, learner.architecture), seed)
+    if learner.architecture.supersenses:
+        model.encoder.embeddings.supersenses.allow(torch.from_numpy(SUPERSENSES))
+    return model
 
 
 def evaluation_set_of(learner: Candidate, rows: int, seed: int = 1) -> EvaluationSet:
@@ -236,6 +248,7 @@ def architectures(draw: st.DrawFn) -> Architecture:
         vocabulary_size=draw(st.integers(5, 60)),
         positions=draw(st.integers(16, 40)),
         segments=draw(st.integers(1, 3)),
+        supersenses=draw(st.sampled_from([0, 0, 7])),
     )
 
 

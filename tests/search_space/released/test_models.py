@@ -17,6 +17,7 @@ WITH_POOLER = {
     "bert-base-cased": 108_310_272,
     "bert-large-cased": 333_579_264,
     "structbert-base": 109_482_240,
+    "sensebert-base": 132_155_904,
     "spanbert-large": 333_579_264,
     "roberta-base": 124_645_632,
     "roberta-large": 355_359_744,

@@ -100,7 +100,7 @@ def test_its_cost_is_that_of_its_parts() -> None:
             (WordStructure(), SentenceStructure(mask_rate=0.3)),
             {},
             ("parts", 1, "mask_rate"),
-            "the masks of sentence_structure are those of the combination. Write objective.mask_rate",
+            "mask_rate of sentence_structure is that of the combination. Write objective.mask_rate",
         ),
         (
             (SpanBoundary(), NextSentencePrediction()),

@@ -9,8 +9,8 @@ import torch
 from runners.training.optimisers.adamw import adamw
 from runners.training.optimisers.parameter_groups import set_rate
 from search_space.convolution import Convolution
-from search_space.objective import Objective
-from search_space.objective.auxiliary_loss import WithAuxiliaryLosses
+from search_space.objective import Objective, Supersense
+from search_space.objective.auxiliary_loss import AuxiliaryLoss, WithAuxiliaryLosses
 from search_space.objective.pretraining_objective import PretrainingObjective
 from search_space.objective.replaced_tokens import ReplacedTokens
 from search_space.objective.segment_pair import SegmentPair
@@ -21,6 +21,7 @@ from tasks.objectives.pretraining_model import PretrainingModel
 from tests.factories.small_experiments import (
     OBJECTIVES,
     SPAN_DYNAMIC,
+    SUPERSENSES,
     WORDS,
     batches_of,
     built,
@@ -82,13 +83,19 @@ def test_every_parameter_has_a_gradient(objective: Objective, convolution: Convo
             assert parameter.grad.abs().max() > 1e-6, name
 
 
+def blind_of(auxiliary: AuxiliaryLoss) -> float:
+    """Return the loss of a uniform guess."""
+    if isinstance(auxiliary, Supersense):
+        return 2 * float(np.log(SUPERSENSES.shape[1]))  # where a word has one supersense
+    return float(np.log(len(auxiliary.relations) if isinstance(auxiliary, SegmentPair) else WORDS.vocabulary_size))
+
+
 @every_objective
 def test_the_initial_loss_is_that_of_a_uniform_guess(objective: Objective) -> None:
     """Cross-entropy of a uniform guess: ln of the vocabulary size, and ln 2 per classified token."""
     model = built(candidate(SPAN_DYNAMIC, objective)).eval()
     loss = model.loss(batch_of(model, objective, 64), np.random.default_rng(1)).item()
-    vocabulary = range(WORDS.vocabulary_size)
-    blind = float(np.log(len(vocabulary)))
+    blind = float(np.log(WORDS.vocabulary_size))
     if objective.kind == "replace_masked_language_model":
         blind *= 2
     elif objective.kind == "all_tokens_masked_language_model":
@@ -97,10 +104,7 @@ def test_the_initial_loss_is_that_of_a_uniform_guess(objective: Objective) -> No
     elif isinstance(objective, ReplacedTokens):
         blind = objective.generator_weight * blind + objective.discriminator_weight * float(np.log(2))
     elif isinstance(objective, WithAuxiliaryLosses):
-        classes = [
-            each.relations if isinstance(each, SegmentPair) else vocabulary for each in objective.auxiliary_losses
-        ]
-        blind += sum(float(np.log(len(each))) for each in classes)
+        blind += sum(map(blind_of, objective.auxiliary_losses))
     assert loss == pytest.approx(blind, rel=0.02)
 
 

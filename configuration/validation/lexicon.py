@@ -1,0 +1,29 @@
+"""Validation of supersense embeddings: they need the lexicon of the experiment."""
+
+from collections.abc import Iterator
+
+from configuration.experiment import Experiment
+from foundation.errors import Violation
+from search_space.overrides import InvalidOverride, absolute_path
+
+FIELD = ("architecture", "supersenses")
+
+
+def lexicon_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield the arms, and a search's axis, with supersense embeddings in an experiment without a lexicon."""
+    if experiment.lexicon is not None:
+        return
+    reason = "needs the experiment's lexicon, the supersenses of words. Write lexicon: { path: … }"
+    if size := experiment.baseline.architecture.supersenses:
+        yield Violation(("baseline", *FIELD), f"{size} {reason}")
+        return
+    try:
+        arms = experiment.arms
+    except InvalidOverride:
+        return  # the design's own violations say why
+    names = [arm.name for arm in arms if arm.candidate.architecture.supersenses]
+    search = experiment.search
+    if search is not None:
+        names += [path for path in search.space if absolute_path(path) == FIELD]
+    if names:
+        yield Violation(("design",), f"supersenses of {', '.join(names)} {reason}")

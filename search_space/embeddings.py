@@ -1,0 +1,48 @@
+"""The embeddings of an encoder as components: tables, their layer norm, and the projection to the width."""
+
+from dataclasses import dataclass
+
+from search_space.cost import Component, Operations, Role, linear
+from search_space.normalisation import Normalisation
+from search_space.position import Position
+from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters, linear_parameters
+
+
+@dataclass(frozen=True)
+class EmbeddingSizes:
+    """The sizes of an architecture that decide the costs of its embeddings; fields are named as there."""
+
+    embedding_width: int
+    width: int
+    vocabulary_size: int
+    position: Position
+    positions: int
+    segments: int
+    supersenses: int
+    normalisation: Normalisation
+
+
+def embedding_components(sizes: EmbeddingSizes, shape: AttentionShape, length: int) -> tuple[Component, Component]:
+    """Return the embeddings and their projection to the width, which is empty if the widths are equal.
+
+    Supersenses are a matrix product with the 0/1 vector of a token's senses, not a lookup.
+    """
+    width, norm = sizes.embedding_width, sizes.normalisation.embedding
+    position_rows = sizes.position.rows(sizes.positions)
+    looked_up = sizes.vocabulary_size + min(length, position_rows) + sizes.segments  # of a dense one-hot product
+    rows = sizes.vocabulary_size + position_rows + sizes.segments + sizes.supersenses
+    sums = (sizes.position.kind != "none") + (sizes.segments > 0) + (sizes.supersenses > 0)
+    embedding = Operations(
+        multiply_adds=sizes.supersenses * width,
+        lookups=width * looked_up,
+        additions=sums * width,
+        normalised=norm * width,
+        dropped=width,
+    )
+    tables = rows * width + norm * layer_norm_parameters(width)
+    saved = norm * (width + NORMALISATION_STATISTICS)
+    embeddings = Component(Role.EMBEDDINGS, shape, tables, embedding, saved)
+    if width == sizes.width:
+        return embeddings, Component(Role.PROJECTION, shape, 0, Operations())
+    projection = linear_parameters(width, sizes.width)
+    return embeddings, Component(Role.PROJECTION, shape, projection, linear(width, sizes.width), width)

@@ -18,8 +18,8 @@ from models.huggingface.weight_names import from_transformers
 from search_space.architecture import Architecture
 from search_space.objective import SpanBoundary
 from tasks.masking import NOT_PREDICTED, MaskedBatch
+from tasks.objectives.auxiliary_loss import AuxiliaryBatch
 from tasks.objectives.pretraining_model import PretrainingModel
-from tasks.objectives.span_boundary import SpanBatch
 from tasks.selection import NONE
 
 IGNORED = -100
@@ -82,12 +82,13 @@ class SpanBert(MaskedLanguageModel):
 
     def loss(self, batch: MaskedBatch) -> Tensor:
         """Return the sum of both mean cross-entropies in nats."""
-        assert isinstance(batch, SpanBatch)
+        assert isinstance(batch, AuxiliaryBatch)
+        (boundaries,) = batch.auxiliary
         outputs = self._outputs(batch, output_hidden_states=True)
-        rows, columns = np.nonzero(batch.offsets != NONE)
+        rows, columns = np.nonzero(boundaries.offsets != NONE)
         hidden = outputs.hidden_states[-1]
-        left, right = (hidden[rows, side[rows, columns]] for side in (batch.left, batch.right))
-        offsets = torch.from_numpy(batch.offsets[rows, columns])
+        left, right = (hidden[rows, side[rows, columns]] for side in (boundaries.left, boundaries.right))
+        offsets = torch.from_numpy(boundaries.offsets[rows, columns])
         x = torch.cat([left, right, self.positions(offsets)], -1)
         x = self.inner_norm(nn.functional.gelu(self.inner(x)))
         x = self.norm(nn.functional.gelu(self.transform(x)))

@@ -236,8 +236,8 @@ def compare(ours: Work, theirs: Work) -> tuple[Interval, tuple[list[float], list
         event_seconds(side, 3)  # compiles, and fills the allocator's cache
     calls = [min(MOST_CALLS, math.ceil(PAIR_SECONDS / event_seconds(side, 3))) for side in sides]
     for pair in range(PAIRS):
-        for side in (0, 1) if pair % 2 == 0 else (1, 0):
-            taken[side].append(event_seconds(sides[side], calls[side]))
+        for number in (0, 1) if pair % 2 == 0 else (1, 0):
+            taken[number].append(event_seconds(sides[number], calls[number]))
     return median_interval([their / our for our, their in zip(*taken, strict=True)]), taken
 
 

@@ -93,8 +93,8 @@ def _top_percent(task: CurveTask) -> Iterator[Row]:
         seen = [float(end is not None and end <= within) for end in ends]
         mean, low, high = interval(seen)
         shares.append(f"{100 * mean:.1f}% [{100 * low:.1f}, {100 * high:.1f}]")
-    within = " / ".join(map(str, TOP_WITHIN))
-    yield Row(f"NAS-Bench-BERT: top 1% seen within {within}, {TOP_SEEDS} seeds", "75% / 97%", " / ".join(shares))
+    budgets = " / ".join(map(str, TOP_WITHIN))
+    yield Row(f"NAS-Bench-BERT: top 1% seen within {budgets}, {TOP_SEEDS} seeds", "75% / 97%", " / ".join(shares))
 
 
 def _crossing(seeds: int) -> Iterator[Row]:

@@ -186,11 +186,12 @@ def _rates(one: Judged, truth: Cells) -> Rates:
     wrong = ((one.sign != 0) & (one.sign != np.sign(truth))).any(axis=1)
     right = (one.sign == np.sign(truth)) & (truth != 0)
     loss, score = ((np.arange(2 * OTHERS) < OTHERS) == side for side in (True, False))
-    powers = (
+    power_loss, power_score = (
         share(right[:, truth.astype(bool) & side].mean(axis=1)) if truth.any() else None for side in (loss, score)
     )
     pointwise = None if one.pointwise is None else share(one.pointwise.mean(axis=1))
-    return Rates(share(wrong), *powers, pointwise, None if one.simultaneous is None else share(one.simultaneous))
+    simultaneous = None if one.simultaneous is None else share(one.simultaneous)
+    return Rates(share(wrong), power_loss, power_score, pointwise, simultaneous)
 
 
 def share(values: np.ndarray) -> tuple[float, float]:
@@ -252,8 +253,8 @@ def main(arguments: list[str]) -> int:
         console.print(shown, "")
     for population in POPULATIONS:
         shown = Table("method", "wrong", "power", title=f"2 x 2 x 2 factorial: {population.name}", box=None)
-        for name, figures in factorial_rates(population, tables).items():
-            shown.add_row(name, *map(_percent, figures))
+        for name, pair in factorial_rates(population, tables).items():
+            shown.add_row(name, *map(_percent, pair))
         console.print(shown, "")
     console.print(f"{tables} tables each, {time.monotonic() - started:.0f} s")
     return 0

@@ -6,10 +6,12 @@ import torch
 from torch import Tensor
 
 
-def saved_bytes(forward: Callable[[], Tensor], without: Iterable[Tensor] = (), *, output: bool = True) -> int:
+def saved_bytes(
+    forward: Callable[[], Tensor | tuple[Tensor, ...]], without: Iterable[Tensor] = (), *, output: bool = True
+) -> int:
     """Return the bytes that a forward pass saves, each storage once, those of `without` not counted.
 
-    The output is counted where it is saved, unless `output` is false. Raises ValueError where it has no gradient.
+    Outputs are counted where they are saved, unless `output` is false. Raises ValueError where none has a gradient.
     """
     outside = {tensor.untyped_storage().data_ptr() for tensor in without}
     sizes: dict[int, int] = {}
@@ -22,8 +24,10 @@ def saved_bytes(forward: Callable[[], Tensor], without: Iterable[Tensor] = (), *
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         result = forward()  # held here, so that nothing is freed before it is counted
-    if not result.requires_grad:
-        raise ValueError("the output has no gradient, so that a forward pass saves nothing")
+    outputs = (result,) if isinstance(result, Tensor) else result
+    if not any(each.requires_grad for each in outputs):
+        raise ValueError("no output has a gradient, so that a forward pass saves nothing")
     if not output:
-        sizes.pop(result.untyped_storage().data_ptr(), None)
+        for each in outputs:
+            sizes.pop(each.untyped_storage().data_ptr(), None)
     return sum(sizes.values())

@@ -55,7 +55,7 @@ def _measure(size: Size, groups: int, pace: Pace) -> Figure:
     return speed_figure(compared, operations)
 
 
-def _step(network: FeedForward, size: Size) -> Callable[[], object]:
+def _step(network: Sublayer, size: Size) -> Callable[[], object]:
     x = _inputs(size)
     direction = torch.randn(x.shape, generator=torch.Generator().manual_seed(2))
     wanted = [x, *network.parameters()]

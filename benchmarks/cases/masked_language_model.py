@@ -51,8 +51,11 @@ def match(size: Size, system: str) -> Match:
     objective = SpanBoundary() if system == "SpanBERT" else MaskedLanguageModel()
     data = training_data(architecture, objective, size)
     ours = build_model(data.candidate, None, 1)
-    span_boundary = isinstance(objective, SpanBoundary)
-    theirs = SpanBert(architecture, objective) if span_boundary else Peer(system.lower(), architecture)
+    theirs = (
+        SpanBert(architecture, objective)
+        if isinstance(objective, SpanBoundary)
+        else Peer(system.lower(), architecture)
+    )
     scatter(theirs)
     theirs.copy_to(ours)
     return Match(data, ours.train(), theirs.train(), architecture)

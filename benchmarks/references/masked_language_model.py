@@ -44,7 +44,8 @@ class MaskedLanguageModel(nn.Module):
         settings |= {key: getattr(architecture, name) for name, key in SIZES.items()}
         settings |= FAMILIES[family].keys(architecture)
         self.family, self.architecture = family, architecture
-        self.model: Any = AutoModelForMaskedLM.from_config(AutoConfig.for_model(family, **settings))
+        config = AutoConfig.for_model(family, **settings)
+        self.model: Any = AutoModelForMaskedLM.from_config(config)  # type: ignore[no-untyped-call]
 
     def loss(self, batch: MaskedBatch) -> Tensor:
         """Return the mean cross-entropy in nats of the predicted tokens."""

@@ -1,10 +1,13 @@
 """`measure:`, descriptive measurements of a trained model beyond losses and scores."""
 
+from collections.abc import Mapping
+
 from pydantic import Field
 
-from foundation.schema import Count, Schema
+from foundation.schema import Count, Name, Schema, Share
+from search_space.rare_words import RareWords
 
-ATTENTION = "attention"
+ATTENTION, RARE_WORDS = "attention", "rare_words"
 
 
 class AttentionDiagonal(Schema):
@@ -21,8 +24,29 @@ class AttentionDiagonal(Schema):
     """Number of held-out sequences, evenly spaced over the validation split."""
 
 
+class WordMimicry(Schema):
+    """How well embeddings from the form and the contexts of words mimic those of frequent words that were left out.
+
+    BERTRAM: Schick and Schütze 2020, arXiv 1910.07181. The frequent words of the pretraining text are split; a model
+    of each variant is trained on one part and measured on the other, whose embeddings it has never seen.
+    """
+
+    variants: Mapping[Name, RareWords] = Field(min_length=1, examples=[{"add": {"variant": "add"}}])
+    """The models by name; each is trained and measured on every trained encoder."""
+    occurrences: Count = 100
+    """Occurrences in the training text that make a word of one token frequent. Default: ours."""
+    text_tokens: Count = 20_000_000
+    """Tokens of the training text, from its beginning, in which words and their contexts are looked for."""
+    most_words: Count = 5000
+    """Words at most, the most frequent ones."""
+    held_out_share: Share = Field(default=0.1, gt=0, lt=1)
+    """Words that are left out of training and measured, as a share."""
+
+
 class Measures(Schema):
     """Measurements by name; only those that are set are made."""
 
     attention_diagonal: AttentionDiagonal | None = Field(default=None, examples=[{"within": 4}])
     """Diagonal concentration of attention, as in ConvBERT's Table 8; null to skip it."""
+    rare_words: WordMimicry | None = Field(default=None, examples=[{"variants": {"add": {"variant": "add"}}}])
+    """Embeddings of rare words from form and contexts, as in BERTRAM; null to skip it."""

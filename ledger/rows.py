@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from configuration.measurements import RARE_WORDS
 from configuration.stage_label import (
     FINE_TUNE,
     LATENCY,
@@ -33,6 +34,7 @@ from ledger.stage_results import (
     LinearProbeResult,
     MinimalPairsResult,
     PretrainResult,
+    RareWordsResult,
     StageResult,
     TokensResult,
     UntrainedResult,
@@ -49,6 +51,7 @@ FINISHED: Mapping[str, type[StageResult]] = {
     "contamination": ContaminationResult,
     "evaluation_set": EvaluationSetResult,
     "attention": AttentionResult,
+    RARE_WORDS: RareWordsResult,
     LATENCY: LatencyResult,
     PRETRAIN: PretrainResult,
     LONG_SEQUENCE_PHASE: PretrainResult,

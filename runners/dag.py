@@ -28,6 +28,7 @@ from runners.stages.declarations import (
     ExamplesStage,
     FineTuneStage,
     PretrainStage,
+    RareWordsStage,
     TokensStage,
 )
 from runners.stages.stage import Stage
@@ -139,7 +140,13 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
     assert pretrained is not None
     for label in measure_labels(experiment):
         sources = {"pretrained": pretrained, "tokens": shared.tokens}
-        stages[label] = Stage(_attention_declaration(experiment, candidate), sources)
+        variant = StageLabel.parse(label).task
+        measured = (
+            _attention_declaration(experiment, candidate)
+            if variant is None
+            else _rare_words_declaration(experiment, candidate, variant, seed)
+        )
+        stages[label] = Stage(measured, sources)
     for run in sorted(
         fine_tuning_runs(experiment.fine_tuning),
         key=lambda run: needs_long_sequence_phase(experiment, candidate, run.task),
@@ -323,6 +330,21 @@ def _attention_declaration(experiment: Experiment, candidate: Candidate) -> Atte
         length=experiment.baseline.recipe.sequence_length,
         within=measure.within,
         sequences=measure.sequences,
+        device=candidate.recipe.device,
+    )
+
+
+def _rare_words_declaration(experiment: Experiment, candidate: Candidate, variant: str, seed: int) -> RareWordsStage:
+    measure = experiment.measure.rare_words
+    assert measure is not None
+    return RareWordsStage(
+        architecture=candidate.architecture,
+        settings=measure.variants[variant],
+        occurrences=measure.occurrences,
+        text_tokens=measure.text_tokens,
+        most_words=measure.most_words,
+        held_out_share=measure.held_out_share,
+        seed=seed,
         device=candidate.recipe.device,
     )
 

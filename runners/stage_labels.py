@@ -2,7 +2,7 @@
 
 from configuration.experiment import Experiment
 from configuration.fine_tuning_runs import fine_tuning_runs
-from configuration.measurements import ATTENTION
+from configuration.measurements import ATTENTION, RARE_WORDS
 from configuration.stage_label import LONG_SEQUENCE_PHASE, PRETRAIN, PROBE, UNPRUNED, StageLabel
 from runners.stages.stage import Stage
 from search_space.candidate import Candidate
@@ -31,7 +31,10 @@ def fine_tune_labels(experiment: Experiment) -> tuple[str, ...]:
 
 def measure_labels(experiment: Experiment) -> tuple[str, ...]:
     """Return the labels of the stages that measure a trained model."""
-    return () if experiment.measure.attention_diagonal is None else (ATTENTION,)
+    measure = experiment.measure
+    variants = () if measure.rare_words is None else measure.rare_words.variants
+    of_words = (str(StageLabel(RARE_WORDS, task=name)) for name in variants)
+    return (*(() if measure.attention_diagonal is None else (ATTENTION,)), *of_words)
 
 
 def all_labels(experiment: Experiment) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from configuration.experiment_objectives import searched_objectives
 from configuration.fine_tuning import FineTuning
 from configuration.fine_tuning_runs import is_frozen, settings_of
 from configuration.initial_checkpoint import InitialCheckpoint, differing_fields, read_initial_checkpoint
-from configuration.metrics import HELD_OUT_LOSS, comparable_metrics
+from configuration.metrics import ATTENTION_DIAGONAL, HELD_OUT_LOSS, comparable_metrics
 from configuration.validation.fine_tuning import fine_tuning_violations
 from configuration.validation.lexicon import lexicon_violations
 from configuration.validation.module_architectures import module_violations
@@ -82,7 +82,7 @@ def _claim_violations(experiment: Experiment) -> Iterator[Violation]:
         arms = [arm.name for arm in experiment.arms]
     except InvalidOverride:
         return  # the design's own violations say why
-    measurements = [name for name, measurement in experiment.measure if measurement is not None]
+    measurements = [] if experiment.measure.attention_diagonal is None else [ATTENTION_DIAGONAL]
     metrics = (*comparable_metrics(experiment.fine_tuning.tasks), *measurements)
     for position, claim in enumerate(experiment.claims):
         yield from (Violation(("claims", position), message) for message in unknown_names(claim, arms, metrics))

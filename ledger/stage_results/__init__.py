@@ -4,7 +4,7 @@ A whole number stays whole and a real one real, and a field that was never writt
 back as the same bytes. Losses and scores may be NaN or infinite in memory; `finite` is how a reader asks for them.
 """
 
-from ledger.stage_results.measurements import AttentionResult, LatencyResult, Machine
+from ledger.stage_results.measurements import AttentionResult, LatencyResult, Machine, RareWordsResult
 from ledger.stage_results.result import Curve, Real, Result, finite, finite_points
 from ledger.stage_results.shared import (
     ContaminationResult,
@@ -55,6 +55,7 @@ StageResult = (
     | UntrainedResult
     | DivergedFineTuning
     | AttentionResult
+    | RareWordsResult
     | LatencyResult
     | FailedStage
 )
@@ -81,6 +82,7 @@ __all__ = [
     "MinimalPairsResult",
     "PretrainResult",
     "Pretraining",
+    "RareWordsResult",
     "Real",
     "SearchChoice",
     "SplitCounts",

@@ -22,6 +22,23 @@ class AttentionResult(Result):
     """By layer, in hundredths of even attention."""
 
 
+class RareWordsResult(Result):
+    """How well embeddings of words from form and contexts mimic an encoder's, on words left out of training."""
+
+    variant: str
+    """What gives the embeddings, as the experiment names it in `settings`."""
+    taught: int
+    """Words of training."""
+    held_out: int
+    """Words that are measured."""
+    explained_variance: Real
+    """R² of the embeddings: 1 is exact, 0 no better than the mean embedding of the words."""
+    cosine: Real
+    """Mean cosine of the embeddings and their targets, both less the mean target."""
+    training_error: Mapping[str, Real]
+    """Mean squared error of the last epoch by stage of training."""
+
+
 class Machine(Result):
     """What seconds depend on besides the declaration; seconds of two machines are never compared."""
 

@@ -5,12 +5,14 @@ from typing import ClassVar, Literal
 
 from configuration.fine_tuning import TaskTraining
 from configuration.latency import Part
+from configuration.measurements import RARE_WORDS
 from configuration.stage_label import LATENCY, LINEAR_PROBE, MINIMAL_PAIRS, UNTRAINED
 from foundation.schema import Count, JsonValue, Name, Seed
 from ledger.stage_results import Machine
 from runners.stages.stage import StageDeclaration
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
+from search_space.rare_words import RareWords
 from tasks.corpora.corpus import Corpus
 from tasks.dataset_folder import PublishedData
 from tasks.downstream import find_task
@@ -249,6 +251,26 @@ class AttentionStage(StageDeclaration):
     device: Literal["cpu", "cuda"] = "cpu"
 
 
+class RareWordsStage(StageDeclaration):
+    """Train embeddings of words from form and contexts, and measure them on words left out.
+
+    Reads `pretrained` and `tokens`.
+    """
+
+    stage: ClassVar[str] = RARE_WORDS
+    code_version: ClassVar[int] = 1
+    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
+    uses_kernels: ClassVar[bool] = True
+    architecture: Architecture
+    settings: RareWords
+    occurrences: Count
+    text_tokens: Count
+    most_words: Count
+    held_out_share: float
+    seed: Seed
+    device: Literal["cpu", "cuda"] = "cpu"
+
+
 class LatencyStage(StageDeclaration):
     """Measure the latency of one part of every arm at one sequence length. Reads nothing.
 
@@ -288,6 +310,7 @@ KINDS: dict[str, type[StageDeclaration]] = {
         LinearProbeStage,
         MinimalPairsStage,
         AttentionStage,
+        RareWordsStage,
         LatencyStage,
     )
 }

@@ -56,6 +56,15 @@ PLAUSIBLE: Mapping[str, Mapping[str, Any]] = {
     },
     "pretrain": {"tokens": 128, "held_out_loss": 7.25, "train_curve": CURVE, "held_out_curve": CURVE},
     "long_sequence_phase": {"tokens": 256, "held_out_loss": 7.0, "train_curve": CURVE, "held_out_curve": CURVE},
+    "unpruned": {"tokens": 128, "held_out_loss": 7.25, "train_curve": CURVE, "held_out_curve": CURVE},
+    "rare_words": {
+        "variant": "add",
+        "taught": 90,
+        "held_out": 10,
+        "explained_variance": 0.5,
+        "cosine": 0.75,
+        "training_error": {"form": 0.125},
+    },
     "fine_tune": {"task": "docs_pair", "seed": 1, "examples": 64, "scores": {"accuracy": 62.5}},
     "probe": {"task": "docs_pair", "seed": 1, "examples": 64, "scores": {"accuracy": 62.5}},
     "linear_probe": {

@@ -86,9 +86,6 @@ def lines(experiment: Experiment) -> Iterator[str]:
     for recipe, arms in arms_by_recipe.items():
         yield f"{'every arm' if len(arms_by_recipe) == 1 else ', '.join(arms)}: {recipe}"
     comparisons = published_comparisons(experiment)
-    for comparison in comparisons:
-        if result := _result_text(comparison.published):
-            yield f"published for {comparison.arm}, {comparison.row}: {result}"
     yield from _differences_text("training", {comparison.arm: comparison.departures for comparison in comparisons})
     size = _size(experiment)
     fine_tunings = released_fine_tunings(experiment.fine_tuning, size)
@@ -102,12 +99,6 @@ def lines(experiment: Experiment) -> Iterator[str]:
         yield from _options(experiment)
         assumptions = published().tables[experiment.paper.table].assumptions if experiment.paper.table else ()
         yield from (f"assumed: {each}" for each in assumptions)
-
-
-def _result_text(row: PublishedRow) -> str:
-    """Return the published values by column, else the paper's statement; empty without either."""
-    values = (f"{column.replace(':', ' ')} {value:g}" for column, value in row.values.items())
-    return ", ".join(values) or row.direction or ""
 
 
 def _options(experiment: Experiment) -> Iterator[str]:
@@ -173,7 +164,5 @@ def _row(comparison: PublishedComparison) -> JsonValue:
         "train_flops": comparison.train_flops,
         "published_train_flops": flops,
         "printed_train_flops": comparison.published.printed_train_flops,
-        "published_values": dict(comparison.published.values),
-        "direction": comparison.published.direction,
         "departures": [str(each) for each in comparison.departures],
     }

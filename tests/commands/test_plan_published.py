@@ -26,22 +26,6 @@ def test_plan_at_paper_scale_sets_costs_beside_the_published_ones(call: Call, ta
         assert row["source"] in published().sources.values()
 
 
-@pytest.mark.parametrize(
-    ("name", "published_text"),
-    [
-        ("table5", "published for all_tokens_mlm, All-Tokens MLM: score 84.3"),
-        ("ties", "published for all, all weights: score 84.4"),
-        ("figure3", "published for two_stage, two-stage: below joint training"),
-    ],
-)
-def test_plan_sets_what_a_paper_found_beside_the_arms(
-    call: Call, name: str, published_text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
-    file = ROOT / "experiments" / "electra" / f"{name}.yaml"
-    assert published_text in call("plan", file, "--scale", "paper", "--out", tmp_path).out
-
-
 def test_plan_tells_how_every_arm_is_trained(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     answer = call("plan", ROOT / "experiments" / "table2.yaml", "--scale", "paper", "--out", tmp_path)

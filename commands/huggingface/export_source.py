@@ -93,4 +93,4 @@ def refuse_module(architecture: Architecture, name: str) -> None:
 
 
 def _of_generator(name: str) -> bool:
-    return name.startswith(("generator.", "generator_head."))
+    return name.startswith(("generator.", "generator_head.", "generator_training."))

@@ -202,6 +202,9 @@ def _untrained_violations(experiment: Experiment) -> Iterator[Violation]:
     tokens = experiment.pretraining.tokens
     for arm in arms:
         before = arm.candidate.objective.tokens_before_encoder
+        if before and experiment.pretraining.init_checkpoint is not None:
+            message = f"{arm.name} starts its encoder from its generator, which would overwrite the checkpoint"
+            yield Violation(("pretraining", "init_checkpoint"), message)
         if before >= tokens:
             message = f"{arm.name} trains its generator alone for {before} tokens; pretraining.tokens is {tokens}"
             yield Violation(("design",), f"{message}, so that its encoder would never be trained")

@@ -20,7 +20,7 @@ KEYS: Mapping[str, str] = {
     "start": "init_checkpoint",
 }
 VALUES: Mapping[frozenset[str], Mapping[str, str]] = {
-    frozenset({"baseline", "own"}): {"shared": "baseline", "follows": "own"},
+    frozenset({"baseline", "own", "unigram"}): {"shared": "baseline", "follows": "own"},
     frozenset({"none", "selective", "full"}): {
         "all": "none",
         "matrix_products": "selective",

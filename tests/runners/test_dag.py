@@ -127,6 +127,31 @@ def test_the_evaluation_sets_declaration_is_the_golden_one(
     assert canonical(shared_stages(experiment).evaluation_set.declaration) == golden
 
 
+def test_an_arm_with_another_held_out_loss_has_an_evaluation_set_of_its_own(tmp_path: Path) -> None:
+    """The baseline's and its arms' keys are those of an experiment without such an arm."""
+    arms = {"deep": {"depth": 2}, "detection": {"objective": {"kind": "replaced_token_detection"}}}
+    experiments = [
+        simulated.experiment(
+            tmp_path,
+            design={"kind": "list", "arms": {name: arms[name] for name in names}},
+            pretraining={"tokens": 2560, "seeds": [1], "evaluation_sets": sets},
+        )
+        for names, sets in ((["deep"], "shared"), (["deep", "detection"], "by_objective"))
+    ]
+    alone, mixed = map(shared_stages, experiments)
+    assert mixed.evaluation_set.key == alone.evaluation_set.key
+    own = mixed.named()["evaluation_set replaced_token_detection"]
+    assert own.declaration.model_copy(update={"reference": None}) != mixed.evaluation_set.declaration
+    for arm in experiments[1].arms:
+        (stage,) = (
+            stage
+            for label, stage in trial_stages(experiments[1], mixed, arm.candidate, 1).items()
+            if label.startswith("pretrain@")
+        )
+        expected = own if arm.name == "detection" else alone.evaluation_set
+        assert stage.inputs["evaluation_set"].key == expected.key
+
+
 def test_sentence_starts_are_stored_only_where_an_arm_reads_pairs_of_segments(tmp_path: Path) -> None:
     plain = simulated.experiment(tmp_path)
     arms = {"order": {"objective": {"kind": "sentence_order_prediction"}}}

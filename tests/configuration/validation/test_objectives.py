@@ -41,6 +41,30 @@ def test_an_arm_with_another_held_out_loss_is_refused(baseline: str, change: str
     assert any(expected in line for line in refusal.value.lines)
 
 
+MARGIN = "{ until_decided: { max: 5, margin: { held_out_loss: 0.1 } } }"
+
+
+@pytest.mark.parametrize(
+    ("seeds", "more", "reason"),
+    [
+        ("[1]", "fine_tuning: { tasks: [docs_pair] }", None),
+        ("[1]", "", "fine_tuning.tasks is empty"),
+        (MARGIN, "fine_tuning: { tasks: [docs_pair] }", "on which by_objective compares no arms"),
+    ],
+)
+def test_such_arms_are_compared_on_tasks_alone_where_the_experiment_allows_them(
+    seeds: str, more: str, reason: str | None, tmp_path: Path
+) -> None:
+    text = TEXT.format(baseline="masked_language_model", design=LIST.format(change="objective: electra_15_percent"))
+    file = tmp_path / "drawn.yaml"
+    file.write_text(text.replace("seeds: [1]", f"seeds: {seeds}, evaluation_sets: by_objective") + more)
+    if reason is None:
+        assert len(load_experiment(file, None).arms) == 2
+        return
+    with pytest.raises(ConfigurationError, match=reason):
+        load_experiment(file, None)
+
+
 def test_a_search_that_may_propose_another_held_out_loss_is_refused(tmp_path: Path) -> None:
     axis = "objective: [masked_language_model, replaced_token_detection]"
     with pytest.raises(ConfigurationError, match="replaced_token_detection trains with another objective"):

@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from foundation.atomic_files import read_regular
 from tasks.tokenizer import Tokenizer
@@ -40,7 +40,7 @@ def section(document: dict[str, Any], name: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def is_numbered(vocabulary: object) -> bool:
+def is_numbered(vocabulary: object) -> TypeGuard[dict[str, int]]:
     """Return whether a vocabulary is a mapping of pieces to the numbers from 0 to the last, each once."""
     if not isinstance(vocabulary, dict):
         return False

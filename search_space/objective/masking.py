@@ -39,7 +39,9 @@ class Masking(PretrainingObjective):
         predicted = f"{self.name}, {self.mask_rate:.0%} of the tokens predicted"
         if self.selection != SingleToken():
             predicted += f", selected by {self.selection.kind.replace('_', ' ')}"
-        return predicted if self.static_masks is None else f"{predicted}, {self.static_masks} masks for each sequence"
+        if self.static_masks is not None:
+            predicted += f", {self.static_masks} masks for each sequence"
+        return f"{predicted}{self.packing_text}"
 
     @property
     def masking_fields(self) -> dict[str, Any]:

@@ -35,7 +35,13 @@ class PretrainingObjective(OpenOption):
     @property
     def description(self) -> str:
         """The name and the settings that a paper states about its objective, for the sentence on the recipe."""
-        return self.name
+        return f"{self.name}{self.packing_text}"
+
+    @property
+    def packing_text(self) -> str:
+        """How training sequences are made of the text, for the end of a sentence; empty for the usual packing."""
+        usual = type(self).model_fields["packing"].get_default(call_default_factory=True)
+        return "" if self.packing == usual else f", packed as {self.packing.kind.replace('_', ' ')}"
 
     @property
     def terms(self) -> tuple[str, ...]:

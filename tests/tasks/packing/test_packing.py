@@ -174,6 +174,7 @@ def test_batches_of_short_sequences_have_the_tokens_of_full_ones(kind: str) -> N
 def test_pairs_of_sentences_are_neighbours_or_of_two_documents_and_never_two_of_a_segment() -> None:
     text = text_of([[3, 4, 5, 6, 4], [2, 7], [5], [4] * 6] * 5)
     starts = {int(text.tokens[start]): number for number, start in enumerate(text.sentences)}
+    document_of = sentence_bounds(text)[1]
     source = packed("sentence_pair", text)
     labels = []
     for step in range(40):
@@ -182,7 +183,8 @@ def test_pairs_of_sentences_are_neighbours_or_of_two_documents_and_never_two_of_
         for row, label in zip(batch.tokens, batch.labels.tolist(), strict=True):
             a, b = np.split(inside(row), np.flatnonzero(inside(row) == WORD_TOKENS.separate))
             first, second = starts[int(a[0])], starts[int(b[1])]
-            assert (second == first + 1) or label == 1
+            assert (document_of[first] == document_of[second]) == (second == first + 1 and label == 0)
+            assert label in (0, 1)
             assert all(int(token) not in starts for token in (*a[1:], *b[2:]))
             labels.append(label)
     assert 0.5 < np.mean(labels) < 0.75  # last sentences of an odd number have no next one

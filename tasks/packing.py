@@ -5,6 +5,8 @@ from pathlib import Path
 from search_space.objective.pretraining_objective import PretrainingObjective
 from search_space.objective.segment_pair import SegmentPair
 from tasks.batches import Batches, SequenceSource
+from tasks.mentions.sequences import MentionBatches
+from tasks.mentions.token_mentions import EntityNames, mention_file, read_mentions
 from tasks.segment_pairs import SegmentPairs
 from tasks.sentence_starts import read_sentence_starts, sentence_file
 from tasks.tokenizer import Tokenizer
@@ -18,6 +20,9 @@ def open_split(
     tokens = read_tokens(folder / f"{split}.npy")
     if objective.packing == "stream":
         return Batches(tokens, tokenizer, sequence_length)
+    if objective.packing == "mentions":
+        mentions = read_mentions(mention_file(folder, split))
+        return MentionBatches(tokens, mentions, EntityNames.load(folder), tokenizer, sequence_length)
     assert isinstance(objective, SegmentPair)
     sentences = read_sentence_starts(sentence_file(folder, split))
     return SegmentPairs(tokens, sentences, tokenizer, sequence_length, objective)

@@ -29,12 +29,20 @@ class Role(StrEnum):
     SPAN_BOUNDARY = "span boundary head"
     SEGMENT_PAIR = "segment pair head"
     SUPERSENSES = "supersense output layer"
+    ENTITY = "entity head"
 
     @property
     def is_head(self) -> bool:
         """Whether pretraining adds a component of this role to the encoder."""
         return self in (
-            *(Role.VOCABULARY, Role.DISCRIMINATOR, Role.SPAN_BOUNDARY, Role.SEGMENT_PAIR, Role.SUPERSENSES),
+            *(
+                Role.VOCABULARY,
+                Role.DISCRIMINATOR,
+                Role.SPAN_BOUNDARY,
+                Role.SEGMENT_PAIR,
+                Role.SUPERSENSES,
+                Role.ENTITY,
+            ),
         )
 
     @property

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from foundation.schema import OPTION
 from search_space.objective.electra_15_percent import Electra15Percent
+from search_space.objective.entity_replacement import EntityReplacement
 from search_space.objective.language_model import LanguageModel
 from search_space.objective.masked_language_model import MaskedLanguageModel
 from search_space.objective.next_sentence_prediction import NextSentencePrediction
@@ -20,6 +21,7 @@ Objective = Annotated[PretrainingObjective, OPTION]
 
 __all__ = [
     "Electra15Percent",
+    "EntityReplacement",
     "LanguageModel",
     "MaskedLanguageModel",
     "NextSentencePrediction",

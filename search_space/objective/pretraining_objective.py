@@ -14,8 +14,8 @@ from search_space.architecture import Architecture
 from search_space.cost import MATMUL, Component, Convention
 from search_space.sublayer.attention import Visibility
 
-Packing = Literal["stream", "segment_pair"]
-"""How sequences are made of a text: pieces of one stream, or pairs of segments of whole sentences."""
+Packing = Literal["stream", "segment_pair", "mentions"]
+"""How sequences are made of a text: pieces of one stream, perhaps with their mentions, or pairs of segments."""
 
 
 class PretrainingObjective(OpenOption):

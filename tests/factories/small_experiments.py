@@ -25,6 +25,7 @@ from search_space.convolution import (
 from search_space.convolution.kernel import WithKernel
 from search_space.objective import (
     Electra15Percent,
+    EntityReplacement,
     LanguageModel,
     MaskedLanguageModel,
     NextSentencePrediction,
@@ -42,6 +43,8 @@ from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule
 from tasks.batches import Batches, Sequences, SequenceSource
 from tasks.evaluation_set import EvaluationSet
+from tasks.mentions.sequences import MentionBatches
+from tasks.mentions.token_mentions import EntityNames
 from tasks.objectives import build_model, model_class
 from tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
 from tasks.progress import silent
@@ -66,8 +69,13 @@ OBJECTIVES: tuple[Objective, ...] = (
     SentenceStructure(),
     WordStructure(shuffle_rate=0.3),
     Supersense(),
+    EntityReplacement(mask_rate=0.15),
 )
 SUPERSENSES = np.arange(WORDS.vocabulary_size)[:, None] % 5 == np.arange(3)  # three of five words have one of three
+
+NAMES = EntityNames(
+    ["person", "place", "person", "place"], [[(7,), (8, 9)], [(10, 11)], [(12,)], [(13,), (14, 15, 16)]]
+)
 
 
 def convolutions(kernel_size: int = 5) -> list[Convolution]:
@@ -161,7 +169,15 @@ def batches_of(objective: Objective, length: int = 16) -> SequenceSource:
     """Return the sequences that the objective is prepared from; a sentence of the text has five tokens."""
     if isinstance(objective, SegmentPair):
         return SegmentPairs(text(), np.flatnonzero(np.arange(2000) % 50 % 5 == 0)[:-1], WORDS, length, objective)
+    if objective.packing == "mentions":
+        return MentionBatches(text(), mentions(), NAMES, WORDS, length)
     return Batches(text(), WORDS, length)
+
+
+def mentions() -> NDArray[np.int64]:
+    """Return a mention of one or two tokens at every seventh token of `text`, of entity 0 to 3 in turn."""
+    starts = np.arange(2, 1990, 7)
+    return np.stack([starts, starts + 1 + starts % 2, np.arange(len(starts)) % 4], axis=1)
 
 
 def built(learner: Candidate, seed: int = 1) -> PretrainingModel[Any]:

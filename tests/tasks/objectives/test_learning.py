@@ -86,6 +86,8 @@ def test_the_initial_loss_is_that_of_a_uniform_guess(objective: Objective) -> No
         blind = (objective.masked_token_weight + objective.word_structure_weight) * blind
     elif objective.kind == "supersense":
         blind += 2 * float(np.log(SUPERSENSES.shape[1]))  # where a word has one supersense
+    elif objective.kind == "entity_replacement":
+        blind += objective.entity_weight * float(np.log(2))
     elif objective.kind == "span_boundary":
         blind = (objective.masked_token_weight + objective.boundary_weight) * blind
     assert loss == pytest.approx(blind, rel=0.02)

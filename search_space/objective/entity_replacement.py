@@ -1,0 +1,57 @@
+"""Entity replacement beside masked language modelling. Xiong et al. 2019 (WKLM), arXiv 1912.09637, section 2."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from foundation.schema import PositiveNumber
+from search_space.architecture import Architecture
+from search_space.cost import Component, Operations, Role, linear
+from search_space.objective.auxiliary_loss import WithAuxiliaryLoss
+from search_space.objective.masked_language_model import vocabulary_head
+from search_space.objective.pretraining_objective import Packing
+from search_space.shape import linear_parameters
+
+
+class EntityReplacement(WithAuxiliaryLoss):
+    """Mentions are replaced by names of other entities of the same type; a mention is true or replaced.
+
+    It is classified from the vectors of the tokens beside it. Masks are outside the mentions. The experiment's
+    `mentions` say where entities are mentioned. With `static_masks`, replacements are as many versions as masks.
+    """
+
+    kind: Literal["entity_replacement"] = "entity_replacement"
+    """Chooses entity replacement beside masked language modelling."""
+    mask_rate: float = Field(default=0.05, gt=0, lt=1)
+    """Share of the tokens that is masked and predicted. Default: WKLM; its ablation has 0.15."""
+    replacement_rate: float = Field(default=0.5, gt=0, le=0.5)
+    """Share of the mentions that is replaced; two adjacent ones never are, so that it is a half at most. Default of
+    this project: WKLM's rate was not found."""
+    masked_token_weight: float = Field(default=1.0, ge=0)
+    """Weight of the loss of masked language modelling in the sum of both losses; with 0 no token is masked."""
+    entity_weight: PositiveNumber = 1.0
+    """Weight of the loss on the mentions in the sum of both losses."""
+
+    @property
+    def packing(self) -> Packing:
+        """Pieces of one stream, with the mentions inside them."""
+        return "mentions"
+
+    @property
+    def description(self) -> str:
+        """The masks, and the share of replaced mentions."""
+        return f"{super().description}, {self.replacement_rate:.0%} of the mentions replaced"
+
+    def added_parts(
+        self, architecture: Architecture, generator: Architecture | None, length: int
+    ) -> tuple[Component, ...]:
+        """Return the vocabulary head, and the entity head, counted at every predicted token."""
+        return vocabulary_head(architecture), entity_head(architecture)
+
+
+def entity_head(architecture: Architecture) -> Component:
+    """Return a linear map of the two vectors beside a mention to one logit."""
+    width = 2 * architecture.width
+    operations = linear(width, 1) + Operations(sigmoids=1)
+    parameters = linear_parameters(width, 1)
+    return Component(Role.ENTITY, architecture.attention_shape, parameters, operations, applied_to="prediction")

@@ -40,7 +40,8 @@ class EntityReplacement(WithAuxiliaryLoss):
     @property
     def description(self) -> str:
         """The masks, and the share of replaced mentions."""
-        return f"{super().description}, {self.replacement_rate:.0%} of the mentions replaced"
+        masks = super().description if self.masked_token_weight else f"{self.name}, no masks"
+        return f"{masks}, {self.replacement_rate:.0%} of the mentions replaced"
 
     def added_parts(
         self, architecture: Architecture, generator: Architecture | None, length: int

@@ -27,6 +27,7 @@ from search_space.overrides import InvalidOverride
 from tasks.corpora.corpus import Corpus
 from tasks.corpora.documentation import DocumentationCorpus
 from tasks.lexicon.supersenses import Lexicon
+from tasks.mentions.declaration import Mentions
 from tasks.tokenizer import TokenizerDeclaration, WordPieceTraining
 
 
@@ -59,6 +60,8 @@ class Experiment(Schema):
     """The vocabulary: learned from the corpus, or given as a file."""
     lexicon: Lexicon | None = None
     """The supersenses of words, for arms with supersense embeddings."""
+    mentions: Mentions | None = None
+    """Where the text mentions entities, for arms with the objective `entity_replacement`."""
     pretraining: Pretraining
     """Pretraining budget, seeds, hurdle and evaluation."""
     fine_tuning: FineTuning = Field(default_factory=FineTuning)

@@ -92,6 +92,8 @@ def shared_stages(experiment: Experiment) -> SharedStages:
         sentences=any(objective.packing.reads_sentences for objective in objectives_of(experiment)),
         lexicon=experiment.lexicon,
         lexicon_read=None if experiment.lexicon is None else experiment.lexicon.inputs(),
+        mentions=experiment.mentions,
+        mentions_read=None if experiment.mentions is None else experiment.mentions.inputs(),
     )
     tokens = Stage(tokens_declaration, {"corpus": corpus})
     task_corpus = experiment.fine_tuning.corpus

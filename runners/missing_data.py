@@ -24,6 +24,7 @@ def refuse_missing(experiment: Experiment) -> None:
             if isinstance(corpus, TextFilesCorpus)
         ),
         *([] if experiment.lexicon is None else [experiment.lexicon.located]),
+        *([] if experiment.mentions is None else [experiment.mentions.check_exists]),
         *(partial(tuning.data.located, task) for task in files if task is not None and tuning.data is not None),
     ]
     collected(checks)

@@ -13,6 +13,7 @@ from configuration.initial_checkpoint import InitialCheckpoint, differing_fields
 from configuration.metrics import ATTENTION_DIAGONAL, HELD_OUT_LOSS, comparable_metrics
 from configuration.validation.fine_tuning import fine_tuning_violations
 from configuration.validation.lexicon import lexicon_violations
+from configuration.validation.mentions import mention_violations
 from configuration.validation.module_architectures import module_violations
 from configuration.validation.paper import paper_violations
 from configuration.validation.tuning import tune_violations
@@ -36,6 +37,7 @@ def violations_of(experiment: Experiment) -> Iterator[Violation]:
         yield from _objective_violations(experiment)
         yield from _pruning_violations(experiment)
         yield from lexicon_violations(experiment)
+        yield from mention_violations(experiment)
         yield from paper_violations(experiment)
         yield from _claim_violations(experiment)
         yield from _initial_checkpoint_violations(experiment)

@@ -13,9 +13,9 @@ def lexicon_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield the arms, and a search's axis, with supersense embeddings in an experiment without a lexicon."""
     if experiment.lexicon is not None:
         return
-    reason = "needs the experiment's lexicon, the supersenses of words. Write lexicon: { path: … }"
+    reason = "the experiment's lexicon, the supersenses of words. Write lexicon: { path: … }"
     if size := experiment.baseline.architecture.supersenses:
-        yield Violation(("baseline", *FIELD), f"{size} {reason}")
+        yield Violation(("baseline", *FIELD), f"{size} needs {reason}")
         return
     try:
         arms = experiment.arms
@@ -26,4 +26,4 @@ def lexicon_violations(experiment: Experiment) -> Iterator[Violation]:
     if search is not None:
         names += [path for path in search.space if absolute_path(path) == FIELD]
     if names:
-        yield Violation(("design",), f"supersenses of {', '.join(names)} {reason}")
+        yield Violation(("design",), f"supersenses of {', '.join(names)} need {reason}")

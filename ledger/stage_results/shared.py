@@ -38,6 +38,14 @@ class TokenCounts(Result):
     """Documents that have one sentence, and so no two segments; None if no objective reads pairs of segments."""
 
 
+class MentionCounts(Result):
+    """The mentions of entities in one split."""
+
+    kept: int
+    left_out: int
+    """They overlap another one, or begin or end inside a token."""
+
+
 class TokensResult(Result):
     """The vocabulary, and the splits as tokens."""
 
@@ -48,6 +56,8 @@ class TokensResult(Result):
     validation: TokenCounts
     validation_unigram_entropy: Real | None = None
     """Nats: the loss on validation tokens of their frequencies alone; None in ledgers from before it was computed."""
+    mentions: Mapping[str, MentionCounts] | None = None
+    """By split; None without a source of mentions."""
 
 
 class EncodedPart(Result):

@@ -18,6 +18,7 @@ from tasks.dataset_folder import PublishedData
 from tasks.downstream import find_task
 from tasks.labelled.task import DownstreamTask
 from tasks.lexicon.supersenses import Lexicon
+from tasks.mentions.declaration import Mentions
 from tasks.own_tasks import StageTask, task_named
 from tasks.own_tasks.table import TableFiles
 from tasks.tokenizer import TokenizerDeclaration
@@ -43,7 +44,11 @@ class TokensStage(StageDeclaration):
     stage: ClassVar[str] = "tokens"
     code_version: ClassVar[int] = 1
     libraries: ClassVar[tuple[str, ...]] = ("tokenizers",)
-    hashed_instead: ClassVar[dict[str, str]] = {"tokenizer": "read", "lexicon": "lexicon_read"}
+    hashed_instead: ClassVar[dict[str, str]] = {
+        "tokenizer": "read",
+        "lexicon": "lexicon_read",
+        "mentions": "mentions_read",
+    }
     tokenizer: TokenizerDeclaration
     read: JsonValue
     """The training settings of the vocabulary, or the content hash of its file."""
@@ -54,6 +59,10 @@ class TokensStage(StageDeclaration):
     """The supersenses of words; those of the vocabulary's tokens are stored too."""
     lexicon_read: JsonValue = None
     """The content hash of the lexicon."""
+    mentions: Mentions | None = None
+    """Where entities are mentioned; the mentions' tokens and the entities' names are stored too."""
+    mentions_read: JsonValue = None
+    """The content hash of the mentions."""
 
 
 class ExamplesStage(StageDeclaration):

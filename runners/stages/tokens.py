@@ -8,16 +8,18 @@ from runners.stages.context import StageContext
 from runners.stages.declarations import TokensStage
 from tasks.corpora.assembly import Split, read_documents, read_summary
 from tasks.lexicon.token_senses import token_senses, write_token_senses
+from tasks.mentions.mention import MentionSource
+from tasks.mentions.token_mentions import Entities, mention_file, write_mentions
 from tasks.progress import Progress, place
 from tasks.sentence_starts import sentence_file, write_sentence_starts
-from tasks.tokenizer import train_tokenizer
+from tasks.tokenizer import Tokenizer, train_tokenizer
 from tasks.tokens import read_tokens, unigram_entropy, write_tokens
 
 TOKENIZED: tuple[Split, ...] = ("train", "validation")
 
 
 def compute(stage: TokensStage, context: StageContext) -> dict[str, JsonValue]:
-    """Write the vocabulary, one token array per split and, if declared, sentence starts and supersenses of tokens.
+    """Write the vocabulary and one token array per split; if declared, sentence starts, supersenses and mentions.
 
     Return the token counts and the unigram entropy of the validation split.
     """
@@ -30,6 +32,8 @@ def compute(stage: TokensStage, context: StageContext) -> dict[str, JsonValue]:
         "vocabulary": tokenizer.vocabulary_hash,
         "vocabulary_size": tokenizer.vocabulary_size,
     }
+    if stage.mentions is not None:
+        result["mentions"] = _write_mentions(stage.mentions, tokenizer, context)
     for split in TOKENIZED:
         texts = [document.text for document in read_documents(corpus, split)]
         single: dict[str, JsonValue] = {}
@@ -42,6 +46,18 @@ def compute(stage: TokensStage, context: StageContext) -> dict[str, JsonValue]:
             tokens = read_tokens(context.folder / f"{split}.npy")
             result["validation_unigram_entropy"] = unigram_entropy(tokens, tokenizer)
     return result
+
+
+def _write_mentions(source: MentionSource, tokenizer: Tokenizer, context: StageContext) -> dict[str, JsonValue]:
+    """Write the mentions of both splits and the names of their entities; return their numbers by split."""
+    finder, entities, counts = source.finder(), Entities(), dict[str, JsonValue]()
+    for split in TOKENIZED:
+        context.progress(f"finding the mentions of the {split} split", 0.0)
+        documents = read_documents(context.inputs["corpus"], split)
+        found = write_mentions(documents, finder, tokenizer, entities, mention_file(context.folder, split))
+        counts[split] = {"kept": found.kept, "left_out": found.left_out}
+    entities.save(context.folder)
+    return counts
 
 
 def _training_texts(corpus: Path, progress: Progress) -> Iterator[str]:

@@ -34,6 +34,7 @@ class Role(StrEnum):
     SPAN_BOUNDARY = "span boundary head"
     SEGMENT_PAIR = "segment pair head"
     SUPERSENSES = "supersense output layer"
+    ENTITY = "entity head"
 
     @property
     def is_head(self) -> bool:
@@ -50,7 +51,7 @@ class Role(StrEnum):
 HEADS = frozenset(
     (
         *(Role.VOCABULARY, Role.DISCRIMINATOR, Role.COPY, Role.VALUE),
-        *(Role.SPAN_BOUNDARY, Role.SEGMENT_PAIR, Role.SUPERSENSES),
+        *(Role.SPAN_BOUNDARY, Role.SEGMENT_PAIR, Role.SUPERSENSES, Role.ENTITY),
     )
 )
 

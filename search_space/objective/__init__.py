@@ -6,6 +6,7 @@ from foundation.schema import OPTION
 from search_space.objective.all_tokens_masked_language_model import AllTokensMaskedLanguageModel
 from search_space.objective.combined import Combined
 from search_space.objective.electra_15_percent import Electra15Percent
+from search_space.objective.entity_replacement import EntityReplacement
 from search_space.objective.language_model import LanguageModel
 from search_space.objective.masked_language_model import MaskedLanguageModel
 from search_space.objective.next_sentence_prediction import NextSentencePrediction
@@ -24,6 +25,7 @@ __all__ = [
     "AllTokensMaskedLanguageModel",
     "Combined",
     "Electra15Percent",
+    "EntityReplacement",
     "LanguageModel",
     "MaskedLanguageModel",
     "NextSentencePrediction",

@@ -37,7 +37,7 @@ class LanguageModel(PretrainingObjective):
 
     def reads(self, packing: PackingOption) -> bool:
         """Sequences of one segment, full or padded."""
-        return not packing.pairs
+        return not (packing.pairs or packing.reads_mentions)
 
     def predictions(self, length: int) -> int:
         """Return the number of predicted tokens: all but [CLS] and [SEP]."""

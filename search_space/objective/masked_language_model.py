@@ -22,7 +22,7 @@ class MaskedLanguageModel(Masking):
 
     def reads(self, packing: PackingOption) -> bool:
         """Sequences of one segment, full or padded."""
-        return not packing.pairs
+        return not (packing.pairs or packing.reads_mentions)
 
     def added_parts(
         self, architecture: Architecture, generator: Architecture | None, length: int

@@ -69,7 +69,7 @@ class PretrainingObjective(OpenOption):
 
     def reads(self, packing: PackingOption) -> bool:
         """Return whether the objective can be trained on sequences of a packing; by default on full ones alone."""
-        return not (packing.padded or packing.pairs)
+        return not (packing.padded or packing.pairs or packing.reads_mentions)
 
     def measured_on(self, evaluation: str) -> bool:
         """Return whether its held-out loss can be measured on the evaluation set of a kind of objective."""

@@ -6,6 +6,7 @@ from typing import Annotated
 from foundation.schema import OPTION, options_of
 from search_space.packing.doc_sentences import DocSentences
 from search_space.packing.full_sentences import FullSentences
+from search_space.packing.mentions import Mentions
 from search_space.packing.option import PackingOption
 from search_space.packing.segment_pair import SegmentPairs
 from search_space.packing.sentence_pair import SentencePairs
@@ -16,6 +17,7 @@ Packing = Annotated[PackingOption, OPTION]
 __all__ = [
     "DocSentences",
     "FullSentences",
+    "Mentions",
     "Packing",
     "PackingOption",
     "SegmentPairs",

@@ -16,3 +16,5 @@ class PackingOption(OpenOption):
     """Whether sequences may be shorter than the recipe's length and end in padding."""
     pairs: ClassVar[bool] = False
     """Whether a sequence is two segments, whose relation an objective can classify."""
+    reads_mentions: ClassVar[bool] = False
+    """Whether it needs to know where entities are mentioned."""

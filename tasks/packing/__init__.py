@@ -3,6 +3,7 @@
 Each file defines `sequences_of(text, objective)`, the numbered sequences of a text.
 """
 
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from search_space.objective import Objective
 from tasks.batches import SequenceSource
+from tasks.mentions.token_mentions import EntityNames, mention_file, read_mentions
 from tasks.packing.text import Text
 from tasks.sentence_starts import read_sentence_starts, sentence_file
 from tasks.tokenizer import Tokenizer
@@ -26,7 +28,11 @@ def open_split(
     sentences = np.empty(0, np.int64)
     if objective.packing.reads_sentences:
         sentences = read_sentence_starts(sentence_file(folder, split))
-    return sequences_of(Text(tokens, sentences, tokenizer, sequence_length), objective)
+    text = Text(tokens, sentences, tokenizer, sequence_length)
+    if objective.packing.reads_mentions:
+        mentions = read_mentions(mention_file(folder, split))
+        text = replace(text, mentions=mentions, entity_names=EntityNames.load(folder))
+    return sequences_of(text, objective)
 
 
 def sequences_of(text: Text, objective: Objective) -> SequenceSource:

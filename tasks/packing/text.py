@@ -1,11 +1,14 @@
-"""A split of a text as packings read it: its tokens, and where its sentences begin."""
+"""A split of a text as packings read it: its tokens, where its sentences begin, and the entities it mentions."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.mentions.token_mentions import EntityNames
 from tasks.tokenizer import Tokenizer
+
+NO_MENTIONS = np.empty((0, 3), np.int64)
 
 
 @dataclass(frozen=True)
@@ -18,3 +21,6 @@ class Text:
     tokenizer: Tokenizer
     sequence_length: int
     """Tokens of a sequence, special ones included."""
+    mentions: NDArray[np.int64] = NO_MENTIONS
+    """Begin, end and entity of every mention, in order [mentions 3]; empty for a packing that reads none."""
+    entity_names: EntityNames = field(default_factory=lambda: EntityNames([], []))

@@ -27,6 +27,7 @@ from search_space.objective import (
     AllTokensMaskedLanguageModel,
     Combined,
     Electra15Percent,
+    EntityReplacement,
     LanguageModel,
     MaskedLanguageModel,
     NextSentencePrediction,
@@ -44,6 +45,7 @@ from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule
 from tasks.batches import Sequences, SequenceSource
 from tasks.evaluation_set import EvaluationSet
+from tasks.mentions.token_mentions import EntityNames
 from tasks.objectives import build_model, model_class
 from tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
 from tasks.packing import Text
@@ -73,6 +75,7 @@ OBJECTIVES: tuple[Objective, ...] = (
     AllTokensMaskedLanguageModel(generator_ratio=2),
     Combined(parts=(WordStructure(shuffle_rate=0.3), SentenceStructure())),
     Supersense(),
+    EntityReplacement(mask_rate=0.15),
 )
 SUPERSENSES = np.arange(WORDS.vocabulary_size)[:, None] % 5 == np.arange(3)  # three of five words have one of three
 OWN = {"generator": "own", "generator_ratio": 1}
@@ -97,6 +100,11 @@ def objective_title(objective: Objective) -> str:
     training = settings.pop("generator_training", {})
     kinds = training.values() if isinstance(training, dict) else ()
     return " ".join(str(each) for each in (*settings.values(), *kinds) if isinstance(each, str))
+
+
+NAMES = EntityNames(
+    ["person", "place", "person", "place"], [[(7,), (8, 9)], [(10, 11)], [(12,)], [(13,), (14, 15, 16)]]
+)
 
 
 def convolutions(kernel_size: int = 5) -> list[Convolution]:
@@ -189,7 +197,13 @@ def sequences_of(tokens: NDArray[np.int64], seed: int = 1) -> Sequences:
 def batches_of(objective: Objective, length: int = 16) -> SequenceSource:
     """Return the sequences that the objective is prepared from; a sentence of the text has five tokens."""
     sentences = np.flatnonzero(np.arange(2000) % 50 % 5 == 0)[:-1]
-    return packed(Text(text(), sentences, WORDS, length), objective)
+    return packed(Text(text(), sentences, WORDS, length, mentions(), NAMES), objective)
+
+
+def mentions() -> NDArray[np.int64]:
+    """Return a mention of one or two tokens at every seventh token of `text`, of entity 0 to 3 in turn."""
+    starts = np.arange(2, 1990, 7)
+    return np.stack([starts, starts + 1 + starts % 2, np.arange(len(starts)) % 4], axis=1)
 
 
 def built(learner: Candidate, seed: int = 1) -> PretrainingModel[Any]:

@@ -18,6 +18,7 @@ WITH_POOLER = {
     "bert-large-cased": 333_579_264,
     "structbert-base": 109_482_240,
     "sensebert-base": 132_155_904,
+    "wklm-base": 109_482_240,
     "spanbert-large": 333_579_264,
     "roberta-base": 124_645_632,
     "roberta-large": 355_359_744,

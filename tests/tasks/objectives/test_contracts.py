@@ -13,6 +13,7 @@ from search_space.objective import Objective
 from tasks.batches import Sequences
 from tasks.evaluation_set import EvaluationSet
 from tasks.masking import NOT_PREDICTED
+from tasks.mentions.sequences import NO_MENTION, MentionSequences
 from tasks.objectives.pretraining_model import PretrainingModel
 from tasks.segment_pairs import UNDEFINED, PairSequences
 from tests.factories.small_experiments import (
@@ -61,8 +62,10 @@ def crowded(objective: Objective) -> Sequences:
 
 
 def with_tokens(objective: Objective, tokens: np.ndarray) -> Sequences:
-    """Return sequences of the objective's own type with these tokens; no pair of segments has a relation."""
+    """Return sequences of the objective's own type with these tokens, without relations or mentions."""
     sequences = batches_of(objective).at(0, len(tokens), 1)
+    if isinstance(sequences, MentionSequences):
+        return replace(sequences, tokens=tokens, mentions=np.full((len(tokens), 1, 3), NO_MENTION))
     if not isinstance(sequences, PairSequences):
         return replace(sequences, tokens=tokens)
     return replace(sequences, tokens=tokens, labels=np.full(len(tokens), UNDEFINED))

@@ -51,7 +51,7 @@ def test_one_batch_is_overfitted(objective: Objective, convolution: Convolution)
     model = built(candidate(convolution, objective))
     batch = batch_of(model, objective)
     optimiser = adamw(model, 0.0)
-    set_rate(optimiser, 1e-2 if objective.packing == "segment_pair" else 2e-2)
+    set_rate(optimiser, 1e-2 if objective.packing.pairs else 2e-2)
     losses = []
     for _ in range(3 * STEPS if objective.kind == "electra_15_percent" else STEPS):
         loss = model.loss(batch, np.random.default_rng(1))
@@ -103,6 +103,8 @@ def test_the_initial_loss_is_that_of_a_uniform_guess(objective: Objective) -> No
         blind += float(copied + objective.predictions(16) / 16 * (missed - copied))
     elif isinstance(objective, ReplacedTokens):
         blind = objective.generator_weight * blind + objective.discriminator_weight * float(np.log(2))
+    elif objective.kind == "entity_replacement":
+        blind += objective.entity_weight * float(np.log(2))
     elif isinstance(objective, WithAuxiliaryLosses):
         blind += sum(map(blind_of, objective.auxiliary_losses))
     assert loss == pytest.approx(blind, rel=0.02)

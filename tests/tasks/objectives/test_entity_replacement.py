@@ -1,0 +1,189 @@
+"""Entity replacement: which mentions are replaced and by what, boundaries, static copies, planted facts."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+
+from runners.training.optimisers.adamw import adamw
+from runners.training.optimisers.parameter_groups import set_rate
+from search_space.architecture import Architecture
+from search_space.objective import EntityReplacement
+from tasks.entity_replacement import NO_BOUNDARY, chosen, replace_entities
+from tasks.masking import NOT_PREDICTED
+from tasks.mentions.sequences import NO_MENTION, MentionSequences
+from tasks.mentions.token_mentions import EntityNames
+from tasks.objectives.entity_replacement import EntityBatch, Model
+from tests.factories.small_experiments import WORDS, batches_of, built, candidate, convolutions, stir
+
+OBJECTIVE = EntityReplacement(mask_rate=0.15)
+
+
+def model_of(objective: EntityReplacement = OBJECTIVE) -> Model:
+    model = built(candidate(convolutions()[-1], objective)).eval()
+    assert isinstance(model, Model)
+    return model
+
+
+def sequences_of_text(rows: int, length: int = 32, step: int = 0) -> MentionSequences:
+    sequences = batches_of(OBJECTIVE, length).at(step, rows, 1)
+    assert isinstance(sequences, MentionSequences)
+    return sequences
+
+
+@given(st.integers(0, 30), st.floats(0.01, 0.5), st.integers(0, 2**32 - 1))
+def test_no_two_adjacent_mentions_are_chosen(count: int, rate: float, seed: int) -> None:
+    places = chosen(count, rate, np.random.default_rng(seed))
+    assert ((places >= 0) & (places < count)).all()
+    assert (np.diff(places) > 1).all()
+    assert abs(len(places) - rate * count) < 1
+
+
+@pytest.mark.parametrize("rate", [0.15, 0.5])
+def test_the_share_of_replaced_mentions_is_the_declared_one(rate: float) -> None:
+    random = np.random.default_rng(1)
+    counts = random.integers(1, 12, 4000)
+    assert sum(len(chosen(int(count), rate, random)) for count in counts) / counts.sum() == pytest.approx(
+        rate, rel=0.03
+    )
+
+
+def test_a_replaced_mention_has_a_name_of_another_entity_of_its_type_and_the_rest_is_the_text() -> None:
+    """The text is restored by writing each mention as it was: offsets follow names that are longer or shorter."""
+    sequences = sequences_of_text(40)
+    changed = replace_entities(sequences, 0.5, WORDS, np.random.default_rng(1), None)
+    same_type = {0: {(12,)}, 1: {(13,), (14, 15, 16)}, 2: {(7,), (8, 9)}, 3: {(10, 11)}}
+    for row in range(40):
+        before, restored, position = sequences.tokens[row], [], 0
+        for place, (start, end, entity) in enumerate(sequences.mentions[row].tolist()):
+            if start == NO_MENTION or changed.left[row, place] == NO_BOUNDARY:
+                continue
+            first, last = changed.left[row, place] + 1, changed.right[row, place]
+            name, original = (tuple(each.tolist()) for each in (changed.tokens[row, first:last], before[start:end]))
+            assert (name != original) == changed.replaced[row, place]
+            assert name in same_type[entity] or name == original
+            assert changed.inside[row, first:last].all()
+            restored += [*changed.tokens[row, position:first], *original]
+            position = last
+        assert restored == before[: len(restored)].tolist()
+        text = changed.tokens[row] != WORDS.pad
+        assert changed.tokens[row, text][-1] == WORDS.separate
+    assert changed.replaced.mean() > 0.3
+
+
+def test_a_name_that_is_already_there_and_a_type_with_one_entity_stay_true() -> None:
+    sequences = sequences_of_text(30)
+    start, end = sequences.mentions[0, 0, :2]
+    there = tuple(sequences.tokens[0, start:end].tolist())
+    for names in (
+        EntityNames(["a", "b", "c", "d"], [[(7,)], [(8,)], [(9,)], [(10,)]]),
+        EntityNames(["a"] * 4, [[there]] * 4),
+    ):
+        changed = replace_entities(replace(sequences, names=names), 0.5, WORDS, np.random.default_rng(1), None)
+        assert not changed.replaced[0, 0]
+    assert (replace_entities(replace(sequences, names=EntityNames([*"abcd"], [[(7,)]] * 4)), 0.5, WORDS,
+            np.random.default_rng(1), None).tokens == sequences.tokens).all()  # fmt: skip
+
+
+def test_masks_are_outside_the_mentions_and_static_copies_repeat_with_the_epochs() -> None:
+    objective = EntityReplacement(mask_rate=0.3, static_masks=10)
+    model, sequences = model_of(objective), sequences_of_text(20)
+
+    def batch(epoch: int) -> EntityBatch:
+        return model.prepare(replace(sequences, epochs=np.full(20, epoch)), WORDS, np.random.default_rng(epoch))
+
+    batches = [batch(epoch) for epoch in range(11)]
+    assert (batches[0].inputs == batches[10].inputs).all()
+    assert len({each.inputs.tobytes() for each in batches}) == 10
+    for each in batches[:3]:
+        rows, columns = np.nonzero(each.targets != NOT_PREDICTED)
+        positions = each.masked_positions[rows, columns]
+        for row, position in zip(rows, positions, strict=True):
+            bounded = each.left[row] != NO_BOUNDARY
+            within = (each.left[row, bounded] < position) & (position < each.right[row, bounded])
+            assert not within.any()
+
+
+def test_without_masked_language_modelling_no_token_is_masked() -> None:
+    model = model_of(EntityReplacement(masked_token_weight=0))
+    stir(model)
+    batch = model.prepare(sequences_of_text(8), WORDS, np.random.default_rng(1))
+    assert batch.predictions == 0
+    assert not (batch.inputs == WORDS.mask).any()
+    masked, entity = (loss.item() for loss in model.losses(batch))
+    assert (masked, entity > 0) == (0.0, True)
+
+
+def test_a_mention_is_classified_from_the_tokens_beside_it_alone() -> None:
+    model = model_of()
+    stir(model)
+    batch = model.prepare(sequences_of_text(1), WORDS, np.random.default_rng(1))
+    hidden = model.hidden(batch).detach().requires_grad_()
+    (first,) = batch.classified[:1]
+    model.entity_logits(hidden, batch)[0].backward()
+    assert hidden.grad is not None
+    beside = {int(batch.left.ravel()[first]), int(batch.right.ravel()[first])}
+    assert {*hidden.grad[0].abs().sum(-1).nonzero().flatten().tolist()} == beside
+
+
+def test_the_loss_is_the_weighted_sum_of_both_terms() -> None:
+    model = model_of(EntityReplacement(masked_token_weight=0.5, entity_weight=3.0))
+    stir(model)
+    batch = model.prepare(sequences_of_text(6), WORDS, np.random.default_rng(1))
+    masked, entity = (loss.item() for loss in model.losses(batch))
+    assert model.loss(batch, np.random.default_rng(1)).item() == pytest.approx(0.5 * masked + 3 * entity, rel=1e-6)
+    assert model.predictions_of_terms(batch) == (batch.predictions, (batch.left != NO_BOUNDARY).sum())
+
+
+ENTITIES = 6  # of each of two types
+WORDS_FROM, KEYS_FROM = 5 + 2 * ENTITIES, 30
+
+
+def facts(random: np.random.Generator, rows: int, known: bool) -> MentionSequences:
+    """Return sequences `[CLS] key e1 w e2 w [SEP]`; in a known base a key has one e1 and one e2, else any."""
+    keys, words = random.integers(0, ENTITIES, rows), random.integers(WORDS_FROM, KEYS_FROM, (rows, 2))
+    pairs = np.stack([keys, keys], axis=1) if known else random.integers(0, ENTITIES, (rows, 2))
+    pairs = pairs + np.array([0, ENTITIES])
+    inside = [KEYS_FROM + keys, 5 + pairs[:, 0], words[:, 0], 5 + pairs[:, 1], words[:, 1]]
+    ends = [np.full(rows, token) for token in (WORDS.classify, WORDS.separate)]
+    tokens = np.column_stack([ends[0], *inside, ends[1]])
+    places = np.broadcast_to(np.array([[2, 3], [4, 5]]), (rows, 2, 2))
+    names = EntityNames(["a"] * ENTITIES + ["b"] * ENTITIES, [[(5 + each,)] for each in range(2 * ENTITIES)])
+    mentions = np.concatenate([places, pairs[..., None]], axis=2)
+    return MentionSequences(tokens, np.arange(rows), np.zeros(rows, np.int64), 1, mentions, names)
+
+
+@torch.inference_mode()
+def detected(model: Model, known: bool) -> float:
+    """Return the area under the curve of replaced mentions."""
+    batch = model.eval().prepare(facts(np.random.default_rng(99), 400, known), WORDS, np.random.default_rng(98))
+    logits = model.entity_logits(model.hidden(batch), batch)
+    return float(roc_auc_score(~batch.replaced.ravel()[batch.classified], logits.numpy()))
+
+
+def trained_on_facts(known: bool, steps: int) -> Model:
+    sizes = Architecture(
+        depth=1, width=32, embedding_width=32, heads=4, feed_forward_width=64, vocabulary_size=40, positions=16
+    )
+    objective = EntityReplacement(masked_token_weight=0)
+    model = built(candidate(convolutions()[0], objective).model_copy(update={"architecture": sizes}))
+    assert isinstance(model, Model)
+    random, optimiser = np.random.default_rng(1), adamw(model, 0.0)
+    set_rate(optimiser, 1e-2)
+    for _ in range(steps):
+        loss = model.loss(model.prepare(facts(random, 64, known), WORDS, random), random)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    return model
+
+
+def test_facts_of_a_planted_knowledge_base_are_learned_and_types_alone_say_nothing() -> None:
+    """Before training, and where any entity of a type follows any key, replaced entities are not detected."""
+    assert detected(trained_on_facts(True, 0), True) == pytest.approx(0.5, abs=0.12)
+    assert detected(trained_on_facts(True, 300), True) > 0.99
+    assert detected(trained_on_facts(False, 100), False) == pytest.approx(0.5, abs=0.12)

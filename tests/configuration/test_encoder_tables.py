@@ -76,6 +76,16 @@ def test_at_paper_scale_an_arm_is_the_row_of_the_table(name: str) -> None:
             assert parameters_as_published(preset, row) == pytest.approx(printed, abs=1e6)
 
 
+@pytest.mark.parametrize("name", [name for name in FILES if name.startswith(("bert/", "roberta/"))])
+def test_every_published_metric_of_a_task_is_measured_at_paper_scale(name: str) -> None:
+    experiment = at(name, "paper")
+    for column in table_of(experiment).columns:
+        task, _, metric = column.partition(":")
+        if metric:
+            assert task in experiment.fine_tuning.tasks
+            assert metric in experiment.fine_tuning.find(task).metrics
+
+
 @pytest.mark.parametrize("scale", ["paper", "laptop", "smoke"])
 def test_every_order_of_sublayers_has_the_same_parameters(scale: str) -> None:
     architectures = [arm.candidate.architecture for arm in at("sandwich/orders.yaml", scale).arms]

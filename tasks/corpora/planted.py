@@ -11,7 +11,6 @@ from tasks.corpora.document import Document
 from tasks.progress import Progress, place
 
 GENERATION_VERSION = 1  # incremented when the documents of the same declaration change
-SENTENCES = 20  # of a document
 CONSONANTS, VOWELS = "bcdfghjklmnpqrstvwxyz", "aeiou"
 
 
@@ -19,7 +18,9 @@ class PlantedCorpus(Schema):
     """Documents of sentences of made-up words; each is a function of the declaration and its number."""
 
     document_count: Count = 400
-    """Number of documents, of 20 sentences each."""
+    """Number of documents."""
+    document_sentences: Count = 20
+    """Sentences of every document."""
     seed: Seed = 1
     """Seed of the generation."""
     kind: str
@@ -43,7 +44,9 @@ class PlantedCorpus(Schema):
         for number in range(self.document_count):
             progress(place("generating", "document", number + 1, self.document_count), number / self.document_count)
             random = stream(self.seed, self.kind, number)
-            text = " ".join(_written([words[each] for each in self.sentence(random)]) for _ in range(SENTENCES))
+            text = " ".join(
+                _written([words[each] for each in self.sentence(random)]) for _ in range(self.document_sentences)
+            )
             yield Document(f"planted {number}", text)
         return 0
 

@@ -40,14 +40,14 @@ class PlantedCorpus(Schema):
 
     def documents(self, progress: Progress) -> Generator[Document, None, int]:
         """Yield every document; return 0, since none is unreadable."""
-        words = made_up_words(self.word_count)
-        for number in range(self.document_count):
-            progress(place("generating", "document", number + 1, self.document_count), number / self.document_count)
+        words, count = made_up_words(self.word_count), self.document_count
+        for number in range(count):
+            progress(place("generating", "document", number + 1, count), number / count)
             random = stream(self.seed, self.kind, number)
-            text = " ".join(
-                _written([words[each] for each in self.sentence(random)]) for _ in range(self.document_sentences)
+            sentences = (self.sentence(random) for _ in range(self.document_sentences))
+            yield Document(
+                f"planted {number}", " ".join(_written([words[each] for each in one]) for one in sentences)
             )
-            yield Document(f"planted {number}", text)
         return 0
 
 

@@ -25,7 +25,7 @@ class Combined(WithAuxiliaryLosses):
 
     kind: Literal["combined"] = "combined"
     """Chooses a combination of objectives."""
-    parts: tuple[Part, ...] = Field(examples=[["word_structure", "sentence_structure"]])
+    parts: tuple[Part, ...] = Field(strict=False, examples=[["word_structure", "sentence_structure"]])
     """The objectives beside masked language modelling, each by its name or with its own weight and settings."""
 
     @property

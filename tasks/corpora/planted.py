@@ -11,7 +11,6 @@ from tasks.corpora.document import Document
 from tasks.progress import Progress, place
 
 GENERATION_VERSION = 1  # incremented when the documents of the same declaration change
-SENTENCES = 20  # of a document
 CONSONANTS, VOWELS = "bcdfghjklmnpqrstvwxyz", "aeiou"
 
 
@@ -19,7 +18,9 @@ class PlantedCorpus(Schema):
     """Documents of sentences of made-up words; each is a function of the declaration and its number."""
 
     document_count: Count = 400
-    """Number of documents, of 20 sentences each."""
+    """Number of documents."""
+    document_sentences: Count = 20
+    """Sentences of every document."""
     seed: Seed = 1
     """Seed of the generation."""
     kind: str
@@ -39,12 +40,14 @@ class PlantedCorpus(Schema):
 
     def documents(self, progress: Progress) -> Generator[Document, None, int]:
         """Yield every document; return 0, since none is unreadable."""
-        words = made_up_words(self.word_count)
-        for number in range(self.document_count):
-            progress(place("generating", "document", number + 1, self.document_count), number / self.document_count)
+        words, count = made_up_words(self.word_count), self.document_count
+        for number in range(count):
+            progress(place("generating", "document", number + 1, count), number / count)
             random = stream(self.seed, self.kind, number)
-            text = " ".join(_written([words[each] for each in self.sentence(random)]) for _ in range(SENTENCES))
-            yield Document(f"planted {number}", text)
+            sentences = (self.sentence(random) for _ in range(self.document_sentences))
+            yield Document(
+                f"planted {number}", " ".join(_written([words[each] for each in one]) for one in sentences)
+            )
         return 0
 
 

@@ -1,6 +1,7 @@
 """Contracts of every field in a file: options by name alone, and exponents for whole numbers."""
 
 from collections.abc import Iterator
+from inspect import isabstract
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
@@ -123,7 +124,7 @@ def refused(text: str, model: type[BaseModel], folder: Path) -> tuple[str, ...]:
 
 @pytest.mark.parametrize(("former", "today"), [*renamed.KEYS.items()])
 def test_every_former_key_is_an_error_with_its_current_name(former: str, today: str, tmp_path: Path) -> None:
-    owners = {model for model, name, _ in EVERY if name == today}
+    owners = {model for model, name, _ in EVERY if name == today and not isabstract(model)}
     assert owners
     for model in owners:
         assert former not in model.model_fields

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from tasks.corpora.planted import SENTENCES, PlantedCorpus, made_up_words
+from tasks.corpora.planted import PlantedCorpus, made_up_words
 from tasks.corpora.planted_cycle import PlantedCycle
 from tasks.corpora.planted_pairs import PlantedPairs
 from tasks.documentation.sentences import sentences
@@ -38,7 +38,7 @@ def test_a_document_is_a_function_of_the_declaration_and_its_number(corpus: Plan
 @every_corpus
 def test_tasks_find_every_sentence_and_can_swap_its_words(corpus: PlantedCorpus) -> None:
     found = [sentence for text in texts(corpus) for sentence in sentences(text)]
-    assert len(found) == SENTENCES * len(texts(corpus))
+    assert len(found) == corpus.document_sentences * len(texts(corpus))
     assert all(with_neighbours_swapped(sentence) for sentence in found)
     assert len({word for sentence in found for word in words_of(sentence)}) == corpus.word_count
 

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from tasks.mentions.token_mentions import EntityNames
 from tasks.tokenizer import Tokenizer
 
-NO_MENTIONS = np.empty((0, 3), np.int64)
-
 
 @dataclass(frozen=True)
 class Text:
@@ -21,6 +19,6 @@ class Text:
     tokenizer: Tokenizer
     sequence_length: int
     """Tokens of a sequence, special ones included."""
-    mentions: NDArray[np.int64] = NO_MENTIONS
+    mentions: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 3), np.int64))
     """Begin, end and entity of every mention, in order [mentions 3]; empty for a packing that reads none."""
     entity_names: EntityNames = field(default_factory=lambda: EntityNames([], []))

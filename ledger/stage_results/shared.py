@@ -44,6 +44,8 @@ class MentionCounts(Result):
     kept: int
     left_out: int
     """They overlap another one, or begin or end inside a token."""
+    without_other: int
+    """They are kept, and never replaced: their type has no other entity."""
 
 
 class TokensResult(Result):

@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 from foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.declarations import TokensStage
 from tasks.corpora.assembly import Split, read_documents, read_summary
 from tasks.lexicon.token_senses import token_senses, write_token_senses
 from tasks.mentions.mention import MentionSource
-from tasks.mentions.token_mentions import Entities, mention_file, write_mentions
+from tasks.mentions.token_mentions import Entities, MentionCounts, mention_file, read_mentions, write_mentions
 from tasks.progress import Progress, place
 from tasks.sentence_starts import sentence_file, write_sentence_starts
 from tasks.tokenizer import Tokenizer, train_tokenizer
@@ -50,13 +52,17 @@ def compute(stage: TokensStage, context: StageContext) -> dict[str, JsonValue]:
 
 def _write_mentions(source: MentionSource, tokenizer: Tokenizer, context: StageContext) -> dict[str, JsonValue]:
     """Write the mentions of both splits and the names of their entities; return their numbers by split."""
-    finder, entities, counts = source.finder(), Entities(), dict[str, JsonValue]()
+    finder, entities, found = source.finder(), Entities(), dict[Split, MentionCounts]()
     for split in TOKENIZED:
         context.progress(f"finding the mentions of the {split} split", 0.0)
         documents = read_documents(context.inputs["corpus"], split)
-        found = write_mentions(documents, finder, tokenizer, entities, mention_file(context.folder, split))
-        counts[split] = {"kept": found.kept, "left_out": found.left_out}
+        found[split] = write_mentions(documents, finder, tokenizer, entities, mention_file(context.folder, split))
     entities.save(context.folder)
+    counts: dict[str, JsonValue] = {}
+    for split, each in found.items():
+        mentioned = read_mentions(mention_file(context.folder, split))[:, 2]
+        without_other = int(np.isin(mentioned, [*entities.alone()]).sum())
+        counts[split] = {"kept": each.kept, "left_out": each.left_out, "without_other": without_other}
     return counts
 
 

@@ -1,7 +1,7 @@
 """Mentions in a stream of tokens, and the names of every entity as tokens; stored beside the stream."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -31,6 +31,11 @@ class Entities:
     def number(self, mention: Mention) -> int:
         """Return the number of a mention's entity."""
         return self.numbers.setdefault((mention.entity, mention.type), len(self.numbers))
+
+    def alone(self) -> set[int]:
+        """Return the numbers of the entities whose type has no other entity; their mentions are never replaced."""
+        sizes = Counter(entity_type for _, entity_type in self.numbers)
+        return {number for (_, entity_type), number in self.numbers.items() if sizes[entity_type] == 1}
 
     def save(self, folder: Path) -> None:
         """Write the type and the names of every entity into a folder."""

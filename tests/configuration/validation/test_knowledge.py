@@ -6,6 +6,7 @@ import pytest
 
 from configuration.loading import load_experiment
 from foundation.errors import ConfigurationError, DataError
+from runners.dag import shared_stages
 from runners.missing_data import refuse_missing, refuse_other_lexicon
 from tests.factories.paths import EXPERIMENTS
 
@@ -38,6 +39,15 @@ def test_a_missing_resource_is_named_before_the_run(tmp_path: Path, monkeypatch:
     for file, name in ((SENSES, "miniature_lexicon.tsv"), (ENTITIES, "miniature_gazetteer.tsv")):
         with pytest.raises(DataError, match=f"{name}: no such file"):
             refuse_missing(load_experiment(file, "smoke"))
+
+
+def test_an_untrained_encoder_with_supersenses_reads_those_of_the_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(EXPERIMENTS.parent)
+    experiment = load_experiment(SENSES, "smoke")
+    senses = next(arm.candidate for arm in experiment.arms if arm.name == "input")
+    for baseline, inputs in ((experiment.baseline, []), (senses, ["tokens"])):
+        stages = shared_stages(experiment.model_copy(update={"baseline": baseline})).untrained.values()
+        assert [[*stage.inputs] for stage in stages if stage.kind == "untrained"] == [inputs]
 
 
 def test_a_lexicon_with_another_number_of_supersenses_is_refused(

@@ -6,14 +6,21 @@ import random
 from itertools import groupby, product
 from pathlib import Path
 
+from ledger.stage_results.shared import TokensResult
 from runners.stages import tokens
 from runners.stages.context import StageContext
 from runners.stages.declarations import TokensStage
 from runners.stages.progress import ProgressFile
+from search_space.objective import EntityReplacement
 from tasks.corpora.assembly import assemble
 from tasks.corpora.text_files import TextFilesCorpus
+from tasks.lexicon.supersenses import Lexicon
+from tasks.lexicon.token_senses import read_token_senses
+from tasks.mentions.gazetteer import Gazetteer
+from tasks.mentions.sequences import MentionSequences
+from tasks.packing import open_split
 from tasks.progress import silent
-from tasks.tokenizer import WordPieceTraining
+from tasks.tokenizer import WordOption, WordPieceTraining, load_tokenizer
 
 WORDS = ["".join(letters) for letters in product("bdfgklmnprst", "aeiou", "bdfgklmnprst", "aeiou")]
 
@@ -28,6 +35,40 @@ class RecordedProgress(ProgressFile):
     def __call__(self, what: str, share: float, loss: float | None = None, speed: float | None = None) -> None:
         self.calls.append((what, share))
         super().__call__(what, share, loss, speed)
+
+
+def test_supersenses_and_mentions_are_stored_beside_the_tokens(tmp_path: Path) -> None:
+    (tmp_path / "corpus").mkdir()
+    generator = random.Random(1)
+    texts = [" ".join(generator.choices([*WORDS[:200], "Anna", "Bert", "Oslo"], k=40)) for _ in range(400)]
+    (tmp_path / "texts.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    (tmp_path / "names.tsv").write_text("Anna\tQ1\tperson\nBert\tQ2\tperson\nOslo\tQ3\tplace\n")
+    (tmp_path / "lexicon.tsv").write_text("anna\tnoun.person\noslo\tnoun.location\n")
+    assemble(TextFilesCorpus(path=str(tmp_path / "texts.jsonl")), tmp_path / "corpus", silent)
+    stage = TokensStage(
+        tokenizer=WordOption(),
+        read=None,
+        vocabulary_size=208,
+        lexicon=Lexicon(path=str(tmp_path / "lexicon.tsv")),
+        mentions=Gazetteer(path=str(tmp_path / "names.tsv")),
+    )
+    progress = RecordedProgress(tmp_path / "progress.json")
+    result = tokens.compute(stage, StageContext({"corpus": tmp_path / "corpus"}, tmp_path, progress))
+    vocabulary = load_tokenizer(tmp_path)
+    assert TokensResult.model_validate_json(json.dumps(result)).mentions is not None
+    allowed = read_token_senses(tmp_path)
+    assert {vocabulary.pieces[token] for token in allowed.any(axis=1).nonzero()[0]} == {"anna", "oslo"}
+    split = open_split(tmp_path, "train", vocabulary, 32, EntityReplacement())
+    sequences = split.at(0, 64, 1)
+    assert isinstance(sequences, MentionSequences)
+    spelled = [
+        vocabulary.pieces[sequences.tokens[row, start]]
+        for row, mentions in enumerate(sequences.mentions)
+        for start, _, entity in mentions
+        if entity >= 0
+    ]
+    assert {*spelled} == {"anna", "bert", "oslo"}
+    assert result["mentions"]["train"]["without_other"] > 0  # type: ignore[call-overload, index]
 
 
 def test_the_phases_of_the_tokens_stage_count_their_texts(tmp_path: Path) -> None:

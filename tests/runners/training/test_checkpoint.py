@@ -15,9 +15,11 @@ from ledger.artifacts import ArtifactStore, Outcome
 from ledger.records import Status
 from models.encoder import Encoder
 from runners.training.checkpoint import load_checkpoint, load_weights, save_checkpoint
+from runners.training.optimisers.adamw import adamw
 from search_space.candidate import Candidate
 from search_space.convolution import SpanDynamic
-from tests.factories.small_experiments import OBJECTIVES, SPAN_DYNAMIC, candidate, convolutions
+from search_space.objective import Supersense
+from tests.factories.small_experiments import OBJECTIVES, SPAN_DYNAMIC, SUPERSENSES, built, candidate, convolutions
 from tests.factories.training_data import Run, assert_bitwise_equal, learners, name_of
 
 FILES = ("optimiser.safetensors", "place.json", "sha256.json", "weights.safetensors")
@@ -56,6 +58,17 @@ def test_a_prefix_selects_the_weights_of_the_encoder(tmp_path: Path) -> None:
     load_weights(tmp_path / "one", encoder, "encoder.")
     expected = dict(trained.model.encoder.named_parameters())
     assert all(torch.equal(value, expected[name]) for name, value in encoder.named_parameters())
+
+
+def test_the_supersenses_of_the_vocabulary_are_stored_with_the_weights(tmp_path: Path) -> None:
+    learner = candidate(SPAN_DYNAMIC, Supersense(), 0.1)
+    trained = built(learner)
+    save_checkpoint(tmp_path / "one", trained, adamw(trained, 0.0), {})
+    encoder = Encoder(learner.architecture, 0.0)
+    assert encoder.embeddings.supersenses is not None
+    assert not encoder.embeddings.supersenses.allowed.any()
+    load_weights(tmp_path / "one", encoder, "encoder.")
+    assert torch.equal(encoder.embeddings.supersenses.allowed, torch.from_numpy(SUPERSENSES))
 
 
 def test_the_weights_of_another_model_are_an_error(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from configuration.initial_checkpoint import WEIGHTS, InitialCheckpoint, read_in
 from configuration.stage_label import LONG_SEQUENCE_PHASE, PROBE, UNPRUNED, StageLabel
 from runners.frozen_evaluations import frozen_evaluation, untrained_stages
 from runners.missing_data import collected, refuse_missing, refuse_other_lexicon, tasks_of
+from runners.pretraining_stages import long_sequence_phase, pretraining, pruning
 from runners.stage_labels import (
     hurdle_labels,
     measure_labels,
@@ -20,7 +21,6 @@ from runners.stage_labels import (
     pretraining_tokens,
 )
 from runners.stages.declarations import (
-    PRUNING_VERSION,
     AttentionStage,
     ContaminationStage,
     CorpusStage,
@@ -125,13 +125,13 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
     for label, tokens in zip(pretrain_labels(experiment), pretraining_tokens(experiment), strict=True):
         step = candidate.recipe.steps(tokens)
         previous = {"previous": pretrained} if pretrained else {}
-        declaration = _pretrain_declaration(experiment, candidate, seed, (last_step, step))
+        declaration = pretraining(experiment, candidate, seed, (last_step, step))
         if not previous:
             declaration = _with_initial_checkpoint(declaration, shared.initial_checkpoint)
         pretrained = Stage(declaration, {**inputs, **previous})
         if candidate.recipe.pruning is not None and label == pretrain_labels(experiment)[-1]:
             stages[UNPRUNED] = pretrained
-            declaration = _pruning_declaration(experiment, candidate, seed, step)
+            declaration = pruning(experiment, candidate, seed, step)
             pretrained = Stage(declaration, {**inputs, "previous": pretrained})
         stages[label], last_step = pretrained, step
         probe = experiment.pretraining.hurdle.probe
@@ -154,7 +154,7 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
         key=lambda run: needs_long_sequence_phase(experiment, candidate, run.task),
     ):
         if needs_long_sequence_phase(experiment, candidate, run.task) and LONG_SEQUENCE_PHASE not in stages:
-            declaration = _long_sequence_declaration(experiment, candidate, seed, last_step)
+            declaration = long_sequence_phase(experiment, candidate, seed, last_step)
             pretrained = stages[LONG_SEQUENCE_PHASE] = Stage(declaration, {**inputs, "previous": pretrained})
         stages[run.label] = _task_stage(experiment, shared, candidate, pretrained, seed, run)
     return stages
@@ -246,65 +246,6 @@ def _evaluation_set_stage(experiment: Experiment, tokens: Stage, other: Objectiv
         generator_tokens=0 if generator is None else experiment.pretraining.reference_generator_tokens,
     )
     return Stage(declaration, {"tokens": tokens})
-
-
-def _pretrain_declaration(
-    experiment: Experiment, candidate: Candidate, seed: int, steps: tuple[int, int]
-) -> PretrainStage:
-    """Return the declaration of the updates from `steps[0]` to `steps[1]`."""
-    from_step, to_step = steps
-    settings = experiment.pretraining
-    total_steps = candidate.recipe.steps(settings.tokens)
-    evaluations = settings.evaluations
-    all_evaluations = {max(1, total_steps * number // evaluations) for number in range(1, evaluations + 1)}
-    evaluation_steps = {step for step in all_evaluations if from_step < step <= to_step} | {to_step}
-    return PretrainStage(
-        candidate=candidate.model_copy(update={"recipe": candidate.recipe.main_phase}),
-        generator=candidate.objective.generator_of(candidate.architecture, experiment.baseline.architecture),
-        seed=seed,
-        from_step=from_step,
-        to_step=to_step,
-        evaluation_steps=tuple(sorted(evaluation_steps)),
-        horizon_tokens=candidate.recipe.schedule.horizon(
-            total_steps * candidate.recipe.tokens_per_step, to_step * candidate.recipe.tokens_per_step
-        ),
-    )
-
-
-def _pruning_declaration(experiment: Experiment, candidate: Candidate, seed: int, from_step: int) -> PretrainStage:
-    """Return the pruning after `from_step` updates of pretraining, and the training of what remains."""
-    pruning = candidate.recipe.pruning
-    assert pruning is not None
-    to_step = from_step + pruning.updates(from_step)
-    return PretrainStage(
-        candidate=candidate,
-        generator=candidate.objective.generator_of(candidate.architecture, experiment.baseline.architecture),
-        seed=seed,
-        from_step=from_step,
-        to_step=to_step,
-        evaluation_steps=(to_step,),
-        horizon_tokens=None,
-        pruning_version=PRUNING_VERSION,
-    )
-
-
-def _long_sequence_declaration(
-    experiment: Experiment, candidate: Candidate, seed: int, from_step: int
-) -> PretrainStage:
-    """Return the pretraining of the same candidate at the longer sequence length of its recipe."""
-    to_step = from_step + candidate.recipe.long_sequence_updates(from_step)
-    candidate = candidate.model_copy(update={"recipe": candidate.recipe.of_long_sequences})
-    return PretrainStage(
-        candidate=candidate,
-        generator=candidate.objective.generator_of(candidate.architecture, experiment.baseline.architecture),
-        seed=seed,
-        from_step=from_step,
-        to_step=to_step,
-        evaluation_steps=(to_step,),
-        horizon_tokens=candidate.recipe.schedule.horizon(
-            to_step * candidate.recipe.tokens_per_step, to_step * candidate.recipe.tokens_per_step
-        ),
-    )
 
 
 def _initial_checkpoint(experiment: Experiment) -> InitialCheckpoint | None:

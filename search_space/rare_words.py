@@ -30,7 +30,7 @@ class RareWords(Schema):
     """Occurrences of a frequent word that training reads at least, drawn anew in every epoch. Default: release."""
     most_contexts: Count = 32
     """Occurrences that training reads at most, and that an embedding is computed from. Default: release."""
-    context_length: Count = Field(default=25, ge=4)
+    context_length: int = Field(default=25, ge=4, le=2**53)
     """Tokens of a context, [CLS] and [SEP] included. Default: ours."""
     context_epochs: Count = 5
     """Epochs of the first stage, which trains the context alone. Default: release."""

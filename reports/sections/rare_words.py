@@ -29,8 +29,9 @@ def _rows(results: Results) -> Iterator[Row]:
         by_variant: dict[str, list[RareWordsResult]] = {}
         for history in results.trials[arm.name]:
             for record, result in with_results(history.finished(RARE_WORDS), RareWordsResult):
-                by_variant.setdefault(str(StageLabel.parse(record.label).task), []).append(result)
-        for variant, found in by_variant.items():
+                by_variant.setdefault(_variant(record.label), []).append(result)
+        for variant in dict.fromkeys(map(_variant, results.snapshot.labels)):
+            found = by_variant.get(variant, [])
             for measure in MEASURES:
                 values = [value for each in found if (value := finite(getattr(each, measure))) is not None]
                 if values:
@@ -43,6 +44,11 @@ def _rows(results: Results) -> Iterator[Row]:
                         "words": found[0].held_out,
                         **spread,
                     }
+
+
+def _variant(label: str) -> str:
+    parsed = StageLabel.parse(label)
+    return str(parsed.task) if parsed.kind == RARE_WORDS else ""
 
 
 def _grids(found: Table) -> Iterator[Grid]:

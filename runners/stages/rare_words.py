@@ -28,7 +28,6 @@ from runners.training.mimicking import (
     mimicking_model,
     train_to_mimic,
 )
-from search_space.rare_words import Variant
 from tasks.rare_words.ngrams import NgramTable
 from tasks.tokenizer import load_tokenizer
 from tasks.tokens import read_tokens
@@ -48,7 +47,7 @@ def compute(stage: RareWordsStage, context: StageContext) -> dict[str, JsonValue
     model = mimicking_model(encoder, source, stage.seed)
     context.progress(f"mimicking {len(split.taught)} words", 0.0)
     errors = train_to_mimic(model, split.taught, source, stage.seed)
-    held_out = _embeddable(split.held_out, ngrams, stage.settings.variant)
+    held_out = _embeddable(split.held_out, ngrams)
     targets = encoder.embeddings.tokens.weight.detach()[[word.pieces[0] for word in held_out]]
     found = embeddings_of(model, held_out, source)
     return {
@@ -80,9 +79,9 @@ def _split(stage: RareWordsStage, words: tuple[Word, ...]) -> _Split:
     return _Split(*(tuple(by_count[row] for row in np.sort(rows)) for rows in (order[count:], order[:count])))
 
 
-def _embeddable(words: tuple[Word, ...], ngrams: NgramTable, variant: Variant) -> tuple[Word, ...]:
-    """Return the words with an n-gram in the table, which all variants but `context` need."""
-    found = words if variant == "context" else tuple(word for word in words if ngrams.known(word.text))
+def _embeddable(words: tuple[Word, ...], ngrams: NgramTable) -> tuple[Word, ...]:
+    """Return the words with an n-gram in the table; for `context` too, so that variants have the same words."""
+    found = tuple(word for word in words if ngrams.known(word.text))
     if len(found) < 2:
         raise DataError(f"{len(found)} of {len(words)} words left out have a known n-gram; lower ngram_words")
     return found

@@ -1,0 +1,116 @@
+"""The measurement of mimicked embeddings: which stages it adds, what it returns, and what it refuses."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from configuration.experiment import Experiment
+from foundation.errors import DataError
+from foundation.schema import JsonValue
+from ledger.records import Status
+from ledger.rows import read_result
+from ledger.stage_results import RareWordsResult
+from models.encoder import Encoder
+from models.initialisation import initialise
+from runners.dag import shared_stages, trial_stages
+from runners.stage_labels import all_labels
+from runners.stages import rare_words
+from runners.stages.context import StageContext
+from runners.stages.declarations import RareWordsStage
+from runners.stages.progress import ProgressFile
+from runners.training.checkpoint import save_checkpoint
+from search_space.architecture import Architecture
+from search_space.rare_words import RareWords, Variant
+from tasks.tokenizer import WordPiece
+from tasks.vocabulary import SPECIAL_TOKENS
+from tests.factories import simulated_training as simulated
+
+WORDS = [
+    f"{stem}{ending}" for stem in ("walk", "talk", "jump", "sing", "read") for ending in ("s", "ing", "er", "ers")
+]
+TOKENIZER = WordPiece([*SPECIAL_TOKENS, ":", *WORDS], lowercase=True)
+ENCODER = Architecture(
+    depth=1,
+    width=16,
+    embedding_width=8,
+    heads=2,
+    feed_forward_width=16,
+    vocabulary_size=TOKENIZER.vocabulary_size,
+    positions=32,
+)
+
+
+class _Pretrained(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder = Encoder(ENCODER, 0.0)
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return the folders of a pretrained encoder and of the tokens of a text."""
+    folder = tmp_path_factory.mktemp("inputs")
+    for name in ("pretrained", "tokens"):
+        (folder / name).mkdir()
+    model = _Pretrained()
+    initialise(model, 1)
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
+    save_checkpoint(folder / "pretrained" / "checkpoint", model, optimiser, {})
+    TOKENIZER.save(folder / "tokens")
+    random = np.random.default_rng(1)
+    first = len(SPECIAL_TOKENS) + 1
+    text = random.integers(first, TOKENIZER.vocabulary_size, 600).astype(np.uint16)
+    text[::12] = TOKENIZER.separate
+    np.save(folder / "tokens" / "train.npy", text)
+    return {name: folder / name for name in ("pretrained", "tokens")}
+
+
+def stage(variant: Variant, **fields: Any) -> RareWordsStage:
+    """Return the stage of a variant, with few epochs."""
+    settings = RareWords(variant=variant, ngram_words=2, most_contexts=4, form_epochs=2, context_epochs=1)
+    document = {"occurrences": 8, "text_tokens": 600, "most_words": 20, "held_out_share": 0.25, "seed": 1, **fields}
+    return RareWordsStage(architecture=ENCODER, settings=settings, **document)
+
+
+def computed(declared: RareWordsStage, inputs: dict[str, Path], folder: Path) -> dict[str, JsonValue]:
+    """Compute a stage."""
+    return rare_words.compute(declared, StageContext(inputs, folder, ProgressFile(folder / "progress.json")))
+
+
+@pytest.mark.parametrize("variant", ["form", "context", "shallow", "replace", "add"])
+def test_every_variant_gives_a_result_that_a_ledger_can_hold(
+    variant: Variant, inputs: dict[str, Path], tmp_path: Path
+) -> None:
+    found = computed(stage(variant), inputs, tmp_path)
+    assert computed(stage(variant), inputs, tmp_path) == found
+    result = read_result("rare_words", Status.FINISHED, json.dumps(found))
+    assert isinstance(result, RareWordsResult)
+    assert (result.taught, result.held_out, result.variant) == (15, 5, variant)
+    assert result.as_json == found
+    stages = {"form": ["form"], "context": ["context"]}.get(variant, ["combination", "context", "form"])
+    assert sorted(result.training_error) == stages
+
+
+def test_too_few_frequent_words_are_an_error_that_names_the_setting(inputs: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"measure\.rare_words\.occurrences 1000: 0 words"):
+        computed(stage("form", occurrences=1000), inputs, tmp_path)
+
+
+def experiment(folder: Path, **parts: Any) -> Experiment:
+    """Return a small experiment of one arm beside the baseline."""
+    return simulated.experiment(folder, design={"kind": "list", "arms": {"wide": {"width": 64}}}, **parts)
+
+
+def test_the_measurement_adds_a_stage_per_variant_and_changes_no_other(tmp_path: Path) -> None:
+    variants = {"add": {"variant": "add"}, "plain": {"variant": "form"}}
+    plain, measured = experiment(tmp_path), experiment(tmp_path, measure={"rare_words": {"variants": variants}})
+    before, after = (trial_stages(each, shared_stages(each), each.baseline, 1) for each in (plain, measured))
+    added = {label: stage for label, stage in after.items() if label not in before}
+    assert [*added] == ["rare_words add", "rare_words plain"]
+    assert {label: after[label].key for label in before} == {label: stage.key for label, stage in before.items()}
+    assert len({stage.key for stage in added.values()}) == 2
+    assert {*all_labels(measured)} - {*all_labels(plain)} == {*added}

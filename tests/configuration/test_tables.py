@@ -166,6 +166,7 @@ def test_every_columns_task_exists() -> None:
     for name, table in published().tables.items():
         for task, _, metric in (column.partition(":") for column in table.columns if ":" in column):
             if task not in ("ax", "glue"):  # AX's labels are hidden; GLUE's scores are of several tasks
+                task = task.removesuffix("_bilstm")  # BERT's table 5: the same task, read by a BiLSTM
                 assert task in task_names(), name
                 assert metric.partition(" ")[0] in find_task(task).metrics, (name, task)
 

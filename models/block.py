@@ -37,8 +37,10 @@ class Block(nn.Module):
         for sublayer in declaration:
             if sublayer.kind not in self._shared[0]:
                 self.add_module(sublayer.kind, build_sublayer(sublayer, dropout_rate))
-                norm = nn.LayerNorm(sublayer.width, eps=normalisation.epsilon)
-                self.add_module(f"{sublayer.kind}{NORM}", norm)
+                self.add_module(f"{sublayer.kind}{NORM}", nn.LayerNorm(sublayer.width))
+        for module in self.modules():
+            if isinstance(module, nn.LayerNorm):  # beside a sublayer, or inside it
+                module.eps = normalisation.epsilon
 
     def sublayers(self) -> Iterator[tuple[nn.Module, nn.Module]]:
         """Yield each sublayer with its norm, in the order of execution."""

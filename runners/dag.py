@@ -10,6 +10,7 @@ from configuration.experiment_objectives import objectives_of
 from configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
 from configuration.initial_checkpoint import WEIGHTS, InitialCheckpoint, read_initial_checkpoint
 from configuration.stage_label import LONG_SEQUENCE_PHASE, PROBE, UNPRUNED, StageLabel
+from runners.evaluation_set_stages import evaluation_set_stage, other_evaluation_sets
 from runners.frozen_evaluations import frozen_evaluation, untrained_stages
 from runners.missing_data import collected, refuse_missing, refuse_other_lexicon, tasks_of
 from runners.pretraining_stages import long_sequence_phase, pretraining, pruning
@@ -21,16 +22,14 @@ from runners.stage_labels import (
     pretraining_tokens,
 )
 from runners.stages.declarations import (
-    AttentionStage,
     ContaminationStage,
     CorpusStage,
-    EvaluationSetStage,
     ExamplesStage,
     FineTuneStage,
     PretrainStage,
-    RareWordsStage,
     TokensStage,
 )
+from runners.stages.measurement_declarations import AttentionStage, RareWordsStage
 from runners.stages.stage import Stage
 from runners.task_sources import limited, task_source
 from search_space.candidate import Candidate
@@ -102,7 +101,7 @@ def shared_stages(experiment: Experiment) -> SharedStages:
     contaminations = {task: _contamination_stage(stage, corpus) for task, stage in examples.items()}
     reads_documents = any("corpus" in stage.inputs for stage in examples.values())
     other_corpora = (documents,) if reads_documents and documents is not corpus else ()
-    evaluation_set = _evaluation_set_stage(experiment, tokens, None)
+    evaluation_set = evaluation_set_stage(experiment, tokens, None)
     shared = SharedStages(
         corpus,
         tokens,
@@ -110,7 +109,7 @@ def shared_stages(experiment: Experiment) -> SharedStages:
         examples,
         other_corpora,
         contaminations,
-        other_evaluation_sets=_other_evaluation_sets(experiment, tokens),
+        other_evaluation_sets=other_evaluation_sets(experiment, tokens),
         initial_checkpoint=_initial_checkpoint(experiment),
     )
     return replace(shared, untrained=untrained_stages(experiment, tokens, partial(_task_stage, experiment, shared)))
@@ -212,40 +211,6 @@ def _contamination_stage(examples: Stage, corpus: Stage) -> Stage:
     source = {"documents": examples.inputs["corpus"]} if "corpus" in examples.inputs else {}
     fields = {name: getattr(declaration, name) for name in ContaminationStage.model_fields}
     return Stage(ContaminationStage(**fields), {"corpus": corpus, **source})
-
-
-def _other_evaluation_sets(experiment: Experiment, tokens: Stage) -> dict[str, Stage]:
-    """Return the sets of the objectives that measure another held-out loss, as the first arm of each declares."""
-    shared = experiment.baseline.objective.evaluation
-    found: dict[str, Stage] = {}
-    for objective in objectives_of(experiment):
-        if not objective.measured_on(shared) and objective.evaluation not in found:
-            found[objective.evaluation] = _evaluation_set_stage(experiment, tokens, objective)
-    return found
-
-
-def _evaluation_set_stage(experiment: Experiment, tokens: Stage, other: Objective | None) -> Stage:
-    """Return the stage of the evaluation set that all arms share, made as the baseline's objective declares.
-
-    With an `other` objective, that of its arms, made as it declares for the baseline.
-
-    An objective with a reference generator has it as the reference candidate, in place of the baseline.
-    """
-    baseline = experiment.pretraining.evaluation_reference or experiment.baseline
-    objective = other or baseline.objective
-    generator = objective.reference_generator(baseline.architecture)
-    changes = {
-        "architecture": generator or baseline.architecture,
-        "objective": objective.reference,
-        "recipe": baseline.recipe.main_phase,
-    }
-    declaration = EvaluationSetStage(
-        reference=baseline.model_copy(update=changes),
-        objective=objective.evaluation,
-        sequences=experiment.pretraining.held_out_sequences,
-        generator_tokens=0 if generator is None else experiment.pretraining.reference_generator_tokens,
-    )
-    return Stage(declaration, {"tokens": tokens})
 
 
 def _initial_checkpoint(experiment: Experiment) -> InitialCheckpoint | None:

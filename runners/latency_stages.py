@@ -10,7 +10,7 @@ from ledger.database import Ledger
 from ledger.records import with_results
 from ledger.stage_results import LatencyResult, Machine
 from runners.differences import differences
-from runners.stages.declarations import LatencyStage
+from runners.stages.measurement_declarations import LatencyStage
 from runners.stages.stage import Stage
 
 

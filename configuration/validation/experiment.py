@@ -6,15 +6,15 @@ from pathlib import Path
 from configuration.claims import UnclearClaim, parse_orderings, unknown_arms, unknown_names
 from configuration.designs import Search
 from configuration.experiment import Experiment
-from configuration.experiment_objectives import searched_objectives
 from configuration.fine_tuning import FineTuning
 from configuration.fine_tuning_runs import is_frozen, settings_of
 from configuration.initial_checkpoint import InitialCheckpoint, differing_fields, read_initial_checkpoint
-from configuration.metrics import ATTENTION_DIAGONAL, HELD_OUT_LOSS, comparable_metrics
+from configuration.metrics import ATTENTION_DIAGONAL, comparable_metrics
 from configuration.validation.fine_tuning import fine_tuning_violations
 from configuration.validation.lexicon import lexicon_violations
 from configuration.validation.mentions import mention_violations
 from configuration.validation.module_architectures import module_violations
+from configuration.validation.objectives import objective_violations, untrained_violations
 from configuration.validation.paper import paper_violations
 from configuration.validation.tuning import tune_violations
 from foundation.errors import UserError, Violation, did_you_mean
@@ -34,8 +34,7 @@ def violations_of(experiment: Experiment) -> Iterator[Violation]:
         yield from experiment.arm_table.violations
         yield from _search_violations(experiment)
         yield from _ordering_violations(experiment)
-        yield from _objective_violations(experiment)
-        yield from _pruning_violations(experiment)
+        yield from objective_violations(experiment)
         yield from lexicon_violations(experiment)
         yield from mention_violations(experiment)
         yield from paper_violations(experiment)
@@ -135,7 +134,7 @@ def _pretraining_violations(experiment: Experiment) -> Iterator[Violation]:
         message = f"an audit needs a hurdle with rungs; {experiment.pretraining.hurdle.kind} stops no trial early"
         yield Violation(("pretraining", "audit"), message)
     yield from _reference_violations(experiment)
-    yield from _untrained_violations(experiment)
+    yield from untrained_violations(experiment)
     yield from _probe_violations(experiment)
     yield from _seed_violations(experiment)
     length = experiment.baseline.recipe.sequence_length
@@ -160,66 +159,6 @@ def _reference_violations(experiment: Experiment) -> Iterator[Violation]:
     if size != trained_size:
         message = f"{size} differs from the arms' vocabulary size, {trained_size}; the evaluation set has one"
         yield Violation((*location, "architecture", "vocabulary_size"), message)
-
-
-def _objective_violations(experiment: Experiment) -> Iterator[Violation]:
-    """Yield the arms whose held-out loss is not that of the baseline's evaluation set."""
-    try:
-        arms = experiment.arms
-    except InvalidOverride:
-        return  # the design's own violations say why
-    evaluated = experiment.baseline.objective.evaluation
-    others = [arm.name for arm in arms if not arm.candidate.objective.measured_on(evaluated)]
-    if others and experiment.pretraining.evaluation_sets == "by_objective":
-        yield from _by_objective_violations(experiment)
-        others = []
-    searched = (each for each in searched_objectives(experiment) if not each.measured_on(evaluated))
-    others += dict.fromkeys(each.kind for each in searched)
-    if others:
-        verb = "trains" if len(others) == 1 else "train"
-        reason = (
-            f"{verb} with another objective than the baseline ({evaluated}); held-out losses would not be comparable"
-        )
-        message = f"{', '.join(others)} {reason}. Give each objective its own scale"
-        yield Violation(("design",), f"{message}, or write pretraining.evaluation_sets: by_objective")
-
-
-def _by_objective_violations(experiment: Experiment) -> Iterator[Violation]:
-    """Yield what needs the held-out losses of arms that have none in common."""
-    location = ("pretraining", "evaluation_sets")
-    if not experiment.fine_tuning.tasks:
-        yield Violation(location, "by_objective compares arms on tasks alone, and fine_tuning.tasks is empty")
-    seeds = experiment.pretraining.seeds
-    if not isinstance(seeds, tuple) and HELD_OUT_LOSS in seeds.until_decided.margin:
-        message = "seeds.until_decided has a margin of held_out_loss, on which by_objective compares no arms"
-        yield Violation(location, message)
-
-
-def _untrained_violations(experiment: Experiment) -> Iterator[Violation]:
-    """Yield the arms whose budget ends before the first update of the encoder."""
-    try:
-        arms = experiment.arms
-    except InvalidOverride:
-        return  # the design's own violations say why
-    tokens = experiment.pretraining.tokens
-    for arm in arms:
-        before = arm.candidate.objective.tokens_before_encoder
-        if before and experiment.pretraining.init_checkpoint is not None:
-            message = f"{arm.name} starts its encoder from its generator, which would overwrite the checkpoint"
-            yield Violation(("pretraining", "init_checkpoint"), message)
-        if before >= tokens:
-            message = f"{arm.name} trains its generator alone for {before} tokens; pretraining.tokens is {tokens}"
-            yield Violation(("design",), f"{message}, so that its encoder would never be trained")
-
-
-def _pruning_violations(experiment: Experiment) -> Iterator[Violation]:
-    """Yield a matched budget with pruned arms, whose sizes are known after the run only."""
-    if experiment.match is None or experiment.arm_table.violations:
-        return
-    pruned = [arm.name for arm in experiment.arms if arm.candidate.recipe.pruning is not None]
-    if pruned:
-        message = f"{', '.join(pruned)} are pruned to a size of their own; a matched budget needs arms of fixed sizes"
-        yield Violation(("match",), message)
 
 
 def _probe_violations(experiment: Experiment) -> Iterator[Violation]:

@@ -23,6 +23,7 @@ NOT_TUNED: Mapping[str, str] = {
     "device": "selects hardware, not a hyperparameter",
     "precision": "selects the arithmetic, not a hyperparameter",
     "activation_checkpointing": "changes no result",
+    "pruning": "changes the model and the training budget",
     "micro_batches": "divides a batch for its memory, not a hyperparameter",
 }
 CANDIDATES_AT_MOST = 8 * ARMS_AT_MOST
@@ -65,11 +66,11 @@ def impossible_arm(arms: "tuple[Arm, ...]", point: Mapping[str, Any], constraint
 
 
 def _field_violations(tune: Tune) -> Iterator[Violation]:
-    fields = [path for path in known_paths() if path.startswith(ROOT) and _leaf(path) not in NOT_TUNED]
+    fields = [path for path in known_paths() if path.startswith(ROOT) and _field(path) not in NOT_TUNED]
     for path in tune.vary:
-        leaf = _leaf(path)
-        if path.startswith(ROOT) and leaf in NOT_TUNED and leaf in Recipe.model_fields:
-            yield Violation(("vary", path), f"{leaf} {NOT_TUNED[leaf]}; allowed: {', '.join(fields)}")
+        field = _field(path)
+        if path.startswith(ROOT) and field in NOT_TUNED and field in Recipe.model_fields:
+            yield Violation(("vary", path), f"{field} {NOT_TUNED[field]}; allowed: {', '.join(fields)}")
         elif path not in fields:
             hint = did_you_mean(path, fields, ". ", str) or f"; allowed: {', '.join(fields)}"
             yield Violation(("vary", path), f"{path} is not a field of the recipe{hint}")
@@ -141,6 +142,11 @@ def _arm_violations(experiment: Experiment, tune: Tune) -> Iterator[Violation]:
         if reason is not None:
             values = ", ".join(f"{_leaf(path)} {value}" for path, value in point.items())
             yield Violation(("vary",), f"at {values}, {reason}; every arm is tried at the same points")
+
+
+def _field(path: str) -> str:
+    """Return the field of the recipe that a path is, or is inside of."""
+    return path.removeprefix(ROOT).partition(".")[0]
 
 
 def _leaf(path: str) -> str:

@@ -9,8 +9,6 @@ from models.convolution import PaddingMask
 from models.initialisation import truncated_normal
 from search_space.sublayer.feed_forward import FeedForward
 
-NORM_EPSILON = 1e-12  # of a norm inside a sublayer
-
 
 class GroupedLinear(nn.Module):
     """A grouped linear map: a block-diagonal matrix over contiguous groups of channels, with a full bias."""
@@ -39,7 +37,7 @@ class Sublayer(nn.Module):
         self.groups = groups
         self.up = linear(width, inner, groups)
         self.activation = activation_function(declaration.activation)
-        self.middle_norm = nn.LayerNorm(inner, eps=NORM_EPSILON) if declaration.middle_norm else None
+        self.middle_norm = nn.LayerNorm(inner) if declaration.middle_norm else None
         self.down = linear(inner, width, groups)
 
     def forward(

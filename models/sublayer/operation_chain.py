@@ -9,7 +9,6 @@ from models.activation import activation_function
 from models.convolution import PaddingMask
 from models.convolution.separable import DepthwiseKernel, without_padding
 from models.initialisation import truncated_normal
-from models.sublayer.feed_forward import NORM_EPSILON
 from search_space.layer_program import OperationKind
 from search_space.sublayer.attention import Visibility
 from search_space.sublayer.operation_chain import Branches, OperationChain, Step
@@ -105,7 +104,7 @@ def widened(x: Float[Tensor, "batch seq narrow"], width: int) -> Float[Tensor, "
 
 def _map(step: Step, shift: int) -> nn.Module:
     if step.kind is OperationKind.NORM:
-        return nn.LayerNorm(step.inputs, eps=NORM_EPSILON)
+        return nn.LayerNorm(step.inputs)
     if step.kind is OperationKind.CONVOLUTION:
         return DenseConvolution(step, shift)
     return nn.Linear(step.inputs, step.outputs)

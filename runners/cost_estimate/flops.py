@@ -1,14 +1,8 @@
 """FLOPs of a stage in closed form, for the prediction of the remaining time."""
 
 from configuration.latency import part_flops
-from runners.stages.declarations import (
-    ExamplesStage,
-    FineTuneStage,
-    LatencyStage,
-    MinimalPairsStage,
-    PretrainStage,
-    TaskStage,
-)
+from runners.stages.declarations import ExamplesStage, FineTuneStage, MinimalPairsStage, PretrainStage, TaskStage
+from runners.stages.measurement_declarations import LatencyStage
 from runners.stages.stage import Stage
 from search_space.architecture import Architecture
 from search_space.candidate import BACKWARD_AND_FORWARD

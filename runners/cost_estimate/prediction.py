@@ -10,13 +10,8 @@ from statistics import median, quantiles
 
 from runners.cost_estimate.flops import stage_flops
 from runners.cost_estimate.past_runs import Measured
-from runners.stages.declarations import (
-    AttentionStage,
-    FineTuneStage,
-    LinearProbeStage,
-    MinimalPairsStage,
-    PretrainStage,
-)
+from runners.stages.declarations import FineTuneStage, LinearProbeStage, MinimalPairsStage, PretrainStage
+from runners.stages.measurement_declarations import AttentionStage
 from runners.stages.stage import Stage
 
 NEAREST = 30

@@ -15,7 +15,7 @@ from models.attention_maps import visit_attention_maps
 from models.devices import open_device
 from models.encoder import Encoder
 from runners.stages.context import StageContext
-from runners.stages.declarations import AttentionStage
+from runners.stages.measurement_declarations import AttentionStage
 from runners.stages.pretrain import CHECKPOINT
 from runners.training.checkpoint import architecture_in, load_weights
 from tasks.batches import Batches

@@ -1,18 +1,14 @@
 """Declarations of all kinds of stages. Without torch, because `plan` computes keys too."""
 
-from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from configuration.fine_tuning import TaskTraining
-from configuration.latency import Part
-from configuration.measurements import RARE_WORDS
-from configuration.stage_label import LATENCY, LINEAR_PROBE, MINIMAL_PAIRS, UNTRAINED
-from foundation.schema import Count, JsonValue, Name, Seed
-from ledger.stage_results import Machine
+from configuration.stage_label import LINEAR_PROBE, MINIMAL_PAIRS, UNTRAINED
+from foundation.schema import Count, JsonValue, Seed
+from runners.stages.measurement_declarations import AttentionStage, LatencyStage, RareWordsStage
 from runners.stages.stage import StageDeclaration
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.rare_words import RareWords
 from tasks.corpora.corpus import Corpus
 from tasks.dataset_folder import PublishedData
 from tasks.downstream import find_task
@@ -242,67 +238,6 @@ class MinimalPairsStage(StageDeclaration):
 
 TaskStage = FineTuneStage | LinearProbeStage | MinimalPairsStage
 """Stages whose result contains the scores of a downstream task."""
-
-
-class AttentionStage(StageDeclaration):
-    """Measure the attention of a pretrained encoder on held-out text. Reads `pretrained` and `tokens`."""
-
-    stage: ClassVar[str] = "attention"
-    code_version: ClassVar[int] = 1
-    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
-    uses_kernels: ClassVar[bool] = True
-    architecture: Architecture
-    length: Count
-    """Tokens of a sequence, [CLS] and [SEP] included."""
-    within: Count
-    """Maximum distance in positions of a near pair of query and key."""
-    sequences: Count
-    device: Literal["cpu", "cuda"] = "cpu"
-
-
-class RareWordsStage(StageDeclaration):
-    """Train embeddings of words from form and contexts, and measure them on words left out.
-
-    Reads `pretrained` and `tokens`.
-    """
-
-    stage: ClassVar[str] = RARE_WORDS
-    code_version: ClassVar[int] = 1
-    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
-    uses_kernels: ClassVar[bool] = True
-    architecture: Architecture
-    settings: RareWords
-    occurrences: Count
-    text_tokens: Count
-    most_words: Count
-    held_out_share: float
-    seed: Seed
-    device: Literal["cpu", "cuda"] = "cpu"
-
-
-class LatencyStage(StageDeclaration):
-    """Measure the latency of one part of every arm at one sequence length. Reads nothing.
-
-    All arms are in one stage: ratios are paired by round, and a round runs every arm once in one process.
-    """
-
-    stage: ClassVar[str] = LATENCY
-    code_version: ClassVar[int] = 1
-    libraries: ClassVar[tuple[str, ...]] = ("torch",)
-    uses_kernels: ClassVar[bool] = True
-    exclusive: ClassVar[bool] = True
-    arms: Mapping[Name, Architecture]
-    part: Part
-    length: Count
-    """Tokens of a sequence, without padding."""
-    batch_sequences: Count
-    rounds: Count
-    warm_up_rounds: int
-    seed: Seed
-    device: Literal["cpu", "cuda"]
-    precision: Literal["float32", "bfloat16"]
-    machine: Machine
-    """What latency depends on besides the declaration: processor, device, versions, a hash of the model code."""
 
 
 KINDS: dict[str, type[StageDeclaration]] = {

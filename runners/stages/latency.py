@@ -30,7 +30,7 @@ from models.initialisation import initialise
 from models.kernels.native.build import arithmetic
 from models.sublayer import build_sublayer
 from runners.stages.context import StageContext
-from runners.stages.declarations import LatencyStage
+from runners.stages.measurement_declarations import LatencyStage
 from runners.stages.stage import THREADS
 from search_space.architecture import Architecture
 

@@ -16,7 +16,7 @@ from foundation.schema import JsonValue
 from models.devices import open_device
 from models.encoder import Encoder
 from runners.stages.context import StageContext
-from runners.stages.declarations import RareWordsStage
+from runners.stages.measurement_declarations import RareWordsStage
 from runners.stages.pretrain import CHECKPOINT
 from runners.training.checkpoint import architecture_in, load_weights
 from runners.training.mimicking import (

@@ -2,13 +2,15 @@
 
 from abc import abstractmethod
 from collections.abc import Generator
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from foundation.randomness import stream
 from foundation.schema import Count, JsonValue, Schema, Seed
 from tasks.corpora.document import Document
 from tasks.progress import Progress, place
+
+if TYPE_CHECKING:
+    import numpy as np  # `plan` reads declarations without it
 
 GENERATION_VERSION = 1  # incremented when the documents of the same declaration change
 CONSONANTS, VOWELS = "bcdfghjklmnpqrstvwxyz", "aeiou"
@@ -31,7 +33,7 @@ class PlantedCorpus(Schema):
         """Number of different words."""
 
     @abstractmethod
-    def sentence(self, random: np.random.Generator) -> list[int]:
+    def sentence(self, random: "np.random.Generator") -> list[int]:
         """Return the numbers of the words of one sentence."""
 
     def inputs(self) -> JsonValue:

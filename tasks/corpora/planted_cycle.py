@@ -1,11 +1,13 @@
 """A planted corpus of a grammar: classes of words follow each other in a cycle; the word of a class is random."""
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
 from pydantic import Field
 
 from tasks.corpora.planted import PlantedCorpus
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class PlantedCycle(PlantedCorpus):
@@ -25,8 +27,8 @@ class PlantedCycle(PlantedCorpus):
         """Words of all classes."""
         return self.classes * self.class_words
 
-    def sentence(self, random: np.random.Generator) -> list[int]:
+    def sentence(self, random: "np.random.Generator") -> list[int]:
         """Return words whose classes follow each other from a random one."""
-        classes = (np.arange(self.sentence_words) + random.integers(self.classes)) % self.classes
-        numbers = classes * self.class_words + random.integers(0, self.class_words, self.sentence_words)
-        return [int(number) for number in numbers]
+        first = int(random.integers(self.classes))
+        members = random.integers(0, self.class_words, self.sentence_words).tolist()
+        return [(place + first) % self.classes * self.class_words + member for place, member in enumerate(members)]

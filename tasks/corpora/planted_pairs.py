@@ -1,12 +1,14 @@
 """A planted corpus of pairs of words: the first word of a pair is determined by the second, not by those before."""
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
 from pydantic import Field
 
 from foundation.randomness import stream
 from tasks.corpora.planted import PlantedCorpus
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class PlantedPairs(PlantedCorpus):
@@ -24,8 +26,8 @@ class PlantedPairs(PlantedCorpus):
         """Second words and their partners."""
         return 2 * self.pair_words
 
-    def sentence(self, random: np.random.Generator) -> list[int]:
+    def sentence(self, random: "np.random.Generator") -> list[int]:
         """Return pairs, partners first."""
-        partners = self.pair_words + stream(self.seed, "partners").permutation(self.pair_words)
-        second = random.integers(0, self.pair_words, self.sentence_pairs)
-        return [int(number) for number in np.stack([partners[second], second], axis=1).ravel()]
+        partners = stream(self.seed, "partners").permutation(self.pair_words).tolist()
+        seconds = random.integers(0, self.pair_words, self.sentence_pairs).tolist()
+        return [word for second in seconds for word in (self.pair_words + partners[second], second)]

@@ -2,21 +2,18 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, ValidationError
 
-from foundation.atomic_files import sha256_of
 from foundation.errors import DataError
-from foundation.schema import JsonValue, Schema
+from foundation.schema import Schema
 from tasks.corpora.document import Document
 from tasks.corpora.file_lines import check_signature, text_lines
-from tasks.data_folder import missing, resolved
 from tasks.labelled.mistakes import Mistakes
-from tasks.mentions.mention import Mention, MentionFinder, MentionSource
+from tasks.mentions.mention import Mention, MentionFinder
+from tasks.mentions.mentions_of_file import MentionsOfFile
 
-READING_VERSION = 1  # incremented when the same file gives other mentions
 WANTED = 'mentions are JSON lines: {"document": …, "start": …, "end": …, "entity": …, "type": …}'
 
 
@@ -33,8 +30,11 @@ class MentionLine(Schema):
     type: str = Field(min_length=1)
 
 
-class MentionFile(MentionSource):
+class MentionFile(MentionsOfFile):
     """Mentions as an entity linker found them; an entity's names are those by which the file mentions it."""
+
+    wanted: ClassVar[str] = WANTED
+    reading_version: ClassVar[int] = 1
 
     kind: Literal["file"] = "file"
     """Chooses a file of mentions."""
@@ -44,21 +44,9 @@ class MentionFile(MentionSource):
     `$STEEPLECHASE_DATA` at its beginning is the folder of published data sets, `data` where the variable is unset.
     """
 
-    def inputs(self) -> JsonValue:
-        """Return the sha256 of the file; raises DataError if it cannot be read."""
-        return {
-            "kind": self.kind,
-            "reading_version": READING_VERSION,
-            "sha256": file_hash(located(self.path, WANTED)),
-        }
-
-    def check_exists(self) -> None:
-        """Raise DataError if the file is missing."""
-        located(self.path, WANTED)
-
     def finder(self) -> MentionFinder:
         """Return the mentions by document. Raises DataError with every mistake of the file."""
-        path = located(self.path, WANTED)
+        path = self.file
         check_signature(path, path.name, path.suffix if path.suffix in (".gz", ".xz") else "")
         mistakes, by_document = Mistakes(path.name), defaultdict[str, list[tuple[int, Mention]]](list)
         for number, line in text_lines(path, path.name):
@@ -97,19 +85,3 @@ class _Listed(MentionFinder):
                 mistakes.add(number, message)
         mistakes.refuse()
         return [mention for _, mention in listed]
-
-
-def located(path: str, wanted: str) -> Path:
-    """Return a declared file. Raises DataError, which says what is wanted, if there is none."""
-    found = resolved(path)
-    if not found.is_file():
-        raise missing(f"{found}: no such file; {wanted}")
-    return found
-
-
-def file_hash(path: Path) -> str:
-    """Return the sha256 of a file. Raises DataError if it cannot be read."""
-    try:
-        return sha256_of(path)
-    except OSError as failure:
-        raise DataError(f"{path}: {failure.strerror}") from failure

@@ -8,18 +8,16 @@ of their synset, whose type is the lexicographer file.
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from foundation.schema import JsonValue
 from tasks.corpora.document import Document
 from tasks.corpora.file_lines import check_signature, text_lines
 from tasks.labelled.mistakes import Mistakes
-from tasks.mentions.file import file_hash, located
-from tasks.mentions.mention import Mention, MentionFinder, MentionSource
+from tasks.mentions.mention import Mention, MentionFinder
+from tasks.mentions.mentions_of_file import MentionsOfFile
 
-READING_VERSION = 1  # incremented when the same file gives other mentions
 WANTED = "a gazetteer is a file of lines `name<TAB>entity<TAB>type`, or the lemmas of WordNet by lexicographer file"
 WORDNET_COLUMNS = ("lemma", "synset", "lexname")
 NOUNS = "noun."
@@ -30,8 +28,11 @@ Entity = tuple[str, str]
 """Its identifier and its type."""
 
 
-class Gazetteer(MentionSource):
+class Gazetteer(MentionsOfFile):
     """Names that are looked up in the text: the longest at each word, in the case of the file."""
+
+    wanted: ClassVar[str] = WANTED
+    reading_version: ClassVar[int] = 1
 
     kind: Literal["gazetteer"] = "gazetteer"
     """Chooses names that are looked up."""
@@ -41,22 +42,9 @@ class Gazetteer(MentionSource):
     `$STEEPLECHASE_DATA` at its beginning is the folder of published data sets, `data` where the variable is unset.
     """
 
-    def inputs(self) -> JsonValue:
-        """Return the sha256 of the file; raises DataError if it cannot be read."""
-        return {
-            "kind": self.kind,
-            "reading_version": READING_VERSION,
-            "sha256": file_hash(located(self.path, WANTED)),
-        }
-
-    def check_exists(self) -> None:
-        """Raise DataError if the file is missing."""
-        located(self.path, WANTED)
-
     def finder(self) -> "Names":
         """Return the names. Raises DataError with every mistake of the file."""
-        path = located(self.path, WANTED)
-        return Names(_names(path))
+        return Names(_names(self.file))
 
 
 class Names(MentionFinder):

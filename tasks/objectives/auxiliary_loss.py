@@ -40,6 +40,17 @@ class AuxiliaryBatch(MaskedBatch):
     """The targets, one `Rows` for each auxiliary loss."""
 
 
+@dataclass(frozen=True)
+class MaskedSequences:
+    """What an auxiliary loss makes its targets of."""
+
+    masked: MaskedBatch
+    sequences: Sequences
+    """Before they were masked."""
+    tokenizer: Tokenizer
+    random: np.random.Generator
+
+
 class AuxiliaryLoss(ABC, Generic[Declared, Targets]):
     """One loss beside that of masked tokens: its head, its targets and its value."""
 
@@ -57,14 +68,7 @@ class AuxiliaryLoss(ABC, Generic[Declared, Targets]):
         return None
 
     @abstractmethod
-    def prepare(
-        self,
-        model: MaskedTokenModel[Any],
-        masked: MaskedBatch,
-        sequences: Sequences,
-        tokenizer: Tokenizer,
-        random: np.random.Generator,
-    ) -> tuple[Tokens, Targets]:
+    def prepare(self, model: MaskedTokenModel[Any], source: MaskedSequences) -> tuple[Tokens, Targets]:
         """Return the inputs, which it may corrupt where no token is masked, and its targets."""
 
     @abstractmethod
@@ -102,7 +106,7 @@ class AuxiliaryLossModel(MaskedTokenModel[AuxiliaryBatch]):
         masked = mask(sequences, self.objective, tokenizer, random, preferred)
         targets: list[Rows] = []
         for each in self.auxiliary:
-            inputs, own = each.prepare(self, masked, sequences, tokenizer, random)
+            inputs, own = each.prepare(self, MaskedSequences(masked, sequences, tokenizer, random))
             masked = replace(masked, inputs=inputs)
             targets.append(own)
         segments = sequences.segments if isinstance(sequences, PairSequences) else np.zeros_like(masked.inputs)

@@ -13,12 +13,11 @@ from models.heads.segment_pair import SegmentPairHead
 from models.precision import to_float32
 from search_space.architecture import Architecture
 from search_space.objective.segment_pair import SegmentPair
-from tasks.batches import Sequences, Tokens
-from tasks.masking import MaskedBatch, Rows
-from tasks.objectives.auxiliary_loss import AuxiliaryLoss
+from tasks.batches import Tokens
+from tasks.masking import Rows
+from tasks.objectives.auxiliary_loss import AuxiliaryLoss, MaskedSequences
 from tasks.objectives.masked_tokens import MaskedTokenModel
 from tasks.segment_pairs import UNDEFINED, PairSequences
-from tasks.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -39,17 +38,10 @@ class SegmentPairLoss(AuxiliaryLoss[SegmentPair, Relations]):
         super().__init__(declared, architecture)
         self.head = SegmentPairHead(architecture, len(declared.relations))
 
-    def prepare(
-        self,
-        model: MaskedTokenModel[Any],
-        masked: MaskedBatch,
-        sequences: Sequences,
-        tokenizer: Tokenizer,
-        random: np.random.Generator,
-    ) -> tuple[Tokens, Relations]:
+    def prepare(self, model: MaskedTokenModel[Any], source: MaskedSequences) -> tuple[Tokens, Relations]:
         """Return the inputs as they are, and the labels of the pairs."""
-        assert isinstance(sequences, PairSequences)
-        return masked.inputs, Relations(sequences.labels)
+        assert isinstance(source.sequences, PairSequences)
+        return source.masked.inputs, Relations(source.sequences.labels)
 
     def predictions(self, targets: Relations) -> int:
         """Return the number of pairs whose relation is defined."""

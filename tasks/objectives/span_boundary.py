@@ -12,12 +12,11 @@ from models.heads.masked_language_model import gather_masked
 from models.heads.span_boundary import SpanBoundaryHead
 from search_space.architecture import Architecture
 from search_space.objective import SpanBoundary
-from tasks.batches import Sequences, Tokens
+from tasks.batches import Tokens
 from tasks.masking import MaskedBatch, Rows
-from tasks.objectives.auxiliary_loss import AuxiliaryLoss, AuxiliaryLossModel
+from tasks.objectives.auxiliary_loss import AuxiliaryLoss, AuxiliaryLossModel, MaskedSequences
 from tasks.objectives.masked_tokens import MaskedTokenModel
 from tasks.selection import NONE, words_of
-from tasks.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -44,20 +43,13 @@ class SpanBoundaryLoss(AuxiliaryLoss[SpanBoundary, Boundaries]):
         super().__init__(declared, architecture)
         self.head = SpanBoundaryHead(architecture, declared.span_positions, declared.position_width)
 
-    def prepare(
-        self,
-        model: MaskedTokenModel[Any],
-        masked: MaskedBatch,
-        sequences: Sequences,
-        tokenizer: Tokenizer,
-        random: np.random.Generator,
-    ) -> tuple[Tokens, Boundaries]:
+    def prepare(self, model: MaskedTokenModel[Any], source: MaskedSequences) -> tuple[Tokens, Boundaries]:
         """Return the inputs as they are, and the boundaries of every masked span.
 
         A span beside a special token has no boundary there and is not predicted from it, as in SpanBERT's release.
         """
-        ordinary = words_of(sequences.tokens, tokenizer) != NONE
-        return masked.inputs, boundaries_of(masked, ordinary, self.declared.span_positions)
+        ordinary = words_of(source.sequences.tokens, source.tokenizer) != NONE
+        return source.masked.inputs, boundaries_of(source.masked, ordinary, self.declared.span_positions)
 
     def predictions(self, targets: Boundaries) -> int:
         """Return the number of tokens that are predicted from their span's boundary."""

@@ -15,8 +15,8 @@ from models.precision import to_float32
 from models.supersense_embeddings import SupersenseEmbeddings
 from search_space.objective import Supersense
 from tasks.batches import Sequences, Tokens
-from tasks.masking import MaskedBatch, Rows, Words
-from tasks.objectives.auxiliary_loss import AuxiliaryLoss, AuxiliaryLossModel
+from tasks.masking import Rows, Words
+from tasks.objectives.auxiliary_loss import AuxiliaryLoss, AuxiliaryLossModel, MaskedSequences
 from tasks.objectives.masked_tokens import MaskedTokenModel
 from tasks.selection import NONE, words_of
 from tasks.selection.preferred import PreferredWords
@@ -52,16 +52,9 @@ class SupersenseLoss(AuxiliaryLoss[Supersense, AllowedSupersenses]):
         shares = self.declared.single_sense_words, self.declared.single_sense_budget
         return Words(numbers, PreferredWords(single, *shares))
 
-    def prepare(
-        self,
-        model: MaskedTokenModel[Any],
-        masked: MaskedBatch,
-        sequences: Sequences,
-        tokenizer: Tokenizer,
-        random: np.random.Generator,
-    ) -> tuple[Tokens, AllowedSupersenses]:
+    def prepare(self, model: MaskedTokenModel[Any], source: MaskedSequences) -> tuple[Tokens, AllowedSupersenses]:
         """Return the inputs as they are, and what the lexicon allows each masked word."""
-        allowed = allowed_in(model, sequences, tokenizer)
+        masked, allowed = source.masked, allowed_in(model, source.sequences, source.tokenizer)
         at_positions = np.take_along_axis(allowed, masked.masked_positions[..., None], axis=1)
         targets = AllowedSupersenses(at_positions & (masked.spans != NONE)[..., None], masked.masked_positions)
         return masked.inputs, targets

@@ -2,34 +2,26 @@
 
 from typing import Any
 
-import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
 from search_space.objective import WordStructure
-from tasks.batches import Sequences, Tokens
+from tasks.batches import Tokens
 from tasks.masking import MaskedBatch
-from tasks.objectives.auxiliary_loss import AuxiliaryLoss, AuxiliaryLossModel
+from tasks.objectives.auxiliary_loss import AuxiliaryLoss, AuxiliaryLossModel, MaskedSequences
 from tasks.objectives.masked_tokens import MaskedTokenModel, masked_token_loss
 from tasks.selection import NONE, words_of
 from tasks.shuffling import shuffle
-from tasks.tokenizer import Tokenizer
 
 
 class WordStructureLoss(AuxiliaryLoss[WordStructure, MaskedBatch]):
     """Cross-entropy of the original tokens of shuffled runs; its targets are a batch of which they are predicted."""
 
-    def prepare(
-        self,
-        model: MaskedTokenModel[Any],
-        masked: MaskedBatch,
-        sequences: Sequences,
-        tokenizer: Tokenizer,
-        random: np.random.Generator,
-    ) -> tuple[Tokens, MaskedBatch]:
+    def prepare(self, model: MaskedTokenModel[Any], source: MaskedSequences) -> tuple[Tokens, MaskedBatch]:
         """Return the inputs with shuffled runs among the tokens that are not masked, and the original tokens."""
-        ordinary = words_of(sequences.tokens, tokenizer) != NONE
-        runs = shuffle(masked, ordinary, self.declared.shuffle_rate, self.declared.shuffled_together, random)
+        ordinary = words_of(source.sequences.tokens, source.tokenizer) != NONE
+        rate, together = self.declared.shuffle_rate, self.declared.shuffled_together
+        runs = shuffle(source.masked, ordinary, rate, together, source.random)
         return runs.inputs, runs
 
     def predictions(self, targets: MaskedBatch) -> int:

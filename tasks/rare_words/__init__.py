@@ -1,1 +1,1 @@
-"""Data of rare-word embeddings: n-grams and contexts of words, and rarified test sets."""
+"""Data of rare-word embeddings: n-grams and contexts of words."""

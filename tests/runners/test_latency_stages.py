@@ -26,8 +26,8 @@ from runners.run_progress import RunProgress
 from runners.scheduler import DONE, next_step
 from runners.scheduling.state import RunState
 from runners.stages.context import StageContext
-from runners.stages.declarations import LatencyStage
 from runners.stages.latency import compute, this_machine
+from runners.stages.measurement_declarations import LatencyStage
 from runners.stages.progress import ProgressFile
 from runners.stages.stage import Stage
 from tests.factories.latencies import MACHINE, experiment

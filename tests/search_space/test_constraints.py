@@ -113,7 +113,10 @@ def test_any_text_parses_or_raises_invalid_expression(text: str) -> None:
         ),
         ("convolution == 3", "3 is never a value of convolution; allowed: 'depthwise', 'dynamic'"),
         ("convolution.value == 'mine'", "'mine' is never a value of convolution.value; allowed: 'own', 'shared'"),
-        ("objective.kind == 'mlm'", "'mlm' is never a value of objective.kind; allowed: 'electra_15_percent'"),
+        (
+            "objective.kind == 'mlm'",
+            "'mlm' is never a value of objective.kind; allowed: 'all_tokens_masked_language_model'",
+        ),
         ("recipe.device != 'gpu'", "'gpu' is never a value of recipe.device; allowed: 'cpu', 'cuda'"),
         ("heads == '2'", "'2' is never a value of heads, which is a number"),
         ("heads == true", "true is never a value of heads, which is a number"),

@@ -10,7 +10,7 @@ from search_space.objective import (
     MaskedLanguageModel,
     Objective,
     ReplacedTokenDetection,
-    SentenceStructure,
+    SpanBoundary,
     WordStructure,
 )
 from search_space.objective.pretraining_objective import PretrainingObjective
@@ -26,7 +26,7 @@ from tests.factories.small_experiments import (
 )
 
 KINDS = sorted(option.model_fields["kind"].default for option in options_of(PretrainingObjective))
-REQUIRED = {"combined": {"parts": (WordStructure(), SentenceStructure())}}
+REQUIRED = {"combined": {"parts": (WordStructure(), SpanBoundary())}}
 """By kind, values of the fields that have no default."""
 every_objective = pytest.mark.parametrize("objective", [*OBJECTIVES, *generators()], ids=objective_title)
 

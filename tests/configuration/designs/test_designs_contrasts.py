@@ -56,6 +56,7 @@ def with_parts(components: dict[str, Any], names: tuple[str, ...]) -> Candidate:
     return apply(ELECTRA_SMALL, {path: value for name in names for path, value in components[name].items()})
 
 
+@settings(max_examples=40)  # the largest have thousands of arms
 @given(free_axes)
 def test_a_factorial_has_every_combination_once_and_its_columns_are_orthogonal(vary: dict[str, Any]) -> None:
     levels = [arm.levels for arm in arms_of(Factorial(vary=vary))]

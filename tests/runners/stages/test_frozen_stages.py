@@ -29,7 +29,7 @@ from tasks.labelled.encoding import save_examples
 from tasks.labelled.minimal_pairs import encode_pairs, save_groups
 from tasks.labelled.task import Example
 from tasks.labelled.words import encode_words, save_words
-from tasks.objectives import build_model, language_model, replaced_token_detection
+from tasks.objectives import all_tokens_masked_language_model, build_model, language_model, replaced_token_detection
 from tasks.objectives.masked_tokens import MaskedTokenModel
 from tests.factories.small_experiments import OBJECTIVES, SPAN_DYNAMIC, WORDS, candidate, stir
 
@@ -89,8 +89,11 @@ def log_probability(model: torch.nn.Module, tokens: torch.Tensor, position: int)
     assert isinstance(model, MaskedTokenModel)
     masked = tokens.clone()
     masked[0, position] = WORDS.mask
-    logits = model.head(model.encoder(masked)[0, position][None], model.token_table)[0]
-    return log_softmax(logits, -1)[tokens[0, position]]
+    hidden = model.encoder(masked)[0, position][None]
+    words = log_softmax(model.head(hidden, model.token_table)[0], -1)[tokens[0, position]]
+    if isinstance(model, all_tokens_masked_language_model.Model):  # [MASK] is no copy of the token
+        return words + logsigmoid(-model.copy(hidden)[0])
+    return words
 
 
 @given(st.lists(st.integers(2, 300), max_size=60))

@@ -20,7 +20,7 @@ from runners.dag import shared_stages, trial_stages
 from runners.stage_labels import all_labels
 from runners.stages import rare_words
 from runners.stages.context import StageContext
-from runners.stages.declarations import RareWordsStage
+from runners.stages.measurement_declarations import RareWordsStage
 from runners.stages.progress import ProgressFile
 from runners.training.checkpoint import save_checkpoint
 from search_space.architecture import Architecture

@@ -16,7 +16,6 @@ from search_space.convolution import Convolution
 from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
 from search_space.recipe import Recipe
 from tasks.batches import Batches
-from tasks.masking import mask
 from tasks.objectives import build_model
 from tests.factories.small_experiments import (
     GROUPS,
@@ -136,7 +135,7 @@ def test_the_closed_form_counts_the_matmuls_of_pretraining(objective: Objective,
     generator = objective.generator_of(candidate.architecture, candidate.architecture)
     model = build_model(candidate, generator, 1)
     batch = Batches(text(), WORDS, 16).at(0, 3, 1)
-    masked = mask(batch, objective, WORDS, np.random.default_rng(1))
+    masked = model.prepare(batch, WORDS, np.random.default_rng(1))
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         model.loss(masked, np.random.default_rng(1)).backward()
     windows = sum(window_operations(each, 16) for each in (candidate.architecture, generator) if each is not None)

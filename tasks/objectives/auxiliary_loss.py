@@ -115,9 +115,8 @@ class AuxiliaryLossModel(MaskedTokenModel[AuxiliaryBatch]):
 
     def hidden(self, batch: AuxiliaryBatch) -> Float[Tensor, "batch seq width"]:
         """Return one vector per token."""
-        padding_mask = None if batch.real.all() else self.tensor(batch.real)
         segments = self.tensor(batch.segments) if self.objective.packing.pairs else None
-        vectors: Tensor = self.encoder(self.tensor(batch.inputs), segments, padding_mask)
+        vectors: Tensor = self.encoder(self.tensor(batch.inputs), segments, self.padding_mask(batch.real))
         return vectors
 
     def predictions_of_terms(self, batch: AuxiliaryBatch) -> tuple[int, ...]:

@@ -93,9 +93,7 @@ class Model(MaskedTokenModel[EntityBatch]):
 
     def hidden(self, batch: EntityBatch) -> Float[Tensor, "batch seq width"]:
         """Return one vector per token."""
-        padding_mask = None if batch.real.all() else self.tensor(batch.real)
-        vectors: Tensor = self.encoder(self.tensor(batch.inputs), None, padding_mask)
-        return vectors
+        return self.predicting_vectors(self.tensor(batch.inputs), self.padding_mask(batch.real))
 
     def entity_logits(
         self, hidden: Float[Tensor, "batch seq width"], batch: EntityBatch

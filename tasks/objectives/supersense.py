@@ -45,12 +45,9 @@ class SupersenseLoss(AuxiliaryLoss[Supersense, AllowedSupersenses]):
         """Return all words; those of one supersense are preferred, up to the declared shares."""
         if not self.declared.single_sense_budget:
             return None
-        numbers, single = (
-            words_of(sequences.tokens, tokenizer),
-            allowed_in(model, sequences, tokenizer).sum(axis=2) == 1,
-        )
-        shares = self.declared.single_sense_words, self.declared.single_sense_budget
-        return Words(numbers, PreferredWords(single, *shares))
+        single = allowed_in(model, sequences, tokenizer).sum(axis=2) == 1
+        preferred = PreferredWords(single, self.declared.single_sense_words, self.declared.single_sense_budget)
+        return Words(words_of(sequences.tokens, tokenizer), preferred)
 
     def prepare(self, model: MaskedTokenModel[Any], source: MaskedSequences) -> tuple[Tokens, AllowedSupersenses]:
         """Return the inputs as they are, and what the lexicon allows each masked word."""

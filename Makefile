@@ -9,15 +9,15 @@ ifneq ($(wildcard ../shared/data/.),)
 export STEEPLECHASE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: help demo test bench check format schema reports audit clean
+.PHONY: help demo test bench check format schema reference reports audit clean
 .DEFAULT_GOAL := help
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target what; do \
-	  printf '%-14s %s\n' "$$target" "$$what"; done
+	  printf '%-16s %s\n' "$$target" "$$what"; done
 
-demo: $(VENV)/ready-to-run ## Table 2 of ConvBERT at scale `demo` on the embedded corpus
-	$(BIN)/steeplechase run experiments/table2.yaml --scale demo
+demo: $(VENV)/ready-to-run ## the four rows of Table 2 of ConvBERT on the embedded corpus
+	$(BIN)/steeplechase run experiments/demo.yaml --scale demo
 
 test: $(VENV)/ready-to-develop ## all tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8
@@ -32,6 +32,7 @@ check: $(VENV)/ready-to-develop ## lint, format, strict types, layering, generat
 	$(BIN)/lint-imports
 	$(BIN)/python tools/folder_circles.py
 	$(BIN)/steeplechase schema | cmp - experiments/schema.json
+	$(BIN)/steeplechase reference | cmp - docs/reference.md
 
 format: $(VENV)/ready-to-develop ## rewrite the code in the one format
 	$(BIN)/ruff check --fix .
@@ -39,6 +40,9 @@ format: $(VENV)/ready-to-develop ## rewrite the code in the one format
 
 schema: $(VENV)/ready-to-develop ## regenerate the JSON schema that editors use
 	$(BIN)/steeplechase schema > experiments/schema.json
+
+reference: $(VENV)/ready-to-develop ## regenerate docs/reference.md from the declarations
+	$(BIN)/steeplechase reference > docs/reference.md
 
 reports: $(VENV)/ready-to-run ## every published report again, byte for byte, from the rows beside it, and the claims
 	$(BIN)/steeplechase rebuild reports/published
@@ -57,7 +61,7 @@ $(BIN)/python:
 
 $(VENV)/ready-to-run: $(BIN)/python pyproject.toml constraints.txt
 	@echo "Installing pinned dependencies into $(VENV); about 5 minutes and 3 to 6 GB the first time."
-	$(PIP) --editable .
+	$(PIP) --editable ".[texts]"
 	@touch $@
 
 $(VENV)/ready-to-develop: $(BIN)/python pyproject.toml constraints.txt

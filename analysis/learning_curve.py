@@ -50,18 +50,15 @@ def points_seen(curves: Numbers) -> NDArray[np.int64]:
     return np.asarray(np.max(np.where(np.isnan(curves), 0, points), axis=1), dtype=np.int64)
 
 
-def extrapolate(curves: Numbers, reached: NDArray[np.int64], spread: float | None = None) -> tuple[Numbers, Numbers]:
-    """Return mean and sd of the final value by each candidate's own points; infinite where it diverged, NaN unseen.
-
-    `spread` is the scale of differences between candidates; without it, that of the last values seen.
-    """
+def extrapolate(curves: Numbers, reached: NDArray[np.int64]) -> tuple[Numbers, Numbers]:
+    """Return mean and sd of the final value by a candidate's own points; infinite where it diverged, NaN unseen."""
     points = curves.shape[1]
     steps = np.arange(1, points + 1, dtype=np.float64)
     seen = steps[None, :] <= reached[:, None]
     diverged = np.asarray((seen & ~np.isfinite(curves)).any(axis=1), dtype=np.bool_)
     values = np.where(seen & ~diverged[:, None], curves, 0.0)
     latest = np.take_along_axis(values, np.maximum(reached - 1, 0)[:, None], axis=1)[:, 0]
-    scale = spread if spread is not None else spread_of(latest[(reached > 0) & ~diverged])
+    scale = spread_of(latest[(reached > 0) & ~diverged])
     weights = np.where(seen, steps[None, :] ** RECENCY, 0.0)
     mean, variance = _averaged(values, weights, steps, reached, latest, scale)
     to_go = np.log(points / np.maximum(reached, 1))

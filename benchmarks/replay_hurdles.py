@@ -14,7 +14,7 @@ from statistics import fmean
 from rich.console import Console
 from rich.table import Table
 
-from runners.replay import POLICIES
+from runners.policies import POLICIES
 from runners.replay.curves.reading import read_curves
 from runners.replay.replay import CurveTask, interval, replay
 

@@ -1,129 +1,114 @@
-"""All targets of search on recorded curves: regret, top 1%, crossing curves, time per decision.
+"""Final scores by cross-validation over halves of a table, and the time of decisions with 10,000 candidates.
 
-Usage: python -m benchmarks.replay_reach CURVES [SEEDS], where CURVES has `taskset/`, `flexibert/` or both.
+The settings of the policy for final scores are chosen by its searches in one half of NAS-Bench-BERT and scored by
+searches in the other half, which is another table with another best percent.
+Usage: python -m benchmarks.replay_reach CURVES, where CURVES is `BERT_benchmark.json`
 """
 
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
-from rich.table import Table
 
-from runners.replay import POLICIES, RECOMMENDED
+from runners.policies import POLICIES, RECOMMENDED
+from runners.policies.final_score_gp import FinalScoreProcess
+from runners.policies.policy import PolicyFactory
 from runners.replay.curves.reading import read_curves
-from runners.replay.curves.synthetic import ADVERSARIAL, synthetic
+from runners.replay.curves.recorded import RecordedCurves
+from runners.replay.curves.synthetic import synthetic
 from runners.replay.replay import CurveTask, interval, replay
 from runners.replay.simulation import Simulation
 
-REFERENCE, BLIND = "successive_halving", "random"
-AT = (5.0, 10.0)
-FULL = 20
-CROSSING_INSTANCES = (1, 2)
-TOP_SEEDS, TOP_WITHIN = 200, (20, 40)
-CANDIDATES = 10_000
-LATEST = 1000  # latest actions, whose decision times are reported
+SPLITS, SPLIT_SEEDS, SEEDS = 5, 20, 200
+WITHIN = (20, 40)
+LENGTHS, EXPLORATIONS = (1.0, 2.0, 4.0), (0.5, 1.0, 2.0)
+CANDIDATES, WORKERS = 10_000, (1, 2, 64)
+LATEST = 1000  # latest decisions, whose times are reported
 TRIAL_SECONDS = 2.0
-Regrets = NDArray[np.float64]  # [task seed]
 
 
-@dataclass(frozen=True)
-class Row:
-    """One target: its name, the target value and the result."""
-
-    name: str
-    reach: str
-    found: str
+def process(length: float, exploration: float) -> PolicyFactory:
+    """Return the policy with other settings."""
+    return lambda view, generator: FinalScoreProcess(view, generator, length, exploration)
 
 
-def main(folder: Path, seeds: int) -> None:
-    """Print one table; rows whose curves are missing are reported as left out."""
-    table = Table(box=None, title=f"{RECOMMENDED} on recorded curves, {seeds} seeds, paired by seed")
-    for heading in ("what", "reach", "found"):
-        table.add_column(heading, overflow="fold")
-    for row in _rows(folder, seeds):
-        table.add_row(row.name, row.reach, row.found)
-    Console(width=150).print(table)
+VARIANTS: Mapping[str, PolicyFactory] = {
+    f"length {length:g}, exploration {exploration:g}": process(length, exploration)
+    for length in LENGTHS
+    for exploration in EXPLORATIONS
+}
 
 
-def _rows(folder: Path, seeds: int) -> Iterator[Row]:
-    if (folder / "taskset").is_dir():
-        yield from _against_reference([CurveTask.of(curves) for curves in read_curves(folder / "taskset")], seeds)
-    else:
-        yield Row("TaskSet", "", f"left out: {folder / 'taskset'} is not there")
-    bench = folder / "flexibert" / "BERT_benchmark.json"
-    if bench.is_file():
-        yield from _top_percent(CurveTask.of(next(iter(read_curves(bench)))))
-    else:
-        yield Row("NAS-Bench-BERT", "", f"left out: {bench} is not there")
-    yield from _crossing(seeds)
-    yield from _decisions()
+def seen(task: CurveTask, policy: PolicyFactory, within: int, seeds: int) -> list[float]:
+    """Return for every seed whether a candidate of the best percent was trained."""
+    return [float(replay(task, policy, within, seed).top_seen_at is not None) for seed in range(seeds)]
 
 
-def _against_reference(tasks: list[CurveTask], seeds: int) -> Iterator[Row]:
-    for budget in AT:
-        regrets, reference = (_regrets(tasks, policy, budget, seeds) for policy in (RECOMMENDED, REFERENCE))
-        mean, low, high = interval(regrets.mean(axis=0).tolist())
-        worst = float(np.max(regrets.mean(axis=1) / reference.mean(axis=1)))
-        found = (
-            f"{regrets.mean() / reference.mean():.2f} ({mean:.3f} [{low:.3f}, {high:.3f}]); worst task {worst:.2f}"
-        )
-        yield Row(f"{len(tasks)} tasks: regret at {budget:g} / {REFERENCE}", "0.55, no task above 1.0", found)
-    target = _regrets(tasks, REFERENCE, FULL, seeds).mean()
-    budgets = range(1, FULL + 1)
-    first = next((one for one in budgets if _regrets(tasks, RECOMMENDED, one, seeds).mean() <= target), None)
-    yield Row(f"full trainings to {REFERENCE}'s regret at {FULL} ({target:.3f})", "8", str(first or f"over {FULL}"))
+def part(curves: RecordedCurves, rows: NDArray[np.int64]) -> CurveTask:
+    """Return the task of some candidates."""
+    names = tuple(curves.candidates[row] for row in rows)
+    configs = tuple(curves.configs[row] for row in rows)
+    return CurveTask.of(replace(curves, candidates=names, configs=configs, values=curves.values[rows]))
 
 
-def _regrets(tasks: list[CurveTask], policy: str, budget: float, seeds: int) -> Regrets:
-    return np.array(
-        [[replay(task, POLICIES[policy], budget, seed).regret for seed in range(seeds)] for task in tasks]
-    )
+def cross_validated(curves: RecordedCurves) -> Iterator[tuple[str, float, float]]:
+    """Yield for every half the settings chosen in it, their share in the other half, and that of random search."""
+    generator = np.random.default_rng(0)
+    for _ in range(SPLITS):
+        order = generator.permutation(len(curves.candidates))
+        halves = [part(curves, rows) for rows in np.array_split(order, 2)]
+        for own, other in (halves, halves[::-1]):
+            shares = {name: fmean(seen(own, policy, WITHIN[0], SPLIT_SEEDS)) for name, policy in VARIANTS.items()}
+            best = max(shares, key=shares.__getitem__)
+            score, blind = (
+                fmean(seen(other, policy, WITHIN[0], SPLIT_SEEDS)) for policy in (VARIANTS[best], POLICIES["random"])
+            )
+            yield best, score, blind
 
 
-def _top_percent(task: CurveTask) -> Iterator[Row]:
-    ends = [replay(task, POLICIES[RECOMMENDED], TOP_WITHIN[-1], seed).top_seen_at for seed in range(TOP_SEEDS)]
-    shares = []
-    for within in TOP_WITHIN:
-        seen = [float(end is not None and end <= within) for end in ends]
-        mean, low, high = interval(seen)
-        shares.append(f"{100 * mean:.1f}% [{100 * low:.1f}, {100 * high:.1f}]")
-    budgets = " / ".join(map(str, TOP_WITHIN))
-    yield Row(f"NAS-Bench-BERT: top 1% seen within {budgets}, {TOP_SEEDS} seeds", "75% / 97%", " / ".join(shares))
+def main() -> None:
+    """Print a line per target."""
+    console = Console(width=150)
+    (curves,) = read_curves(Path(sys.argv[1]))
+    chosen, shares, blind = zip(*cross_validated(curves), strict=True)
+    names = ", ".join(f"{name} ({chosen.count(name)})" for name in sorted(set(chosen)))
+    title = f"top 1% within {WITHIN[0]}, chosen in one half, scored in the other, {len(shares)} halves"
+    console.print(f"{title}: {_percent(shares)}; random {_percent(blind)}; chosen: {names}")
+    for within in WITHIN:
+        whole = seen(CurveTask.of(curves), POLICIES[RECOMMENDED], within, SEEDS)
+        console.print(f"top 1% of the whole table within {within}, {SEEDS} seeds: {_percent(whole)}")
+    for workers in WORKERS:
+        console.print(f"{CANDIDATES:,} candidates, {workers} workers: {decision_times(workers)}")
 
 
-def _crossing(seeds: int) -> Iterator[Row]:
-    for family in ADVERSARIAL:
-        tasks = [CurveTask.of(synthetic(family, number)) for number in CROSSING_INSTANCES]
-        ratios = []
-        for budget in AT:
-            regrets, blind = (_regrets(tasks, policy, budget, seeds).mean() for policy in (RECOMMENDED, BLIND))
-            ratios.append(f"{regrets / blind:.2f}")
-        yield Row(f"curves that cross, {family}: regret / {BLIND} at 5, 10", "1.1", ", ".join(ratios))
+def _percent(shares: tuple[float, ...] | list[float]) -> str:
+    mean, low, high = interval(shares)
+    return f"{100 * mean:.1f}% [{100 * low:.1f}, {100 * high:.1f}]"
 
 
-def _decisions() -> Iterator[Row]:
+def decision_times(workers: int) -> str:
+    """Return the CPU time of decisions until every candidate has been started, and of the latest ones."""
     task = CurveTask.of(synthetic("power_laws", 1, CANDIDATES, 51))
     order = task.order(0)
     simulation = Simulation(task.curves.values[order], task.curves.costs, task.features[order], float(CANDIDATES))
     times = [time.process_time()]
-    for _ in simulation.run(POLICIES[RECOMMENDED], np.random.default_rng(0)):
+    for _ in simulation.run(POLICIES[RECOMMENDED], np.random.default_rng(0), workers):
         times.append(time.process_time())
         if (simulation.reached > 0).all():
             break
     durations = np.array([after - before for before, after in pairwise(times)])
     latest = 1e3 * durations[-LATEST:]
     per_trial = durations.sum() / int((simulation.reached > 0).sum())
-    found = (
-        f"{100 * per_trial / TRIAL_SECONDS:.2f}%; p99 {np.quantile(latest, 0.99):.2f} ms, mean {latest.mean():.2f} ms"
-    )
-    yield Row(f"CPU of a decision at {CANDIDATES:,} candidates / a {TRIAL_SECONDS:g} s trial", "1%; p99 5 ms", found)
+    share = f"{100 * per_trial / TRIAL_SECONDS:.2f}% of trials of {TRIAL_SECONDS:g} s"
+    return f"{share}; decisions p99 {np.quantile(latest, 0.99):.2f} ms, mean {latest.mean():.2f} ms"
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 20)
+    main()

@@ -24,6 +24,8 @@ from runners.executors import open_executor
 from runners.executors.local import LocalExecutor
 from runners.executors.worker import as_line
 from runners.journal import Journal
+from runners.limits import UNLIMITED
+from runners.meter import Meter
 from runners.run import RunRequest, advance, open_ledger
 from runners.stages.stage import Job
 
@@ -61,7 +63,7 @@ def _shared(experiment: Experiment, folder: Path) -> None:
         journal = _journal(experiment, request, ledger)
         with LocalExecutor(request.paths.stages, 1) as executor:
             while journal.state.shared_pending:
-                advance(journal, executor, lambda: None)
+                advance(journal, executor, Meter(UNLIMITED, journal), lambda: None)
 
 
 def _journal(experiment: Experiment, request: RunRequest, ledger: Ledger) -> Journal:
@@ -77,8 +79,11 @@ def _engine(experiment: Experiment, name: str, prepared: Path, folder: Path) -> 
     with open_ledger(request) as ledger:
         journal = _journal(experiment, request, ledger)
         recorded = journal.trial_progress.recorded
-        with open_executor(name, request.paths.stages, 1, None) as executor:
-            while advance(journal, executor, lambda: ends.extend([time.monotonic()] * (len(recorded) - len(ends)))):
+        with open_executor(name, request.paths.stages, request.executor_settings) as executor:
+            meter = Meter(UNLIMITED, journal)
+            while advance(
+                journal, executor, meter, lambda: ends.extend([time.monotonic()] * (len(recorded) - len(ends)))
+            ):
                 pass
         own = sum(record.seconds for record in recorded[1:])
     return (ends[-1] - ends[0] - own) / (len(ends) - 1)

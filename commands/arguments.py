@@ -1,6 +1,8 @@
 """Arguments of several commands, and the selection of an experiment at a scale."""
 
-from collections.abc import Iterable
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -11,18 +13,35 @@ from configuration.experiment import Experiment
 from configuration.latency import LatencyExperiment
 from configuration.loading import AnyExperiment, experiment_in
 from configuration.yaml import ConfigurationFile, read_file
+from configuration.yaml.experiment_files import experiment_file, experiment_files
+from configuration.yaml.settings import FLAG, changed_keys, with_settings
 from foundation.errors import ConfigurationError, did_you_mean
+from foundation.schema import canonical_text
 from ledger.measured_throughput import seconds_per_operation
+from ledger.paths import ResultPaths
 from ledger.records import WITHOUT_SCALES
 from search_space.cost import CONVENTIONS, Convention
 
 DEFAULT_SCALE = "demo"
+SETTINGS_SHOWN = 60
+"""Letters of the settings in the name of a results folder; longer ones are shortened and hashed."""
 
 ExperimentFile = Annotated[
-    Path, typer.Argument(metavar="EXPERIMENT", help="A YAML file such as experiments/table2.yaml.")
+    Path,
+    typer.Argument(
+        metavar="EXPERIMENT",
+        help="A YAML file, or the name of an experiment, such as table2.",
+        autocompletion=lambda: [*experiment_files()],
+    ),
 ]
 Scale = Annotated[
     str | None, typer.Option(help=f"One of the file's scales; default: {DEFAULT_SCALE}, if the file has it.")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        FLAG, metavar="KEY=VALUE", help="A value in place of the file's, such as pretraining.tokens=1e5; repeatable."
+    ),
 ]
 FlopsName = Annotated[
     str,
@@ -70,14 +89,28 @@ def choose(path: Path, scale: str | None) -> Chosen:
     return Chosen(experiment, name, scales)
 
 
-def choose_any(path: Path, scale: str | None) -> tuple[AnyExperiment, str, tuple[str, ...]]:
+def choose_any(
+    path: Path, scale: str | None, settings: Sequence[str] = ()
+) -> tuple[AnyExperiment, str, tuple[str, ...]]:
     """Read an experiment of either kind; return it with the name of its scale and all scales of its file.
 
-    Raises ConfigurationError with every mistake of the file.
+    `settings` are KEY=VALUE, in place of values of the file. Raises ConfigurationError with every mistake.
     """
-    file = read_file(path)
+    file = read_file(experiment_file(path))
     wanted = _wanted_scale(file, scale)
+    file = with_settings(file, wanted, settings)
     return experiment_in(file, wanted, seconds_per_operation), wanted or WITHOUT_SCALES, file.scales
+
+
+def results_of(out: Path | None, experiment: str, scale: str, settings: Sequence[str]) -> ResultPaths:
+    """Return the paths of the results: of `out`, or by default those named after experiment, scale and settings."""
+    if out is not None:
+        return ResultPaths.of(out)
+    changed = re.sub(r"[^A-Za-z0-9.,=_-]+", "_", ",".join(changed_keys(settings)))
+    if len(changed) > SETTINGS_SHOWN:
+        digest = hashlib.sha256(canonical_text([*settings]).encode()).hexdigest()
+        changed = f"{changed[:SETTINGS_SHOWN]}-{digest[:8]}"
+    return ResultPaths.default(experiment, "-".join(filter(None, [scale, changed])))
 
 
 def _wanted_scale(file: ConfigurationFile, scale: str | None) -> str | None:

@@ -18,9 +18,15 @@ from models.module_contracts import module_outcomes
 from models.option_contracts import contracts_of
 from search_space.convolution import ConvolutionOption
 from search_space.module_architecture import ModuleArchitecture
+from tasks.candidate_contracts import candidate_contracts
+from tasks.contract_candidates import PLACED
+from tasks.corpora.option import CorpusOption
+from tasks.corpus_contracts import corpus_contracts
 
 EXPERIMENT = "experiment"
 """The key that every experiment file has."""
+OPTIONS = ("search_space", "tasks.corpora")
+"""Packages whose files are options of axes."""
 
 
 def check(
@@ -45,10 +51,14 @@ def checked(plugin: Plugin) -> Iterator[Outcome]:
     """Yield the outcomes of every option and task of a plugin that is loaded."""
     for module in plugin.files:
         package, _, name = module.rpartition(".")
-        axis = axis_of(package) if package.startswith("search_space") else None
+        axis = axis_of(package) if package.startswith(OPTIONS) else None
         option = None if axis is None else option_in(import_module(module), axis)
         if option is not None and issubclass(option, ConvolutionOption):
             yield from contracts_of(option)
+        elif option is not None and issubclass(option, CorpusOption):
+            yield from corpus_contracts(option)
+        elif option is not None and issubclass(option, PLACED):
+            yield from candidate_contracts(option)
         elif option is not None and axis is not None:
             yield Outcome(name, "loaded", skipped=f"{axis.package} has no contracts beside loading")
         elif package == DOWNSTREAM and not name.startswith("_"):

@@ -29,7 +29,7 @@ def import_(
     folder: HuggingFaceFolder,
     out: NewFolder,
 ) -> None:
-    """Import a BERT, RoBERTa, ALBERT, ELECTRA or ConvBERT as an initial checkpoint.
+    """Import a BERT, RoBERTa, ALBERT, ELECTRA, ConvBERT, GPT, XLNet, BART or Marian as an initial checkpoint.
 
     An experiment starts from it by `pretraining: { init_checkpoint: OUT }`.
     """

@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from foundation.errors import MachineError, UserError
+from foundation.hidden_packages import hidden_packages
 
 DISTRIBUTION = "steeplechase"
 EXPERIMENTS, REPORTS = "Experiments", "Reports and results"
@@ -41,6 +42,7 @@ COMMANDS = {
     "run": Command(EXPERIMENTS, "commands.run:run"),
     "report": Command(EXPERIMENTS, "commands.report:report"),
     "ui": Command(EXPERIMENTS, "commands.ui:ui"),
+    "explore": Command(REPORTS, "commands.explore:explore"),
     "pilot": Command(REPORTS, "commands.pilot:pilot"),
     "publish": Command(REPORTS, "commands.publish:publish"),
     "rebuild": Command(REPORTS, "commands.publish:rebuild"),
@@ -49,9 +51,14 @@ COMMANDS = {
     "describe": Command(MODELS, "commands.describe:describe"),
     "export": Command(MODELS, "commands.export:export"),
     "import": Command(MODELS, "commands.import_:import_"),
+    "generate": Command(MODELS, "commands.generate:generate"),
     "score": Command(TASKS, "commands.score:score"),
     "submission": Command(TASKS, "commands.submission:submission"),
     "data": Command(TASKS, "commands.data:application"),
+    "experiments": Command(FILES, "commands.experiments:experiments"),
+    "new": Command(FILES, "commands.new:new"),
+    "init": Command(FILES, "commands.init:init"),
+    "reference": Command(FILES, "commands.reference:reference"),
     "schema": Command(FILES, "commands.schema:schema"),
     "check": Command(FILES, "commands.check:check"),
 }
@@ -133,6 +140,8 @@ def main() -> None:
     """Run the command line and exit with the code of the outcome."""
     try:
         try:
+            if hidden := hidden_packages():
+                raise MachineError(hidden)
             application()
         finally:
             if sys.stdout is not None:  # None if it was closed before the start

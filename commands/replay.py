@@ -11,7 +11,7 @@ import typer
 from commands.arguments import not_one_of
 from foundation.errors import ConfigurationError
 from foundation.schema import JsonValue
-from runners.replay import POLICIES, RECOMMENDED
+from runners.policies import POLICIES, RECOMMENDED
 from runners.replay.curves.reading import read_curves
 from runners.replay.replay import CurveTask, Outcome, interval, replay
 
@@ -39,15 +39,34 @@ def replay_command(
     policy: PolicyName = RECOMMENDED,
     budget: Budget = 10.0,
     seeds: Seeds = 20,
+    decisions: Annotated[
+        bool,
+        typer.Option("--decisions", help="Take the decisions of a policy's search again, from its results folder."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")] = False,
 ) -> None:
     """Replay a search policy on recorded curves and print its normalised regret."""
-    document = _policies() if policy == LIST else _replayed(_required(curves), policy, budget, seeds)
+    if decisions:
+        document = _decisions(_required(curves))
+    else:
+        document = _policies() if policy == LIST else _replayed(_required(curves), policy, budget, seeds)
     print(json.dumps(document, indent=2, ensure_ascii=False) if as_json else _text(document))  # noqa: T201
 
 
 def _policies() -> dict[str, JsonValue]:
     return {"policies": [*POLICIES], "recommended": RECOMMENDED}
+
+
+def _decisions(folder: Path) -> dict[str, JsonValue]:
+    """Take the decisions again; raises ConflictError for one that does not follow from the results before it."""
+    from ledger.reading import open_rows, snapshot_at
+    from reports.statistics.experiment import experiment_of
+    from runners.scheduling.recorded_decisions import reproduce
+
+    experiment = experiment_of(snapshot_at(folder).document)
+    with open_rows(folder) as rows:
+        found = reproduce(experiment, rows)
+    return {"policy": found.policy, "candidates": found.candidates, "decisions": found.decisions}
 
 
 def _required(curves: Path | None) -> Path:
@@ -103,6 +122,9 @@ def _text(document: dict[str, JsonValue]) -> str:
         names = document["policies"]
         assert isinstance(names, list)
         return "\n".join(f"{name} (recommended)" if name == RECOMMENDED else str(name) for name in names)
+    if "decisions" in document:
+        counts = f"{document['candidates']} candidates and {document['decisions']} decisions"
+        return f"{document['policy']}: {counts} are those that follow from the recorded results"
     regret, tasks = document["normalised_regret"], document["tasks"]
     assert isinstance(regret, dict)
     assert isinstance(tasks, list)

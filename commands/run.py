@@ -1,131 +1,118 @@
 """`steeplechase run`: pretrain, apply hurdles, fine-tune, compare. The same command resumes a stopped run."""
 
-import shlex
-from collections.abc import Iterator
-from contextlib import nullcontext
+import math
 from enum import StrEnum
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from commands.arguments import ExperimentFile, Scale, choose_any, folder_named
+from commands.arguments import ExperimentFile, Scale, Settings, folder_named
 from commands.report import TERMINAL, all_of
-from commands.stopping import Stopping, stopping
-from commands.terminal.live_view import LiveView
-from commands.terminal.mlflow_sync import Mirroring
-from configuration.experiment import Experiment
-from configuration.latency import LatencyExperiment
-from configuration.loading import AnyExperiment
-from configuration.validation.warnings import warnings_of
-from foundation.errors import ConfigurationError
-from ledger.artifacts import ArtifactStore
-from ledger.example_tables import kept_example_tables
-from ledger.paths import ResultPaths
-from ledger.snapshot import Snapshot
+from commands.run_experiment import LOCAL, RunOptions, run_experiment
 from reports.brief import brief
+from reports.document import Report
 from reports.formats import render
-from reports.report import build
-from reports.write import REPORT_FILES, files_to_attach, refuse_taken, write_report
-from runners.run import RunRequest, lost_ledger
-from runners.run import run as drive
-from runners.run_progress import RunProgress
-from runners.task_sources import table_warnings
+from runners.limits import Limits, seconds_in
 
 DONE_WITH_FAILED_TRIALS = 8
 
 OutFolder = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Default: results/EXPERIMENT-SCALE.", parser=folder_named)
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="Default: results/EXPERIMENT-SCALE, with the settings if any.", parser=folder_named
+    ),
+]
+
+
+Reused = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="DIR",
+        help="A published report or results folder: its finished trials are not run again.",
+        parser=folder_named,
+    ),
+]
+
+
+def _seconds(text: str) -> float:
+    try:
+        return seconds_in(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a time; write 90s, 45m, 2h or 1.5d") from None
+
+
+Duration = Annotated[
+    float | None,
+    typer.Option(
+        metavar="TIME",
+        parser=_seconds,
+        help="Wall-clock of this command, such as 45m or 2h; the same command then resumes.",
+    ),
 ]
 
 
 class EngineName(StrEnum):
     """Executor of the trials."""
 
-    LOCAL = "local"
+    LOCAL = LOCAL
     RAY = "ray"
 
 
-def run(
+def run(  # noqa: PLR0913, PLR0917 — one argument per option of the command
     experiment: ExperimentFile,
     scale: Scale = None,
+    settings: Settings = None,
     engine: Annotated[EngineName, typer.Option(help="Processes on this machine, or Ray Tune.")] = EngineName.LOCAL,
     workers: Annotated[int, typer.Option(min=1, max=1024, help="Trials at a time, one thread each.")] = 2,
     out: OutFolder = None,
     address: Annotated[
         str | None, typer.Option(help="A Ray cluster, with --engine ray; all its nodes see the --out folder.")
     ] = None,
+    reuse: Reused = None,
+    gpus_per_trial: Annotated[
+        float | None,
+        typer.Option(min=0, help="With --engine ray: 0.25, or whole GPUs; default: shared by all workers."),
+    ] = None,
+    stop_after: Duration = None,
+    stop_after_tokens: Annotated[
+        float | None, typer.Option(min=1, help="Pretraining tokens of the whole experiment, over all its sessions.")
+    ] = None,
+    stop_after_cost: Annotated[
+        float | None, typer.Option(min=0, help="Cost of the whole experiment, at --price-per-hour.")
+    ] = None,
+    price_per_hour: Annotated[
+        float | None, typer.Option(min=0, help="Price of one worker for an hour, for --stop-after-cost.")
+    ] = None,
 ) -> None:
     """Run or resume an experiment, and report its results."""
-    declared, name, _ = choose_any(experiment, scale)
-    if isinstance(declared, LatencyExperiment) and (engine is not EngineName.LOCAL or address is not None):
-        raise ConfigurationError(f"{experiment}: a timing experiment runs alone on this machine; leave --engine out")
-    places = ResultPaths.of(out) if out else ResultPaths.default(declared.experiment, name)
-    command = _command(experiment, name, engine, workers, out)
-    request = RunRequest(declared, name, places, engine.value, workers, address, command)
-    with stopping() as stop:
-        snapshot = _drive(request, Console(stderr=True), stop)
+    if gpus_per_trial is not None:
+        _check_gpus(gpus_per_trial, engine)
+    limits = limits_of(stop_after, stop_after_tokens, stop_after_cost, price_per_hour)
+    given = tuple(settings or ()), tuple(reuse or ())
+    options = RunOptions(engine.value, workers, out, address, *given, gpus_per_trial, limits)
+    _, snapshot = run_experiment(experiment, scale, options, _print_brief)
     if snapshot.failed:
         raise typer.Exit(DONE_WITH_FAILED_TRIALS)
 
 
-def _command(experiment: Path, scale: str, engine: EngineName, workers: int, out: Path | None) -> str:
-    """Return the command with all defaults filled in; the address of a cluster is left out."""
-    arguments = ["steeplechase", "run", str(experiment), "--scale", scale, "--engine", engine.value]
-    arguments += ["--workers", str(workers)]
-    return shlex.join([*arguments, *(["--out", str(out)] if out else [])])
+def limits_of(seconds: float | None, tokens: float | None, cost: float | None, price: float | None) -> Limits:
+    """Return the limits of the command line. Raises BadParameter for a cost without a price, or a price alone."""
+    if (cost is None) != (price is None):
+        raise typer.BadParameter("--stop-after-cost and --price-per-hour go together")
+    for name, value in (("--stop-after-tokens", tokens), ("--stop-after-cost", cost), ("--price-per-hour", price)):
+        if value is not None and not math.isfinite(value):
+            raise typer.BadParameter(f"{value} is no number to stop at", param_hint=name)
+    return Limits(seconds, None if tokens is None else int(tokens), cost, price or 0.0)
 
 
-def _drive(request: RunRequest, console: Console, stop: Stopping) -> Snapshot:
-    places, experiment = request.paths, request.experiment
-    if isinstance(experiment, Experiment):
-        for line in (*warnings_of(experiment), *table_warnings(experiment.fine_tuning)):
-            _warn(console, line)
-    mirroring = Mirroring(places, experiment.tracking)
-    _warn(console, mirroring.check())
-    refuse_taken(places.folder)
-    _warn(console, lost_ledger(places))
-    is_latency = isinstance(experiment, LatencyExperiment)  # mirroring would disturb the timing
-    with LiveView(console, ArtifactStore(places.stages)) as view, nullcontext() if is_latency else mirroring:
-
-        def watch(progress: RunProgress) -> None:
-            stop.safe_point()
-            view.watch(progress)
-
-        snapshot = drive(request, watch)
-        stop.no_more_safe_points()
-    report = build(snapshot, example_tables=kept_example_tables(places.folder))
-    files = write_report(report, places.folder)
-    print(render(brief(report, all_of(places.folder)), TERMINAL), flush=True)  # noqa: T201 — the result itself
-    with TemporaryDirectory(prefix="steeplechase-") as scratch:
-        _warn(console, mirroring.finish(snapshot, files_to_attach(files, Path(scratch))))
-    for line in (
-        *_failures(snapshot, experiment),
-        f"report: {places.folder / REPORT_FILES['html']}",
-        f"browse: steeplechase ui {places.folder}",
-    ):
-        _say(console, line)
-    return snapshot
+def _check_gpus(share: float, engine: EngineName) -> None:
+    if engine is not EngineName.RAY:
+        raise typer.BadParameter("only Ray places trials on GPUs; add --engine ray", param_hint="--gpus-per-trial")
+    if share > 1 and share != int(share):
+        message = f"{share:g} is neither a fraction of one GPU nor whole GPUs"
+        raise typer.BadParameter(message, param_hint="--gpus-per-trial")
 
 
-def _failures(snapshot: Snapshot, experiment: AnyExperiment) -> Iterator[str]:
-    """Yield lines about the failed trials, which the next run repeats."""
-    if not snapshot.failed:
-        return
-    names = ", ".join(history.trial.name for history in snapshot.failed)
-    yield f"failed: {names}; the same command repeats them"
-    if not experiment.may_grow:
-        yield "No decision that depends on their results has been made."
-    if isinstance(experiment, Experiment) and experiment.search is not None:
-        yield "A candidate that can never run is excluded by `constraints:`, in another --out folder."
-
-
-def _warn(console: Console, warning: str | None) -> None:
-    if warning is not None:
-        _say(console, f"warning: {warning}")
-
-
-def _say(console: Console, line: str) -> None:
-    console.print(line, markup=False, highlight=False, soft_wrap=True)
+def _print_brief(report: Report, folder: Path) -> None:
+    print(render(brief(report, all_of(folder)), TERMINAL), flush=True)  # noqa: T201 — the result itself

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,14 +11,15 @@ from rich.console import Console
 
 from commands.arguments import not_one_of
 from foundation.errors import ConfigurationError
+from tasks import text_pair_evaluation
 from tasks.downstream import find_task, task_names
 from tasks.labelled.task import Evaluate
 
-Task = Annotated[str, typer.Argument(metavar="TASK", help="A published task, such as cola or mnli.")]
+Task = Annotated[str, typer.Argument(metavar="TASK", help="A published task, such as cola or multi30k_de_en.")]
 Data = Annotated[Path, typer.Option(metavar="PATH", help="The data folder, the task's folder, or a labelled file.")]
 Predictions = Annotated[
     Path,
-    typer.Option(metavar="FILE", help="A table `index`, `prediction`; one prediction a line; or JSON."),
+    typer.Option(metavar="FILE", help="A table `index`, `prediction`; one prediction or text a line; or JSON."),
 ]
 
 NullOdds = Annotated[Path | None, typer.Option(metavar="FILE", help="SQuAD 2.0: odds of no answer, by question.")]
@@ -39,7 +41,10 @@ def score(
 
 
 def _evaluator_of(name: str) -> Evaluate:
-    evaluators = {known: evaluate for known in task_names() if (evaluate := find_task(known).evaluate) is not None}
+    tasks = {known: find_task(known) for known in task_names()}
+    evaluators = {known: task.evaluate for known, task in tasks.items() if task.evaluate is not None}
+    texts = (known for known, task in tasks.items() if task.form == "text_pair")
+    evaluators |= {known: partial(text_pair_evaluation.evaluate, tasks[known]) for known in texts}
     if name not in evaluators:
         raise ConfigurationError(not_one_of(name, "a published task", evaluators))
     return evaluators[name]

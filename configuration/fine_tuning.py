@@ -9,15 +9,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from configuration.text_generation import TextGeneration
 from foundation.schema import Count, JsonValue, Name, PositiveNumber, Schema, Seed, Share, partial
 from tasks.corpora.corpus import Corpus
 from tasks.dataset_folder import PublishedData
 from tasks.downstream import find_task, task_names
 from tasks.labelled.task import DownstreamTask
 from tasks.own_tasks import OwnTask
-from tasks.own_tasks.features import FeatureTask
+from tasks.own_tasks.derived import DerivedTask
+from tasks.own_tasks.rarified import RareWordsTask, RarifiedTask
 from tasks.own_tasks.table import TableTask
 
+DEEPEST = 2
+"""Steps from a derived task to the one it is derived from in the end."""
 ChosenOn = Literal["held_out_half", "dev"]
 
 
@@ -54,8 +58,15 @@ class TaskTraining(Schema):
     """Decoupled weight decay of AdamW."""
     dropout: float = Field(default=0.1, ge=0, lt=1)
     """Dropout probability during fine-tuning."""
-    pooling: Literal["first", "mean"] = "first"
-    """Input of the classifier: the [CLS] vector, as in the releases, or the mean over the tokens."""
+    pooling: Literal["first", "mean", "last"] = "first"
+    """Input of the classifier: the [CLS] vector, as in the releases; the mean over the tokens; or the last vector, of
+    [SEP], which has read everything in a model that reads left to right (GPT)."""
+    language_model_weight: float = Field(default=0.0, ge=0, examples=[0.5])
+    """Weight of the examples' language-model loss beside the task's; GPT: 0.5. Needs arms that pretrain with it."""
+    transferred_layers: Annotated[int, Field(ge=0)] | None = Field(default=None, examples=[6])
+    """Blocks with pretrained weights, beside the embeddings; later ones start anew (GPT, Figure 2). None: all."""
+    generation: TextGeneration = Field(default_factory=TextGeneration, examples=[{"beams": 4}])
+    """Training and decoding of tasks whose targets are texts, such as multi30k_de_en."""
 
 
 class TaskSettings(partial(TaskExamples, TaskTraining)):  # type: ignore[misc]
@@ -129,7 +140,8 @@ class FineTuning(TaskExamples, TaskTraining):
             }
         ],
     )
-    """Tasks that this experiment declares, by name: tables of examples, or known tasks on hidden states."""
+    """Tasks that this experiment declares, by name: tables of examples, tasks derived from others, or variants of
+    tasks with settings of their own in `by_task`."""
     by_task: ByTask = Field(default_factory=dict, examples=[{"rte": {"epochs": 10}}])
     """Settings of single tasks, over the common ones."""
     search: SettingsSearch | None = None
@@ -145,23 +157,37 @@ class FineTuning(TaskExamples, TaskTraining):
         Raises ConfigurationError for an unknown name.
         """
         own = self.own_tasks.get(name)
-        if isinstance(own, FeatureTask):
-            table = self.own_tasks.get(own.of)
-            return own.task(name, table.task(own.of) if isinstance(table, TableTask) else find_task(own.of))
+        if isinstance(own, DerivedTask):
+            return own.task(name, self.find(own.of))
         return find_task(name) if own is None else own.task(name)
 
     @property
     def known_tasks(self) -> tuple[str, ...]:
         """The names that `find` accepts: known tasks, and those declared here whose sources are known."""
         own = [name for name, task in self.own_tasks.items() if isinstance(task, TableTask) and task.is_consistent]
-        sources = {*task_names(), *own}
-        own += [name for name, task in self.own_tasks.items() if isinstance(task, FeatureTask) and task.of in sources]
+        for _ in range(DEEPEST):
+            sources = {*task_names(), *own}
+            own += [
+                name for name, task in self.own_tasks.items() if isinstance(task, DerivedTask) and task.of in sources
+            ]
         return (*task_names(), *sorted(set(own) - set(task_names())))
 
     def is_table(self, name: str) -> bool:
         """Return whether a task is read from a table of `own_tasks`, so that it does not need `data`."""
+        return isinstance(self.own_tasks.get(self.root_of(name)), TableTask)
+
+    def root_of(self, name: str) -> str:
+        """Return the task that a derived task is derived from in the end; another task is its own."""
+        for _ in range(DEEPEST):
+            own = self.own_tasks.get(name)
+            name = own.of if isinstance(own, DerivedTask) else name
+        return name
+
+    def rarified(self, name: str) -> RarifiedTask | None:
+        """Return the rarified task that a task is, or whose rare words it embeds; None for other tasks."""
         own = self.own_tasks.get(name)
-        return isinstance(self.own_tasks.get(own.of) if isinstance(own, FeatureTask) else own, TableTask)
+        found = self.own_tasks.get(own.of) if isinstance(own, RareWordsTask) else own
+        return found if isinstance(found, RarifiedTask) else None
 
     def primary_metric(self, task: str) -> str:
         """Return the primary metric of a task."""

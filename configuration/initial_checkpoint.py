@@ -18,7 +18,7 @@ from foundation.errors import CorruptionError, MachineError
 from foundation.schema import JsonValue, Schema, canonical, canonical_text
 from search_space.architecture import Architecture
 from search_space.convolution import SpanDynamic
-from tasks.tokenizer import SETTINGS_FILE, VOCABULARY_FILE, ByteBpe
+from tasks.tokenizer import SETTINGS_FILE, VOCABULARY_FILE, ByteBpe, SentencePiece
 
 ARCHITECTURE, WEIGHTS, PROVENANCE = "architecture.yaml", "weights.safetensors", "provenance.json"
 
@@ -55,8 +55,8 @@ class InitialCheckpoint:
         if SETTINGS_FILE not in self.provenance.files:
             return None
         settings = json.loads((self.folder / SETTINGS_FILE).read_text())
-        if settings.get("kind") == ByteBpe.kind:
-            return {"kind": ByteBpe.kind, "sha256": settings["vocabulary_sha256"]}
+        if settings.get("kind") in (ByteBpe.kind, SentencePiece.kind):
+            return {"kind": settings["kind"], "sha256": settings["vocabulary_sha256"]}
         lowercase = bool(settings["lowercase"])
         return {"kind": "vocabulary", "lowercase": lowercase, "sha256": self.provenance.files[VOCABULARY_FILE]}
 
@@ -64,7 +64,7 @@ class InitialCheckpoint:
     def remedy(self) -> str:
         """The end of an error message: the tokenizer declaration that fits the weights."""
         if not isinstance(self.vocabulary, dict):
-            files = "vocab.txt, vocab.json and merges.txt, or tokenizer.json"
+            files = "vocab.txt, vocab.json and merges.txt, spiece.model, or tokenizer.json"
             return f"{self.folder} has no vocabulary; import it anew from a folder with {files}"
         kind, path = self.vocabulary["kind"], f"path: {self.folder}"
         if "lowercase" in self.vocabulary:

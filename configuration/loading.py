@@ -11,6 +11,7 @@ from configuration.matched_budget import THROUGHPUT, Throughput, nothing_measure
 from configuration.plugin_folders import BASE
 from configuration.plugins import PluginError, load_plugin
 from configuration.validation.experiment import violations_of
+from configuration.validation.tracking import tracking_violations
 from configuration.yaml import ConfigurationFile, read_file
 from configuration.yaml.errors import mistake, refuse
 from configuration.yaml.nodes import Items, Leaf, child
@@ -33,7 +34,7 @@ def experiment_in(
 ) -> AnyExperiment:
     """Return the experiment of a parsed file. Raises ConfigurationError with all mistakes by line."""
     if LATENCY_SECTION in file.keys:
-        return file.declaration(LatencyExperiment, scale, {BASE: _load_plugins(file)})
+        return file.declaration(LatencyExperiment, scale, {BASE: _load_plugins(file)}, tracking_violations)
     return _training_experiment(file, scale, throughput)
 
 

@@ -1,13 +1,15 @@
 """`measure:`, descriptive measurements of a trained model beyond losses and scores."""
 
 from collections.abc import Mapping
+from typing import Annotated
 
 from pydantic import Field
 
 from foundation.schema import Count, Name, Schema, Share
 from search_space.rare_words import RareWords
+from tasks.language_model_texts import LanguageModelText
 
-ATTENTION, RARE_WORDS = "attention", "rare_words"
+ATTENTION, RARE_WORDS, PERPLEXITY = "attention", "rare_words", "perplexity"
 
 
 class AttentionDiagonal(Schema):
@@ -43,6 +45,33 @@ class WordMimicry(Schema):
     """Words that are left out of training and measured, as a share."""
 
 
+class MeasuredText(LanguageModelText):
+    """A text, and the memory with which it is read."""
+
+    memory: Annotated[int, Field(ge=0, le=2**20)] | None = Field(default=None, examples=[640])
+    """Tokens of memory of arms that have one, in place of those of training (Transformer-XL); None: as trained."""
+
+    @property
+    def text(self) -> LanguageModelText:
+        """The text alone."""
+        return LanguageModelText(path=self.path, layout=self.layout)
+
+
+class Perplexity(Schema):
+    """Perplexity per token and per word, and bits per character, of texts that no model has been trained on.
+
+    Perplexities per token of two tokenizers are not comparable; those per word and bits per character are, as long as
+    few tokens are unknown.
+    """
+
+    texts: Mapping[Name, MeasuredText] = Field(
+        min_length=1, examples=[{"notes": {"path": "notes.txt", "layout": "plain"}}]
+    )
+    """The texts by name."""
+    new_tokens: Count | None = Field(default=None, examples=[64])
+    """Tokens that each window of the sequence length predicts, the rest of it being context. None: all of them."""
+
+
 class Measures(Schema):
     """Measurements by name; only those that are set are made."""
 
@@ -50,3 +79,5 @@ class Measures(Schema):
     """Diagonal concentration of attention, as in ConvBERT's Table 8; null to skip it."""
     rare_words: WordMimicry | None = Field(default=None, examples=[{"variants": {"add": {"variant": "add"}}}])
     """Embeddings of rare words from form and contexts, as in BERTRAM; null to skip it."""
+    perplexity: Perplexity | None = Field(default=None, examples=[{"texts": {"notes": {"path": "notes.txt"}}}])
+    """Perplexity and bits per character of texts, of arms that pretrain as language models; null to skip it."""

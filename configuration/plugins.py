@@ -1,8 +1,9 @@
 """Plugins: folders outside the repository that mirror its tree; what they define is used as if built in.
 
 `FOLDER/search_space/convolution/mine.py` and `FOLDER/models/convolution/mine.py` are an option `mine`,
-`FOLDER/tasks/downstream/mine.py` is a task. A plugin is loaded before the experiment is validated, and in every
-worker process. The content of the files that an option uses enters the keys of its stages; their folder never does.
+`FOLDER/tasks/downstream/mine.py` is a task, `FOLDER/tasks/corpora/mine.py` a kind of corpus. A plugin is loaded
+before the experiment is validated, and in every worker process. The content of the files that an option uses enters
+the keys of its stages; their folder never does.
 """
 
 import ast
@@ -32,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[1]
 TREE = ("search_space", "models", "tasks")
 """The packages that a plugin may mirror."""
 MIRRORS = "a plugin mirrors folders of search_space/, models/ and tasks/"
-DECLARED = ("search_space", "tasks.downstream")
+DECLARED = ("search_space", "tasks.downstream", "tasks.corpora")
 """Packages that are imported with the experiment; the others need torch and are imported by the stages."""
 DOWNSTREAM = "tasks.downstream"
 HASH = re.compile(r"[0-9a-f]{64}")

@@ -19,6 +19,8 @@ TASK_STAGES = (FINE_TUNE, LINEAR_PROBE, MINIMAL_PAIRS)
 """The kinds of stages that end in the scores of a downstream task."""
 UNTRAINED = "untrained"
 """The stage that initialises an untrained encoder, and the prefix of the labels of tasks evaluated on it."""
+WORD_EMBEDDINGS = "word_embeddings"
+"""The stage that computes embeddings of the rare words of a task before it is fine-tuned."""
 LATENCY = "latency"
 """The stage that measures the latency of every arm at one sequence length."""
 

@@ -4,8 +4,13 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TextIO
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+class PartnerDied(Exception):
+    """Another process of the same stage has ended; the stage is repeated from its checkpoint."""
 
 
 def module_command(module: str, *arguments: str) -> list[str]:
@@ -20,3 +25,10 @@ def module_command(module: str, *arguments: str) -> list[str]:
 def import_path() -> Mapping[str, str]:
     """Return the environment variable by which such a process finds this project."""
     return {"PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))}
+
+
+def private_output() -> TextIO:
+    """Return the standard output for answers only, and redirect other output to the error stream."""
+    channel = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return channel

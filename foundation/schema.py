@@ -3,7 +3,7 @@
 import hashlib
 import json
 import pkgutil
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from types import ModuleType, UnionType
@@ -63,6 +63,8 @@ class OpenOption(Schema):
     """The package whose files are the options of this axis."""
     modules: ClassVar[str] = ""
     """The package whose files of the same names build the options; empty if options need no building."""
+    examples: ClassVar[tuple[Mapping[str, JsonValue], ...]] = ({},)
+    """Settings at which the contracts check the option; one without a default for a field gives values here."""
     kind: str
     """Chooses the option."""
 

@@ -12,7 +12,7 @@ from ledger.database import Ledger
 from ledger.paths import ResultPaths
 from ledger.records import Record
 from ledger.snapshot import Snapshot, snapshot
-from ledger.stage_results import PretrainResult
+from ledger.stage_results import FineTuneResult, PretrainResult
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 
@@ -64,6 +64,41 @@ def pretrained_trial(folder: Path, trial: str | None) -> PretrainedTrial:
         stage=_files(store, record),
         tokens=_files(store, vocabulary),
     )
+
+
+@dataclass(frozen=True)
+class TunedTrial:
+    """A trial that was fine-tuned on a task whose targets are texts."""
+
+    trial: str
+    """`arm/seed`, as in tables and in the ledger."""
+    task: str
+    architecture: Architecture
+    stage: Path
+    """The verified folder of the fine-tuning, with its weights."""
+    tokens: Path
+    """The verified folder of the stage with its vocabulary."""
+
+
+def tuned_trials(folder: Path) -> list[TunedTrial]:
+    """Return every trial of a results folder with a task of texts, the first fine-tuning seed of each.
+
+    Raises MachineError if there is no ledger or the files are missing, CorruptionError if they are damaged.
+    """
+    with closing(Ledger.at(folder)) as ledger:
+        current = snapshot(ledger)
+    store = ArtifactStore(ResultPaths.of(folder).stages)
+    architectures = {row.name: row.candidate.architecture for row in current.arms}
+    found: dict[tuple[str, str], TunedTrial] = {}
+    for history in current.histories:
+        for record in history.records:
+            result = record.result
+            if isinstance(result, FineTuneResult) and result.signatures is not None:
+                vocabulary = next(each for each in current.shared if each.stage == TOKENS)
+                name, architecture = history.trial.name, architectures[history.trial.arm]
+                places = _files(store, record), _files(store, vocabulary)
+                found.setdefault((name, result.task), TunedTrial(name, result.task, architecture, *places))
+    return list(found.values())
 
 
 def _as_trained(candidate: Candidate, result: PretrainResult) -> Candidate:

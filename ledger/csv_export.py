@@ -23,6 +23,7 @@ from ledger.amendments import FACT, amendments
 from ledger.csv_cells import escaped, unescaped
 from ledger.database import LedgerRows
 from ledger.records import ArmRow, Decision, Record, TrialRow
+from ledger.reused_sources import source_facts
 from ledger.rows import IN_JSON, R, Row, columns, parsed, plain
 from ledger.sessions import session_facts
 from ledger.tuning_plan import CHOICES, TUNING
@@ -32,7 +33,18 @@ CHECKSUM_FILE = "export.json"
 """The format version and the sha256 of every file of an export, by name."""
 ATTACHMENTS = "examples"
 FORMAT_VERSION = 1
-FACTS = ("experiment", "scale", "document", "labels", "importance", "impossible", "manifest", TUNING, CHOICES)
+FACTS = (
+    "experiment",
+    "scale",
+    "document",
+    "labels",
+    "importance",
+    "parents",
+    "impossible",
+    "manifest",
+    TUNING,
+    CHOICES,
+)
 """Facts that are exported: the ones a report reads, and the environment of the run."""
 TEXT_COLUMNS = {
     "name",
@@ -106,7 +118,7 @@ def write_export(
     }
     texts = {f"{name}.csv": _table(ROW_TYPES[name], rows) for name, rows in tables.items()}
     amended = (FACT.format(number) for number in range(1, len(amendments(ledger)) + 1))
-    facts = ((name, ledger.fact(name)) for name in (*FACTS, *amended, *session_facts(ledger)))
+    facts = ((name, ledger.fact(name)) for name in (*FACTS, *amended, *session_facts(ledger), *source_facts(ledger)))
     texts["facts.csv"] = csv_text(FACT_COLUMNS, ((name, canonical_text(fact)) for name, fact in facts if fact))
     for name, text in texts.items():
         write_whole(target / name, text.encode())

@@ -26,6 +26,7 @@ from ledger.paths import ResultPaths
 from ledger.reading import open_rows
 from ledger.records import Record, with_results
 from ledger.result_files import HELD_OUT_LOSSES, example_scores_file
+from ledger.reused_rows import ReusedRows, reused_rows
 from ledger.selected_settings import chosen_records
 from ledger.snapshot import Snapshot, TrialHistory, snapshot
 from ledger.stage_results import ExamplesResult, ExampleValues, FineTuneResult, PretrainResult, SquadPart
@@ -82,7 +83,7 @@ def example_tables(folder: Path, rows: LedgerRows) -> dict[str, ExampleTable]:
     """
     if isinstance(rows, ExportedLedger):
         return _exported(rows.path)
-    return _StoredExamples(snapshot(rows), ArtifactStore(ResultPaths.of(folder).stages)).tables()
+    return _stored(folder, rows).tables()
 
 
 def kept_example_tables(folder: Path) -> dict[str, ExampleTable]:
@@ -94,7 +95,12 @@ def kept_example_tables(folder: Path) -> dict[str, ExampleTable]:
     with open_rows(folder) as rows:
         if isinstance(rows, ExportedLedger):
             return _exported(rows.path)
-        return _StoredExamples(snapshot(rows), ArtifactStore(ResultPaths.of(folder).stages)).complete_tables()
+        return _stored(folder, rows).complete_tables()
+
+
+def _stored(folder: Path, rows: LedgerRows) -> "_StoredExamples":
+    store = ArtifactStore(ResultPaths.of(folder).stages)
+    return _StoredExamples(snapshot(rows), store, ReusedExamples(reused_rows(folder, rows)))
 
 
 def attachments(tables: Mapping[str, ExampleTable]) -> dict[str, bytes]:
@@ -137,16 +143,42 @@ def _replicate(line: Mapping[str, str]) -> Replicate:
     return Replicate(unescaped(line["arm"]), int(line["seed"]), int(tuned) if tuned else None)
 
 
+class ReusedExamples:
+    """Values of single examples of trials that were taken from other rows."""
+
+    def __init__(self, rows: ReusedRows) -> None:
+        self._rows = rows
+        self._tables: dict[Path, dict[str, ExampleTable]] = {}
+        """By export."""
+
+    def values(
+        self, key: str, metrics: Sequence[str], fine_tuning_seed: int | None
+    ) -> Float[np.ndarray, "metrics examples"] | None:
+        """Return the values of a stage by metric, None if the rows have not all of them."""
+        row = self._rows.find(key)
+        if row is None or row.record.trial is None:
+            return None
+        source = row.rows.path
+        if source not in self._tables:
+            self._tables[source] = _exported(source)
+        tables = self._tables[source]
+        (trial,) = (trial for trial in row.rows.trials() if trial.name == row.record.trial)
+        replicate = Replicate(trial.arm, trial.seed, fine_tuning_seed)
+        if not all(metric in tables and replicate in tables[metric].replicates for metric in metrics):
+            return None
+        return np.stack([tables[metric].values[tables[metric].replicates.index(replicate)] for metric in metrics])
+
+
 class _StoredExamples:
     """The files of finished stages that a table's values are of."""
 
-    def __init__(self, found: Snapshot, store: ArtifactStore) -> None:
-        self._found, self._store = found, store
+    def __init__(self, found: Snapshot, store: ArtifactStore, reused: ReusedExamples) -> None:
+        self._found, self._store, self._reused = found, store, reused
         self._other_loss = found.arms_with_other_loss
         self._missing: list[Path] = []
         self._incomplete: set[str] = set()
         """Metrics of which a file is missing."""
-        self._reported: dict[str, Bool[np.ndarray, " examples"]] = {}
+        self._reported_examples: dict[str, Bool[np.ndarray, " examples"]] = {}
 
     def tables(self) -> dict[str, ExampleTable]:
         """Read every file that there should be, and name all that are missing."""
@@ -191,15 +223,24 @@ class _StoredExamples:
             for part, described in (result.example_scores or {}).items():
                 ending = "" if part == "dev" else f" {part}"
                 metrics = tuple(f"{result.task}:{name}{ending}" for name in described.metrics)
-                found = self._read(record, example_scores_file(part), described, metrics)
+                found = self._read(record, example_scores_file(part), described, metrics, result.seed)
                 for metric, values in zip(metrics, found, strict=False):
                     whole = values if ending else self._of_dev(result, values, metrics)
                     if whole is not None:
                         yield metric, replicate, whole
 
-    def _read(self, record: Record, name: str, described: ExampleValues, metrics: Sequence[str]) -> np.ndarray:
+    def _read(
+        self,
+        record: Record,
+        name: str,
+        described: ExampleValues,
+        metrics: Sequence[str],
+        fine_tuning_seed: int | None = None,
+    ) -> np.ndarray:
         path = self._store.folder(record.stage, record.key) / name
         if not path.is_file():
+            if (reused := self._reused.values(record.key, metrics, fine_tuning_seed)) is not None:
+                return reused
             self._miss(path, metrics)
             return np.empty((0, 0), np.float32)
         return read_example_values(path, described)
@@ -215,14 +256,14 @@ class _StoredExamples:
         """
         if result.choice is None or result.choice.reported == len(values):
             return values
-        if result.task not in self._reported:
+        if result.task not in self._reported_examples:
             shared = with_results(self._found.shared, ExamplesResult)
             record, examples = next((record, found) for record, found in shared if found.task == result.task)
             if not (folder := self._store.folder(record.stage, record.key)).is_dir():
                 self._miss(folder, metrics)
                 return None
-            self._reported[result.task] = ~self._selection_half(record, examples)
-        return np.asarray(values[self._reported[result.task]])
+            self._reported_examples[result.task] = ~self._selection_half(record, examples)
+        return np.asarray(values[self._reported_examples[result.task]])
 
     def _selection_half(self, record: Record, examples: ExamplesResult) -> Bool[np.ndarray, " examples"]:
         dev = self._store.read(record.stage, record.key) / "dev"

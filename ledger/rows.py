@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from configuration.measurements import RARE_WORDS
+from configuration.measurements import PERPLEXITY, RARE_WORDS
 from configuration.stage_label import (
     FINE_TUNE,
     LATENCY,
@@ -17,6 +17,7 @@ from configuration.stage_label import (
     PROBE,
     UNPRUNED,
     UNTRAINED,
+    WORD_EMBEDDINGS,
 )
 from foundation.schema import JsonValue, canonical
 from ledger.records import ArmRow, Decision, Record, Status, TrialRow
@@ -33,11 +34,13 @@ from ledger.stage_results import (
     LatencyResult,
     LinearProbeResult,
     MinimalPairsResult,
+    PerplexityResult,
     PretrainResult,
     RareWordsResult,
     StageResult,
     TokensResult,
     UntrainedResult,
+    WordEmbeddingsResult,
 )
 from search_space.candidate import Candidate
 
@@ -52,6 +55,8 @@ FINISHED: Mapping[str, type[StageResult]] = {
     "evaluation_set": EvaluationSetResult,
     "attention": AttentionResult,
     RARE_WORDS: RareWordsResult,
+    WORD_EMBEDDINGS: WordEmbeddingsResult,
+    PERPLEXITY: PerplexityResult,
     LATENCY: LatencyResult,
     PRETRAIN: PretrainResult,
     LONG_SEQUENCE_PHASE: PretrainResult,
@@ -71,6 +76,7 @@ DIVERGED: Mapping[str, type[StageResult]] = {
     LINEAR_PROBE: DivergedFineTuning,
     MINIMAL_PAIRS: DivergedFineTuning,
     PROBE: DivergedFineTuning,
+    PERPLEXITY: DivergedFineTuning,
 }
 IN_JSON = ("candidate", "result")
 """Fields that `parsed` expects as JSON text."""

@@ -13,7 +13,7 @@ from itertools import count
 from foundation.schema import JsonValue
 from ledger.database import Ledger, LedgerRows
 
-STARTED, DURATION = "session {}", "session {} duration"
+STARTED, DURATION, STOPPED = "session {}", "session {} duration", "session {} stopped"
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,10 @@ class Session:
     machine: Mapping[str, JsonValue]
     seconds: float | None
     """Wall time; None if the process was killed or is still running."""
+    stopped_by: str | None = None
+    """The limit that ended it, None if it ended otherwise."""
+    unfinished_seconds: float = 0.0
+    """Duration of the stages that the limit interrupted, over all workers."""
 
 
 def sessions(ledger: LedgerRows) -> tuple[Session, ...]:
@@ -40,6 +44,8 @@ def session_facts(ledger: LedgerRows) -> Iterator[str]:
         yield STARTED.format(number)
         if session.seconds is not None:
             yield DURATION.format(number)
+        if session.stopped_by is not None:
+            yield STOPPED.format(number)
 
 
 class Stopwatch:
@@ -62,6 +68,12 @@ class Stopwatch:
             }
             self._ledger.set_fact(STARTED.format(self._number), fact)
 
+    def stop(self, limit: str, unfinished_seconds: float) -> None:
+        """Write the limit that ends the session; a session without a computed stage begins with it."""
+        self.begin()
+        fact: dict[str, JsonValue] = {"limit": limit, "unfinished_seconds": round(unfinished_seconds, 1)}
+        self._ledger.set_fact(STOPPED.format(self._number), fact)
+
     def end(self) -> None:
         """Write the duration, if the session has begun."""
         if self._number is not None:
@@ -78,4 +90,8 @@ def _read(ledger: LedgerRows) -> Iterator[Session]:
         assert isinstance(machine, dict)
         seconds = duration["seconds"] if isinstance(duration, dict) else None
         assert isinstance(seconds, float | int | None)
-        yield Session(str(start["command"]), str(start["started"]), machine, seconds)
+        stop = ledger.fact(STOPPED.format(number))
+        limit = str(stop["limit"]) if isinstance(stop, dict) else None
+        unfinished = stop["unfinished_seconds"] if isinstance(stop, dict) else 0.0
+        assert isinstance(unfinished, float | int)
+        yield Session(str(start["command"]), str(start["started"]), machine, seconds, limit, unfinished)

@@ -13,10 +13,14 @@ from foundation.schema import JsonValue
 from ledger.amendments import Amendment, amendments
 from ledger.database import LedgerRows
 from ledger.records import ArmRow, Decision, Record, Status, TrialRow, TrialStatus
+from ledger.reused_sources import ReusedSource, reused_sources
 from ledger.selected_settings import trial_status
 from ledger.sessions import Session, sessions
 from ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
 from ledger.tuning_selection import Choice
+
+PARENTS = "parents"
+"""Fact in the ledger: the parent of each mutant of a finished search by evolution."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,8 @@ class Snapshot:
     """Records of the stages that all trials share: corpus, tokens, evaluation set, examples."""
     importance: Mapping[str, float] = field(default_factory=dict)
     """Of a finished search: each axis's share of the variance of the held-out loss."""
+    parents: Mapping[str, str] = field(default_factory=dict)
+    """Of a finished search by evolution: the parent of each candidate that is a mutant, by name."""
     amendments: tuple[Amendment, ...] = ()
     """Additions to the experiment after its ledger was created; `document` is the latest version."""
     first_document: Mapping[str, JsonValue] = field(default_factory=dict)
@@ -79,6 +85,8 @@ class Snapshot:
     manifest: Mapping[str, JsonValue] = field(default_factory=dict, compare=False)
     """Versions and machine of the first run."""
     sessions: tuple[Session, ...] = field(default=(), compare=False)
+    reused_sources: tuple[ReusedSource, ...] = field(default=(), compare=False)
+    """Other results that finished trials were taken from."""
 
     def of_arm(self, arm: str) -> tuple[TrialHistory, ...]:
         """Return the trials of one arm by seed."""
@@ -130,10 +138,12 @@ def snapshot(ledger: LedgerRows) -> Snapshot:
         amendments=added,
         first_document=document if added else {},
         importance=_shares(ledger.fact("importance")),
+        parents=_names(ledger.fact(PARENTS)),
         impossible=_texts(added[-1].impossible if added else ledger.fact("impossible")),
         tuning=tuning,
         manifest=manifest if isinstance(manifest, dict) else {},
         sessions=sessions(ledger),
+        reused_sources=reused_sources(ledger),
     )
 
 
@@ -151,6 +161,10 @@ def _tuning(ledger: LedgerRows) -> Tuning | None:
 def _texts(fact: JsonValue) -> tuple[tuple[str, ...], ...]:
     rows = fact if isinstance(fact, list) else []
     return tuple(tuple(map(str, row)) for row in rows if isinstance(row, list))
+
+
+def _names(fact: JsonValue) -> dict[str, str]:
+    return {name: str(other) for name, other in fact.items()} if isinstance(fact, dict) else {}
 
 
 def _shares(fact: JsonValue) -> dict[str, float]:

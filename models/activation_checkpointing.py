@@ -22,7 +22,7 @@ MATRIX_PRODUCTS = frozenset(
 )
 
 
-def run_checkpointed(mode: ActivationCheckpointing, block: nn.Module, *inputs: Tensor | None) -> Tensor:
+def run_checkpointed(mode: ActivationCheckpointing, block: nn.Module, *inputs: object) -> Tensor:
     """Return the block's output. Values that are not saved are recomputed in the backward pass, bitwise equal."""
     if mode == "none" or not torch.is_grad_enabled():
         output: Tensor = block(*inputs)

@@ -11,25 +11,29 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from models.attention_context import NO_CONTEXT, AttentionContext
 from models.convolution import PaddingMask
 from models.encoder import Encoder
-from models.sublayer.attention import Sublayer, visible_keys
+from models.sublayer.attention import Sublayer
 
 Take = Callable[[int, Tensor], None]
 """Called with a layer, counted from 0, and its weights [batch heads seq seq]; rows are queries and sum to 1."""
 
 
 def attention_map(
-    attention: Sublayer, x: Float[Tensor, "batch seq width"], padding_mask: PaddingMask
+    attention: Sublayer,
+    x: Float[Tensor, "batch seq width"],
+    padding_mask: PaddingMask,
+    context: AttentionContext = NO_CONTEXT,
 ) -> Float[Tensor, "batch heads seq seq"]:
     """Return the attention weights of each head, queries by keys; 0 for keys that are padding."""
     q, k = (
         part.unflatten(-1, (attention.heads, -1)).transpose(1, 2) for part in (attention.query(x), attention.key(x))
     )
+    q, mask = attention.with_positions(q, k.shape[2], padding_mask, context)
     scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-1, -2)
-    visible = visible_keys(attention.visibility, padding_mask, x.shape[1], x.device)
-    if visible is not None:
-        scores = scores.masked_fill(~visible, -torch.inf)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
     weights: Tensor = scores.softmax(-1)
     return weights
 
@@ -45,7 +49,7 @@ def visit_attention_maps(
     if encoder.training:
         raise ValueError("the encoder is in training mode; call eval() first")
 
-    def visit(layer: int, module: nn.Module, inputs: tuple[Tensor, PaddingMask]) -> None:
+    def visit(layer: int, module: nn.Module, inputs: tuple[Tensor, PaddingMask, AttentionContext]) -> None:
         assert isinstance(module, Sublayer)
         take(layer, attention_map(module, *inputs))
 

@@ -6,7 +6,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
+from models.attention_context import NO_CONTEXT, AttentionContext
 from models.convolution import PaddingMask
+from models.decoding_context import DecodingContext
 from models.normalisation import Map, connection
 from models.sublayer import build_sublayer
 from search_space.normalisation import Normalisation
@@ -51,22 +53,33 @@ class Block(nn.Module):
         return self._shared[0][name] if name in self._shared[0] else self.get_submodule(name)
 
     def forward(
-        self, x: Float[Tensor, "batch seq width"], padding_mask: PaddingMask
+        self,
+        x: Float[Tensor, "batch seq width"],
+        padding_mask: PaddingMask = None,
+        context: AttentionContext = NO_CONTEXT,
     ) -> Float[Tensor, "batch seq width"]:
         """Return the block's output."""
         for sublayer, norm in self.sublayers():
-            x = self._connect(x, _reading(sublayer, padding_mask), norm, self._drop)
+            x = self._connect(x, _reading(sublayer, padding_mask, context), norm, self._drop)
+        return x
+
+    def decode(
+        self, x: Float[Tensor, "batch seq width"], context: DecodingContext, name: str
+    ) -> Float[Tensor, "batch seq width"]:
+        """Return the output of a decoder's block at the positions of `x`; `name` is the place of its caches."""
+        for kind, (sublayer, norm) in zip(self.kinds, self.sublayers(), strict=True):
+            x = self._connect(x, context.reading(sublayer, f"{name}.{kind}"), norm, self._drop)
         return x
 
     def _drop(self, x: Tensor) -> Tensor:
         return dropout(x, self.dropout_rate, self.training)
 
 
-def _reading(sublayer: nn.Module, padding_mask: PaddingMask) -> Map:
+def _reading(sublayer: nn.Module, padding_mask: PaddingMask, context: AttentionContext) -> Map:
     """Return the sublayer as a function of its input alone."""
 
     def read(x: Tensor) -> Tensor:
-        output: Tensor = sublayer(x, padding_mask)
+        output: Tensor = sublayer(x, padding_mask, context)
         return output
 
     return read

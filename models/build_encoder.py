@@ -1,9 +1,11 @@
-"""Builds the encoder of an architecture: the stack of blocks, or the module of a factory."""
+"""Builds the encoder of an architecture: the stack of blocks, an encoder with a decoder, or a factory's module."""
 
 from models.activation_checkpointing import ActivationCheckpointing
 from models.encoder import Embeddings, Encoder
+from models.encoder_decoder import EncoderDecoder
 from models.module_encoder import ModuleEncoder
 from search_space.architecture import Architecture
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.module_architecture import ModuleArchitecture
 
 
@@ -16,4 +18,6 @@ def build_encoder(
     """Return the encoder; a factory's module takes its dropout from its arguments and shares no embeddings."""
     if isinstance(architecture, ModuleArchitecture):
         return ModuleEncoder(architecture)
+    if isinstance(architecture, EncoderDecoderArchitecture):
+        return EncoderDecoder(architecture, dropout_rate, activation_checkpointing)
     return Encoder(architecture, dropout_rate, embeddings, activation_checkpointing)

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from foundation.schema import VARIANT_KEY, OpenOption
+
 T = TypeVar("T")
 
 
@@ -40,3 +42,9 @@ def outcomes_of(contracts: Mapping[str, Callable[[T], None]], subject: T, title:
             yield Outcome(title, name, problem=f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
         else:
             yield Outcome(title, name)
+
+
+def title_of(kind: type[OpenOption], settings: Mapping[str, object]) -> str:
+    """Return the name of an option with the settings that it is checked at."""
+    name = str(kind.model_fields[VARIANT_KEY].default)
+    return ", ".join([name, *(f"{key} {value}" for key, value in settings.items())])

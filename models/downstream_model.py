@@ -36,7 +36,12 @@ class FineTuned(nn.Module):
 
         An example is one sequence; of a multiple choice, one per ending, and logits are [batch endings].
         """
-        x = self.encoded(tokens, segments, padding_mask)
+        return self.answer(self.encoded(tokens, segments, padding_mask), padding_mask)
+
+    def answer(
+        self, x: Float[Tensor, "sequences seq width"], padding_mask: Bool[Tensor, "sequences seq"]
+    ) -> Float[Tensor, "batch ..."]:
+        """Return the logits of what the head reads."""
         if isinstance(self.head, SpanHead):
             boundaries: Tensor = to_float32(self.head(x))
             return boundaries.masked_fill(~padding_mask[..., None], -1e4)
@@ -64,7 +69,12 @@ class FineTuned(nn.Module):
 
         `answers` holds a label, a value, a start and an end, or the tag of every token.
         """
-        logits = self(tokens, segments, padding_mask)
+        return self.loss_of(self(tokens, segments, padding_mask), answers)
+
+    def loss_of(
+        self, logits: Float[Tensor, "batch ..."], answers: Shaped[Tensor, "batch columns"]
+    ) -> Float[Tensor, ""]:
+        """Return the loss of the logits."""
         if isinstance(self.head, SpanHead):
             return (cross_entropy(logits[..., 0], answers[:, 0]) + cross_entropy(logits[..., 1], answers[:, 1])) / 2
         if isinstance(self.head, TagHead):

@@ -8,8 +8,10 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout
 
 from models.activation_checkpointing import ActivationCheckpointing, run_checkpointed
+from models.attention_context import AttentionContext
 from models.block import NORM, Block
 from models.convolution import PaddingMask
+from models.initialisation import truncated_normal
 from models.position import build_positions
 from models.precision import to_autocast_dtype
 from models.supersense_embeddings import SupersenseEmbeddings
@@ -43,6 +45,22 @@ class Embeddings(nn.Module):
         return embedded if self.norm is None else self.norm(embedded)
 
 
+class QueryStart(nn.Module):
+    """The vector that a query stream starts with, wherever it stands. XLNet, arXiv 1906.08237, section 2.3."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(width))
+
+    def initialise_parameters(self, generator: torch.Generator) -> None:
+        """Initialise like an embedding."""
+        truncated_normal(self.weight, generator)
+
+    def forward(self, rows: int, count: int) -> Float[Tensor, "batch predictions width"]:
+        """Return the start of `count` queries in every row."""
+        return self.weight.expand(rows, count, -1)
+
+
 class Encoder(nn.Module):
     """An architecture as a module. `embeddings` of another encoder are shared with it."""
 
@@ -59,6 +77,8 @@ class Encoder(nn.Module):
         self.embeddings = embeddings or Embeddings(architecture)
         widens = architecture.embedding_width != architecture.width
         self.projection = nn.Linear(architecture.embedding_width, architecture.width) if widens else None
+        ordered = architecture.visibility == "permutation"
+        self.query_start = QueryStart(architecture.width) if ordered else None
         self.blocks = nn.ModuleList(_blocks(architecture, dropout_rate))
         normalisation = architecture.normalisation
         has_final = normalisation.has_final_norm
@@ -76,12 +96,33 @@ class Encoder(nn.Module):
         padding_mask: PaddingMask = None,
     ) -> Float[Tensor, "batch seq width"]:
         """Return one vector per token; with a `padding_mask`, padding does not affect the other positions."""
-        x = to_autocast_dtype(dropout(self.embeddings(tokens, segments), self.dropout_rate, self.training))
-        if self.projection is not None:
-            x = self.projection(x)
+        return self.read(tokens, segments, padding_mask, self._context(segments))
+
+    def read(
+        self,
+        tokens: Int[Tensor, "batch seq"],
+        segments: Int[Tensor, "batch seq"] | None,
+        padding_mask: PaddingMask,
+        context: AttentionContext,
+    ) -> Float[Tensor, "batch seq width"]:
+        """Return one vector per token, whose attention reads the context."""
+        x = self.embedded(tokens, segments)
         for block in self.blocks:
-            x = run_checkpointed(self.activation_checkpointing, block, x, padding_mask)
+            x = run_checkpointed(self.activation_checkpointing, block, x, padding_mask, context)
         return x if self.final_norm is None else to_autocast_dtype(self.final_norm(x))
+
+    def embedded(
+        self, tokens: Int[Tensor, "batch seq"], segments: Int[Tensor, "batch seq"] | None
+    ) -> Float[Tensor, "batch seq width"]:
+        """Return the input of the first block."""
+        x = to_autocast_dtype(dropout(self.embeddings(tokens, segments), self.dropout_rate, self.training))
+        return x if self.projection is None else self.projection(x)
+
+    def _context(self, segments: Int[Tensor, "batch seq"] | None) -> AttentionContext:
+        """Return what attention reads of the batch: segment 0 is the prefix; without segments there is none."""
+        if self.architecture.visibility != "prefix" or segments is None:
+            return AttentionContext(segments=segments)
+        return AttentionContext(prefix=segments == 0, segments=segments)
 
 
 def _blocks(architecture: Architecture, dropout_rate: float) -> Iterator[Block]:

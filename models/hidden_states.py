@@ -1,5 +1,7 @@
 """Hidden states of an encoder, layer by layer."""
 
+from typing import Any
+
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -16,10 +18,10 @@ def hidden_states(
     """Return the input of the first block and the output of every block; a frozen encoder's have no gradients."""
     states: list[Tensor] = []
 
-    def record_input(module: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+    def record_input(module: nn.Module, inputs: tuple[Any, ...]) -> None:
         states.append(inputs[0])
 
-    def record_output(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+    def record_output(module: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> None:
         states.append(output)
 
     hooks = [encoder.blocks[0].register_forward_pre_hook(record_input)]

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from foundation.schema import VARIANT_KEY, canonical, canonical_text
-from models.contract import Broken, NotDeclared, Outcome, outcomes_of
+from models.contract import Broken, NotDeclared, Outcome, outcomes_of, title_of
 from models.convolution import PaddingMask, build_branch
 from models.initialisation import initialise
 from models.saved_activations import saved_bytes
@@ -51,7 +51,7 @@ def contracts_of(axis: type[ConvolutionOption]) -> Iterator[Outcome]:
     """Yield the outcome of every contract for an option, at its defaults and at its examples."""
     for settings in axis.examples:
         option = axis.model_validate({VARIANT_KEY: axis.model_fields[VARIANT_KEY].default, **settings})
-        yield from outcomes(option, ", ".join([option.kind, *(f"{name} {settings[name]}" for name in settings)]))
+        yield from outcomes(option, title_of(axis, settings))
 
 
 def outcomes(option: ConvolutionOption, title: str) -> Iterator[Outcome]:

@@ -152,6 +152,29 @@ class RareWordModel(nn.Module):
         return _Rows(tokens, rows.places + 2, real)
 
 
+class TableWithWords(nn.Embedding):
+    """A token table with the embeddings of further words behind it, which are never trained and not stored."""
+
+    words: Float[Tensor, "words embedding"]
+
+    def __init__(self, tokens: nn.Embedding, words: Float[Tensor, "words embedding"]) -> None:
+        super().__init__(tokens.num_embeddings, tokens.embedding_dim, _weight=tokens.weight.detach())
+        self.weight = tokens.weight
+        self.register_buffer("words", words, persistent=False)
+
+    def forward(self, tokens: Int[Tensor, "batch seq"]) -> Float[Tensor, "batch seq embedding"]:
+        """Return the embedding of every token; those from `num_embeddings` on are words."""
+        further = (tokens - self.num_embeddings).clamp_min(0)
+        known = super().forward(tokens.clamp_max(self.num_embeddings - 1))
+        embedded: Tensor = torch.where((tokens < self.num_embeddings)[..., None], known, self.words[further])
+        return embedded
+
+
+def add_words(encoder: Encoder, words: Float[Tensor, "words embedding"]) -> None:
+    """Put the embeddings of words behind the token table of an encoder."""
+    encoder.embeddings.tokens = TableWithWords(encoder.embeddings.tokens, words.to(encoder.device))
+
+
 @dataclass(frozen=True)
 class _Rows:
     """Sequences that the encoder reads, and the position of the vector that is used."""

@@ -3,11 +3,12 @@
 from dataclasses import replace
 
 from reports.document import Report
+from reports.sections.failures import INCOMPLETE
 from reports.sections.failures import TERM as FAILED
 from reports.sections.tuned_effects import TUNED
 
 VERDICTS = ("candidates", "results", "factors main", "factors interaction", "effects", "claims", "orderings", TUNED)
-CONDITIONS = (FAILED,)
+CONDITIONS = (FAILED, INCOMPLETE)
 
 
 def brief(report: Report, command: str) -> Report:

@@ -25,6 +25,10 @@ class Report:
     grids: tuple[Grid, ...]
     footer: Notes
     """The conditions under which the numbers were measured."""
+    trials: Table
+    """Every measured value in long form, written as CSV beside the tables."""
+    declaration: str = ""
+    """The experiment as YAML, resolved at its scale."""
     pictures: tuple[Picture, ...] = ()
     """The figures in display order, drawn lazily."""
     made_with: Notes = ()

@@ -7,6 +7,7 @@ from configuration.arm import BASELINE
 from ledger.records import TrialStatus
 from reports.crossed_finding import crossed_clauses
 from reports.number_format import interval_text_with_n
+from reports.pretraining_sentence import pretraining_sentence
 from reports.search_finding import search_finding
 from reports.sections.attention import attention_clause
 from reports.sections.failures import failures_clause
@@ -21,10 +22,10 @@ OPEN = (TrialStatus.WAITING, TrialStatus.RUNNING)
 
 
 def finding_of(evidence: Evidence) -> str:
-    """Return the finding at the shared recipe, then at every arm's own recipe if there was tuning."""
+    """Return the finding at the shared recipe, what pretraining is worth, and own recipes if tuned."""
     results = evidence.results
     shared = results_finding(results, isolated_pairs(results.arms, results.experiment.baseline))
-    return shared + _own_recipes_finding(evidence.own_recipes)
+    return shared + pretraining_sentence(results) + _own_recipes_finding(evidence.own_recipes)
 
 
 def results_finding(results: Results, pairs: tuple[IsolatedPair, ...]) -> str:

@@ -15,17 +15,20 @@ from reports.sections.constant_predictions import constant_notes
 from reports.sections.contamination import leakage_notes
 from reports.sections.differences_from_paper import option_notes
 from reports.sections.evaluation_set import evaluation_set_notes, segment_pair_notes
-from reports.sections.failures import failures_notes
+from reports.sections.failures import failures_notes, limit_notes
 from reports.sections.post_hoc_additions import addition_notes, known_before
 from reports.sections.searched_settings import settings_notes
 from reports.sections.squad import squad_notes
 from reports.sections.truncation import truncation_notes
 from reports.sections.tuning_trials import tuning_footer
 from reports.statistics.results import Results
+from search_space.architecture import Architecture
+from search_space.architecture_kind import ENCODER
 from search_space.candidate import Candidate
 from search_space.overrides import difference
 from search_space.released.models import PRESETS
 from search_space.released.papers import published
+from tasks.corpora.text_files import TextFilesCorpus
 
 ORIGIN = "ELECTRA-Small, arXiv 2003.10555, appendix A"
 ORIGIN_CORPUS = str(published().corpora["convbert"]["pretraining"])
@@ -71,6 +74,7 @@ def footer_of(results: Results) -> Notes:
         *option_notes(results),
         ("Diverged", _diverged(results)),
         *failures_notes(results),
+        *limit_notes(results.snapshot),
         *constant_notes(results),
         *settings_notes(results),
         *truncation_notes(shared),
@@ -116,7 +120,9 @@ def _impossible_points(points: tuple[tuple[str, ...], ...]) -> Iterator[tuple[st
 
 
 def _corpus(results: Results) -> str:
-    kind = results.experiment.corpus.kind
+    corpus = results.experiment.corpus
+    by_file = isinstance(corpus, TextFilesCorpus) and corpus.split_by == "file"
+    kind = corpus.kind + (", split by file" if by_file else "")
     records = [record for record in results.snapshot.shared if record.label == "corpus"]
     read = [result for _, result in with_results(records, CorpusResult)]
     if not read:
@@ -163,11 +169,11 @@ def _differences(results: Results) -> Iterator[tuple[str, str]]:
 
 
 def _plain(candidate: Candidate, path: str) -> str:
-    part = candidate if path.partition(".")[0] in ("objective", "recipe") else candidate.architecture
-    value: object = part
+    whole = path.partition(".")[0] in ("architecture", "objective", "recipe")
+    value: object = candidate if whole else candidate.architecture
     for name in path.split("."):
         value = getattr(value, name)
-    return str(getattr(value, "kind", value))
+    return str(getattr(value, "kind", ENCODER if isinstance(value, Architecture) else value))
 
 
 def _diverged(results: Results) -> str:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SORTS = {
+    "Interactive page": ("explore.html",),
+    "Experiment": ("report.yaml",),
     "Tables": ("tables/*.csv",),
     "Figures": ("figures/*",),
     "Rows behind the report": ("ledger/*",),

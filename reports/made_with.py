@@ -26,9 +26,14 @@ def _facts(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     yield "Version", " ".join(filter(None, [PROGRAM, libraries.pop(PROGRAM, "")]))
     commands = dict.fromkeys(session.command for session in snapshot.sessions if session.command)
     yield "Command", "; then ".join(commands)
+    settings = snapshot.manifest.get("settings")
+    yield "Settings", ", ".join(map(str, settings)) if isinstance(settings, list) else ""
     yield "Run", _times(snapshot.sessions)
     yield "Stages", _stages(snapshot)
-    machines = dict.fromkeys(map(_machine, [session.machine for session in snapshot.sessions] or [snapshot.manifest]))
+    yield "Trials taken from", "; ".join(f"{one.name}, sha256 {one.sha256}" for one in snapshot.reused_sources)
+    earlier = [machine for source in snapshot.reused_sources for machine in source.machines]
+    ran_on = [*earlier, *(session.machine for session in snapshot.sessions)]
+    machines = dict.fromkeys(map(_machine, ran_on or [snapshot.manifest]))
     yield "Machine", "; then ".join(machines)
     named = ", ".join(f"{name} {version}" for name, version in sorted(libraries.items()))
     yield "Libraries", f"Python {snapshot.manifest.get('python')}, {named}"
@@ -68,7 +73,8 @@ def _stages(snapshot: Snapshot) -> str:
     computed = [record.seconds for record in ended if not record.reused]
     parts = [f"{len(computed)} computed in {duration(sum(computed))}, added over all workers"] if computed else []
     reused = len(ended) - len(computed)
-    return ", ".join([*parts, *([f"{reused} taken from the stage cache"] if reused else [])])
+    cache = "the stage cache or other results" if snapshot.reused_sources else "the stage cache"
+    return ", ".join([*parts, *([f"{reused} taken from {cache}"] if reused else [])])
 
 
 def _records(snapshot: Snapshot) -> Iterator[Record]:

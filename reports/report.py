@@ -3,7 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from pydantic import BaseModel
+
 from configuration.metrics import PrimaryMetric
+from configuration.yaml.writing import experiment_text
 from ledger.example_tables import ExampleTable
 from ledger.snapshot import Snapshot
 from reports.by_recipe import at_own_recipes, at_shared_recipe
@@ -29,13 +32,17 @@ from reports.sections import (
     factors,
     forecast,
     frozen_tasks,
+    generated_texts,
+    hurdle_savings,
     importance,
     latency,
     latency_verdicts,
+    lineage,
     main_table,
     matched_budget,
     paper_comparison,
     pareto,
+    perplexity,
     pruning,
     rare_words,
     reference,
@@ -52,6 +59,7 @@ from reports.sections import (
 from reports.statistics.evidence import Evidence
 from reports.statistics.latency import LatencyEvidence, is_latency, latency_evidence_of
 from reports.statistics.results import NO_EXAMPLES, results_of
+from reports.statistics.trial_values import latency_values, trial_values
 from reports.table import Table
 
 E = TypeVar("E")
@@ -61,6 +69,8 @@ SECTIONS: tuple[Section[Evidence], ...] = (
     main_table.SECTION,
     pruning.SECTION,
     rare_words.SECTION,
+    perplexity.SECTION,
+    generated_texts.SECTION,
     attention.SECTION,
     factors.SECTION,
     shapley.SECTION,
@@ -72,6 +82,8 @@ SECTIONS: tuple[Section[Evidence], ...] = (
     variance.SECTION,
     single_change_effects.SECTION,
     importance.SECTION,
+    lineage.SECTION,
+    hurdle_savings.SECTION,
     audit.SECTION,
     pareto.SECTION,
     matched_budget.SECTION,
@@ -91,7 +103,18 @@ SECTIONS: tuple[Section[Evidence], ...] = (
 LATENCY_SECTIONS: tuple[Section[LatencyEvidence], ...] = (latency.SECTION, latency_verdicts.SECTION)
 """Sections of latency experiments, in display order."""
 LISTED_FIRST = (
-    *("results", "effects", "claims", "divergence", "noise", "candidates", "importance", "audit", "pareto"),
+    *(
+        "results",
+        "effects",
+        "claims",
+        "divergence",
+        "noise",
+        "candidates",
+        "importance",
+        "lineage",
+        "audit",
+        "pareto",
+    ),
     *("isolated", "factors", "attention_diagonal", "matched", "paper", "departures", "reference"),
 )
 """Tables listed first in a JSON report; all others follow in the order of their sections."""
@@ -127,6 +150,8 @@ def _training_report(
         tables=_tables(contents),
         grids=grids,
         footer=tuple((term, printable(text)) for term, text in (*footer_of(results), *intervals_note(grids))),
+        trials=trial_values(results),
+        declaration=_declaration(snapshot, results.experiment),
         pictures=tuple(picture for picture in pictures if picture is not None),
         made_with=made_with_of(snapshot),
     )
@@ -147,9 +172,18 @@ def _latency_report(snapshot: Snapshot) -> Report:
         tables=_tables(contents),
         grids=tuple(_with_notes_on_results(contents)),
         footer=tuple((term, printable(text)) for term, text in conditions),
+        trials=latency_values(evidence),
+        declaration=_declaration(snapshot, experiment),
         pictures=tuple(picture for picture in pictures if picture is not None),
         made_with=made_with_of(snapshot),
     )
+
+
+def _declaration(snapshot: Snapshot, experiment: BaseModel) -> str:
+    scale = scale_of(snapshot.scale)
+    resolved = f"resolved at scale {scale}" if scale else "as it was run"
+    remark = f"{snapshot.experiment}, {resolved}: what differs from the defaults"
+    return experiment_text(experiment, printable(remark))
 
 
 def _contents(sections: Iterable[Section[E]], evidence: E) -> tuple[Content, ...]:

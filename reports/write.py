@@ -18,6 +18,8 @@ REPORT_FILES = {
     "csv": "report.csv",
     "json": "report.json",
 }
+DECLARATION = "report.yaml"
+"""The experiment of the report, as a file that `plan` and `run` take."""
 FIGURES, TABLES = "figures", "tables"
 
 
@@ -36,6 +38,7 @@ def write_report(report: Report, folder: Path) -> tuple[Path, ...]:
     with disk_refusals(folder):
         _fill(folder / FIGURES, dict(figure_files(report.pictures)))
         _fill(folder / TABLES, dict(_tables(report)))
+        put(folder / DECLARATION, report.declaration.encode())
         written = [put(folder / REPORT_FILES[format_name], texts[format_name]) for format_name in other_formats]
         links = links_beside(
             folder, tuple(REPORT_FILES[format_name] for format_name in other_formats)
@@ -57,7 +60,7 @@ def refuse_taken(folder: Path) -> None:
 
     Links are refused because files of an earlier report are removed from the report's folders.
     """
-    files = [folder / name for name in REPORT_FILES.values()]
+    files = [folder / name for name in (*REPORT_FILES.values(), DECLARATION)]
     with disk_refusals(folder):
         folders = [path for path in files if path.is_dir()]
         not_folders = [path for path in (folder / FIGURES, folder / TABLES) if _is_no_folder(path)]
@@ -82,7 +85,7 @@ def figure_files(pictures: Iterable[Picture]) -> Iterator[tuple[str, bytes]]:
 
 
 def _tables(report: Report) -> Iterator[tuple[str, bytes]]:
-    for table in report.tables:
+    for table in (*report.tables, report.trials):
         if table.rows:
             yield f"{table.name}.csv", render_table(table).encode()
 

@@ -12,9 +12,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from configuration.plugins import load_plugin
+from foundation.child_process import private_output
 from models.module_encoder import ModuleEncoder, input_embeddings
 from models.saved_activations import saved_bytes
-from runners.executors.worker import private_output
 from search_space.module_architecture import ModuleArchitecture
 
 BATCH = 1
@@ -49,8 +49,6 @@ def _counts(declared: ModuleArchitecture, length: int) -> dict[str, object]:
     if hidden.ndim != 3 or hidden.shape[:2] != tokens.shape:
         raise ValueError(f"the output has the shape {list(hidden.shape)}; [batch seq width] is needed")
     table = input_embeddings(encoder.module)
-    if table is not None and table.num_embeddings < declared.vocabulary_size:
-        raise ValueError(f"{table.num_embeddings} token embeddings; vocabulary_size is {declared.vocabulary_size}")
     saved = saved_bytes(lambda: encoder(tokens), encoder.parameters())
     return {
         "parameters": sum(parameter.numel() for parameter in encoder.parameters()),
@@ -58,6 +56,7 @@ def _counts(declared: ModuleArchitecture, length: int) -> dict[str, object]:
         "saved_activations": saved // torch.get_default_dtype().itemsize // length,
         "width": hidden.shape[-1],
         "embedding_width": None if table is None else table.embedding_dim,
+        "token_embeddings": None if table is None else table.num_embeddings,
     }
 
 

@@ -12,8 +12,10 @@ from configuration.initial_checkpoint import WEIGHTS, InitialCheckpoint, read_in
 from configuration.stage_label import LONG_SEQUENCE_PHASE, PROBE, UNPRUNED, StageLabel
 from runners.evaluation_set_stages import evaluation_set_stage, other_evaluation_sets
 from runners.frozen_evaluations import frozen_evaluation, untrained_stages
+from runners.measurement_stages import measurement
 from runners.missing_data import collected, refuse_missing, refuse_other_lexicon, tasks_of
 from runners.pretraining_stages import long_sequence_phase, pretraining, pruning
+from runners.rare_word_stages import word_embeddings_declaration, word_embeddings_label
 from runners.stage_labels import (
     hurdle_labels,
     measure_labels,
@@ -29,11 +31,10 @@ from runners.stages.declarations import (
     PretrainStage,
     TokensStage,
 )
-from runners.stages.measurement_declarations import AttentionStage, RareWordsStage
 from runners.stages.stage import Stage
 from runners.task_sources import limited, task_source
 from search_space.candidate import Candidate
-from search_space.objective import Objective
+from search_space.objective import LanguageModel, Objective
 from tasks.corpora.corpus import Corpus
 
 
@@ -141,22 +142,31 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
     assert pretrained is not None
     for label in measure_labels(experiment):
         sources = {"pretrained": pretrained, "tokens": shared.tokens}
-        variant = StageLabel.parse(label).task
-        measured = (
-            _attention_declaration(experiment, candidate)
-            if variant is None
-            else _rare_words_declaration(experiment, candidate, variant, seed)
-        )
-        stages[label] = Stage(measured, sources)
+        stages[label] = Stage(measurement(experiment, candidate, StageLabel.parse(label), seed), sources)
     for run in sorted(
         fine_tuning_runs(experiment.fine_tuning),
-        key=lambda run: needs_long_sequence_phase(experiment, candidate, run.task),
+        key=lambda run: (
+            needs_long_sequence_phase(experiment, candidate, run.task),
+            word_embeddings_label(experiment, run.task) is not None,
+        ),
     ):
         if needs_long_sequence_phase(experiment, candidate, run.task) and LONG_SEQUENCE_PHASE not in stages:
             declaration = long_sequence_phase(experiment, candidate, seed, last_step)
             pretrained = stages[LONG_SEQUENCE_PHASE] = Stage(declaration, {**inputs, "previous": pretrained})
-        stages[run.label] = _task_stage(experiment, shared, candidate, pretrained, seed, run)
+        words = word_embeddings_label(experiment, run.task)
+        if words is not None and words not in stages:
+            stages[words] = _word_embeddings(experiment, shared, candidate, pretrained, seed, run.task)
+        word_embeddings = None if words is None else stages[words]
+        stages[run.label] = _task_stage(experiment, shared, candidate, pretrained, seed, run, word_embeddings)
     return stages
+
+
+def _word_embeddings(
+    experiment: Experiment, shared: SharedStages, candidate: Candidate, pretrained: Stage, seed: int, task: str
+) -> Stage:
+    """Return the stage of the embeddings of a task's rare words."""
+    declaration = word_embeddings_declaration(experiment, candidate, task, seed)
+    return Stage(declaration, {"pretrained": pretrained, "tokens": shared.tokens, "examples": shared.examples[task]})
 
 
 def _task_stage(
@@ -166,6 +176,7 @@ def _task_stage(
     pretrained: Stage,
     pretraining_seed: int,
     run: FineTuningRun,
+    word_embeddings: Stage | None = None,
 ) -> Stage:
     """Return the stage that evaluates a pretrained candidate on a task, by the task's method."""
     sources = {"pretrained": pretrained, "examples": shared.examples[run.task]}
@@ -175,6 +186,12 @@ def _task_stage(
     examples = sources["examples"].declaration
     assert isinstance(examples, ExamplesStage)
     declaration = _fine_tune_declaration(run, candidate, pretraining_seed)
+    if experiment.fine_tuning.find(run.task).form == "text_pair":
+        regularisation = {name: getattr(candidate.recipe, name) for name in ("dropout", "label_smoothing")}
+        declaration = declaration.model_copy(update=regularisation)
+        sources["tokens"] = shared.tokens  # whose vocabulary turns generated tokens into text
+    if word_embeddings is not None:
+        sources["word_embeddings"] = word_embeddings
     return Stage(declaration.model_copy(update={"own_task": examples.own_task}), sources)
 
 
@@ -201,6 +218,8 @@ def _examples_stage(experiment: Experiment, name: str, documents: Stage, tokens:
         read=data.inputs(task.files) if data and task.files else None,
         swap_pairs=settings.swap_pairs and task.unordered,
         own_task=source.own_task,
+        synonyms=source.synonyms,
+        synonyms_read=None if source.synonyms is None else source.synonyms.inputs(),
     )
     return Stage(declaration, {"tokens": tokens} if task.files else {"corpus": documents, "tokens": tokens})
 
@@ -230,35 +249,10 @@ def _with_initial_checkpoint(declaration: PretrainStage, checkpoint: InitialChec
     )
 
 
-def _attention_declaration(experiment: Experiment, candidate: Candidate) -> AttentionStage:
-    measure = experiment.measure.attention_diagonal
-    assert measure is not None
-    return AttentionStage(
-        architecture=candidate.architecture,
-        length=experiment.baseline.recipe.sequence_length,
-        within=measure.within,
-        sequences=measure.sequences,
-        device=candidate.recipe.device,
-    )
-
-
-def _rare_words_declaration(experiment: Experiment, candidate: Candidate, variant: str, seed: int) -> RareWordsStage:
-    measure = experiment.measure.rare_words
-    assert measure is not None
-    return RareWordsStage(
-        architecture=candidate.architecture,
-        settings=measure.variants[variant],
-        occurrences=measure.occurrences,
-        text_tokens=measure.text_tokens,
-        most_words=measure.most_words,
-        held_out_share=measure.held_out_share,
-        seed=seed,
-        device=candidate.recipe.device,
-    )
-
-
 def _fine_tune_declaration(run: FineTuningRun, candidate: Candidate, pretraining_seed: int) -> FineTuneStage:
+    objective, weight = candidate.objective, run.settings.language_model_weight
     return FineTuneStage(
+        output_layer=objective.output_layer if weight and isinstance(objective, LanguageModel) else None,
         architecture=candidate.architecture,
         device=candidate.recipe.device,
         precision=candidate.recipe.precision,

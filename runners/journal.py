@@ -12,9 +12,11 @@ from foundation.schema import JsonValue
 from ledger.artifacts import ArtifactStore, Outcome
 from ledger.database import Ledger
 from ledger.records import Record, Status
+from ledger.reused_rows import NOTHING, ReusedRows
 from ledger.stage_results import FailedStage, StageResult
 from runners.dag import SharedStages
 from runners.latency_stages import LatencyStages
+from runners.reused_trials import ReusedTrials
 from runners.run_progress import RunProgress
 from runners.scheduler import ProposalRequest, Step, entry_step, next_step
 from runners.scheduling.rows import Fact, Row, rows_of
@@ -45,7 +47,12 @@ class Journal:
     """The only writer of a run's rows; decisions are written before they take effect."""
 
     def __init__(
-        self, experiment: AnyExperiment, shared: SharedStages | LatencyStages, store: ArtifactStore, ledger: Ledger
+        self,
+        experiment: AnyExperiment,
+        shared: SharedStages | LatencyStages,
+        store: ArtifactStore,
+        ledger: Ledger,
+        reused: ReusedRows = NOTHING,
     ) -> None:
         self.store = store
         self.started: dict[TaskId, StageTask] = {}
@@ -59,23 +66,40 @@ class Journal:
         self._ledger = ledger
         runs = fine_tuning_runs(experiment.fine_tuning) if isinstance(experiment, Experiment) else ()
         self._fine_tuning_runs = {run.label: run for run in runs}
+        self._reused = ReusedTrials(reused, self._fine_tuning_runs)
         self._attempts: Counter[TaskId] = Counter()
         self._step: Step | None = None
         self._recorded_shared = {row.label: row for row in rows if isinstance(row, Record) and row.trial is None}
         self.state.refuse_other_keys(self._recorded_shared.values())
         self.state.apply_all(row for row in rows if not (isinstance(row, Record) and row.trial is None))
 
+    def task_of(self, name: TaskId) -> StageTask:
+        """Return a declared task by its identity."""
+        trial, label = name
+        stages = self.state.shared_stages if trial is None else self.state.trials[trial].plan.stages
+        return StageTask(trial, label, stages[label])
+
     def reuse_shared(self) -> None:
         """Record every shared stage whose result is stored; the others are recomputed, even if recorded before."""
         for task in self.state.shared_pending:
             self.reuse(task)
 
+    def has_result(self, task: StageTask) -> bool:
+        """Return whether a trial's stage has a result, in the store or in reused rows, that `reuse` would record."""
+        if self.store.outcome(task.stage.kind, task.stage.key) is not None:
+            return True
+        return task.trial is not None and self._reused.record(self.state.trials[task.trial], task) is not None
+
     def reuse(self, task: StageTask) -> bool:
-        """Record a stage if its result is in the store; return whether it is."""
+        """Record a stage if its result is in the store, or its trial in reused rows; return whether it is."""
         stored = self.store.outcome(task.stage.kind, task.stage.key)
         if stored is not None:
             self._record(task, stored, reused=True)
-        return stored is not None
+            return True
+        row = None if task.trial is None else self._reused.record(self.state.trials[task.trial], task)
+        if row is not None:
+            self._add(task, row.status, row.result, row.seconds, reused=True)
+        return row is not None
 
     def decide_next(self) -> Step:
         """Compute steps and write their rows, until a step has none; return that step."""

@@ -6,28 +6,31 @@ from typing import TypeVar
 
 from configuration.experiment import Experiment
 from foundation.errors import DataError
-from tasks.corpora.text_files import TextFilesCorpus
 from tasks.data_folder import HINT
+from tasks.text_metrics import refuse_missing_libraries
 
 T = TypeVar("T")
 
 
 def refuse_missing(experiment: Experiment) -> None:
-    """Raise DataError with every missing source; existing sources are not read."""
-    tuning = experiment.fine_tuning
+    """Raise DataError with every missing source; existing sources are not read.
+
+    Raises MachineError if the library of a task's metric is missing: it is needed when the trials have been trained.
+    """
+    tuning, measure = experiment.fine_tuning, experiment.measure.perplexity
     tasks = [task for task in tasks_of(experiment) if not tuning.is_table(task)]  # tables are read as a whole
     files = [tuning.find(task).files for task in tasks]
     checks: list[Callable[[], object]] = [
-        *(
-            corpus.check_exists
-            for corpus in (experiment.corpus, tuning.corpus)
-            if isinstance(corpus, TextFilesCorpus)
-        ),
+        *(corpus.check_exists for corpus in (experiment.corpus, tuning.corpus) if corpus is not None),
         *([] if experiment.lexicon is None else [experiment.lexicon.located]),
+        *([] if measure is None else [text.inputs for text in measure.texts.values()]),
         *([] if experiment.mentions is None else [experiment.mentions.check_exists]),
+        *(own.synonyms.located for task in tasks_of(experiment) if (own := tuning.rarified(task)) is not None),
         *(partial(tuning.data.located, task) for task in files if task is not None and tuning.data is not None),
     ]
     collected(checks)
+    of_texts = (found for task in tasks_of(experiment) if (found := tuning.find(task)).form == "text_pair")
+    refuse_missing_libraries(metric for found in of_texts for metric in found.metrics)
 
 
 def refuse_other_lexicon(experiment: Experiment) -> None:

@@ -1,5 +1,7 @@
 """The declarations of a trial's pretraining stages: up to a rung, at longer sequences, and of pruning."""
 
+from typing import Any
+
 from configuration.experiment import Experiment
 from runners.stages.declarations import PRUNING_VERSION, PretrainStage
 from search_space.candidate import Candidate
@@ -13,16 +15,14 @@ def pretraining(experiment: Experiment, candidate: Candidate, seed: int, steps: 
     evaluations = settings.evaluations
     all_evaluations = {max(1, total_steps * number // evaluations) for number in range(1, evaluations + 1)}
     evaluation_steps = {step for step in all_evaluations if from_step < step <= to_step} | {to_step}
-    return PretrainStage(
-        candidate=candidate.model_copy(update={"recipe": candidate.recipe.main_phase}),
-        generator=candidate.objective.generator_of(candidate.architecture, experiment.baseline.architecture),
-        seed=seed,
-        from_step=from_step,
-        to_step=to_step,
+    candidate = candidate.model_copy(update={"recipe": candidate.recipe.main_phase})
+    return _stage(
+        experiment,
+        candidate,
+        seed,
+        steps,
         evaluation_steps=tuple(sorted(evaluation_steps)),
-        horizon_tokens=candidate.recipe.schedule.horizon(
-            total_steps * candidate.recipe.tokens_per_step, to_step * candidate.recipe.tokens_per_step
-        ),
+        horizon_tokens=_horizon(candidate, total_steps, to_step),
     )
 
 
@@ -30,31 +30,31 @@ def pruning(experiment: Experiment, candidate: Candidate, seed: int, from_step: 
     """Return the pruning after `from_step` updates of pretraining, and the training of what remains."""
     settings = candidate.recipe.pruning
     assert settings is not None
-    to_step = from_step + settings.updates(from_step)
-    return PretrainStage(
-        candidate=candidate,
-        generator=candidate.objective.generator_of(candidate.architecture, experiment.baseline.architecture),
-        seed=seed,
-        from_step=from_step,
-        to_step=to_step,
-        evaluation_steps=(to_step,),
-        horizon_tokens=None,
-        pruning_version=PRUNING_VERSION,
-    )
+    steps = (from_step, from_step + settings.updates(from_step))
+    return _stage(experiment, candidate, seed, steps, horizon_tokens=None, pruning_version=PRUNING_VERSION)
 
 
 def long_sequence_phase(experiment: Experiment, candidate: Candidate, seed: int, from_step: int) -> PretrainStage:
     """Return the pretraining of the same candidate at the longer sequence length of its recipe."""
     to_step = from_step + candidate.recipe.long_sequence_updates(from_step)
     candidate = candidate.model_copy(update={"recipe": candidate.recipe.of_long_sequences})
+    horizon = _horizon(candidate, to_step, to_step)
+    return _stage(experiment, candidate, seed, (from_step, to_step), horizon_tokens=horizon)
+
+
+def _stage(
+    experiment: Experiment, candidate: Candidate, seed: int, steps: tuple[int, int], **further: Any
+) -> PretrainStage:
+    """Return the declaration with what all phases share; the held-out loss is measured after the last update."""
+    generator = candidate.objective.generator_of(candidate.architecture, experiment.baseline.architecture)
+    from_step, to_step = steps
+    fields = {"evaluation_steps": (to_step,), **further}
     return PretrainStage(
-        candidate=candidate,
-        generator=candidate.objective.generator_of(candidate.architecture, experiment.baseline.architecture),
-        seed=seed,
-        from_step=from_step,
-        to_step=to_step,
-        evaluation_steps=(to_step,),
-        horizon_tokens=candidate.recipe.schedule.horizon(
-            to_step * candidate.recipe.tokens_per_step, to_step * candidate.recipe.tokens_per_step
-        ),
+        candidate=candidate, generator=generator, seed=seed, from_step=from_step, to_step=to_step, **fields
     )
+
+
+def _horizon(candidate: Candidate, total_steps: int, to_step: int) -> int | None:
+    """Return the tokens over which the schedule decays, of updates that end at `to_step` of `total_steps`."""
+    tokens_per_step = candidate.recipe.tokens_per_step
+    return candidate.recipe.schedule.horizon(total_steps * tokens_per_step, to_step * tokens_per_step)

@@ -1,8 +1,10 @@
 """The run loop: ask the scheduler for the next step, record its decisions, execute stages, record their results."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from configuration.experiment import Experiment
 from configuration.latency import LatencyExperiment
@@ -18,13 +20,17 @@ from ledger.csv_export import has_export
 from ledger.database import LEDGER_NAME, Ledger
 from ledger.paths import ResultPaths
 from ledger.reading import refuse_former_timings
-from ledger.sessions import Stopwatch
-from ledger.snapshot import Snapshot, snapshot
+from ledger.reuse import reuse
+from ledger.reused_rows import reused_rows
+from ledger.sessions import Stopwatch, sessions
+from ledger.snapshot import PARENTS, Snapshot, snapshot
 from runners.dag import SharedStages, shared_stages
 from runners.differences import differences
-from runners.executors import Executor, open_executor
+from runners.executors import Executor, ExecutorSettings, open_executor
 from runners.journal import Journal
 from runners.latency_stages import LatencyStages, latency_stages, refuse_another_machine
+from runners.limits import UNLIMITED, LimitReached, Limits
+from runners.meter import LimitStop, Meter
 from runners.run_progress import RunProgress
 from runners.search.next_arms import importance_of_axes
 from runners.stage_labels import all_labels
@@ -52,25 +58,47 @@ class RunRequest:
     """A Ray cluster's address; None starts Ray on this machine."""
     command: str = ""
     """The command line of the request, for the report."""
+    settings: tuple[str, ...] = ()
+    """Values of the command line in place of the file's, for the manifest; they are part of `experiment`."""
+    reuse: tuple[Path, ...] = ()
+    """Results folders and published reports whose finished trials with the same keys are taken over."""
+    gpus_per_trial: float | None = None
+    """GPUs of a trial under Ray; None shares all of them between the workers."""
+    limits: Limits = UNLIMITED
+    """What the run may spend."""
+
+    @property
+    def executor_settings(self) -> ExecutorSettings:
+        """Where trials run."""
+        return ExecutorSettings(self.workers, self.address, self.gpus_per_trial)
 
 
 def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
     """Run an experiment, or resume it from its ledger; return a snapshot of the ledger at the end.
 
-    Raises a UserError if the request, the data or the machine is at fault; finished stages are kept.
+    Raises a UserError if the request, the data or the machine is at fault, and LimitReached with the snapshot if one
+    of the request's limits ends it; finished stages are kept.
     """
-    experiment = request.experiment
+    experiment, began = request.experiment, time.monotonic()
     shared = _shared_stages(experiment)  # missing data or a missing device raises before any folder is created
     with open_ledger(request) as ledger:
         if isinstance(shared, LatencyStages):
             refuse_another_machine(ledger, shared.machine)
-        journal = Journal(experiment, shared, ArtifactStore(request.paths.stages), ledger)
-        with timed(ledger, request, on_progress) as reporter, _executor_of(request) as executor:
-            run_stages(journal, executor, reporter)
+        reuse(ledger, request.paths.folder, request.reuse)
+        reused = reused_rows(request.paths.folder, ledger)
+        journal = Journal(experiment, shared, ArtifactStore(request.paths.stages), ledger, reused)
+        meter = Meter(request.limits, journal, sessions(ledger), began)
+        try:
+            with timed(ledger, request, on_progress) as reporter, _executor_of(request) as executor:
+                run_stages(journal, executor, reporter, meter)
+        except LimitStop as stop:
+            raise LimitReached(stop.reason, snapshot(ledger)) from stop
         final = snapshot(ledger)
         # the importance includes failed trials, which the next run retries
         if isinstance(experiment, Experiment) and experiment.search is not None and not final.failed:
             ledger.set_fact("importance", importance_of_axes(experiment, ledger))
+            if journal.state.race is not None and journal.state.race.parents:
+                ledger.set_fact(PARENTS, {**journal.state.race.parents})
             final = snapshot(ledger)
         return final
 
@@ -92,44 +120,57 @@ def no_progress_reports(progress: RunProgress) -> Iterator[Callable[[], None]]:
     yield lambda: None
 
 
-def run_stages(journal: Journal, executor: Executor, reporter: ProgressReporter = no_progress_reports) -> None:
-    """Run the shared stages, then trials, until the scheduler has no further step."""
+def run_stages(
+    journal: Journal,
+    executor: Executor,
+    reporter: ProgressReporter = no_progress_reports,
+    meter: Meter | None = None,
+) -> None:
+    """Run the shared stages, then trials, until the scheduler has no further step. Raises LimitStop."""
+    meter = meter or Meter(UNLIMITED, journal)
     journal.reuse_shared()
     with reporter(journal.shared_progress) as report:
         while journal.state.shared_pending:
-            advance(journal, executor, report)
+            advance(journal, executor, meter, report)
     if not journal.state.has_trials:
         return
     journal.decide_next()  # declares the first cohort before its progress is reported
     with reporter(journal.trial_progress) as report:
-        while advance(journal, executor, report):
+        while advance(journal, executor, meter, report):
             pass
 
 
-def advance(journal: Journal, executor: Executor, report: Callable[[], None]) -> bool:
-    """Start the stages that may run, wait briefly, record those that ended; return False if none are left to run."""
+def advance(journal: Journal, executor: Executor, meter: Meter, report: Callable[[], None]) -> bool:
+    """Start the stages that may run, wait briefly, record those that ended; return False if none are left to run.
+
+    Raises LimitStop.
+    """
     reused: str | None = None
-    while (task := _next_task(journal, executor, reused)) is not None:
+    while (task := _next_task(journal, executor, meter, reused)) is not None:
         if task.trial is not None and journal.reuse(task):
             reused = task.trial
         else:
             executor.start(task, journal.start(task))
             reused = None
-    if not journal.started and not journal.decide_next().ready:
-        return False
+    if not journal.started:
+        if not (ready := journal.decide_next().ready):
+            return False
+        meter.check_remaining(ready)
     for task, outcome in executor.finished():
         journal.finish(task, outcome)
+    meter.check()
     report()
     return True
 
 
-def _next_task(journal: Journal, executor: Executor, reused: str | None) -> StageTask | None:
-    """Record all decisions; return the first task that may run and that the executor accepts.
+def _next_task(journal: Journal, executor: Executor, meter: Meter, reused: str | None) -> StageTask | None:
+    """Record all decisions; return the first task that may run, within the limits, and that the executor accepts.
 
     After a stored result the search continues at the same trial, so that one pass finds all stored results.
     """
     ready = journal.decide_next().ready
-    startable = [task for task in ready if task.task_id not in journal.started and executor.accepts(task)]
+    waiting = [task for task in ready if task.task_id not in journal.started and executor.accepts(task)]
+    startable = [task for task in waiting if meter.allows(task)]
     preferred = journal.state.names_from(reused) if reused and startable else ()
     return next((task for task in startable if task.trial in preferred), next(iter(startable), None))
 
@@ -152,6 +193,9 @@ def timed(ledger: Ledger, request: RunRequest, on_progress: OnProgress) -> Itera
 
     try:
         yield reporter
+    except LimitStop as stop:
+        stopwatch.stop(stop.reason, stop.unfinished_seconds)
+        raise
     finally:
         stopwatch.end()
 
@@ -172,12 +216,16 @@ def open_ledger(request: RunRequest) -> Iterator[Ledger]:
                 ledger.set_fact("scale", request.scale)
                 ledger.set_fact("labels", [*_trial_labels(experiment)])
                 ledger.set_fact("document", experiment.model_dump(mode="json"))
-                ledger.set_fact("manifest", manifest())
+                ledger.set_fact("manifest", _manifest(request))
                 ledger.set_fact("impossible", experiment.impossible_points)
                 ledger.set_fact("identity", identity)
         elif not amend(ledger, experiment):
             raise ConflictError(_conflict(request, known, identity))
         yield ledger
+
+
+def _manifest(request: RunRequest) -> dict[str, JsonValue]:
+    return {**manifest(), **({"settings": [*request.settings]} if request.settings else {})}
 
 
 def _trial_labels(experiment: AnyExperiment) -> tuple[str, ...]:
@@ -209,7 +257,7 @@ def lost_ledger(paths: ResultPaths) -> str | None:
 
 def _executor_of(request: RunRequest) -> Executor:
     """Return the requested executor."""
-    return open_executor(request.engine, request.paths.stages, request.workers, request.address)
+    return open_executor(request.engine, request.paths.stages, request.executor_settings)
 
 
 def _conflict(request: RunRequest, recorded: JsonValue, requested: JsonValue) -> list[str]:

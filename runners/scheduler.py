@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from configuration.arm import Arm
+from configuration.arm import BASELINE, Arm
 from configuration.experiment import Experiment
 from configuration.seeds import first_seeds
 from configuration.tuning_experiment import tuning_view
@@ -77,12 +77,27 @@ def next_step(state: RunState) -> Step:
     refuse_contamination(state.experiment, state.shared_records.values())
     if decisions := state.decidable():
         return Step(decisions=decisions)
+    if (step := _policy_step(state)) is not None:
+        return step
     if live := state.live:
         cohorts = [trial.plan.cohort for trial in live if not trial.audited]
         first = min(cohorts, default=0)  # a retried trial may change the hurdles of later cohorts
-        runnable = (trial for trial in live if trial.audited or trial.plan.cohort == first)
+        all_run = state.has_policy  # a policy has no cohorts: each of its candidates enters on its own
+        runnable = (trial for trial in live if all_run or trial.audited or trial.plan.cohort == first)
         return Step(ready=tuple(task for trial in runnable for task in trial.ready))
     return _next_cohort(state)
+
+
+def _policy_step(state: RunState) -> Step | None:
+    """Return the next row of a policy's actions, None if all are written; the baseline enters before."""
+    race = state.race
+    if race is None or state.cohort < 0:
+        return None
+    rows = [arm for arm in state.rows.arms() if arm.name != BASELINE]
+    if (arm := race.not_entered(rows, state.rows.path)) is not None:
+        return entry_step(state, [ArmEntry(arm, first_seeds(state.experiment.pretraining.seeds))])
+    decisions = race.decisions(state.trials, state.rows.path)
+    return Step(decisions=decisions) if decisions else None
 
 
 def _next_cohort(state: RunState) -> Step:
@@ -107,7 +122,7 @@ def _next_search_step(state: RunState) -> Step:
     experiment, cohort = state.experiment, state.cohort + 1
     assert experiment.search is not None
     fallback = _after_last_cohort(state)
-    count = count_of_proposals(experiment, cohort, state.rows)
+    count = 0 if state.has_policy else count_of_proposals(experiment, cohort, state.rows)
     if not count:
         listed = listed_entries(experiment, state.rows) if cohort == 0 else ()
         return entry_step(state, listed) or fallback

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,15 @@ from tasks.labelled.dev_halves import selection_half
 from tasks.labelled.encoding import EncodedExamples, load_examples
 from tasks.labelled.scoring import references_of, score, score_tags
 from tasks.labelled.task import DownstreamTask, Version
+from tasks.labelled.text_pairs import EncodedTextPairs, load_text_pairs
 from tasks.labelled.words import EncodedWords, load_words
 from tasks.squad.official_metrics import squad_scores
 from tasks.squad.subsets import selection_half_of_questions
 from tasks.squad.windows_on_disk import load_questions
+from tasks.text_metrics import TextScores, text_scores
+
+SAMPLES = 3
+SAMPLE_CHARACTERS = 300
 
 
 def scored_result(
@@ -106,7 +112,11 @@ def part_scores(
     for part in ("dev", *other_parts(examples_folder)):
         predictions = json.loads((predictions_folder / predictions_file(part)).read_text())
         dev_search = search if part == "dev" else None  # settings are selected on dev alone
-        if task.form == "tags":
+        if task.form == "text_pair":
+            scores = generated_scores(dev_search, task, load_text_pairs(examples_folder / part), predictions)
+            if part != "dev":
+                scores = {"scores": scores["scores"]}
+        elif task.form == "tags":
             scores = tag_scores(dev_search, task, load_words(examples_folder / part), predictions)
         elif references_of(task, examples := load_examples(examples_folder / part)) is not None:
             scores = label_scores(dev_search, task, examples, predictions)
@@ -152,6 +162,41 @@ def tag_scores(
         return score_tags(task, chosen, tags[words].tolist(), sentences[words].tolist())
 
     return _searched_scores(search, task, dev.sequences, scores)
+
+
+def generated_scores(
+    search: FineTuningRun | None, task: DownstreamTask, dev: EncodedTextPairs, predictions: Sequence[str]
+) -> dict[str, JsonValue]:
+    """Return the scores of generated texts, one per source of `dev`, with their intervals and signatures."""
+
+    def found(mask: NDArray[np.bool_]) -> TextScores:
+        chosen = np.flatnonzero(mask).tolist()
+        texts = [predictions[position] for position in chosen]
+        return text_scores(task.metrics, texts, [dev.references[position] for position in chosen])
+
+    selection, reporting = np.zeros(len(dev), dtype=bool), np.ones(len(dev), dtype=bool)
+    if search is not None:
+        selection, reporting = _dev_masks(search, len(dev), partial(selection_half, dev.sources))
+    reported = found(reporting)
+    result: dict[str, JsonValue] = {
+        "scores": {**reported.values},
+        "intervals": {metric: [*interval] for metric, interval in reported.intervals.items()},
+        "signatures": {**reported.signatures},
+        "samples": _samples(dev, predictions),
+    }
+    if search is not None:
+        result["choice"] = _choice(search, found(selection).values[task.metrics[0]], selection, reporting)
+    return result
+
+
+def _samples(dev: EncodedTextPairs, predictions: Sequence[str]) -> list[JsonValue]:
+    """Return the first texts of `dev` with what was generated, each at most `SAMPLE_CHARACTERS` long."""
+    texts = zip(dev.source_texts, dev.references, predictions, strict=True)
+    names = ("source", "reference", "generated")
+    return [
+        {name: text[:SAMPLE_CHARACTERS] for name, text in zip(names, one, strict=True)}
+        for one in islice(texts, SAMPLES)
+    ]
 
 
 def _searched_scores(

@@ -2,7 +2,7 @@
 
 from configuration.experiment import Experiment
 from configuration.fine_tuning_runs import fine_tuning_runs
-from configuration.measurements import ATTENTION, RARE_WORDS
+from configuration.measurements import ATTENTION, PERPLEXITY, RARE_WORDS
 from configuration.stage_label import LONG_SEQUENCE_PHASE, PRETRAIN, PROBE, UNPRUNED, StageLabel
 from runners.stages.stage import Stage
 from search_space.candidate import Candidate
@@ -34,7 +34,9 @@ def measure_labels(experiment: Experiment) -> tuple[str, ...]:
     measure = experiment.measure
     variants = () if measure.rare_words is None else measure.rare_words.variants
     of_words = (str(StageLabel(RARE_WORDS, task=name)) for name in variants)
-    return (*(() if measure.attention_diagonal is None else (ATTENTION,)), *of_words)
+    texts = () if measure.perplexity is None else measure.perplexity.texts
+    of_texts = (str(StageLabel(PERPLEXITY, task=name)) for name in texts)
+    return (*(() if measure.attention_diagonal is None else (ATTENTION,)), *of_words, *of_texts)
 
 
 def all_labels(experiment: Experiment) -> tuple[str, ...]:

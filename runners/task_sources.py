@@ -8,10 +8,18 @@ from configuration.fine_tuning_runs import settings_of
 from foundation.errors import DataError
 from tasks.dataset_folder import PublishedData
 from tasks.labelled.task import DownstreamTask
-from tasks.own_tasks import task_named
+from tasks.lexicon.synonyms import Synonyms
+from tasks.own_tasks import ResolvedTask, task_named
 from tasks.own_tasks.features import FeatureTask, ResolvedFeatures
+from tasks.own_tasks.rarified import (
+    RareSynonyms,
+    RareWordsTask,
+    ResolvedRarified,
+    WordEmbeddings,
+)
 from tasks.own_tasks.resolution import ResolvedTable, resolve
 from tasks.own_tasks.table import TableFiles, TableFormat, TableTask
+from tasks.own_tasks.variant import ResolvedVariant, VariantTask
 
 
 @dataclass(frozen=True)
@@ -19,11 +27,13 @@ class TaskSource:
     """A task with its files; of a table, the labels and counts that its files have."""
 
     task: DownstreamTask
-    own_task: TableFormat | ResolvedFeatures | None
+    own_task: ResolvedTask | None
     """None for a known task."""
     data: PublishedData | TableFiles | None
     """None for a task that is built from documents."""
     table: ResolvedTable | None = None
+    synonyms: Synonyms | None = None
+    """Of a rarified task."""
 
 
 def task_source(tuning: FineTuning, name: str) -> TaskSource:
@@ -31,19 +41,32 @@ def task_source(tuning: FineTuning, name: str) -> TaskSource:
 
     Raises DataError with every mistake of a table's files.
     """
-    own = tuning.own_tasks.get(name)
-    declared = tuning.own_tasks.get(own.of) if isinstance(own, FeatureTask) else own
+    root = tuning.root_of(name)
+    declared = tuning.own_tasks.get(root)
     table = resolve(name, declared) if isinstance(declared, TableTask) else None
-    resolved = None if table is None else table.format
-    if isinstance(own, FeatureTask):
-        fields = {field: getattr(own, field) for field in FeatureTask.model_fields}
-        resolved_task: TableFormat | ResolvedFeatures | None = ResolvedFeatures(**fields, table=resolved)
-    else:
-        resolved_task = resolved
+    resolved_task = _resolved(tuning, name, None if table is None else table.format)
     task = task_named(name, resolved_task)
     published = settings_of(tuning, name).data if task.files else None
     data = declared.table_files if isinstance(declared, TableTask) else published
-    return TaskSource(task, resolved_task, data, table)
+    rarified = tuning.rarified(name)
+    return TaskSource(task, resolved_task, data, table, None if rarified is None else rarified.synonyms)
+
+
+def _resolved(tuning: FineTuning, name: str, table: TableFormat | None) -> ResolvedTask | None:
+    """Return a task's declaration as its stages read it."""
+    own, rarified = tuning.own_tasks.get(name), tuning.rarified(name)
+    if isinstance(own, FeatureTask):
+        fields = {field: getattr(own, field) for field in FeatureTask.model_fields}
+        return ResolvedFeatures(**fields, table=table)
+    if isinstance(own, VariantTask):
+        return ResolvedVariant(of=own.of, table=table)
+    if rarified is None:
+        return table
+    words = None
+    if isinstance(own, RareWordsTask):
+        words = WordEmbeddings(**{field: getattr(own, field) for field in WordEmbeddings.model_fields})
+    fields = {field: getattr(rarified, field) for field in RareSynonyms.model_fields}
+    return ResolvedRarified(**fields, of=rarified.of, words=words, table=table)
 
 
 def table_warnings(tuning: FineTuning) -> Iterator[str]:

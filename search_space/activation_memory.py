@@ -24,7 +24,7 @@ class ActivationMemory:
 
     block: int
     total: int
-    """All blocks and the embeddings."""
+    """All blocks, the embeddings and the norm or output layer behind them."""
 
 
 def activation_memory(
@@ -38,7 +38,8 @@ def activation_memory(
         return length * sequences * (value_bytes * values + masks)
 
     blocks = saved(architecture.block_parts(length))
-    return ActivationMemory(blocks // architecture.depth, blocks + saved(architecture.embedding_parts(length)))
+    outside = saved((*architecture.embedding_parts(length), *architecture.final_parts()))
+    return ActivationMemory(blocks // architecture.stacked_blocks, blocks + outside)
 
 
 def _dropout_elements(part: Component) -> int:

@@ -6,7 +6,7 @@ Sizes and sharing follow the released ConvBERT and ELECTRA code; the defaults ar
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, WithJsonSchema, model_validator
 
@@ -20,6 +20,7 @@ from search_space.cost import MATMUL, Component, Convention, Operations, Role
 from search_space.embeddings import EmbeddingSizes, embedding_components
 from search_space.layer_lists import BLOCKS_AT_MOST, folded
 from search_space.layer_program import LayerProgram
+from search_space.memory_rules import memory_mistakes, permutation_mistakes
 from search_space.normalisation import Normalisation, PostNorm
 from search_space.position import LearnedPositions, Position
 from search_space.program_parser import parse_program
@@ -33,7 +34,7 @@ from search_space.stack import (
     sublayer_mistakes,
     unequal_kinds,
 )
-from search_space.sublayer.attention import Visibility
+from search_space.sublayer.attention import VISIBLE_SIDE, Visibility
 from search_space.sublayer.operation_chain import InvalidChain
 from search_space.sublayer.sublayer import InvalidSetting
 
@@ -56,6 +57,8 @@ WINDOWS: dict[Visibility, tuple[str, ...]] = {
     "bidirectional": ("centred", "look_back", "look_ahead"),
     "left_to_right": ("look_back",),
     "right_to_left": ("look_ahead",),
+    "prefix": ("look_back",),
+    "permutation": ("centred", "look_back", "look_ahead"),  # refused by `permutation_mistakes`
 }
 """The windows of convolutions that read no hidden token, by visibility."""
 
@@ -80,7 +83,9 @@ class Architecture(ArchitectureByKind):
     value_width: PerLayer | None = None
     """Channels of a value, per head. None: `width / heads`."""
     visibility: Visibility = "bidirectional"
-    """The tokens that a token reads: all, those up to itself, or those from itself on."""
+    """The tokens that a token reads: all, those up to itself, or those from itself on. `prefix`: those up to itself,
+    and all of the first segment (UNILM, arXiv 1905.03197); text that is no pair of segments is read left to right.
+    `permutation`: those before itself in an order that pretraining draws, and all elsewhere (XLNet, 1906.08237)."""
     bottleneck_ratio: Count = 1
     """γ: heads and attention width are divided by it together (ConvBERT, arXiv 2008.02496, section 3.2)."""
     convolution: Convolution = Field(default_factory=NoConvolution)
@@ -99,6 +104,11 @@ class Architecture(ArchitectureByKind):
     """Tokens of the vocabulary, special tokens included. Default: BERT's uncased vocabulary."""
     position: Position = Field(default_factory=LearnedPositions)
     """How a token's position enters the model. Default: a learned embedding, as in BERT."""
+    memory: Annotated[int, Field(ge=0, le=2**20)] = 0
+    """Tokens of earlier segments that attention reads beside its own, without a gradient (Transformer-XL, arXiv
+    1901.02860); needs relative positions and the packing `consecutive` or `continued_pairs`. 0: none."""
+    attention_biases: bool = True
+    """Whether the query, key, value and output maps of attention have biases; those of the Transformer have none."""
     positions: Count = 512
     """Rows of the table of learned positions: the maximum sequence length in tokens."""
     segments: Annotated[int, Field(ge=0, le=64)] = 2
@@ -106,6 +116,9 @@ class Architecture(ArchitectureByKind):
     supersenses: Annotated[int, Field(ge=0, le=4096)] = 0
     """Supersense embeddings: those that a token's word may have, by the experiment's `lexicon`, are added to it
     (SenseBERT, arXiv 1908.05646, section 3; WordNet has 45); 0 for none."""
+
+    source_width: ClassVar[int | None] = None
+    """Channels of what cross-attention reads: an encoder has none."""
 
     @model_validator(mode="before")
     @classmethod
@@ -129,9 +142,9 @@ class Architecture(ArchitectureByKind):
             (allowed,) = WINDOWS[self.visibility]
             message = f"a {convolution.window} window {hides}; allowed: {allowed}"
             yield Violation(("convolution", "window"), message)
-        elif convolution.reach is not None and self.visibility != "bidirectional":
-            hidden = {"left_to_right": convolution.reach.look_ahead, "right_to_left": convolution.reach.look_back}
-            if hidden[self.visibility]:
+        elif convolution.reach is not None and VISIBLE_SIDE[self.visibility] != "both":
+            behind = VISIBLE_SIDE[self.visibility] == "behind"
+            if convolution.reach.look_back if behind else convolution.reach.look_ahead:
                 yield Violation(("convolution",), f"a window of {convolution.reach.tokens} tokens {hides}")
 
     def _stack_violations(self) -> Iterator[Violation]:
@@ -153,6 +166,10 @@ class Architecture(ArchitectureByKind):
         for kind in unequal_kinds(self.sharing, made):
             name = kind.replace("_", " ")
             yield Violation(("sharing",), f"{self.sharing} shares the {name} sublayers, whose sizes differ in layers")
+        for mistake in memory_mistakes(self.stack_sizes, self.program.items, self.normalisation):
+            yield Violation(("memory",), mistake)
+        for mistake in permutation_mistakes(self.stack_sizes, self.program.items, self.normalisation):
+            yield Violation(("visibility",), mistake)
 
     @property
     def program(self) -> LayerProgram:
@@ -163,6 +180,11 @@ class Architecture(ArchitectureByKind):
     def blocks(self) -> tuple[Block, ...]:
         """The blocks of sublayers with their sizes. Raises InvalidSetting or InvalidChain for an invalid program."""
         return _blocks(self)
+
+    @property
+    def stacked_blocks(self) -> int:
+        """Blocks of all stacks."""
+        return self.depth
 
     @property
     def stack_sizes(self) -> StackSizes:

@@ -37,6 +37,19 @@ class ArchitectureByKind(Schema):
         others = cls.__subclasses__() if ArchitectureByKind in cls.__bases__ else []
         return {str(each.model_fields[VARIANT_KEY].default): each for each in others if each.own_fields}
 
+    @classmethod
+    def own_document(cls, document: Mapping[str, Any], advice: str) -> dict[str, Any]:
+        """Return the document of another kind; the width is that of the embeddings where these have none.
+
+        Raises ValueError with the advice for fields that the kind does not have.
+        """
+        foreign = [name for name in document if name in cls.model_fields and name not in cls.own_fields]
+        if foreign:
+            kind = cls.model_fields[VARIANT_KEY].default
+            raise ValueError(f"{', '.join(foreign)}: not of kind {kind}; {advice}")
+        width = document.get("width", cls.model_fields["width"].default)
+        return {"embedding_width": width, **document}
+
     @model_validator(mode="wrap")
     @classmethod
     def _by_kind(cls, document: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
@@ -66,6 +79,9 @@ class ArchitectureByKind(Schema):
             for each in kinds.values():
                 added = handler.resolve_ref_schema(handler(each.__pydantic_core_schema__))["properties"]
                 properties |= {name: added[name] for name in each.own_fields if name not in properties}
-            described = "Chooses the encoder, the default, or a module of your own: `factory` and `arguments`."
+            described = (
+                "Chooses the encoder, the default; an encoder with a decoder: `decoder_depth` or `decoder_layers`; "
+                "or a module of your own: `factory` and `arguments`."
+            )
             properties[VARIANT_KEY] = {"enum": [ENCODER, *kinds], "type": "string", "description": described}
         return own

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from pydantic import Field
 
 from foundation.errors import Violation
-from foundation.schema import Schema
+from foundation.schema import Schema, options_of
 from search_space.architecture import Architecture
 from search_space.cost import MATMUL, Convention
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.module_architecture import ModuleArchitecture
-from search_space.objective import Objective
+from search_space.objective import Objective, PretrainingObjective
 from search_space.objective.replaced_token_detection import ReplacedTokenDetection
 from search_space.packing import packings
 from search_space.recipe import Recipe
@@ -49,10 +50,23 @@ class Candidate(Schema):
             field = () if convolution.sized_by is None else (convolution.sized_by,)
             message = f"{convolution.reach.tokens} reaches past a whole sequence of {length} tokens"
             yield Violation(("architecture", "convolution", *field), message)
+        if self.architecture.memory:
+            yield from self._memory_violations()
+        for violation in self.objective.mistakes_at(length, self.recipe.batch_sequences):
+            yield violation.under("recipe")
         yield from self._module_violations()
 
     def _objective_violations(self) -> Iterator[Violation]:
         """Yield what the objective cannot be trained on."""
+        decodes = isinstance(self.architecture, EncoderDecoderArchitecture)
+        if self.objective.writes_target != decodes:
+            fitting = ", ".join(_kinds_that_fit(decodes))
+            kind = "of kind encoder_decoder" if decodes else "without a decoder"
+            message = f"{self.objective.name} with an architecture {kind}; allowed: {fitting}"
+            yield Violation(("objective",), message)
+        if self.recipe.label_smoothing and not decodes:
+            message = f"{self.recipe.label_smoothing} with an architecture without a decoder; allowed: 0"
+            yield Violation(("recipe", "label_smoothing"), message)
         if self.architecture.visibility not in self.objective.visibilities:
             allowed = ", ".join(self.objective.visibilities)
             message = f"{self.architecture.visibility} with {self.objective.name}; allowed: {allowed}"
@@ -67,6 +81,15 @@ class Candidate(Schema):
             )
             yield Violation(("architecture", "segments"), message)
         yield from self.objective.needs(self.architecture)
+
+    def _memory_violations(self) -> Iterator[Violation]:
+        for name in ("micro_batches", "processes"):
+            if getattr(self.recipe, name) > 1:
+                yield Violation(("recipe", name), "a memory is of whole batches; write 1, or memory 0")
+        if not self.objective.reads_memory:
+            allowed = "allowed: language_model, masked_language_model, permutation_language_model"
+            message = f"{self.architecture.memory} tokens of memory with {self.objective.name}; {allowed}"
+            yield Violation(("architecture", "memory"), message)
 
     def _module_violations(self) -> Iterator[Violation]:
         """Yield what an architecture that is any module cannot do."""
@@ -93,3 +116,29 @@ class Candidate(Schema):
         generator = self.objective.generator_of(self.architecture, baseline)
         forward = self.objective.forward_flops(self.architecture, generator, length, convention)
         return convention.training_passes * forward * -(-self.recipe.own_tokens(tokens) // length)
+
+    def pruning_flops(self, tokens: int, remaining: Architecture, convention: Convention = MATMUL) -> int:
+        """Return the FLOPs after pretraining on `tokens`: of the updates of the scales, and of the recovery.
+
+        The scales are on the whole model; `remaining` is what is trained further. Both count as training updates.
+        """
+        pruning, recipe = self.recipe.pruning, self.recipe
+        if pruning is None:
+            return 0
+        steps, length = recipe.steps(tokens), recipe.sequence_length
+        scales, recovery = (
+            self.objective.forward_flops(architecture, None, length, convention)
+            for architecture in (self.architecture, remaining)
+        )
+        updates = pruning.scale_updates(steps) * scales + pruning.recovery_updates(steps) * recovery
+        return convention.training_passes * updates * recipe.batch_sequences
+
+
+def _kinds_that_fit(decodes: bool) -> list[str]:
+    """Return the objectives that an architecture with or without a decoder is trained on."""
+    options = (option for option in options_of(PretrainingObjective) if not option.model_fields["kind"].is_required())
+    return [str(option.model_fields["kind"].default) for option in options if _writes_target(option) == decodes]
+
+
+def _writes_target(option: type[PretrainingObjective]) -> bool:
+    return option.writes_target is not PretrainingObjective.writes_target

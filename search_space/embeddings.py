@@ -6,6 +6,7 @@ from search_space.cost import Component, Operations, Role, linear
 from search_space.normalisation import Normalisation
 from search_space.position import Position
 from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters, linear_parameters
+from search_space.sublayer.attention import Visibility
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class EmbeddingSizes:
     segments: int
     supersenses: int
     normalisation: Normalisation
+    visibility: Visibility
 
 
 def embedding_components(sizes: EmbeddingSizes, shape: AttentionShape, length: int) -> tuple[Component, Component]:
@@ -31,7 +33,8 @@ def embedding_components(sizes: EmbeddingSizes, shape: AttentionShape, length: i
     position_rows = sizes.position.rows(sizes.positions)
     looked_up = sizes.vocabulary_size + min(length, position_rows) + sizes.segments  # of a dense one-hot product
     rows = sizes.vocabulary_size + position_rows + sizes.segments + sizes.supersenses
-    sums = (sizes.position.kind != "none") + (sizes.segments > 0) + (sizes.supersenses > 0)
+    adds_positions = sizes.position.kind != "none" and not sizes.position.in_attention
+    sums = adds_positions + (sizes.segments > 0) + (sizes.supersenses > 0)
     embedding = Operations(
         multiply_adds=sizes.supersenses * width,
         lookups=width * looked_up,
@@ -40,6 +43,7 @@ def embedding_components(sizes: EmbeddingSizes, shape: AttentionShape, length: i
         dropped=width,
     )
     tables = rows * width + norm * layer_norm_parameters(width)
+    tables += sizes.width if sizes.visibility == "permutation" else 0  # the start of the query stream
     saved = norm * (width + NORMALISATION_STATISTICS)
     embeddings = Component(Role.EMBEDDINGS, shape, tables, embedding, saved)
     if width == sizes.width:

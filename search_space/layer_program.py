@@ -47,17 +47,6 @@ class Sublayer:
 
 
 @dataclass(frozen=True)
-class Parallel:
-    """Two sublayers on the same input, added under one residual."""
-
-    branches: tuple[Sublayer, Sublayer]
-
-    def __str__(self) -> str:
-        """Return the canonical text."""
-        return f"[{self.branches[0]}|{self.branches[1]}]"
-
-
-@dataclass(frozen=True)
 class Operation:
     """One operation of a chain."""
 
@@ -97,6 +86,20 @@ class Chain:
         return f"<{' '.join(map(str, self.operations))}>"
 
 
+Branch = Sublayer | Chain
+
+
+@dataclass(frozen=True)
+class Parallel:
+    """Two sublayers or chains on the same input, added under one residual."""
+
+    branches: tuple[Branch, Branch]
+
+    def __str__(self) -> str:
+        """Return the canonical text."""
+        return f"[{self.branches[0]}|{self.branches[1]}]"
+
+
 Item = Sublayer | Parallel | Chain
 
 
@@ -112,10 +115,13 @@ class LayerProgram:
 
     @property
     def blocks(self) -> tuple[tuple[Item, ...], ...]:
-        """The items in blocks: self-attention with the feed-forward network right after it, any other item alone."""
+        """The items in blocks: self-attention with what follows it right away, any other item alone.
+
+        In a block, cross-attention follows self-attention, and the feed-forward network either of them.
+        """
         grouped: list[tuple[Item, ...]] = []
         for item in self.items:
-            if is_of(item, SublayerKind.FEED_FORWARD) and grouped and _awaits_feed_forward(grouped[-1]):
+            if grouped and _continues(grouped[-1], item):
                 grouped[-1] = (*grouped[-1], item)
             else:
                 grouped.append((item,))
@@ -142,7 +148,7 @@ class LayerProgram:
             if isinstance(item, Sublayer):
                 yield item
             elif isinstance(item, Parallel):
-                yield from item.branches
+                yield from (branch for branch in item.branches if isinstance(branch, Sublayer))
 
     def count(self, kind: SublayerKind) -> int:
         """Return the number of sublayers of a kind."""
@@ -154,8 +160,12 @@ def is_of(item: Item, kind: SublayerKind) -> bool:
     return isinstance(item, Sublayer) and item.kind is kind
 
 
-def _awaits_feed_forward(block: tuple[Item, ...]) -> bool:
-    return len(block) == 1 and is_of(block[0], SublayerKind.SELF_ATTENTION)
+def _continues(block: tuple[Item, ...], item: Item) -> bool:
+    """Return whether an item belongs to the block before it: s f, s c or s c f."""
+    attention = (SublayerKind.SELF_ATTENTION, SublayerKind.CROSS_ATTENTION)
+    starts = len(block) <= 2 and all(is_of(each, kind) for each, kind in zip(block, attention, strict=False))
+    alone = len(block) == 1
+    return starts and (is_of(item, SublayerKind.FEED_FORWARD) or (alone and is_of(item, attention[1])))
 
 
 def compact(program: LayerProgram) -> str:

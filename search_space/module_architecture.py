@@ -41,11 +41,7 @@ class ModuleArchitecture(Architecture):
         """Refuse the encoder's fields, and take the width as the width of the embeddings where it is not given."""
         if not isinstance(document, Mapping):
             return document
-        foreign = [name for name in document if name in cls.model_fields and name not in cls.own_fields]
-        if foreign:
-            raise ValueError(f"{', '.join(foreign)}: not of kind module; its factory takes arguments")
-        width = document.get("width", cls.model_fields["width"].default)
-        return {"embedding_width": width, **document}
+        return cls.own_document(document, "its factory takes arguments")
 
     @field_validator("arguments", mode="before")
     @classmethod
@@ -69,6 +65,10 @@ class ModuleArchitecture(Architecture):
         for name, built in (("width", found.width), ("embedding_width", found.embedding_width)):
             if built is not None and built != getattr(self, name):
                 yield Violation((name,), f"{getattr(self, name)} is declared; the built module has {built}")
+        tokens = found.token_embeddings
+        if tokens is not None and tokens < self.vocabulary_size:
+            message = f"{self.vocabulary_size} is declared; the built module has {tokens} token embeddings"
+            yield Violation(("vocabulary_size",), message)
 
     @property
     def is_counted(self) -> bool:

@@ -36,6 +36,8 @@ class Counts:
     width: int
     embedding_width: int | None
     """Channels of the module's token embeddings; None without any."""
+    token_embeddings: int | None
+    """Number of token embeddings; None where the module has no such table."""
 
 
 @cached_until_options_change

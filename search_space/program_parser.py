@@ -3,7 +3,7 @@
     program := item+
     item    := atom | chain | parallel | "(" item+ ")*" count | atom "*" count
     atom    := s | c | f | g | r, optionally with settings: f(activation=relu)
-    parallel:= "[" atom "|" atom "]"              branches added under one residual
+    parallel:= "[" branch "|" branch "]"          branches added under one residual; branch := atom | chain
     chain   := "<" operation+ ">"                 a chain of operations inside one residual
     operation := lin:width:activation | conv:kernel:width:activation | sep:kernel:width:activation | ln
                | "[" operation "|" operation "]"  the activation may be left out; widths are multiples of the model's
@@ -111,7 +111,7 @@ class _Parser:
             group = self.items(until=")")
             return group * self._repeats(required=True, length=len(group))
         if token.text == "[":
-            return [Parallel(self._pair(self._sublayer))]
+            return [Parallel(self._pair(self._branch))]
         if token.text == "<":
             return [self._chain()]
         item = self._sublayer()
@@ -136,6 +136,9 @@ class _Parser:
         second = read()
         self._expect("]")
         return first, second
+
+    def _branch(self) -> Sublayer | Chain:
+        return self._chain() if self._next.text == "<" else self._sublayer()
 
     def _sublayer(self) -> Sublayer:
         token = self._take()

@@ -169,6 +169,8 @@ def _obstacles(architecture: Architecture) -> Iterator[str]:
         yield f"convolution {architecture.convolution.kind}: pruning needs self-attention alone, convolution none"
     if architecture.bottleneck_ratio > 1 or architecture.feed_forward_groups > 1:
         yield "a bottleneck or a grouped feed-forward network cannot be pruned; pruning needs ratio 1 and 1 group"
+    if architecture.position.in_attention or not architecture.attention_biases:
+        yield "pruning needs attention with biases and without relative positions"
     if not all(_is_plain(block, architecture.feed_forward_activation) for block in architecture.blocks):
         yield "pruning needs layers of self-attention and a plain feed-forward network, (s f)*n"
 

@@ -30,6 +30,12 @@ class Recipe(Schema):
     The gradient is that of the whole batch, averaged over all its predictions; the last bits differ, and so do the
     patterns of dropout.
     """
+    processes: Count = 1
+    """Processes of one machine that train a model together, each on a part of every batch (data parallelism).
+
+    The gradient is that of the whole batch, as with `micro_batches`; the last bits differ, and so do the patterns of
+    dropout and the samples of a generator. Pretraining alone uses them; each counts as a worker.
+    """
     optimiser: Optimiser = Field(default_factory=AdamW)
     """The rule of an update: `adamw`, `adam`, `sgd` or `lamb`."""
     peak_learning_rate: PositiveNumber = 5e-4
@@ -61,6 +67,9 @@ class Recipe(Schema):
     """Activations saved for the backward pass; the rest is recomputed, which saves memory and costs time."""
     dropout: float = Field(default=0.1, ge=0, lt=1)
     """Dropout probability of hidden values and of attention weights."""
+    label_smoothing: float = Field(default=0.0, ge=0, lt=1)
+    """Share of each target's probability that is spread over the vocabulary; of encoder–decoders, in pretraining and
+    in tasks of a source and a target (arXiv 1706.03762, section 5.4)."""
     token_share: PositiveNumber = 1.0
     """Tokens that this candidate is trained on, as a share of the experiment's; a matched budget may change it."""
     long_sequence_share: Share = 0.0
@@ -123,6 +132,10 @@ class Recipe(Schema):
         if self.micro_batches > self.batch_sequences:
             message = f"{self.micro_batches} micro-batches of {self.batch_sequences} sequences would leave some empty"
             yield Violation(("micro_batches",), message)
+        elif self.processes * self.micro_batches > self.batch_sequences:
+            parts = f"{self.processes} processes of {self.micro_batches} micro-batches"
+            message = f"{parts} would leave some of {self.batch_sequences} sequences empty"
+            yield Violation(("processes",), message)
         for name in ADAPTIVE_ONLY:
             value, default = getattr(self, name), type(self).model_fields[name].default
             if not self.optimiser.adaptive and value != default:

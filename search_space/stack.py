@@ -12,8 +12,10 @@ from search_space.activation import Activation
 from search_space.convolution import Convolution
 from search_space.cost import Component, Operations, Role
 from search_space.layer_program import Chain, Item, LayerProgram, Parallel, Sublayer, SublayerKind
+from search_space.position import Position
 from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters
 from search_space.sublayer.attention import SelfAttention, Visibility
+from search_space.sublayer.cross_attention import CrossAttention
 from search_space.sublayer.feed_forward import FeedForward
 from search_space.sublayer.gated_linear_unit import GatedLinearUnit
 from search_space.sublayer.operation_chain import operation_chain
@@ -40,6 +42,11 @@ class StackSizes:
     feed_forward_width: int
     feed_forward_groups: int
     feed_forward_activation: Activation
+    position: Position
+    attention_biases: bool
+    memory: int
+    source_width: int | None = None
+    """Channels of what cross-attention reads; None for a stack that reads no other."""
 
 
 Block = tuple[SublayerDeclaration, ...]
@@ -55,7 +62,7 @@ def shared_kinds(sharing: Sharing, made: Iterable[Block]) -> frozenset[str]:
     kinds = frozenset(sublayer.kind for block in made for sublayer in block)
     return {
         "none": frozenset[str](),
-        "attention": kinds & {SelfAttention.kind},
+        "attention": kinds & {SelfAttention.kind, CrossAttention.kind},
         "feed_forward": kinds & {FeedForward.kind},
         "all": kinds,
     }[sharing]
@@ -112,15 +119,21 @@ def _declaration(item: Item, sizes: StackSizes) -> SublayerDeclaration:
 
 def _self_attention(item: Sublayer, sizes: StackSizes) -> SelfAttention:
     settings = _settings(item, ("heads", "key_width", "value_width"))
-    heads = whole_number(settings, "heads", sizes.heads)
-    key_width = whole_number(settings, "key_width", sizes.key_width or sizes.width // heads or 1)
-    value_width = whole_number(settings, "value_width", sizes.value_width or sizes.width // heads or 1)
-    if (sizes.key_width is None and "key_width" not in settings) and sizes.width % heads:
-        raise InvalidSetting(f"heads={heads} does not divide the width {sizes.width}; set key_width, or other heads")
+    heads, key_width, value_width = _head_sizes(settings, sizes)
     if heads % sizes.bottleneck_ratio:
         raise InvalidSetting(f"heads={heads} is no multiple of the bottleneck ratio {sizes.bottleneck_ratio}")
     heads //= sizes.bottleneck_ratio
-    return SelfAttention(sizes.width, heads, key_width, value_width, sizes.convolution, sizes.visibility)
+    return SelfAttention(
+        sizes.width,
+        heads,
+        key_width,
+        value_width,
+        sizes.convolution,
+        sizes.visibility,
+        sizes.position if sizes.position.in_attention else None,
+        sizes.attention_biases,
+        sizes.memory,
+    )
 
 
 def _feed_forward(item: Sublayer, sizes: StackSizes) -> FeedForward:
@@ -150,8 +163,22 @@ def _recurrent(item: Sublayer, sizes: StackSizes) -> Recurrent:
     return Recurrent(sizes.width, whole_number(settings, "hidden_width", sizes.width), sizes.visibility)
 
 
-def _cross_attention(item: Sublayer, sizes: StackSizes) -> SublayerDeclaration:
-    raise InvalidSetting("c is cross-attention, which only a decoder has; an encoder has s, f, g and r")
+def _cross_attention(item: Sublayer, sizes: StackSizes) -> CrossAttention:
+    if sizes.source_width is None:
+        raise InvalidSetting("c is cross-attention, which only a decoder has; an encoder has s, f, g and r")
+    settings = _settings(item, ("heads", "key_width", "value_width"))
+    heads, key_width, value_width = _head_sizes(settings, sizes)
+    return CrossAttention(sizes.width, heads, key_width, value_width, sizes.source_width, sizes.attention_biases)
+
+
+def _head_sizes(settings: Mapping[str, Setting], sizes: StackSizes) -> tuple[int, int, int]:
+    """Return heads, and the widths of a key and of a value. Raises InvalidSetting."""
+    heads = whole_number(settings, "heads", sizes.heads)
+    key_width = whole_number(settings, "key_width", sizes.key_width or sizes.width // heads or 1)
+    value_width = whole_number(settings, "value_width", sizes.value_width or sizes.width // heads or 1)
+    if (sizes.key_width is None and "key_width" not in settings) and sizes.width % heads:
+        raise InvalidSetting(f"heads={heads} does not divide the width {sizes.width}; set key_width, or other heads")
+    return heads, key_width, value_width
 
 
 MAKERS: Mapping[SublayerKind, Callable[[Sublayer, StackSizes], SublayerDeclaration]] = {

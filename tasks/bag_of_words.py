@@ -1,6 +1,6 @@
 """Bag-of-words baseline of every downstream task. The only import of scikit-learn's models."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,9 @@ MOST_ITERATIONS = 1000
 RIDGE_STRENGTH = 10.0
 MOST_EXAMPLES = 50_000  # MNLI's 392,702 would take minutes for little gain
 DRAWING_SEED = 18040746  # arbitrary; independent of the seeds of an experiment
+
+Classifier = Callable[[Sequence[Example]], Sequence[int]]
+"""From examples to labels."""
 
 
 def bag_of_words_scores(
@@ -30,26 +33,46 @@ def bag_of_words_scores(
     examples = replace(examples, train=learned_from(examples.train))
     if task.form == "choice":
         return _ending_scores(task, examples, longest_ngram)
-    from scipy.sparse import hstack
-    from sklearn.feature_extraction.text import CountVectorizer
-    from sklearn.linear_model import LogisticRegression, Ridge
+    if task.value_range is None:
+        predictions = label_classifier(examples.train, longest_ngram)(examples.dev)
+        return score(task, [*predictions], [int(example.label or 0) for example in examples.dev])
+    from sklearn.linear_model import Ridge
 
-    columns = []
-    for train_texts, dev_texts in zip(_sides(examples.train), _sides(examples.dev), strict=True):
-        counts = CountVectorizer(**_counting(longest_ngram))
-        columns.append((counts.fit_transform(train_texts), counts.transform(dev_texts)))
-    train_counts, dev_counts = (
-        hstack([train for train, _ in columns]).tocsr(),
-        hstack([dev for _, dev in columns]).tocsr(),
-    )
-    if task.value_range is not None:
-        ridge = Ridge(RIDGE_STRENGTH).fit(train_counts, [example.value for example in examples.train])
-        values = [float(value) for value in ridge.predict(dev_counts)]
-        return score(task, values, [float(example.value or 0.0) for example in examples.dev])
+    counted = _Counts(examples.train, longest_ngram)
+    ridge = Ridge(RIDGE_STRENGTH).fit(counted.of_train, [example.value for example in examples.train])
+    values = [float(value) for value in ridge.predict(counted.of(examples.dev))]
+    return score(task, values, [float(example.value or 0.0) for example in examples.dev])
+
+
+def label_classifier(train: Sequence[Example], longest_ngram: int = LONGEST_NGRAM) -> Classifier:
+    """Return what predicts labels: a logistic regression on the word counts of the train examples."""
+    from sklearn.linear_model import LogisticRegression
+
+    counted = _Counts(train, longest_ngram)
     model = LogisticRegression(max_iter=MOST_ITERATIONS)
-    model.fit(train_counts, [example.label for example in examples.train])
-    predictions = model.predict(dev_counts)
-    return score(task, [int(label) for label in predictions], [int(example.label or 0) for example in examples.dev])
+    model.fit(counted.of_train, [example.label for example in train])
+    return lambda examples: [int(label) for label in model.predict(counted.of(examples))] if examples else []
+
+
+class _Counts:
+    """Word counts of examples with the vocabulary of the train examples; the texts of a pair are counted apart."""
+
+    def __init__(self, train: Sequence[Example], longest_ngram: int) -> None:
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        sides = _sides(train)
+        self._sides = [CountVectorizer(**_counting(longest_ngram)) for _ in sides]
+        self.of_train = _joined([side.fit_transform(texts) for side, texts in zip(self._sides, sides, strict=True)])
+
+    def of(self, examples: Sequence[Example]) -> Any:
+        """Return the counts of other examples [examples words], sparse."""
+        return _joined([side.transform(texts) for side, texts in zip(self._sides, _sides(examples), strict=True)])
+
+
+def _joined(columns: Sequence[Any]) -> Any:
+    from scipy.sparse import hstack
+
+    return hstack(columns).tocsr()
 
 
 def _counting(longest_ngram: int) -> dict[str, Any]:

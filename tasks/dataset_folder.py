@@ -31,7 +31,7 @@ class FolderOfTasks(Schema):
 
     kind: Literal["folder"] = "folder"
     """Chooses the official files; a plain text in place of the mapping is the folder's path."""
-    path: str = Field(min_length=1)
+    path: str = Field(min_length=1, examples=["data/published"])
     """A folder in the layout of GLUE's download, a task's own folder, or one that holds `glue` and `squad`.
 
     `$STEEPLECHASE_DATA` at its beginning is the folder of published data sets, `data` where the variable is unset.
@@ -43,7 +43,10 @@ class FolderOfTasks(Schema):
         fetched = self._fetched(files)
         if fetched is not None:
             return fetched.inputs(files)
-        return {part: _file_hash(path) for part, path in self.located(files).items()}
+        located = self.located(files)
+        hashes: dict[str, JsonValue] = {part: _file_hash(path) for part, path in located.items()}
+        beside = {part: path.with_name(files.beside[part]) for part, path in located.items() if part in files.beside}
+        return hashes | {f"{part}, {path.name}": _file_hash(path) for part, path in beside.items()}
 
     def located(self, files: TaskFiles) -> Mapping[str, Path]:
         """Return the official file of each existing part; none if the task is read from fetched files.
@@ -58,6 +61,9 @@ class FolderOfTasks(Schema):
         folder = folder_within(root, files.folder, files.collection)
         by_part = _parts_in(folder, files)
         absent = dict.fromkeys(files.parts[part] for part in files.needed if not by_part[part])
+        present = [part for part in files.beside if by_part[part] or part in files.needed]
+        beside = {files.beside[part]: (folder / files.parts[part]).with_name(files.beside[part]) for part in present}
+        absent |= dict.fromkeys(name for name, path in beside.items() if not path.is_file())
         if absent:
             raise missing(f"{folder}: no {' and no '.join(absent)}; {origin_of(files)}")
         return {part: _only(paths, folder) for part, paths in by_part.items() if paths}

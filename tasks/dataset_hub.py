@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from foundation.errors import DataError
 from foundation.schema import JsonValue, Schema
@@ -30,6 +30,8 @@ class DatasetOfTasks(Schema):
     `train.parquet` or `train-00000-of-00001.parquet`, or the output of `save_to_disk`: the layout of a clone of the
     hub.
     """
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"kind": "datasets", "path": "glue"}]})
 
     kind: Literal["datasets"] = "datasets"
     """Chooses Hugging Face's library `datasets`, an optional extra."""

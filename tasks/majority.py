@@ -9,9 +9,10 @@ from tasks.labelled.task import DownstreamTask, Examples
 def majority_score(task: DownstreamTask, examples: Examples) -> float | None:
     """Return the primary metric, times 100, if every prediction is the most frequent label or tag of train.
 
-    Of a multiple choice the mean over all constant answers, of values the correlation of a constant; None for spans.
+    Of a multiple choice the mean over all constant answers, of values the correlation of a constant; None for spans
+    and for targets that are texts.
     """
-    if task.form == "span":
+    if task.form in ("span", "text_pair"):
         return None
     if task.form == "choice":
         return 100 / len(task.labels)

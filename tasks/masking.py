@@ -1,6 +1,6 @@
 """Masking: selects the predicted tokens and corrupts them. ELECTRA's release, `pretrain_helpers.mask`."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from itertools import starmap
 from typing import Any, Self
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from foundation.randomness import stream
 from search_space.objective.masking import Masking
+from search_space.selection import Selection
 from tasks.batches import Sequences, Tokens
 from tasks.evaluation_set import EvaluationSet
 from tasks.selection import NONE, select, words_of
@@ -147,7 +148,7 @@ def _with_positions(batch: MaskedBatch, count: int) -> MaskedBatch:
 def _masked(
     tokens: Tokens, words: Words, masking: Masking, tokenizer: Tokenizer, random: np.random.Generator
 ) -> MaskedBatch:
-    spans, count = _selected(tokens, words, masking, tokenizer, random)
+    spans, count = selected(tokens, words, masking.selection, masking.masked_tokens, tokenizer, random)
     positions = np.sort(np.argsort(spans == NONE, axis=1, kind="stable")[:, :count], axis=1)
     drawn = np.take_along_axis(spans, positions, axis=1)
     originals = np.take_along_axis(tokens, positions, axis=1)
@@ -163,24 +164,29 @@ def _masked(
     return MaskedBatch(inputs, positions, np.where(drawn != NONE, originals, NOT_PREDICTED), drawn)
 
 
-def _selected(
-    tokens: Tokens, words: Words, masking: Masking, tokenizer: Tokenizer, random: np.random.Generator
+def selected(
+    tokens: Tokens,
+    words: Words,
+    selection: Selection,
+    budget_of: Callable[[int], int],
+    tokenizer: Tokenizer,
+    random: np.random.Generator,
 ) -> tuple[NDArray[np.int64], int]:
     """Return the span of every token and the largest budget of a row; a row's budget is that of its length."""
     lengths = np.count_nonzero(tokens != tokenizer.pad, axis=1)
-    budgets = np.array([masking.masked_tokens(length) for length in lengths.tolist()])
+    budgets = np.array([budget_of(length) for length in lengths.tolist()])
     spans = np.full_like(words.numbers, NONE)
 
-    def selected(numbers: NDArray[np.int64], budget: int) -> NDArray[np.int64]:
-        return select(numbers, masking.selection, budget, random)
+    def drawn(numbers: NDArray[np.int64], budget: int) -> NDArray[np.int64]:
+        return select(numbers, selection, budget, random)
 
     for budget in np.unique(budgets).tolist():
         rows = budgets == budget
         part = words.rows(rows)
         if part.preferred is None:
-            spans[rows] = selected(part.numbers, budget)
+            spans[rows] = drawn(part.numbers, budget)
         else:
-            spans[rows] = select_preferred(part.numbers, part.preferred, budget, random, selected)
+            spans[rows] = select_preferred(part.numbers, part.preferred, budget, random, drawn)
     return spans, int(budgets.max())
 
 

@@ -29,7 +29,7 @@ def f1(predictions: Sequence[int], references: Sequence[int]) -> float:
     """Return F1 of label 1, as in GLUE for MRPC and QQP; 0 if neither side has label 1."""
     from sklearn.metrics import f1_score
 
-    return float(f1_score(references, predictions, zero_division=0.0))
+    return float(f1_score(references, predictions, labels=[1], average="macro", zero_division=0.0))
 
 
 def macro_f1(predictions: Sequence[int], references: Sequence[int]) -> float:

@@ -34,6 +34,14 @@ class PairSequences(Sequences):
     """The relation of both segments, a number of the objective's `relations`, or UNDEFINED [batch]."""
 
 
+@dataclass(frozen=True)
+class ContinuedPairSequences(PairSequences):
+    """Sequences whose first half continues the first half of the sequence before."""
+
+    backwards: NDArray[np.bool_]
+    """Whether a row reads the text from its end [batch]."""
+
+
 class SegmentPairs:
     """The pairs of a text, numbered; each is a function of its number, the epoch and the seed."""
 

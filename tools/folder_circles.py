@@ -17,10 +17,11 @@ ROOT = Path(__file__).parents[1]
 
 
 def root_packages(root: Path) -> list[str]:
-    """Return the packages that setuptools installs, in alphabetical order."""
+    """Return the packages of modules that setuptools installs, in alphabetical order."""
     settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     patterns = settings["tool"]["setuptools"]["packages"]["find"]["include"]
-    return sorted(name.removesuffix("*") for name in patterns)
+    names = sorted(name.removesuffix("*") for name in patterns)
+    return [name for name in names if next((root / name).rglob("*.py"), None) is not None]
 
 
 def circles(graph: grimp.ImportGraph, package: str) -> Iterator[list[str]]:

@@ -4,16 +4,28 @@ from collections.abc import Iterator
 
 from benchmarks.cases import (
     activations,
+    decoding,
     encoder,
     feed_forward,
     fine_tuning,
+    generating,
     masked_language_model,
     pretraining,
     span_dynamic,
 )
 from benchmarks.row import FULL_SIZE, Row, Size
 
-FAMILIES = (span_dynamic, encoder, activations, pretraining, masked_language_model, feed_forward, fine_tuning)
+FAMILIES = (
+    span_dynamic,
+    encoder,
+    activations,
+    pretraining,
+    masked_language_model,
+    generating,
+    feed_forward,
+    fine_tuning,
+    decoding,
+)
 
 
 def rows(size: Size = FULL_SIZE) -> Iterator[Row]:

@@ -81,7 +81,7 @@ def _measure(size: Size, pace: Pace) -> Figure:
     padded = replace(examples, lengths=np.full_like(lengths, size.length))
     stage = _stage(size)
     task = find_task(stage.task)
-    model = build_fine_tuned(stage.architecture, task.form, task.outputs, stage.pooling, stage.dropout)
+    model = build_fine_tuned(stage.architecture, task.head_form, task.outputs, stage.pooling, stage.dropout)
     initialise(model, 1)
     agree(model, examples, size)
     with tempfile.TemporaryDirectory() as folder:

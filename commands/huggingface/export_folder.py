@@ -15,8 +15,9 @@ from models.huggingface.families import nearest
 from models.huggingface.weight_names import encoder_pairs, head_pairs, to_transformers, under
 from search_space.convolution import SpanDynamic
 from tasks.tokenizer import SETTINGS_FILE, VOCABULARY_FILE, Tokenizer, WordPiece
-from tasks.vocabulary import vocabulary_text
+from tasks.vocabulary import SPECIAL_TOKENS, vocabulary_text
 
+GENERATION = "generation_config.json"
 CONFIG, MODEL, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer_config.json", "README.md"
 
 
@@ -41,15 +42,23 @@ def write(exported: Exported, notes: Sequence[str], out: Path) -> None:
     architecture, tokenizer = exported.architecture, exported.tokenizer
     family, head_class = nearest(architecture), _class_with_head(exported)
     pairs = encoder_pairs(architecture)
-    if head_class is not None and exported.objective is not None:
-        pairs = (*under(family.prefix, pairs), *head_pairs(exported.objective))
+    if head_class is not None:
+        head = () if exported.objective is None else head_pairs(exported.objective)
+        pairs = (*under(family.prefix, pairs), *head)
     class_name = head_class or family.bare_class
     pad = family.pad(architecture) if tokenizer is None else tokenizer.pad
     with atomic_directory(out, (SafetensorError,)) as folder:
         save_file(to_transformers(exported.weights, pairs), folder / MODEL, {"format": "pt"})
-        _write_json(folder / CONFIG, config.written(architecture, class_name, exported.dropout, pad))
+        written = config.written(architecture, class_name, exported.dropout, pad)
+        if family.generates:
+            tokens = _target_tokens(tokenizer)
+            written |= {name: tokens[name] for name in ("bos_token_id", "eos_token_id", "decoder_start_token_id")}
+            _write_json(folder / GENERATION, tokens)
+        _write_json(folder / CONFIG, written)
         if tokenizer is not None:
             _write_tokenizer(folder, tokenizer, architecture.longest_sequence or architecture.positions)
+            if family.generates:
+                _without_segments(folder)
         (folder / MODEL).chmod(
             (folder / CONFIG).stat().st_mode
         )  # safetensors creates files readable by the owner only
@@ -58,8 +67,28 @@ def write(exported: Exported, notes: Sequence[str], out: Path) -> None:
 
 def _class_with_head(exported: Exported) -> str | None:
     """Return the class of transformers with the model's pretraining head, None without such a head or class."""
-    objective = exported.objective
-    return None if objective is None else nearest(exported.architecture).classes.get(objective)
+    return nearest(exported.architecture).head_class(exported.objective)
+
+
+def _target_tokens(tokenizer: Tokenizer | None) -> dict[str, JsonValue]:
+    """Return the tokens that begin and end a target, and those that no search writes, here as there."""
+    pieces = SPECIAL_TOKENS if tokenizer is None else tokenizer.special_pieces
+    numbers = range(len(pieces)) if tokenizer is None else map(tokenizer.pieces.index, pieces)
+    pad, _, start, end, mask = numbers
+    return {
+        "bos_token_id": start,
+        "decoder_start_token_id": start,
+        "eos_token_id": end,
+        "forced_eos_token_id": None,
+        "pad_token_id": pad,
+        "suppress_tokens": [pad, start, mask],
+    }
+
+
+def _without_segments(folder: Path) -> None:
+    """Leave token types out of what the tokenizer returns, which no model with a decoder takes."""
+    written = json.loads((folder / TOKENIZER).read_text(encoding="utf-8"))
+    _write_json(folder / TOKENIZER, {**written, "model_input_names": ["input_ids", "attention_mask"]})
 
 
 def _write_tokenizer(folder: Path, tokenizer: Tokenizer, longest: int) -> None:

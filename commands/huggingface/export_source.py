@@ -12,11 +12,13 @@ from configuration.initial_checkpoint import read_initial_checkpoint
 from foundation.atomic_files import sha256_of
 from foundation.errors import ConfigurationError
 from ledger.checkpoints import pretrained_trial
-from models.encoder import Encoder
+from models.build_encoder import build_encoder
 from models.initialisation import initialise
 from runners.stages.pretrain import CHECKPOINT
 from runners.training.checkpoint import WEIGHTS
 from search_space.architecture import Architecture
+from search_space.objective import LanguageModel, Objective, PermutationLanguageModel
+from search_space.output_layer import EmbeddingTable
 from search_space.recipe import Recipe
 from search_space.summary import Subject
 from tasks.tokenizer import Tokenizer, load_tokenizer
@@ -60,8 +62,10 @@ def from_trial(folder: Path, trial: str | None) -> Exported:
     }
     refuse_module(pretrained.candidate.architecture, pretrained.trial)
     title, candidate = f"{pretrained.experiment}: {pretrained.trial}", pretrained.candidate
-    dropout, objective = candidate.recipe.dropout, candidate.objective.kind
-    return Exported(title, candidate.architecture, dropout, weights, provenance, tokenizer, objective)
+    dropout = candidate.recipe.dropout
+    return Exported(
+        title, candidate.architecture, dropout, weights, provenance, tokenizer, _head(candidate.objective)
+    )
 
 
 def from_start(folder: Path) -> Exported:
@@ -77,13 +81,24 @@ def from_start(folder: Path) -> Exported:
 def from_declaration(subject: Subject, seed: int) -> Exported:
     """Return an untrained model, initialised like a pretraining with the same seed."""
     refuse_module(subject.architecture, subject.name)
-    encoder = Encoder(subject.architecture, subject.dropout)
+    encoder = build_encoder(subject.architecture, subject.dropout)
     initialise(
         nn.ModuleDict({ENCODER: encoder}), seed
     )  # the random stream of a module is seeded by its name in the whole model
     weights = {name: value.detach() for name, value in encoder.named_parameters()}
     provenance = {"trained": "not at all", "initialised from seed": str(seed)}
     return Exported(subject.name, subject.architecture, subject.dropout, weights, provenance)
+
+
+def _head(objective: Objective) -> str:
+    """Return the objective, and its output layer where that is a choice whose embeddings alone transformers has."""
+    if isinstance(objective, LanguageModel | PermutationLanguageModel):
+        layer, has_biases = objective.output_layer, isinstance(objective, PermutationLanguageModel)
+        if not isinstance(layer, EmbeddingTable):
+            return f"{objective.kind} ({layer.kind})"
+        if layer.biases != has_biases:
+            return f"{objective.kind} ({layer.kind} {'with' if layer.biases else 'without'} biases)"
+    return objective.kind
 
 
 def refuse_module(architecture: Architecture, name: str) -> None:

@@ -1,4 +1,4 @@
-"""The vocabulary of a Hugging Face folder: WordPiece (vocab.txt, tokenizer.json) or byte-level BPE; or the errors.
+"""The vocabulary of a Hugging Face folder: WordPiece (vocab.txt, tokenizer.json), byte-level BPE or unigram.
 
 Source: transformers 5.23, tokenization_bert.py (ELECTRA and ConvBERT use the same); tokenizers' JSON format.
 """
@@ -16,11 +16,12 @@ from commands.huggingface.found_vocabulary import (
     section,
 )
 from commands.huggingface.import_byte_bpe import find_byte_bpe, is_byte_bpe
+from commands.huggingface.import_sentencepiece import find_sentencepiece, is_sentencepiece
 from foundation.errors import DataError
 from tasks.tokenizer import LONGEST_WORD_CHARACTERS, VOCABULARY_FILE, WordPiece
 from tasks.vocabulary import SPECIAL_TOKENS, read_vocabulary
 
-NOT_WORDPIECE = "BERT's WordPiece and RoBERTa's byte-level BPE are the kinds of tokenizer that can be read"
+NOT_WORDPIECE = "BERT's WordPiece, RoBERTa's byte-level BPE and ALBERT's unigram are the kinds that can be read"
 
 
 def find_vocabulary(folder: Path, vocabulary_size: int | None) -> FoundVocabulary:
@@ -28,6 +29,8 @@ def find_vocabulary(folder: Path, vocabulary_size: int | None) -> FoundVocabular
     document, document_mistakes = read_json(folder / TOKENIZER, missing_ok=True)
     if is_byte_bpe(folder, document):
         return find_byte_bpe(folder, vocabulary_size)
+    if is_sentencepiece(folder, document):
+        return find_sentencepiece(folder, vocabulary_size)
     plain, pieces_mistakes = _from_text(folder / VOCABULARY_FILE, vocabulary_size)
     settings, settings_mistakes = read_json(folder / TOKENIZER_CONFIG, missing_ok=True)
     reasons = [*pieces_mistakes, *document_mistakes, *settings_mistakes]

@@ -10,8 +10,8 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from foundation.errors import DataError
-from models.encoder import Encoder
-from models.huggingface.families import FAMILIES, WeightPair
+from models.build_encoder import build_encoder
+from models.huggingface.families import FAMILIES, Family, WeightPair, nearest
 from models.huggingface.weight_names import encoder_pairs, from_transformers, to_transformers
 from search_space.architecture import Architecture
 
@@ -43,18 +43,22 @@ def find_weights(path: Path, model_type: str) -> FoundWeights:
         tensors = load_file(path)
     except (OSError, SafetensorError, ValueError) as damage:
         raise DataError(f"{path}: cannot be read as safetensors ({damage})") from damage
-    prefix = f"{FAMILIES[model_type].prefix}."
+    family = FAMILIES[model_type]
+    prefix = f"{family.prefix}."
     prefixed = any(name.startswith(prefix) for name in tensors)
     encoder: dict[str, Tensor] = {}
     left_out = []
     for name, value in tensors.items():
         unprefixed = _modern(name.removeprefix(prefix))
-        if unprefixed in BUFFERS:
+        if unprefixed in BUFFERS or unprefixed.endswith(family.buffers):
             continue
-        if (prefixed and not name.startswith(prefix)) or unprefixed.startswith(POOLER):
+        if unprefixed in (*family.tied, *family.zero, *family.optional):
+            encoder[unprefixed] = value
+        elif (prefixed and not name.startswith(prefix)) or unprefixed.startswith(POOLER):
             left_out.append(name)
         else:
             encoder[unprefixed] = value
+    encoder = _untied(path, encoder, family)
     widened = any(value.dtype in WIDENED for value in encoder.values())
     return FoundWeights(encoder, tuple(sorted(map(_printable, left_out))), widened)
 
@@ -65,13 +69,32 @@ def converted_weights(path: Path, found: FoundWeights, architecture: Architectur
         claim = f"config.json has {architecture.depth} layers and {architecture.parameters} parameters"
         raise DataError(f"{path}: {claim}; the file has {len(found.encoder)} tensors of an encoder")
     pairs = encoder_pairs(architecture)
-    mistakes = [f"{path}: {line}" for line in _mistakes(found.encoder, _shapes(architecture, pairs))]
+    expected = _shapes(architecture, pairs)
+    optional = nearest(architecture).optional
+    absent = {name: torch.zeros(expected[name]) for name in optional if name in expected}
+    encoder = {**absent, **found.encoder}
+    mistakes = [f"{path}: {line}" for line in _mistakes(encoder, expected)]
     if len(mistakes) > MISTAKES_SHOWN_AT_MOST:
         more = len(mistakes) - MISTAKES_SHOWN_AT_MOST
         mistakes[MISTAKES_SHOWN_AT_MOST:] = [f"{path}: … and {more} more such lines"]
     if mistakes:
         raise DataError(mistakes)
-    return from_transformers({name: value.float() for name, value in found.encoder.items()}, pairs)
+    return from_transformers({name: value.float() for name, value in encoder.items()}, pairs)
+
+
+def _untied(path: Path, encoder: dict[str, Tensor], family: Family) -> dict[str, Tensor]:
+    """Return the tensors without copies and without those that are 0. Raises DataError where they are not."""
+    found, mistakes = dict(encoder), []
+    for name in family.tied.keys() & found.keys():
+        value, original = found.pop(name), family.tied[name]
+        if not torch.equal(found.setdefault(original, value), value):
+            mistakes.append(f"{path}: {name} differs from {original}; config.json says that they are tied")
+    for name in set(family.zero) & found.keys():
+        if bool(found.pop(name).any()):
+            mistakes.append(f"{path}: {name} holds values other than 0, which no {family.title} here has")
+    if mistakes:
+        raise DataError(sorted(mistakes))
+    return found
 
 
 def _modern(name: str) -> str:
@@ -89,7 +112,7 @@ def _printable(name: str) -> str:
 def _shapes(architecture: Architecture, pairs: tuple[WeightPair, ...]) -> dict[str, tuple[int, ...]]:
     """Return the shape of each tensor by its name in transformers, from an encoder on the meta device."""
     with torch.device("meta"):
-        weights = dict(Encoder(architecture, 0.0).named_parameters())
+        weights = dict(build_encoder(architecture, 0.0).named_parameters())
     return {name: tuple(value.shape) for name, value in to_transformers(weights, pairs).items()}
 
 

@@ -191,7 +191,9 @@ def _notes(chosen: Chosen) -> list[str]:
     for design in chosen.experiment.designs:
         if isinstance(design, Search):
             size = grid_size(design.space, chosen.experiment.baseline)
-            notes.append(f"search: {size:,} points at most, impossible ones included, are drawn from")
+            programs = [f"programs of {stack} from {each.kind}" for stack, each in design.structure.items()]
+            drawn = [f"{size:,} points at most, impossible ones included,"] if design.space else []
+            notes.append(f"search: {' and '.join([*drawn, *programs])} are drawn from")
             notes.append(f"search: {_repeats(design, len(first_seeds(chosen.experiment.pretraining.seeds)))}")
         else:
             notes += [f"{design.kind}: {note}" for note in design.notes()]
@@ -210,7 +212,10 @@ def _missing_runs(chosen: Chosen, design: Factorial | Fractional) -> Iterator[st
 
 
 def _repeats(design: Search, seeds: int) -> str:
-    """Return the policy for a point that is proposed again."""
+    """Return what happens to a point that is proposed again; under a policy, its budget."""
+    if design.policy is not None:
+        at_once = "one candidate" if design.at_once == 1 else f"{design.at_once} candidates"
+        return f"policy {design.policy} trains {at_once} at once, {design.trainings:g} full trainings in all"
     if design.sampler in NON_ADAPTIVE or (design.max_seeds or seeds) <= seeds:
         return "a candidate that is proposed again is drawn again; no seed is added"
     return (

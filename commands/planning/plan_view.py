@@ -35,27 +35,27 @@ SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
     """Print the plan."""
-    console, experiment = Console(), chosen.experiment
+    console, experiment = Console(markup=False), chosen.experiment
     scale = "" if chosen.scale == WITHOUT_SCALES else f" at scale {chosen.scale}"
     heading = f"{experiment.experiment}{scale}, FLOPs by {convention.name}: {experiment.question}"
-    console.print(heading, markup=False, style="bold")
+    console.print(heading, style="bold")
     if chosen.scales:
-        console.print(f"scales of this file: {', '.join(chosen.scales)}", markup=False, highlight=False)
+        console.print(f"scales of this file: {', '.join(chosen.scales)}", highlight=False)
     for warning in plan.warnings:
-        console.print(f"warning: {warning}", markup=False, highlight=False, style="yellow")
+        console.print(f"warning: {warning}", highlight=False, style="yellow")
     _show_arms(console, plan.arms)
     for line in (_work(chosen), *_remarks(plan), *_remaining_work(chosen, plan)):
-        console.print(line, markup=False, highlight=False)
+        console.print(line, highlight=False)
     if rows := list(plan_published.rows(experiment)):
         console.print(_published_table(rows))
     for line in plan_published.lines(experiment):
-        console.print(line, markup=False, highlight=False)
-    console.print(f"FLOPs counted as {convention.name}: {convention.rule}", markup=False, style="dim")
+        console.print(line, highlight=False)
+    console.print(f"FLOPs counted as {convention.name}: {convention.rule}", style="dim")
     if note := counting_note(row.arm for row in plan.arms):
-        console.print(note, markup=False, style="dim")
+        console.print(note, style="dim")
     if plan.unknown:
         lines = "\n".join(f"  {line}" for line in plan.unknown.splitlines())
-        console.print(f"missing, and `run` needs it:\n{lines}", markup=False, highlight=False, style="yellow")
+        console.print(f"missing, and `run` needs it:\n{lines}", highlight=False, style="yellow")
 
 
 def _show_arms(console: Console, arms: Sequence[ArmPlan]) -> None:
@@ -127,7 +127,8 @@ def _searched(search: Search, known: int) -> str:
     """Return the maximum number of arms, with the baseline, arms of other designs and repeats."""
     arms = max(known, search.max_candidates)
     named = "the baseline" if known == 1 else f"the baseline, {known - 1} named"
-    return f"at most {arms} arms ({named} and up to {arms - known} candidates over {', '.join(search.space)})"
+    axes = ", ".join((*search.space, *search.structure))
+    return f"at most {arms} arms ({named} and up to {arms - known} candidates over {axes})"
 
 
 def _remarks(plan: Plan) -> Iterator[str]:

@@ -12,9 +12,11 @@ from rich.text import Text
 from configuration.counting_notes import COUNTED
 from search_space.activation_memory import RULE
 from search_space.architecture import Architecture
-from search_space.layer_program import compact
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
+from search_space.layer_program import LayerProgram, compact
 from search_space.module_architecture import ModuleArchitecture
 from search_space.released.publication import Publication
+from search_space.stack import Block
 from search_space.summary import Description, PartCost, receptive_field
 
 ACTIVATIONS = {"gelu": "GELU", "gelu_tanh": "GELU (tanh)", "relu": "ReLU", "swish": "Swish"}
@@ -47,8 +49,13 @@ def text(console: Console, line: str, style: str = "") -> None:
 
 def picture(architecture: Architecture) -> RenderableType:
     """Return a diagram of one block, from its input at the top to its output at the bottom; else of all blocks."""
+    if isinstance(architecture, EncoderDecoderArchitecture):
+        placement = architecture.normalisation.kind
+        encoder = _stack_picture(architecture.program, architecture.blocks, placement, "encoder")
+        decoder = _stack_picture(architecture.decoder_program, architecture.decoder_blocks, placement, "decoder")
+        return Group(encoder, decoder)
     if architecture.layers is not None or architecture.normalisation.kind != "post_norm":
-        return _program_picture(architecture)
+        return _stack_picture(architecture.program, architecture.blocks, architecture.normalisation.kind)
     width, shape, groups = architecture.width, architecture.attention_shape, architecture.feed_forward_groups
     heads = "1 head" if shape.heads == 1 else f"{shape.heads} heads"
     sides = [_box("self-attention", f"{heads} of {shape.head_width}\n{width} -> {shape.inner_width} channels")]
@@ -75,15 +82,15 @@ def picture(architecture: Architecture) -> RenderableType:
     return Panel(block, title=title, width=PICTURE_WIDTH, box=box.HEAVY)
 
 
-def _program_picture(architecture: Architecture) -> RenderableType:
+def _stack_picture(program: LayerProgram, made: Sequence[Block], placement: str, stack: str = "") -> RenderableType:
     """Return the layer program and, for each different block in order, its sublayers with their sizes."""
-    made, placement = architecture.blocks, architecture.normalisation.kind.replace("_", "-")
-    lines: list[RenderableType] = [_row(compact(architecture.program))]
+    lines: list[RenderableType] = [_row(compact(program))]
     for block in dict.fromkeys(made):
         count = made.count(block)
         title = "1 block" if count == 1 else f"{count} blocks"
-        lines.append(_box(f"{title}, {placement}", "\n".join(map(str, block))))
-    return Panel(Group(*lines), title=f"{architecture.depth} blocks", width=PICTURE_WIDTH, box=box.HEAVY)
+        lines.append(_box(f"{title}, {placement.replace('_', '-')}", "\n".join(map(str, block))))
+    title = f"{stack}, {len(made)} blocks".removeprefix(", ")
+    return Panel(Group(*lines), title=title, width=PICTURE_WIDTH, box=box.HEAVY)
 
 
 def _box(title: str, inside: str) -> Panel:

@@ -7,14 +7,15 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from configuration.designs.axis_values import Axis
 from configuration.designs.point import Changes, label
 from foundation.errors import Violation
 from search_space.candidate import Candidate
 from search_space.overrides import InvalidOverride, absolute_path, apply
 
 _EXAMPLES: list[Any] = [{"bottleneck_ratio": [1, 2], "heads": [2, 4]}]
-Axes = Annotated[Mapping[str, tuple[Any, ...]], Field(min_length=1, examples=_EXAMPLES)]
-SeveralAxes = Annotated[Mapping[str, tuple[Any, ...]], Field(min_length=2, examples=_EXAMPLES)]
+Axes = Annotated[Mapping[str, Axis], Field(min_length=1, examples=_EXAMPLES)]
+SeveralAxes = Annotated[Mapping[str, Axis], Field(min_length=2, examples=_EXAMPLES)]
 
 ARGUMENTS = ("architecture", "arguments")
 """The path of the arguments of a factory."""

@@ -35,7 +35,7 @@ class Fractional(PointDesign):
     """Chooses a two-level fraction of the full factorial."""
     vary: SeveralAxes = Field(max_length=FACTORS_AT_MOST)
     """By path, the two levels of a factor."""
-    resolution: Literal[3, 4, 5]
+    resolution: Literal[3, 4, 5] = Field(examples=[4])
     """3: main effects are confounded with two-way interactions; 4: those with each other; 5: neither."""
 
     def size(self, baseline: Candidate) -> int:

@@ -6,9 +6,14 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from configuration.designs.axes import impossible_with_every_option
+from configuration.designs.axis_values import Axis
 from foundation.errors import Violation
-from foundation.schema import Count, Schema, Seed
+from foundation.schema import Count, PositiveNumber, Schema, Seed
+from search_space.architecture import Architecture
 from search_space.candidate import Candidate
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
+from search_space.structure import Structure
+from search_space.structure.option import StackName
 
 NON_ADAPTIVE = ("qmc", "brute_force")
 """Samplers with one sequence, whatever the results: each cohort continues it."""
@@ -17,6 +22,22 @@ Objective = Literal["held_out_loss", "score", "parameters", "forward_flops", "tr
 """An optimised quantity. `score` is maximised, all others are minimised; `seconds` is measured, so that a search over
 it cannot be reproduced on another machine."""
 
+
+EVOLUTIONARY = ("progressive_hurdles", "regularised_evolution", "tournament")
+"""Policies that propose mutants of the candidates so far; the others draw all candidates before any is trained."""
+PolicyName = Literal[
+    "architecture",
+    "backtested_slopes",
+    "freeze_thaw",
+    "progressive_hurdles",
+    "promoting_asha",
+    "random",
+    "regularised_evolution",
+    "tournament",
+]
+"""A policy of `runners/policies` that `run` may execute; the hurdles are those of `pretraining.hurdle`."""
+BY_COHORT = ("cohort", "sampler", "tournament", "max_seeds", "warm_start")
+"""Fields of a search by cohorts, which a policy does without."""
 
 Rate = Annotated[float, Field(gt=0, le=1)]
 
@@ -32,6 +53,10 @@ class Tournament(Schema):
     """Probability that a gene of a child is redrawn; a child that equals its parent is mutated again."""
     initial_population: Literal["baseline", "random"] = "baseline"
     """First generation: mutations of the baseline, or uniform draws, until the population is full."""
+    children_per_hurdle: Count | None = None
+    """Of the policy `progressive_hurdles`: finished children between two hurdles. Default: the population."""
+    trained_share: Rate = 1.0
+    """Of the policies `tournament` and `regularised_evolution`: the share of a training that each child gets."""
 
 
 class Search(Schema):
@@ -44,8 +69,10 @@ class Search(Schema):
 
     kind: Literal["search"] = "search"
     """Chooses a search: candidates are proposed from the results of earlier ones."""
-    space: Mapping[str, tuple[Any, ...]] = Field(min_length=1, examples=[{"bottleneck_ratio": [1, 2, 4]}])
-    """Axes of the search space: by path, the values to choose from."""
+    space: Mapping[str, Axis] = Field(default_factory=dict, examples=[{"bottleneck_ratio": [1, 2, 4]}])
+    """Axes of the search space: by path, the values to choose from, or a range of numbers."""
+    structure: Mapping[StackName, Structure] = Field(default_factory=dict, examples=[{"layers": {"kind": "cells"}}])
+    """Spaces of layer programs beside the axes: of `layers`, and of `decoder_layers` of an encoder with a decoder."""
     max_candidates: Count = Field(default=20, examples=[20])
     """Maximum number of candidates; the baseline, arms of other designs and every repeated proposal count."""
     cohort: Count = 5
@@ -53,7 +80,7 @@ class Search(Schema):
     sampler: Literal["tpe", "random", "gp", "nsga2", "qmc", "brute_force", "tournament"] = "tpe"
     """Sampler of the proposals: an Optuna sampler by name, or `tournament` (So et al. 2019)."""
     tournament: Tournament = Field(default_factory=Tournament)
-    """Parameters of the sampler `tournament`."""
+    """Parameters of the sampler `tournament` and of the policies that evolve candidates."""
     seed: Seed = 0
     """Seed of the proposals."""
     objectives: tuple[Objective, ...] = Field(default=("held_out_loss",), min_length=1)
@@ -64,9 +91,19 @@ class Search(Schema):
     warm_start: tuple[str, ...] = ()
     """Results folders of earlier searches of this space, whose finished trials the sampler starts from."""
 
+    policy: PolicyName | None = None
+    """A policy that draws `max_candidates` candidates, decides which of them trains next and how far, and pauses
+    them at the rungs of the hurdle `pause`. Default: cohorts of the sampler's proposals under a hurdle."""
+    trainings: PositiveNumber | None = Field(default=None, examples=[10])
+    """Budget of the policy in full trainings of a candidate; a part counts by its share of tokens."""
+    at_once: Count = 1
+    """Candidates that the policy trains at the same time, whatever the number of workers."""
+
     def violations(self, baseline: Candidate) -> Iterator[Violation]:
         """Yield empty axes, duplicate values and values that are impossible with every option."""
         yield from self._objective_violations()
+        yield from self._policy_violations()
+        yield from self._structure_violations(baseline.architecture)
         for path, values in self.space.items():
             if not values:
                 yield Violation(("space", path), "no values to choose from; list at least one")
@@ -80,6 +117,33 @@ class Search(Schema):
                 else:
                     yield from impossible_with_every_option(baseline, self._options(path), {path: value}, location)
 
+    def _structure_violations(self, baseline: Architecture) -> Iterator[Violation]:
+        """Yield structures without programs over the baseline, and axes that they already have."""
+        if not self.space and not self.structure:
+            yield Violation(("space",), "no axes and no structure; a search needs at least one of them")
+        for stack, structure in self.structure.items():
+            where = ("structure", stack)
+            if stack == "decoder_layers" and not isinstance(baseline, EncoderDecoderArchitecture):
+                yield Violation(where, "the baseline has no decoder; its program is layers")
+                continue
+            for mistake in structure.mistakes(baseline, stack):
+                yield Violation(where, mistake)
+            depth = "depth" if stack == "layers" else "decoder_depth"
+            for path in (stack, depth, *structure.owned_sizes):
+                if path in self.space:
+                    message = f"the structure {structure.kind} of {stack} has it already. Leave one of them out"
+                    yield Violation(("space", path), message)
+            if self._starts_from_baseline and structure.genome(baseline, stack) is None:
+                message = (
+                    "the baseline's program is not in this space, so that no mutant of it is; widen the space, or"
+                )
+                yield Violation(where, f"{message} start with tournament: {{initial_population: random}}")
+
+    @property
+    def _starts_from_baseline(self) -> bool:
+        evolves = self.policy in EVOLUTIONARY if self.policy is not None else self.sampler == "tournament"
+        return evolves and self.tournament.initial_population == "baseline"
+
     def _objective_violations(self) -> Iterator[Violation]:
         for position, objective in enumerate(self.objectives):
             if objective in self.objectives[:position]:
@@ -89,6 +153,21 @@ class Search(Schema):
             yield Violation(("objectives", 0), message)
         if len(self.objectives) > 1 and self.sampler == "tournament":
             yield Violation(("objectives", 1), "tournament selection has one objective. Did you mean nsga2?")
+
+    def _policy_violations(self) -> Iterator[Violation]:
+        """Yield settings that a search with a policy needs, and those that have no effect."""
+        if self.policy is None:
+            for name in ("trainings", "at_once"):
+                if name in self.model_fields_set:
+                    yield Violation((name,), "has an effect with a policy only; name one: policy: freeze_thaw")
+            return
+        if self.trainings is None:
+            yield Violation(("policy",), f"{self.policy} needs a budget in full trainings, such as trainings: 10")
+        for name in BY_COHORT:
+            if name in self.model_fields_set and not (name == "tournament" and self.policy in EVOLUTIONARY):
+                yield Violation((name,), f"has no effect with policy {self.policy}; leave it out")
+        if self.objectives != ("held_out_loss",):
+            yield Violation(("objectives",), f"policy {self.policy} has one objective, held_out_loss")
 
     def _options(self, path: str) -> list[Mapping[str, Any]]:
         """Return the options that have the axis as a field; one empty choice if it is not a field of an option."""

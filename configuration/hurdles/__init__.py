@@ -6,10 +6,11 @@ from configuration.hurdles.asha import Asha
 from configuration.hurdles.extrapolate import Extrapolate
 from configuration.hurdles.finite import Finite
 from configuration.hurdles.hyperband import Hyperband
+from configuration.hurdles.pause import Pause
 from configuration.hurdles.progressive_mean import ProgressiveMean
 from configuration.hurdles.top_fraction import TopFraction
 from foundation.schema import OPTION
 
-HurdleRule = Annotated[Finite | ProgressiveMean | TopFraction | Asha | Hyperband | Extrapolate, OPTION]
+HurdleRule = Annotated[Finite | ProgressiveMean | TopFraction | Asha | Hyperband | Extrapolate | Pause, OPTION]
 
-__all__ = ["Asha", "Extrapolate", "Finite", "HurdleRule", "Hyperband", "ProgressiveMean", "TopFraction"]
+__all__ = ["Asha", "Extrapolate", "Finite", "HurdleRule", "Hyperband", "Pause", "ProgressiveMean", "TopFraction"]

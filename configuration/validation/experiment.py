@@ -16,6 +16,9 @@ from configuration.validation.mentions import mention_violations
 from configuration.validation.module_architectures import module_violations
 from configuration.validation.objectives import objective_violations, untrained_violations
 from configuration.validation.paper import paper_violations
+from configuration.validation.perplexity import perplexity_violations
+from configuration.validation.policy import policy_violations
+from configuration.validation.tracking import tracking_violations
 from configuration.validation.tuning import tune_violations
 from foundation.errors import UserError, Violation, did_you_mean
 from search_space.overrides import InvalidOverride, absolute_path
@@ -42,6 +45,7 @@ def violations_of(experiment: Experiment) -> Iterator[Violation]:
         yield from _initial_checkpoint_violations(experiment)
         if not experiment.arm_table.violations:
             yield from tune_violations(experiment)
+    yield from tracking_violations(experiment)
     yield from _pretraining_violations(experiment)
     if experiment.forecast is not None and experiment.forecast.tokens < experiment.pretraining.tokens:
         message = f"{experiment.forecast.tokens} is less than pretraining.tokens, {experiment.pretraining.tokens}"
@@ -49,6 +53,7 @@ def violations_of(experiment: Experiment) -> Iterator[Violation]:
     yield from _fine_tuning_violations(experiment)
     if not of_baseline:
         yield from _measure_violations(experiment)
+        yield from perplexity_violations(experiment)
         yield from module_violations(experiment)
 
 
@@ -111,6 +116,9 @@ def _architecture_violations(experiment: Experiment, checkpoint: InitialCheckpoi
             if absolute_path(path)[0] == "architecture":
                 message = "would change the architecture, which pretraining.init_checkpoint fixes"
                 yield Violation(("design", "space", path), message)
+        for stack in experiment.search.structure:
+            message = "would change the architecture, which pretraining.init_checkpoint fixes"
+            yield Violation(("design", "structure", stack), message)
     for arm in experiment.arms:
         for field in differing_fields(checkpoint.architecture, arm.candidate.architecture):
             message = f"{arm.name} cannot be initialised from {checkpoint.folder}: {field}"
@@ -133,6 +141,7 @@ def _pretraining_violations(experiment: Experiment) -> Iterator[Violation]:
     if experiment.pretraining.audit is not None and not rungs:
         message = f"an audit needs a hurdle with rungs; {experiment.pretraining.hurdle.kind} stops no trial early"
         yield Violation(("pretraining", "audit"), message)
+    yield from policy_violations(experiment)
     yield from _reference_violations(experiment)
     yield from untrained_violations(experiment)
     yield from _probe_violations(experiment)

@@ -7,10 +7,14 @@ from configuration.fine_tuning import FineTuning, SettingsSearch, TaskTraining
 from configuration.fine_tuning_runs import is_frozen, settings_of
 from configuration.metrics import ATTENTION_DIAGONAL, HELD_OUT_LOSS, SCORE
 from configuration.stage_label import MINIMAL_PAIRS, TASK_STAGES, UNTRAINED
+from configuration.validation.language_model_loss import language_model_loss_violations
+from configuration.validation.rarified import rarified_violations
 from foundation.errors import Violation, did_you_mean
 from tasks.downstream import task_names
 from tasks.labelled.task import DownstreamTask
+from tasks.own_tasks.derived import DerivedTask
 from tasks.own_tasks.features import FORMS, FeatureTask
+from tasks.own_tasks.rarified import RareWordsTask, RarifiedTask
 
 RESERVED = frozenset({HELD_OUT_LOSS, SCORE, ATTENTION_DIAGONAL, UNTRAINED, *TASK_STAGES})
 """Names of metrics and stages, which would be ambiguous in tables and labels."""
@@ -31,7 +35,10 @@ def fine_tuning_violations(experiment: Experiment) -> Iterator[Violation]:
         if overrides.sequence_length is not None and message:
             yield Violation((*location, "sequence_length"), message)
     yield from _own_task_violations(tuning)
+    yield from rarified_violations(experiment)
+    yield from _text_pair_violations(experiment)
     yield from _frozen_violations(experiment)
+    yield from language_model_loss_violations(experiment)
     if tuning.search is not None:
         yield from (violation.under("search") for violation in _search_violations(tuning.search))
 
@@ -42,18 +49,50 @@ def _own_task_violations(tuning: FineTuning) -> Iterator[Violation]:
         location = ("own_tasks", name)
         if name in task_names() or name in RESERVED:
             yield Violation(location, f"{name!r} is the name of a known task or metric; choose another")
-        if not isinstance(own, FeatureTask):
+        if not isinstance(own, DerivedTask):
             yield from (violation.under(*location) for violation in own.violations())
             continue
-        sources = [other for other in tuning.known_tasks if not isinstance(tuning.own_tasks.get(other), FeatureTask)]
+        rarified = [other for other in tuning.known_tasks if isinstance(tuning.own_tasks.get(other), RarifiedTask)]
+        plain = [other for other in tuning.known_tasks if not isinstance(tuning.own_tasks.get(other), DerivedTask)]
+        sources = rarified if isinstance(own, RareWordsTask) else plain
         if own.of not in sources and own.of not in tuning.own_tasks:
-            message = f"{own.of!r} is not a task. Allowed: {', '.join(sources)}.{did_you_mean(own.of, sources)}"
+            allowed = ", ".join(sources) or "none"
+            message = f"{own.of!r} is not a task. Allowed: {allowed}.{did_you_mean(own.of, sources)}"
             yield Violation((*location, "of"), message)
-        elif isinstance(tuning.own_tasks.get(own.of), FeatureTask):
-            yield Violation((*location, "of"), f"{own.of!r} is itself on features of the encoder")
-        elif own.of in sources and not _reads_tokens(tuning.find(own.of)):
+        elif isinstance(own, RareWordsTask):
+            if not isinstance(tuning.own_tasks.get(own.of), RarifiedTask):
+                yield Violation((*location, "of"), f"{own.of!r} is not of kind rarified")
+        elif isinstance(tuning.own_tasks.get(own.of), DerivedTask):
+            yield Violation((*location, "of"), f"{own.of!r} is itself made of another task; name that one")
+        elif own.of in sources and isinstance(own, FeatureTask) and not _reads_tokens(tuning.find(own.of)):
             message = f"{own.of!r} has no label, value, tags or span that a BiLSTM on the tokens could predict"
             yield Violation((*location, "of"), message)
+
+
+def _text_pair_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield the arms that cannot write the targets of a task, and settings that cannot be met."""
+    tuning = experiment.fine_tuning
+    probe = experiment.pretraining.hurdle.probe
+    names = [name for name in (*tuning.tasks, *([probe.task] if probe else [])) if name in tuning.known_tasks]
+    for task in dict.fromkeys(name for name in names if tuning.find(name).form == "text_pair"):
+        one_stack = [arm.name for arm in experiment.arms if not arm.candidate.objective.writes_target]
+        if one_stack:
+            message = f"{task} needs architectures of kind encoder_decoder; without a decoder: {', '.join(one_stack)}"
+            yield Violation(("tasks",), message)
+        settings = settings_of(tuning, task)
+        averaged, epochs = settings.generation.averaged_checkpoints, settings.epochs
+        if averaged > epochs:
+            message = f"{averaged} checkpoints, one after each epoch, of {epochs} epochs; allowed: 1 to {epochs}"
+            yield Violation(("generation", "averaged_checkpoints"), message)
+        smallest = min(arm.candidate.architecture.vocabulary_size for arm in experiment.arms)
+        if settings.generation.beams > smallest:
+            message = f"{settings.generation.beams} beams of a vocabulary of {smallest}; allowed: 1 to {smallest}"
+            yield Violation(("generation", "beams"), message)
+        changed = tuning.by_task[task].changes if task in tuning.by_task else {}
+        for name in ("dropout", "pooling", "layer_rate_decay"):
+            if name in changed:
+                own = "; the recipe's dropout holds" if name == "dropout" else ""
+                yield Violation(("by_task", task, name), f"changes nothing: {task} has targets that are texts{own}")
 
 
 def _reads_tokens(task: DownstreamTask) -> bool:

@@ -25,6 +25,7 @@ NOT_TUNED: Mapping[str, str] = {
     "activation_checkpointing": "changes no result",
     "pruning": "changes the model and the training budget",
     "micro_batches": "divides a batch for its memory, not a hyperparameter",
+    "processes": "divides a batch between processes, not a hyperparameter",
 }
 CANDIDATES_AT_MOST = 8 * ARMS_AT_MOST
 ROOT = "recipe."

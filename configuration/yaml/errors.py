@@ -14,19 +14,23 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Location:
-    """Location of a value: its line, counted from 1, and its path of keys from the top of the file."""
+    """Location of a value: its line, counted from 1, and its path of keys from the top of the file.
+
+    A value from the command line has its flag as `origin` in place of file and line, which is 0.
+    """
 
     line: int
     path: Path = ()
+    origin: str = ""
 
     def under(self, *path: str | int) -> "Location":
         """Return a location inside this one, on the same line."""
-        return Location(self.line, (*self.path, *path))
+        return Location(self.line, (*self.path, *path), self.origin)
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """One mistake; `path` is dotted text, empty if the mistake is not at a key."""
+    """One mistake; `path` is dotted text, empty if the mistake is not at a key; `line` is 0 outside a file."""
 
     file: str
     line: int
@@ -37,14 +41,15 @@ class Mistake:
     def text(self) -> str:
         """The mistake as one line, with unprintable characters escaped."""
         path = f"{self.path}: " if self.path else ""
-        line = f"{self.file}:{self.line}: {path}{self.message}"
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        line = f"{place}: {path}{self.message}"
         return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in line)
 
 
 def mistake(file: str, location: Location, message: str) -> Mistake:
     """Return the mistake with its path as dotted text: `arms[2].convolution.kernel_size`."""
     parts = [f"[{part}]" if isinstance(part, int) else f".{_printable(part)}" for part in location.path]
-    return Mistake(file, location.line, "".join(parts).removeprefix("."), message)
+    return Mistake(location.origin or file, location.line, "".join(parts).removeprefix("."), message)
 
 
 def refuse(mistakes: Iterable[Mistake]) -> NoReturn:

@@ -150,7 +150,7 @@ def _merged_mistakes(validated: dict[str | None, _Validated[ModelT]], scale: str
         in_document = None in names and (len(names) > 1 or not all_scales)
         in_scale = each.path.startswith(f"{SCALES_KEY}.")
         at_every_scale = in_document or in_scale or (names == all_scales and not rules_checked)
-        suffix = "" if at_every_scale else f" ({_at(names)})"
+        suffix = "" if at_every_scale or not each.line else f" ({_at(names)})"
         merged.append(Mistake(each.file, each.line, each.path, each.message + suffix))
     return merged
 

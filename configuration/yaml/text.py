@@ -4,11 +4,11 @@ import re
 from pathlib import Path
 
 from configuration.yaml.errors import Mistake, refuse
+from configuration.yaml.experiment_files import experiment_files, shown
 from foundation.atomic_files import read_regular
 from foundation.errors import MachineError, closest
 
 BYTES_AT_MOST = 2**20
-EXPERIMENTS = "experiments"  # the project's folder of experiment files, relative to its root
 
 # YAML 1.2 section 5.1 without the line breaks that editors do not count (NEL, LS, PS), and without the
 # bidirectional controls that show a line as something else (Boucher and Anderson 2021, "Trojan Source").
@@ -53,11 +53,11 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def _meant(path: Path) -> str:
-    """Return a suggestion of a file with a similar name in the same folder or among the experiments, or nothing.
+    """Return a suggestion of a file with a similar name in the same folder, or of an experiment, or nothing.
 
-    Of files with equal names the one in the same folder is suggested, else that of the fewest sub-folders.
+    Of equal names the one in the same folder is suggested, else that of the fewest sub-folders.
     """
-    experiments = sorted(Path(EXPERIMENTS).rglob("*.yaml"), key=lambda file: -len(file.parts))
-    known = {file.stem: file for file in (*experiments, *path.parent.glob("*.yaml"))}
+    known = {Path(name).name: shown(name, file) for name, file in reversed(experiment_files().items())}
+    known |= {file.stem: str(file) for file in path.parent.glob("*.yaml")}
     close = closest(path.stem, known)
     return f". Did you mean {known[close]}?" if close is not None else ""

@@ -4,7 +4,14 @@ A whole number stays whole and a real one real, and a field that was never writt
 back as the same bytes. Losses and scores may be NaN or infinite in memory; `finite` is how a reader asks for them.
 """
 
-from ledger.stage_results.measurements import AttentionResult, LatencyResult, Machine, RareWordsResult
+from ledger.stage_results.measurements import (
+    AttentionResult,
+    LatencyResult,
+    Machine,
+    PerplexityResult,
+    RareWordsResult,
+    WordEmbeddingsResult,
+)
 from ledger.stage_results.result import Curve, Real, Result, finite, finite_points
 from ledger.stage_results.shared import (
     ContaminationResult,
@@ -55,7 +62,9 @@ StageResult = (
     | UntrainedResult
     | DivergedFineTuning
     | AttentionResult
+    | PerplexityResult
     | RareWordsResult
+    | WordEmbeddingsResult
     | LatencyResult
     | FailedStage
 )
@@ -80,6 +89,7 @@ __all__ = [
     "LinearProbeResult",
     "Machine",
     "MinimalPairsResult",
+    "PerplexityResult",
     "PretrainResult",
     "Pretraining",
     "RareWordsResult",
@@ -91,6 +101,7 @@ __all__ = [
     "TokenCounts",
     "TokensResult",
     "UntrainedResult",
+    "WordEmbeddingsResult",
     "finite",
     "finite_points",
 ]

@@ -1,6 +1,7 @@
 """Results of measurements: where a trained encoder attends, and what one pass takes."""
 
 from collections.abc import Mapping
+from math import exp, inf, log, nan
 from typing import Annotated
 
 from pydantic import Field, FiniteFloat
@@ -37,6 +38,59 @@ class RareWordsResult(Result):
     """Mean cosine of the embeddings and their targets, both less the mean target."""
     training_error: Mapping[str, Real]
     """Mean squared error of the last epoch by stage of training."""
+
+
+class WordEmbeddingsResult(Result):
+    """Embeddings of the rare words of a task, from form and contexts."""
+
+    variant: str
+    """What gives the embeddings, as the experiment names it in `settings`."""
+    taught: int
+    """Words of training."""
+    words: int
+    """Rare words of the task's examples."""
+    without_ngram: int
+    """Rare words without a known n-gram; they have the mean of the embeddings of their pieces."""
+    training_error: Mapping[str, Real]
+    """Mean squared error of the last epoch by stage of training."""
+
+
+class PerplexityResult(Result):
+    """The losses of a language model on a text, and what the text counts."""
+
+    text: Name
+    layout: str
+    nats: Real
+    """Sum of the losses of the predicted tokens."""
+    tokens: int
+    """Predicted tokens: all but [CLS] and [SEP]."""
+    words: int
+    characters: int
+    unknown: int
+    """Tokens that stand for a part of the text outside the vocabulary."""
+    length: Count
+    """Tokens of a window."""
+    new_tokens: Count | None = None
+    """Tokens that a window predicts; None: all."""
+
+    @property
+    def measures(self) -> dict[str, float]:
+        """The loss in the units of the literature, by name: of a token, of a word, and in bits of a character."""
+        return {
+            "perplexity_per_token": _perplexity(self.nats, self.tokens),
+            "perplexity_per_word": _perplexity(self.nats, self.words),
+            "bits_per_character": self.nats / log(2) / self.characters if self.characters else nan,
+        }
+
+
+def _perplexity(nats: float, units: int) -> float:
+    """Return e to the mean loss; infinite beyond the largest number, NaN without a unit."""
+    if not units:
+        return nan
+    try:
+        return exp(nats / units)
+    except OverflowError:
+        return inf
 
 
 class Machine(Result):

@@ -70,6 +70,14 @@ class SearchChoice(Result):
     searched: Mapping[str, JsonValue]
 
 
+class TextSample(Result):
+    """A source of dev, the text that it has, and the text that a model generated for it."""
+
+    source: str
+    reference: str
+    generated: str
+
+
 class FineTuneResult(Result, extra="allow"):
     """One task, learned with one seed. What is said of dev is said of a further part under `scores PART`."""
 
@@ -84,6 +92,14 @@ class FineTuneResult(Result, extra="allow"):
     """The primary metric of a task that the experiment declares; None: that of the known task."""
     official: Mapping[str, Real] | None = None
     """All that SQuAD's official script gives."""
+    intervals: Mapping[str, tuple[Real, Real]] | None = Field(default=None, strict=False)
+    """Of targets that are texts, by metric: the 95% interval of the dev score over resampled texts."""
+    signatures: Mapping[str, str] | None = None
+    """Of targets that are texts, by metric: what was computed, as sacrebleu writes it."""
+    samples: tuple[TextSample, ...] | None = Field(default=None, strict=False)
+    """Of targets that are texts: the first of dev, for the report."""
+    target_losses: Mapping[str, Real] | None = None
+    """Of targets that are texts, by part: the mean loss of their tokens in nats, ends included."""
     choice: SearchChoice | None = None
     constant: bool | None = None
     """True where every example of dev was given the same answer."""

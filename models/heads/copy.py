@@ -2,23 +2,8 @@
 
 import torch
 from jaxtyping import Bool, Float
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import logsigmoid
-
-from models.precision import to_float32
-
-
-class CopyHead(nn.Module):
-    """One logit per vector: of the probability D of the input token; the softmax has 1 - D."""
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.copy = nn.Linear(width, 1)
-
-    def forward(self, x: Float[Tensor, "predicted width"]) -> Float[Tensor, " predicted"]:
-        """Return the logits of D."""
-        logits: Tensor = self.copy(x)
-        return to_float32(logits.squeeze(-1))
 
 
 def mixed(

@@ -5,9 +5,12 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import dropout, scaled_dot_product_attention
 
+from models.attention_context import NO_CONTEXT, AttentionContext
 from models.convolution import PaddingMask, build_branch
+from models.decoding_context import Cached
+from models.position import build_position_scores
 from models.precision import without_autocast
-from search_space.sublayer.attention import SelfAttention, Visibility
+from search_space.sublayer.attention import VISIBLE_SIDE, SelfAttention, Visibility
 
 
 class Sublayer(nn.Module):
@@ -16,68 +19,164 @@ class Sublayer(nn.Module):
     def __init__(self, declaration: SelfAttention, dropout_rate: float) -> None:
         super().__init__()
         self.heads, self.dropout, self.visibility = declaration.heads, dropout_rate, declaration.visibility
-        self.query = nn.Linear(declaration.width, declaration.keys)
-        self.key = nn.Linear(declaration.width, declaration.keys)
-        self.value = nn.Linear(declaration.width, declaration.values)
+        biases = declaration.biases
+        self.query = nn.Linear(declaration.width, declaration.keys, biases)
+        self.key = nn.Linear(declaration.width, declaration.keys, biases)
+        self.value = nn.Linear(declaration.width, declaration.values, biases)
         self.branch = build_branch(declaration.convolution, declaration.shape)
-        self.output = nn.Linear(declaration.context_width, declaration.width)
+        self.relative = build_position_scores(declaration)
+        self.output = nn.Linear(declaration.context_width, declaration.width, biases)
 
     def forward(
-        self, x: Float[Tensor, "batch seq width"], padding_mask: PaddingMask
+        self,
+        x: Float[Tensor, "batch seq width"],
+        padding_mask: PaddingMask = None,
+        context: AttentionContext = NO_CONTEXT,
     ) -> Float[Tensor, "batch seq width"]:
         """Return the output of the sublayer; tokens never attend to padding."""
-        query, value = self.query(x), self.value(x)
-        context = self._attend(query, self.key(x), value, padding_mask)
+        content = x if context.order is None else x[:, : context.order.ranks.shape[1]]
+        read = content if context.memory is None else torch.cat([context.memory.states.to(x.dtype), content], 1)
+        query, value = self.query(x), self.value(read)
+        attended = self._attend(query, self.key(read), value, padding_mask, context)
         if self.branch is not None:
             branch_value = value if self.branch.value is None else self.branch.value(x)
-            context = torch.cat([context, self.branch(x, query, branch_value, padding_mask)], -1)
-        mixed: Tensor = self.output(context)
+            attended = torch.cat([attended, self.branch(x, query, branch_value, padding_mask)], -1)
+        mixed: Tensor = self.output(attended)
         return mixed
+
+    def extend(
+        self, x: Float[Tensor, "batch new width"], earlier: Cached | None
+    ) -> tuple[Float[Tensor, "batch new width"], Cached]:
+        """Return the output at new positions, left to right, and the keys and values so far [batch heads seq dim].
+
+        Where the architecture reads both directions, the first positions are a source, which reads itself whole.
+        With a convolution branch, which reads its neighbourhood again, or with relative positions, the inputs so far
+        [batch seq width].
+        """
+        new = x.shape[1]
+        if self.branch is not None or self.relative is not None:
+            inputs = torch.cat([*(earlier or ()), x], 1)
+            return self(inputs, None)[:, -new:], (inputs,)
+        q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in self._maps(x))
+        if earlier is not None:
+            k, v = torch.cat([earlier[0], k], 2), torch.cat([earlier[1], v], 2)
+        visible = None
+        if new > 1 and (earlier is not None or VISIBLE_SIDE[self.visibility] == "before"):
+            visible = torch.ones(new, k.shape[2], dtype=torch.bool, device=x.device).tril(k.shape[2] - new)
+        with without_autocast(x.device):
+            attended = scaled_dot_product_attention(q, k, v, attn_mask=visible)
+        mixed: Tensor = self.output(attended.transpose(1, 2).flatten(-2))
+        return mixed, (k, v)
+
+    def _maps(self, x: Float[Tensor, "batch new width"]) -> tuple[Tensor, Tensor, Tensor]:
+        return self.query(x), self.key(x), self.value(x)
 
     def _attend(
         self,
         query: Float[Tensor, "batch seq inner"],
-        key: Float[Tensor, "batch seq inner"],
-        value: Float[Tensor, "batch seq values"],
+        key: Float[Tensor, "batch read inner"],
+        value: Float[Tensor, "batch read values"],
         padding_mask: PaddingMask,
+        context: AttentionContext,
     ) -> Float[Tensor, "batch seq values"]:
         q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in (query, key, value))
-        visible = visible_keys(self.visibility, padding_mask, q.shape[2], q.device)
         rate = self.dropout if self.training else 0.0
+        by_products = q.device.type == "cpu" and q.dtype == torch.bfloat16
+        causal = padding_mask is None and not by_products and self.relative is None
+        causal = causal and _is_causal(self.visibility, context)
+        mask: Tensor | None = None
+        if not causal:
+            q, mask = self.with_positions(q, k.shape[2], padding_mask, context)
         with without_autocast(q.device):
-            if q.device.type == "cpu" and q.dtype == torch.bfloat16:
-                attended = _by_matrix_products(q, k, v, visible, rate)
+            if by_products:
+                attended = _by_matrix_products(q, k, v, mask, rate)
             else:
-                attended = scaled_dot_product_attention(q, k, v, attn_mask=visible, dropout_p=rate)
+                attended = scaled_dot_product_attention(q, k, v, mask, rate, is_causal=causal)
         return attended.transpose(1, 2).flatten(-2)
+
+    def with_positions(
+        self,
+        q: Float[Tensor, "batch heads seq head_dim"],
+        keys: int,
+        padding_mask: PaddingMask,
+        context: AttentionContext,
+    ) -> tuple[Float[Tensor, "batch heads seq head_dim"], Tensor | None]:
+        """Return the queries, and what is added to their scores [batch heads seq keys], or where they are visible.
+
+        The second is boolean, or minus infinity where a key is hidden and a term of the positions elsewhere.
+        """
+        visible = visible_keys(self.visibility, padding_mask, q.shape[2], q.device, context)
+        if self.relative is None:
+            return q, visible
+        q, scores = self.relative(q, keys, context)
+        return q, scores if visible is None else scores.masked_fill(~visible, -torch.inf)
 
 
 def visible_keys(
-    visibility: Visibility, padding_mask: PaddingMask, length: int, device: torch.device
+    visibility: Visibility,
+    padding_mask: PaddingMask,
+    length: int,
+    device: torch.device,
+    context: AttentionContext = NO_CONTEXT,
 ) -> Bool[Tensor, "rows 1 queries seq"] | None:
-    """Return where a query may read a key: rows and queries are 1 where all are equal. None: everywhere.
+    """Return where a query may read a key, of the memory and then of the segment. None: everywhere.
 
-    A query that is padding may read itself, so that its softmax is never over nothing.
+    `length` is the number of queries; with an order of prediction, those of both streams.
+
+    Rows and queries are 1 where all are equal. A query that is padding may read itself, so that its softmax is never
+    over nothing.
     """
     tokens = None if padding_mask is None else padding_mask[:, None, None, :]
-    if visibility == "bidirectional":
-        return tokens
-    square = torch.ones(length, length, dtype=torch.bool, device=device)
-    directed = (square.tril() if visibility == "left_to_right" else square.triu())[None, None]
-    if tokens is None:
+    if context.order is not None:
+        directed = context.order.visible[:, None]
+    elif context.visible is not None:
+        own = context.visible[:, None]
+        directed = own if tokens is None else own & tokens | torch.eye(length, dtype=torch.bool, device=device)
+    elif VISIBLE_SIDE[visibility] == "both":
+        if context.memory is None:
+            return tokens
+        directed = torch.ones(1, 1, length, length, dtype=torch.bool, device=device)
+        directed = directed if tokens is None else directed & tokens
+    else:
+        directed = _one_sided(visibility, tokens, length, device, context)
+    if context.memory is None:
         return directed
-    return directed & tokens | torch.eye(length, dtype=torch.bool, device=device)
+    before = context.memory.valid[:, None, None, :].expand(-1, 1, length, -1)
+    return torch.cat([before, directed.expand(len(before), -1, -1, -1)], -1)
+
+
+def _one_sided(
+    visibility: Visibility,
+    tokens: Bool[Tensor, "batch 1 1 seq"] | None,
+    length: int,
+    device: torch.device,
+    context: AttentionContext,
+) -> Bool[Tensor, "rows 1 queries seq"]:
+    square = torch.ones(length, length, dtype=torch.bool, device=device)
+    directed = (square.triu() if VISIBLE_SIDE[visibility] == "behind" else square.tril())[None, None]
+    if context.prefix is not None:
+        directed = directed | context.prefix[:, None, None, :]
+    if tokens is not None:
+        directed = directed & tokens | torch.eye(length, dtype=torch.bool, device=device)
+    return directed
+
+
+def _is_causal(visibility: Visibility, context: AttentionContext) -> bool:
+    """Return whether every token reads those up to itself: torch's fused attention has a path of its own for that."""
+    if context.visible is not None:
+        return False
+    return VISIBLE_SIDE[visibility] == "before" and context.prefix is None and context.memory is None
 
 
 def _by_matrix_products(
     q: Float[Tensor, "batch heads seq head_dim"],
-    k: Float[Tensor, "batch heads seq head_dim"],
-    v: Float[Tensor, "batch heads seq value_dim"],
-    visible: Bool[Tensor, "rows 1 queries seq"] | None,
+    k: Float[Tensor, "batch heads read head_dim"],
+    v: Float[Tensor, "batch heads read value_dim"],
+    mask: Tensor | None,
     dropout_rate: float,
 ) -> Float[Tensor, "batch heads seq value_dim"]:
     """Return unfused attention, which is faster than torch's fused kernel in bfloat16 on processors."""
     scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-1, -2)
-    if visible is not None:
-        scores = scores.masked_fill(~visible, -torch.inf)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
     return dropout(scores.softmax(-1), dropout_rate) @ v

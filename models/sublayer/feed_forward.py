@@ -5,7 +5,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from models.activation import activation_function
+from models.attention_context import NO_CONTEXT, AttentionContext
 from models.convolution import PaddingMask
+from models.decoding_context import Positionwise
 from models.initialisation import truncated_normal
 from search_space.sublayer.feed_forward import FeedForward
 
@@ -28,7 +30,7 @@ class GroupedLinear(nn.Module):
         return torch.baddbmm(self.bias.view(len(self.weight), 1, -1), x, self.weight)
 
 
-class Sublayer(nn.Module):
+class Sublayer(Positionwise):
     """Up, activation, down; both maps have the same number of groups."""
 
     def __init__(self, declaration: FeedForward, dropout_rate: float) -> None:
@@ -41,7 +43,10 @@ class Sublayer(nn.Module):
         self.down = linear(inner, width, groups)
 
     def forward(
-        self, x: Float[Tensor, "batch seq width"], padding_mask: PaddingMask = None
+        self,
+        x: Float[Tensor, "batch seq width"],
+        padding_mask: PaddingMask = None,
+        context: AttentionContext = NO_CONTEXT,
     ) -> Float[Tensor, "batch seq width"]:
         """Return the transformed tokens; positions do not interact."""
         if self.groups == 1:

@@ -4,11 +4,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import glu
 
+from models.attention_context import NO_CONTEXT, AttentionContext
 from models.convolution import PaddingMask
+from models.decoding_context import Positionwise
 from search_space.sublayer.gated_linear_unit import GatedLinearUnit
 
 
-class Sublayer(nn.Module):
+class Sublayer(Positionwise):
     """One map to twice the width; the first half times the sigmoid of the second."""
 
     def __init__(self, declaration: GatedLinearUnit, dropout_rate: float) -> None:
@@ -16,7 +18,10 @@ class Sublayer(nn.Module):
         self.maps = nn.Linear(declaration.width, 2 * declaration.width)
 
     def forward(
-        self, x: Float[Tensor, "batch seq width"], padding_mask: PaddingMask = None
+        self,
+        x: Float[Tensor, "batch seq width"],
+        padding_mask: PaddingMask = None,
+        context: AttentionContext = NO_CONTEXT,
     ) -> Float[Tensor, "batch seq width"]:
         """Return the gated tokens; positions do not interact."""
         return glu(self.maps(x), -1)

@@ -6,11 +6,12 @@ from torch import Tensor, nn
 from torch.nn.functional import conv1d, pad
 
 from models.activation import activation_function
+from models.attention_context import NO_CONTEXT, AttentionContext
 from models.convolution import PaddingMask
 from models.convolution.separable import DepthwiseKernel, without_padding
 from models.initialisation import truncated_normal
 from search_space.layer_program import OperationKind
-from search_space.sublayer.attention import Visibility
+from search_space.sublayer.attention import VISIBLE_SIDE, Visibility
 from search_space.sublayer.operation_chain import Branches, OperationChain, Step
 
 
@@ -42,7 +43,7 @@ class StepModule(nn.Module):
     def __init__(self, step: Step, visibility: Visibility) -> None:
         super().__init__()
         half = step.kernel_size // 2
-        shift = {"bidirectional": 0, "left_to_right": half, "right_to_left": -half}[visibility]
+        shift = {"both": 0, "before": half, "behind": -half}[VISIBLE_SIDE[visibility]]
         self.depthwise = (
             DepthwiseKernel(step.kernel_size, step.inputs, shift) if step.kind is OperationKind.SEPARABLE else None
         )
@@ -89,7 +90,10 @@ class Sublayer(nn.Module):
         )
 
     def forward(
-        self, x: Float[Tensor, "batch seq width"], padding_mask: PaddingMask = None
+        self,
+        x: Float[Tensor, "batch seq width"],
+        padding_mask: PaddingMask = None,
+        context: AttentionContext = NO_CONTEXT,
     ) -> Float[Tensor, "batch seq width"]:
         """Return the chain's output; the content of padding reaches no other position."""
         for step in self.steps:

@@ -5,6 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from models.attention_context import NO_CONTEXT, AttentionContext
 from models.convolution import PaddingMask
 from models.initialisation import truncated_normal
 from search_space.sublayer.recurrent import Recurrent
@@ -36,7 +37,10 @@ class Sublayer(nn.Module):
         self.output = nn.Linear(declaration.output_width, declaration.width) if differs else None
 
     def forward(
-        self, x: Float[Tensor, "batch seq width"], padding_mask: PaddingMask = None
+        self,
+        x: Float[Tensor, "batch seq width"],
+        padding_mask: PaddingMask = None,
+        context: AttentionContext = NO_CONTEXT,
     ) -> Float[Tensor, "batch seq width"]:
         """Return the states of all tokens. Padding comes last in every row and is not read."""
         x = x.flip(1) if self.backwards else x

@@ -17,12 +17,14 @@ from reports.figures.matplotlib_style import Figure, new_figure
 from reports.figures.style import COLOURS, QUIET
 from reports.number_format import difference_text, fixed, scientific, short
 from reports.sanitise import printable
+from reports.statistics.arm_costs import costs_of
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, interval, table
 
 WIDTH_INCHES, ROW_INCHES, NAMES_INCHES, PARAMETERS_INCHES = 7.4, 0.44, 1.35, 1.75
+NARROW_INCHES, AROUND_PANEL_INCHES = 3.9, 0.95
 
 
 @dataclass(frozen=True)
@@ -115,12 +117,13 @@ def _likeness(chain: tuple[frozenset[str], ...], by_parts: Mapping[frozenset[str
 
 def _rung(results: Results, metrics: list[Metric], position: int, arms: list[tuple[str, ArmRow]]) -> Rung:
     name, arm = arms[position]
+    costs = costs_of(results, arm)
     below = arms[position - 1][1].name if position else None
     return Rung(
         name=printable(name.replace("_", " ")),
         arm=printable(arm.name),
-        parameters=arm.parameters,
-        train_flops=arm.train_flops,
+        parameters=costs.parameters,
+        train_flops=costs.train_flops,
         n={metric.name: results.effect(arm.name, metric).n for metric in metrics},
         means={metric.name: results.effect(arm.name, metric).mean for metric in metrics},
         steps={
@@ -147,6 +150,24 @@ def draw(ladder: Ladder) -> Figure:
     sizes = figure.add_subplot(grid[metrics])
     _draw_sizes(sizes, ladder)
     _label_rows(sizes, ladder, named=False)
+    return figure
+
+
+def draw_narrow(ladder: Ladder) -> Figure:
+    """Return the panels as one column, each with the names of the rungs."""
+    plot = ROW_INCHES * (len(ladder.rungs) + 0.4)
+    panels = len(ladder.metrics) + 1
+    height = panels * (plot + AROUND_PANEL_INCHES)
+    figure = new_figure(NARROW_INCHES, height)
+    for place in range(panels):
+        below = (panels - 1 - place) * (plot + AROUND_PANEL_INCHES) + 0.4
+        share = (NAMES_INCHES / NARROW_INCHES, below / height, 0.97 - NAMES_INCHES / NARROW_INCHES, plot / height)
+        axes = figure.add_axes(share)
+        if place < len(ladder.metrics):
+            _draw_steps(axes, ladder, *ladder.metrics[place])
+        else:
+            _draw_sizes(axes, ladder)
+        _label_rows(axes, ladder, named=True)
     return figure
 
 
@@ -198,4 +219,4 @@ def _draw_sizes(axes: Any, ladder: Ladder) -> None:
     axes.spines["bottom"].set_visible(False)
 
 
-FIGURE = ReportFigure("ladder", lambda ladder: "Effect of each step", ladder_of, ladder_table, draw)
+FIGURE = ReportFigure("ladder", lambda ladder: "Effect of each step", ladder_of, ladder_table, draw, draw_narrow)

@@ -1,14 +1,15 @@
-"""Failed trials: arms without a result because a stage raised or its worker died, with the reason."""
+"""Failed trials, whose stage raised or whose worker died, with the reason; and trials that a limit left undone."""
 
 from collections.abc import Iterator
 
 from ledger.records import TrialStatus, with_results
-from ledger.snapshot import TrialHistory
+from ledger.snapshot import Snapshot, TrialHistory
 from ledger.stage_results import FailedStage
 from reports.sanitise import printable
 from reports.statistics.results import Results
 
 TERM = "Failed"
+INCOMPLETE = "Incomplete"
 UNKNOWN_REASON = "no reason recorded"
 LONGEST = 160
 """Maximum characters of a reason in a sentence."""
@@ -43,6 +44,15 @@ def failures_notes(results: Results) -> Iterator[tuple[str, str]]:
     failed = "; ".join(f"{', '.join(arms)}: {reason}" for reason, arms in failures_of(results).items())
     if failed:
         yield TERM, f"{failed}. A failed trial has no result; repeating the same `run` tries it again"
+
+
+def limit_notes(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """Yield the footer's note on a run that a limit has ended; none once every trial has ended."""
+    limit = snapshot.sessions[-1].stopped_by if snapshot.sessions else None
+    if limit is not None and not snapshot.over:
+        waiting = sum(history.status in (TrialStatus.WAITING, TrialStatus.RUNNING) for history in snapshot.histories)
+        left = f"{waiting} of {len(snapshot.histories)} trials have not ended"
+        yield INCOMPLETE, f"{limit} ended the run, and {left}; the same `run` with a higher limit resumes it"
 
 
 def _short(reason: str) -> str:

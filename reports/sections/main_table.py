@@ -15,6 +15,7 @@ from reports.sections.matched_budget import budget_text, matched_note
 from reports.sections.searched_settings import settings_legend, tasks_selected_on_dev, title_of
 from reports.sections.trial_status import status_of
 from reports.sections.variance import low_variance
+from reports.statistics.arm_costs import costs_of
 from reports.statistics.comparisons import TEST_NAMES
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
@@ -83,7 +84,8 @@ def overview(results: Results) -> Grid:
 
 def _row(results: Results, position: int, groups: list[MetricColumns]) -> list[str | Cell]:
     arm = results.arms[position]
-    cells: list[str | Cell] = [arm.name, short(arm.parameters), scientific(arm.train_flops)]
+    costs = costs_of(results, arm)
+    cells: list[str | Cell] = [arm.name, short(costs.parameters), scientific(costs.train_flops)]
     if results.matched_arms:
         cells.append(budget_text(results, arm))
     cells.append(status_of(results.trials[arm.name], results.seeds_in_all))
@@ -118,7 +120,7 @@ def results_table(results: Results) -> Table:
 
 def _result_rows(results: Results) -> Iterator[Row]:
     for arm in results.arms:
-        status = status_of(results.trials[arm.name], results.seeds_in_all)
+        status, costs = status_of(results.trials[arm.name], results.seeds_in_all), costs_of(results, arm)
         for metric in results.metrics:
             effect = results.effect(arm.name, metric)
             yield {
@@ -128,8 +130,8 @@ def _result_rows(results: Results) -> Iterator[Row]:
                 "mean": effect.mean,
                 "sd": effect.sd,
                 **interval(effect.difference),
-                "parameters": arm.parameters,
-                "train_flops": arm.train_flops,
+                "parameters": costs.parameters,
+                "train_flops": costs.train_flops,
                 "status": status,
                 **(_matched(results, arm, metric) if results.matched_arms else {}),
             }

@@ -2,35 +2,37 @@
 
 from collections.abc import Iterator, Mapping
 
-from configuration.stage_label import PRETRAIN
-from foundation.schema import canonical_text
-from ledger.records import with_results
-from ledger.stage_results import PretrainResult
+from foundation.schema import JsonValue
 from reports.grid import Column, Grid, grid
+from reports.number_format import scientific
 from reports.section import Content, Section, with_rows
+from reports.statistics.arm_costs import pruned_costs, remaining_architectures
 from reports.statistics.evidence import Evidence
+from reports.statistics.pareto import COST_TITLES, COSTS
 from reports.statistics.results import Results
-from reports.table import Row, Table, table
+from reports.table import Row, Table, number, table
 from search_space.architecture import Architecture
 from search_space.pruning import Dimension, sizes_by_layer
 
 PRUNED = "pruned_architectures"
-TITLE = "What pruning left: the width, and the sizes of each layer from the first"
+TITLE = (
+    "What pruning left: costs, with the recovery in train FLOPs; the width; the sizes of each layer from the first"
+)
 SIZES: tuple[Dimension, ...] = ("heads", "key_width", "value_width", "feed_forward_width")
 
 
 def pruned_table(results: Results) -> Table:
-    """Return one row per pruned trial: parameters, width, and the sizes by layer as text."""
-    return table(PRUNED, " ".join(["arm", "seed", "parameters", "width", *SIZES]), _rows(results))
+    """Return one row per pruned trial: costs after pruning, width, and the sizes by layer as text."""
+    return table(PRUNED, " ".join(["arm", "seed", *COSTS, "width", *SIZES]), _rows(results))
 
 
 def _rows(results: Results) -> Iterator[Row]:
     for arm in results.arms:
         for history in results.trials[arm.name]:
-            for _, result in with_results(history.finished(PRETRAIN), PretrainResult):
-                if result.architecture is not None:
-                    sizes = _sizes(Architecture.model_validate_json(canonical_text(dict(result.architecture))))
-                    yield {"arm": arm.name, "seed": history.trial.seed, "parameters": result.parameters, **sizes}
+            trials = zip(remaining_architectures(history), pruned_costs(results, arm, history), strict=True)
+            for architecture, costs in trials:
+                row: dict[str, JsonValue] = {"arm": arm.name, "seed": history.trial.seed}
+                yield {**row, **{name: getattr(costs, name) for name in COSTS}, **_sizes(architecture)}
 
 
 def _sizes(architecture: Architecture) -> Mapping[str, int | str]:
@@ -41,8 +43,13 @@ def _sizes(architecture: Architecture) -> Mapping[str, int | str]:
 
 def _grids(found: Table) -> Iterator[Grid]:
     if found.rows:
-        columns = [Column(name.replace("_", " "), numeric=name in ("parameters", "width")) for name in found.columns]
-        yield grid(PRUNED, TITLE, columns, [[str(row[name]) for name in found.columns] for row in found.rows])
+        numbers = (*COSTS, "width")
+        columns = [Column(COST_TITLES.get(n, n.replace("_", " ")), numeric=n in numbers) for n in found.columns]
+        yield grid(PRUNED, TITLE, columns, [[_text(name, row) for name in found.columns] for row in found.rows])
+
+
+def _text(name: str, row: Row) -> str:
+    return scientific(int(number(row[name]) or 0)) if name.endswith("_flops") else str(row[name])
 
 
 def _content(evidence: Evidence) -> Content:

@@ -9,6 +9,7 @@ from configuration.metrics import HELD_OUT_LOSS, SCORE
 from configuration.stage_label import PRETRAIN, UNPRUNED
 from ledger.records import ArmRow
 from reports.sanitise import printable
+from reports.statistics.arm_costs import costs_of
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, table
@@ -97,12 +98,13 @@ def table_pareto_of(results: Results) -> Pareto | None:
     for metric in results.headlines:
         effects = [(arm, results.effect(arm.name, metric)) for arm in results.arms]
         measured = [(arm, effect.mean, effect.sd) for arm, effect in effects if effect.mean is not None]
-        if len(measured) < FEWEST_ARMS or len({arm.train_flops for arm, _, _ in measured}) < 2:
+        prices = {arm.name: costs_of(results, arm).train_flops for arm, _, _ in measured}
+        if len(measured) < FEWEST_ARMS or len({*prices.values()}) < 2:
             continue
         sign = 1.0 if metric.lower_is_better else -1.0
-        front_indices = front([(sign * mean, arm.train_flops) for arm, mean, _ in measured])
+        front_indices = front([(sign * mean, prices[arm.name]) for arm, mean, _ in measured])
         points = (
-            ParetoPoint(printable(arm.name), float(arm.train_flops), mean, index in front_indices, sd)
+            ParetoPoint(printable(arm.name), float(prices[arm.name]), mean, index in front_indices, sd)
             for index, (arm, mean, sd) in enumerate(measured)
         )
         trade_offs.append(TradeOff("train_flops", metric, tuple(points)))
@@ -163,8 +165,7 @@ def _mean_by_seed(measured: Iterable[Mapping[int, float]]) -> dict[int, float]:
 
 def _price(results: Results, arm: ArmRow, cost: str) -> float:
     """Return an arm's cost; seconds are the mean pretraining time of its trials."""
-    prices = {"parameters": arm.parameters, "forward_flops": arm.forward_flops, "train_flops": arm.train_flops}
-    if cost in prices:
-        return float(prices[cost])
+    if cost in COSTS:
+        return float(getattr(costs_of(results, arm), cost))
     phases = [(h.finished(UNPRUNED), h.finished(PRETRAIN)) for h in results.trials[arm.name]]
     return fmean(sum(record.seconds for phase in of_trial for record in phase) for of_trial in phases)

@@ -1,6 +1,7 @@
 """Executors, one per file: they run stages in local processes or on Ray, without decisions or persistent state."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol
@@ -10,6 +11,18 @@ from runners.work_queue import Failure, StageTask
 
 ENGINES = ("local", "ray")
 TaskEnd = tuple[StageTask, Outcome | Failure]
+
+
+@dataclass(frozen=True)
+class ExecutorSettings:
+    """Where trials run, and what each may use; no result depends on it."""
+
+    workers: int = 2
+    """Trials at a time."""
+    address: str | None = None
+    """A Ray cluster's address; None starts Ray on this machine."""
+    gpus_per_trial: float | None = None
+    """GPUs of a trial under Ray, a fraction or a whole number; None shares all of them between the workers."""
 
 
 class Executor(Protocol):
@@ -31,8 +44,8 @@ class Executor(Protocol):
         """Wait briefly and return the tasks that have ended, possibly none."""
 
 
-def open_executor(name: str, store: Path, workers: int, address: str | None) -> Executor:
+def open_executor(name: str, store: Path, settings: ExecutorSettings) -> Executor:
     """Return the executor of that name."""
     module = import_module(f"runners.executors.{name}")
-    executor: Executor = module.open_executor(store, workers, address)
+    executor: Executor = module.open_executor(store, settings)
     return executor

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from foundation.child_process import import_path, module_command
 from ledger.artifacts import Outcome
+from runners.executors import ExecutorSettings
 from runners.executors.worker import as_line
 from runners.stages.stage import THREADS, Job
 from runners.work_queue import Failure, StageTask, outcome_of
@@ -48,7 +49,8 @@ class LocalExecutor:
         running = [worker.task for worker in self._workers if worker.task is not None]
         if running and any(other.stage.declaration.exclusive for other in (task, *running)):
             return False
-        return len(self._workers) < self._limit or any(worker.task is None for worker in self._workers)
+        processes = sum(other.stage.declaration.processes for other in (task, *running))
+        return not running or processes <= self._limit
 
     def start(self, task: StageTask, following: Sequence[StageTask] = ()) -> None:
         """Start a task on an idle worker, or on a new one."""
@@ -126,6 +128,6 @@ def worker_environment() -> dict[str, str]:
     return {**os.environ, **ONE_THREAD, **QUIET, **import_path()}
 
 
-def open_executor(store: Path, workers: int, address: str | None) -> LocalExecutor:
-    """Return the local executor; `address` applies to clusters only and is ignored."""
-    return LocalExecutor(store, workers)
+def open_executor(store: Path, settings: ExecutorSettings) -> LocalExecutor:
+    """Return the local executor; settings of clusters are ignored."""
+    return LocalExecutor(store, settings.workers)

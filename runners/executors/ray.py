@@ -19,6 +19,7 @@ from typing import Any
 from foundation.child_process import module_command
 from foundation.errors import MachineError, StoppedError
 from ledger.artifacts import Outcome
+from runners.executors import ExecutorSettings
 from runners.executors.local import SECONDS_BETWEEN_POLLS, LocalExecutor, worker_environment
 from runners.executors.ray_pipes import Hosting, end_session
 from runners.executors.scratch import scratch_folder, temporary
@@ -46,18 +47,22 @@ FINISHED = "FINISHED"  # answer of Tune's searchers without further trials
 class RayExecutor:
     """Runs trials as one Tune experiment, with actors reused across trials; Ray starts with the first trial.
 
-    Shared stages run on local workers.
+    Shared stages run on local workers. On a cluster no stage runs before every node has been probed.
     """
 
-    def __init__(self, store: Path, workers: int, address: str | None) -> None:
-        self._store, self._workers, self._address = store.resolve(), workers, address
-        self._local = LocalExecutor(store, workers)
-        self._adapter = TuneAdapter(self._store, workers)
+    def __init__(self, store: Path, settings: ExecutorSettings) -> None:
+        self._store, self._settings = store.resolve(), settings
+        self._local = LocalExecutor(store, settings.workers)
+        self._adapter = TuneAdapter(self._store, settings.workers)
         self._open = ExitStack()
         self._host: _Host | None = None
         self._log = Path()
         self._answering: str | None = None
         """The trial whose result awaits an answer."""
+        self._connected = self._released = False
+        """Whether Ray has started, with every node probed, and whether it has been told to run trials."""
+        self._held: tuple[StageTask, Sequence[StageTask]] | None = None
+        """The first task on a cluster, which starts once every node has been probed."""
 
     def __enter__(self) -> "RayExecutor":
         """Return self; Ray starts with the first trial, so a run with all results stored does not start it."""
@@ -66,29 +71,36 @@ class RayExecutor:
     def __exit__(self, *raised: object) -> None:
         """End every process; without an error, let Tune finish first."""
         with self._local, self._open:
-            if self._host is not None and raised[:1] == (None,):
+            if self._host is not None and self._released and raised[:1] == (None,):
                 self._finish(self._host)
 
     def accepts(self, task: StageTask) -> bool:
         """Return whether a task can be started now."""
+        if self._held is not None:
+            return False
         return (self._local if task.trial is None else self._adapter).accepts(task)
 
     def start(self, task: StageTask, following: Sequence[StageTask]) -> None:
-        """Start a task; the first task of a trial starts Ray."""
+        """Start a task; the first task of a trial starts Ray, on a cluster the first task of all."""
+        if self._settings.address is not None and not self._connected:
+            self._held = task, following
+            self._host = self._launched()
+            return
         if task.trial is None:
             self._local.start(task)
             return
+        self._adapter.start(task, following)
         if self._host is None:
             self._local.end()
             self._host = self._launched()
-        self._adapter.start(task, following)
+        self._release(self._host)
 
     def finished(self) -> Sequence[tuple[StageTask, Outcome | Failure]]:
         """Answer one request of Tune, or wait briefly; return the task that has ended with it, if any.
 
         Raises MachineError if Ray does not start, StoppedError if it ends unexpectedly.
         """
-        if self._host is None:
+        if self._host is None or (self._connected and not self._released):
             return self._local.finished()
         if self._answering is not None:
             name, self._answering = self._answering, None
@@ -109,6 +121,12 @@ class RayExecutor:
                 self._answering = values[0]
                 return end
             host.answer(CONTINUE)
+        elif request == "connected":
+            self._connected = True
+            if self._held is not None:
+                held, self._held = self._held, None
+                self.start(*held)
+            self._release(host)
         elif request == "died":
             host.answer(None)
             return self._adapter.died(*values)
@@ -118,10 +136,18 @@ class RayExecutor:
             raise self._lost({"lost": LOST, "over": "before the trials"}.get(request, request))
         return None
 
+    def _release(self, host: "_Host") -> None:
+        """Let Ray run trials, once it has started and there is one; until then shared stages run."""
+        if self._connected and not self._released and self._adapter.busy:
+            self._local.end()
+            self._released = True
+            host.answer(None)
+
     def _launched(self) -> "_Host":
-        folder = temporary() if self._address is None else self._store
-        scratch = self._open.enter_context(scratch_folder(folder))
-        hosting = Hosting(self._workers, self._address, str(scratch), secrets.token_hex(16))
+        asked = self._settings
+        scratch = self._open.enter_context(scratch_folder(temporary() if asked.address is None else self._store))
+        token = secrets.token_hex(16)
+        hosting = Hosting(asked.workers, asked.address, str(scratch), token, asked.gpus_per_trial)
         hosting.visible.write_text(hosting.token)
         self._log = scratch / LOG
         host = _Host(hosting, self._log)
@@ -206,6 +232,6 @@ class _Host:
             self._process.stdin.flush()
 
 
-def open_executor(store: Path, workers: int, address: str | None) -> RayExecutor:
+def open_executor(store: Path, settings: ExecutorSettings) -> RayExecutor:
     """Return the Ray executor."""
-    return RayExecutor(store, workers, address)
+    return RayExecutor(store, settings)

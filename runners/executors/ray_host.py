@@ -7,9 +7,9 @@ and its output does not reach the terminal.
 import json
 import sys
 
+from foundation.child_process import private_output
 from foundation.errors import MachineError
 from runners.executors.ray_pipes import Driver, Hosting
-from runners.executors.worker import private_output
 
 
 def main() -> None:
@@ -22,6 +22,7 @@ def main() -> None:
         connect(hosting)
     except MachineError as refused:
         driver.ask("refused", *refused.lines)
+    driver.ask("connected")  # the answer comes with the first trial
     run_trials(driver, hosting)
     disconnect()
     driver.ask("over")

@@ -23,6 +23,8 @@ class Hosting:
     """Folder for files of Ray and Tune; on a cluster inside the results folder."""
     token: str
     """Content of the file `visible`."""
+    gpus_per_trial: float | None = None
+    """A fraction or a whole number; None shares the GPUs between the workers."""
 
     @property
     def visible(self) -> Path:

@@ -3,7 +3,6 @@
 import json
 import logging
 import math
-import socket
 import time
 from pathlib import Path
 from typing import Any
@@ -12,14 +11,17 @@ import ray
 from ray import tune
 from ray.tune.schedulers import FIFOScheduler
 from ray.tune.search import Searcher
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from foundation.errors import MachineError
 from runners.executors.local import ONE_THREAD, QUIET
+from runners.executors.node_probe import NodeReport, environment, mistakes, named, not_seen, report_of, sees
 from runners.executors.ray_pipes import Driver, Hosting
 from runners.executors.worker import answer, failure
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS_BETWEEN_NODE_CHECKS = 2.0
+SECONDS_TO_PROBE = 120.0  # a node unpacks the modules and compiles the operators first
 PACKAGES = ("foundation", "analysis", "search_space", "models", "tasks", "configuration", "ledger", "runners")
 """What a worker imports: sent to the nodes of a cluster."""
 
@@ -49,6 +51,59 @@ def connect(hosting: Hosting) -> None:
     except (ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
         first_line = str(error).partition("\n")[0]
         raise MachineError(f"Ray at {hosting.address or 'this machine'}: {first_line}") from error
+    refuse_missing_gpus(hosting)
+    if hosting.address is not None:
+        refuse_nodes(hosting)
+
+
+def refuse_nodes(hosting: Hosting) -> None:
+    """Probe every node that can run a trial. Raises MachineError with a line per node that must not.
+
+    A node that joins later is probed by its first trial.
+    """
+    probe = ray.remote(num_cpus=0, max_retries=1)(report_of)
+    asked: dict[Any, str] = {}
+    for node in ray.nodes():
+        if node["Alive"] and node["Resources"].get("CPU", 0) >= 1:
+            here = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+            address = node["NodeManagerAddress"]
+            pending = probe.options(scheduling_strategy=here).remote(address, hosting.visible, hosting.token)
+            asked[pending] = f"{node['NodeManagerHostname']} ({address})"
+    answered, silent = ray.wait([*asked], num_returns=len(asked), timeout=SECONDS_TO_PROBE) if asked else ([], [])
+    lines = [f"Ray node {asked[each]} does not answer within {SECONDS_TO_PROBE:.0f} s" for each in silent]
+    reports: list[NodeReport] = []
+    for each in answered:
+        try:
+            reports.append(ray.get(each))
+        except ray.exceptions.RayError as error:
+            first_line = str(error).strip().rpartition("\n")[2]
+            lines.append(f"Ray node {asked[each]} cannot run a task: {first_line}")
+    if lines := [*lines, *mistakes(reports, hosting.visible, environment())]:
+        raise MachineError(lines)
+
+
+def refuse_missing_gpus(hosting: Hosting) -> None:
+    """Raise MachineError if no node has the GPUs of one trial; Tune would wait forever."""
+    most = max((node["Resources"].get("GPU", 0) for node in ray.nodes() if node["Alive"]), default=0)
+    if hosting.gpus_per_trial is not None and most < hosting.gpus_per_trial:
+        place = f"of the Ray cluster at {hosting.address}" if hosting.address else "here"
+        message = (
+            f"--gpus-per-trial {hosting.gpus_per_trial:g}: no node {place} has so many GPUs; the most are {most:g}"
+        )
+        raise MachineError(message)
+
+
+def too_many_processes(trial: dict[str, Any], hosting: Hosting) -> str | None:
+    """Return why no node can ever run a trial, None if one can; Tune would wait forever."""
+    if hosting.address is None:
+        return None  # a Ray of this run counts a CPU per worker, however few there are
+    most = max((node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]), default=0)
+    if trial["processes"] <= most:
+        return None
+    return (
+        f"{trial['trial']}: recipe.processes {trial['processes']} needs as many CPUs on one node of the cluster; "
+        f"the most are {most:g}"
+    )
 
 
 def disconnect() -> None:
@@ -58,8 +113,17 @@ def disconnect() -> None:
 
 def run_trials(driver: Driver, hosting: Hosting) -> None:
     """Run the driver's trials as one Tune experiment."""
-    share = gpu_share(ray.cluster_resources().get("GPU", 0), hosting.workers)
-    trainable = tune.with_resources(StageTrainable, {"cpu": 1, "gpu": share})
+    share = hosting.gpus_per_trial
+    if share is None:
+        share = gpu_share(ray.cluster_resources().get("GPU", 0), hosting.workers)
+    gpus = {"GPU": share} if share else {}
+
+    def resources(trial: dict[str, Any]) -> Any:
+        """Return the resources of a trial; Ray on this machine has a CPU per worker, however few."""
+        cpus = trial["processes"] if hosting.address else min(trial["processes"], hosting.workers)
+        return tune.PlacementGroupFactory([{"CPU": cpus, **gpus}])
+
+    trainable = tune.with_resources(StageTrainable, resources)
     settings = tune.TuneConfig(
         search_alg=QueueSearcher(driver, hosting),
         scheduler=QueueScheduler(driver),
@@ -113,17 +177,10 @@ class StageTrainable(tune.Trainable):
         return True
 
     def _error_of_node(self, visible: Path, token: str) -> MachineError | None:
-        """Return an error if this node cannot read the file that the driver has written."""
-        try:
-            if visible.read_text() == token:
-                return None
-        except OSError:
-            pass
-        node = f"{socket.gethostname()} ({ray.util.get_node_ip_address()})"
-        return MachineError(
-            f"Ray node {node} does not see {visible.parent.parent}, where the driver keeps its results; "
-            "put --out on a file system that all nodes share"
-        )
+        """Return an error if this node, which may have joined after the probe, does not see the results."""
+        if sees(visible, token):
+            return None
+        return MachineError(not_seen(named(ray.util.get_node_ip_address()), visible))
 
 
 class QueueSearcher(Searcher):
@@ -138,6 +195,8 @@ class QueueSearcher(Searcher):
         trial = self._driver.ask("next")
         if not isinstance(trial, dict):
             return trial
+        if (refused := too_many_processes(trial, self._hosting)) is not None:
+            self._driver.ask("refused", refused)
         return {**trial, "visible": str(self._hosting.visible), "token": self._hosting.token}
 
     def on_trial_complete(self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False) -> None:

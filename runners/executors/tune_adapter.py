@@ -25,6 +25,11 @@ class _RunningTrial:
     suggested: bool = False
     """Whether Tune has received the trial."""
 
+    @property
+    def processes(self) -> int:
+        """The most processes of any of its stages."""
+        return max(task.stage.declaration.processes for task in self.tasks)
+
 
 class TuneAdapter:
     """Holds at most one trial per worker, with its running task.
@@ -39,11 +44,18 @@ class TuneAdapter:
         self._running: dict[str, _RunningTrial] = {}
         self._deaths: Counter[tuple[str, str]] = Counter()
 
+    @property
+    def busy(self) -> bool:
+        """Whether any trial is running."""
+        return bool(self._running)
+
     def accepts(self, task: StageTask) -> bool:
         """Return whether a task can be started: its trial is running and idle, or a worker is free."""
         assert task.trial is not None
-        running = self._running.get(task.trial)
-        return len(self._running) < self._workers if running is None else running.current is None
+        if (known := self._running.get(task.trial)) is not None:
+            return known.current is None
+        processes = sum(running.processes for running in self._running.values()) + task.stage.declaration.processes
+        return not self._running or processes <= self._workers
 
     def start(self, task: StageTask, following: Sequence[StageTask]) -> None:
         """Start a task: its trial continues, or is suggested next with the following stages."""
@@ -56,7 +68,8 @@ class TuneAdapter:
         for name, running in self._running.items():
             if not running.suggested:
                 running.suggested = True
-                return {"trial": name, "jobs": [as_line(Job.of(task.stage, self._store)) for task in running.tasks]}
+                jobs = [as_line(Job.of(task.stage, self._store)) for task in running.tasks]
+                return {"trial": name, "jobs": jobs, "processes": running.processes}
         return None
 
     def take(self, name: str, step: int, line: str) -> tuple[StageTask, Outcome | Failure] | None:

@@ -10,9 +10,13 @@ import sys
 import threading
 import traceback
 from dataclasses import asdict
-from typing import TextIO
 
+from foundation.child_process import PartnerDied, private_output
+from foundation.errors import MachineError
+from foundation.hidden_packages import hidden_packages
 from runners.stages.stage import Job
+
+PARTNER_DIED_CODE = 70
 
 
 def main() -> None:
@@ -27,12 +31,17 @@ def main() -> None:
 
 def answer(line: str) -> dict[str, object]:
     """Compute the job in a line of JSON; return its outcome or its failure as plain values."""
+    if hidden := hidden_packages():
+        return failure(MachineError(hidden))
     from runners.stages.execute import execute
 
     document = json.loads(line)
     inputs = {name: (kind, key) for name, (kind, key) in document.pop("inputs").items()}
     try:
         outcome = execute(Job(**document, inputs=inputs))
+    except PartnerDied as death:
+        sys.stderr.write(f"{death}\n")
+        os._exit(PARTNER_DIED_CODE)  # the stage is repeated, as after the death of this process
     except Exception as error:
         return failure(error)
     return {
@@ -53,13 +62,6 @@ def failure(error: Exception) -> dict[str, object]:
 def as_line(job: Job) -> str:
     """Return a job as a line of JSON for a worker."""
     return json.dumps(asdict(job))
-
-
-def private_output() -> TextIO:
-    """Return the standard output for answers only, and redirect other output to the error stream."""
-    channel = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    return channel
 
 
 def _listen(jobs: "queue.Queue[str]") -> None:

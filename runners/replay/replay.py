@@ -13,9 +13,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from runners.replay.curves.features import features_of
+from runners.policies.features import features_of
+from runners.policies.policy import ROUNDING, PolicyFactory
 from runners.replay.curves.recorded import RecordedCurves
-from runners.replay.simulation import Policy, Simulation, SimulationState
+from runners.replay.simulation import Simulation, SimulationState
 
 Numbers = NDArray[np.float64]
 
@@ -60,7 +61,7 @@ class Outcome:
     """Full trainings spent when a candidate of the top percent was first trained to its end."""
 
 
-def replay(task: CurveTask, policy: Policy, budget: float, seed: int) -> Outcome:
+def replay(task: CurveTask, policy: PolicyFactory, budget: float, seed: int) -> Outcome:
     """Simulate one policy on one task at one seed."""
     order, curves = task.order(seed), task.curves
     values = curves.values[order]
@@ -80,6 +81,25 @@ def replay(task: CurveTask, policy: Policy, budget: float, seed: int) -> Outcome
         finished=int((simulation.reached == len(curves.costs)).sum()),
         top_seen_at=top_seen_at,
     )
+
+
+def regrets(task: CurveTask, policy: PolicyFactory, budgets: Sequence[float], seed: int) -> list[float]:
+    """Return the normalised regret of `replay` at each budget, from one race to the largest.
+
+    A policy does not know its budget, so that a race with a smaller one is the beginning of a race with a larger one.
+    """
+    order, curves = task.order(seed), task.curves
+    values, steps = curves.values[order], np.diff(curves.costs, prepend=0.0)
+    simulation = Simulation(values, curves.costs, task.features[order], max(budgets))
+    spent, seen = [0.0], [np.inf]
+    for state in simulation.run(policy, np.random.default_rng([seed, 1])):
+        assert state.trained is not None
+        candidate, points = state.trained
+        spent += steps[points].tolist()
+        seen += values[candidate, points].tolist()
+    ends = np.searchsorted(np.cumsum(spent), np.array(budgets) + ROUNDING, side="right") - 1
+    best = np.minimum.accumulate(seen)[ends]
+    return [_normalised(float(value), curves.optimum, curves.median_final) for value in best]
 
 
 def _of_choice(final: float, curves: RecordedCurves) -> float:

@@ -1,54 +1,16 @@
-"""Simulation of a search policy on recorded curves with a budget.
+"""Simulated executor: a search policy on recorded curves, with a budget and a number of workers.
 
-A policy is a generator of actions. It reads a `View` of the configurations and the observed values, and yields the
-candidate to train next and how far; the view is updated before the generator resumes.
+A training takes as long as it costs, so that with several workers the order of arrival is that of equally fast ones.
 """
 
-from collections.abc import Callable, Iterator
+import heapq
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Numbers = NDArray[np.float64]
-
-ROUNDING = 1e-9  # sums of shares of a training
-
-
-@dataclass(frozen=True)
-class Action:
-    """Train a candidate up to a number of points; a paused candidate is resumed."""
-
-    candidate: int
-    points: int
-
-
-class View(Protocol):
-    """Observations available to a policy. Candidates are numbered in random order."""
-
-    @property
-    def features(self) -> Numbers:
-        """Configurations as numbers in [0, 1], [candidates, features]."""
-
-    @property
-    def costs(self) -> Numbers:
-        """Cost of training from nothing to each point, in full trainings [points]."""
-
-    @property
-    def observed(self) -> Numbers:
-        """Observed values [candidates, points]: smaller is better, NaN if not observed, infinite if diverged."""
-
-    @property
-    def reached(self) -> NDArray[np.int64]:
-        """Number of observed points of each candidate [candidates]."""
-
-    @property
-    def remaining(self) -> float:
-        """Budget left, in full trainings."""
-
-
-Policy = Callable[[View, np.random.Generator], Iterator[Action]]
+from runners.policies.policy import Action, Numbers, PolicyFactory
+from runners.policies.race import Race
 
 
 @dataclass(frozen=True)
@@ -60,51 +22,52 @@ class SimulationState:
     """The best observed value of any candidate at any point; infinite if all have diverged."""
     incumbent: int
     """The candidate with the best observed value."""
+    trained: tuple[int, range] | None = None
+    """The candidate that was trained, and the indices of its new points."""
 
 
 class Simulation:
-    """One policy, order of candidates and budget. Implements View, which excludes values not observed yet."""
+    """One order of candidates and budget; values are [candidates, points]."""
 
     def __init__(self, values: Numbers, costs: Numbers, features: Numbers, budget: float) -> None:
-        self.costs, self.features = costs, features
-        self.observed = np.full(values.shape, np.nan)
-        self.reached = np.zeros(len(values), dtype=np.int64)
-        self.remaining = budget
-        self._values, self._budget = values, budget
+        self._values, self._costs, self._features, self._budget = values, costs, features, budget
         self._best, self._incumbent = np.inf, 0
+        self.reached = np.zeros(len(values), dtype=np.int64)
+        """Number of observed points of each candidate [candidates]."""
 
-    def run(self, policy: Policy, generator: np.random.Generator) -> Iterator[SimulationState]:
-        """Run the policy until it ends or the budget is spent; yield the state after each action.
+    def run(
+        self, policy: PolicyFactory, generator: np.random.Generator, workers: int = 1
+    ) -> Iterator[SimulationState]:
+        """Run the policy until it ends or the budget is spent; yield the state after each training.
 
-        The last action is truncated to the budget. Raises ValueError for an action that trains nothing: at points
-        observed before, or on a diverged candidate.
+        The last training is truncated to the budget. Raises ValueError for an action that trains nothing.
         """
-        for action in policy(self, generator):
-            done = self.reached[action.candidate]
-            if action.points <= done or (done and np.isinf(self.observed[action.candidate, done - 1])):
-                raise ValueError(f"{action} trains nothing: {done} points are observed")
-            points = self._affordable(action)
-            if points <= done:
+        race = Race(policy, self._features, self._costs, self._budget, generator)
+        self.reached = race.reached
+        training: list[tuple[float, int, Action]] = []
+        now, started = 0.0, 0
+        while True:
+            for action in race.actions(workers):
+                points = self._trained_points(race, action)
+                done = int(race.reached[action.candidate])
+                seconds = float(self._costs[points - 1]) - float(self._costs[done - 1] if done else 0.0)
+                heapq.heappush(training, (now + seconds, started, Action(action.candidate, points)))
+                started += 1
+            if not training:
                 return
-            yield self._train(action.candidate, points)
-            if points < action.points and self.reached[action.candidate] == points:
-                return
+            now, _, ended = heapq.heappop(training)
+            yield self._arrive(race, ended)
 
-    def _affordable(self, action: Action) -> int:
-        """Return the points of an action that the budget allows."""
-        done = self.reached[action.candidate]
-        paid = self.costs[done - 1] if done else 0.0
-        within = int(np.searchsorted(self.costs, paid + self.remaining + ROUNDING, side="right"))
-        return min(action.points, within)
+    def _trained_points(self, race: Race, action: Action) -> int:
+        """Return the points of an action, fewer if the candidate diverges before."""
+        done = int(race.reached[action.candidate])
+        broken = np.flatnonzero(np.isinf(self._values[action.candidate, done : action.points]))
+        return done + int(broken[0]) + 1 if len(broken) else action.points
 
-    def _train(self, candidate: int, points: int) -> SimulationState:
-        done = int(self.reached[candidate])
-        broken = np.flatnonzero(np.isinf(self._values[candidate, done:points]))
-        points = done + int(broken[0]) + 1 if len(broken) else points  # training stops at a non-finite loss
-        values = self._values[candidate, done:points]
-        self.remaining -= self.costs[points - 1] - (self.costs[done - 1] if done else 0.0)
-        self.observed[candidate, done:points] = values
-        self.reached[candidate] = points
+    def _arrive(self, race: Race, ended: Action) -> SimulationState:
+        points = range(int(race.reached[ended.candidate]), ended.points)
+        values = self._values[ended.candidate, points.start : points.stop]
         if values.min() < self._best:
-            self._best, self._incumbent = float(values.min()), candidate
-        return SimulationState(self._budget - self.remaining, self._best, self._incumbent)
+            self._best, self._incumbent = float(values.min()), ended.candidate
+        race.arrive(ended.candidate, values.tolist())
+        return SimulationState(race.spent, self._best, self._incumbent, (ended.candidate, points))

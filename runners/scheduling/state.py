@@ -3,7 +3,8 @@
 It does not depend on the order in which stages of different trials end. Pure: no files are read or written.
 """
 
-from collections.abc import Iterable, Iterator
+from bisect import insort
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import dropwhile
 from math import log
 from pathlib import Path
@@ -18,7 +19,9 @@ from foundation.errors import ConflictError
 from ledger.records import ArmRow, Decision, Record, Status, TrialRow
 from runners.dag import SharedStages, trial_stages
 from runners.latency_stages import LatencyStages
+from runners.rare_word_stages import word_embeddings_labels
 from runners.scheduling.decisions import AUDIT, hurdle_decision_of, hurdle_decisions
+from runners.scheduling.race_of_trials import RaceOfTrials
 from runners.scheduling.rows import Fact, Row, Rows
 from runners.scheduling.trial import Trial, TrialPlan
 from runners.stage_labels import hurdle_labels, pretrain_labels
@@ -40,6 +43,10 @@ class RunState:
         self.rows = Rows(path)
         self.trials: dict[str, Trial] = {}
         """By name, in the order in which they were declared."""
+        self._order: list[tuple[int, int, int, str]] = []
+        """Cohort, place of the seed, place in the declaration, and name, in the order in which they run."""
+        self._seeds: dict[int, int] = {}
+        """The place of each seed among those of the trials."""
         self.cohort = -1
         """The latest cohort that has entered."""
         self.last_trial_record = 0
@@ -52,6 +59,9 @@ class RunState:
         self._audited: tuple[str, ...] = ()
         seeds = first_seeds(self.experiment.pretraining.seeds) if self.has_trials else ()
         self._replicates: dict[int, list[str]] = {seed: [] for seed in seeds}
+        self._race: RaceOfTrials | None = None
+        self._results: list[Record] = []
+        """Records of trials that the race has not seen, in the order of their arrival."""
         self._decidable: dict[int, tuple[Decision, ...]] = {}
         """Cache: decisions by replicate, valid until a row of the replicate is applied."""
 
@@ -106,12 +116,14 @@ class RunState:
             trial_stages(view, self._shared, arm.candidate, row.seed),
             pretrain_labels(view),
             hurdle_labels(view),
-            gates=(LONG_SEQUENCE_PHASE, UNPRUNED),
+            gates=(LONG_SEQUENCE_PHASE, UNPRUNED, *word_embeddings_labels(view)),
             probed=self._probed,
             exempt=arm.name == BASELINE,
             features=(log(arm.parameters), log(arm.forward_flops)),
         )
         self._replicates[self._replicate_of(plan)].append(row.name)
+        seed = 0 if self.has_policy else self._seeds.setdefault(row.seed, len(self._seeds))
+        insort(self._order, (cohort, seed, len(self._order), row.name))
         self._replace(Trial(plan))
 
     def _replicate_of(self, plan: TrialPlan) -> int:
@@ -129,6 +141,7 @@ class RunState:
         trial = self.trials[record.trial]
         self._refuse_another_key(record, trial.plan.stages[record.label])
         self._replace(trial.with_record(record))
+        self._results.append(record)
 
     def refuse_other_keys(self, shared_records: Iterable[Record]) -> None:
         """Raise ConflictError if a shared result is of other data, code or library versions."""
@@ -144,6 +157,11 @@ class RunState:
     def _replace(self, trial: Trial) -> None:
         self.trials[trial.name] = trial
         self._decidable.pop(self._replicate_of(trial.plan), None)
+
+    @property
+    def shared_stages(self) -> Mapping[str, Stage]:
+        """The shared stages by label."""
+        return self._shared_stages
 
     @property
     def shared_tasks(self) -> tuple[StageTask, ...]:
@@ -165,7 +183,11 @@ class RunState:
 
     @property
     def live(self) -> tuple[Trial, ...]:
-        """The trials that have not ended, in the order of declaration, audited ones last."""
+        """The trials that have not ended, audited ones last.
+
+        By cohort, seed and declaration, so that an unfinished table has its first seeds in every arm; trials of a
+        policy, which are declared in the order of its actions, by declaration.
+        """
         return tuple(trial for trial in self._in_order() if not trial.ended)
 
     def names_from(self, name: str) -> frozenset[str]:
@@ -173,13 +195,30 @@ class RunState:
         return frozenset(trial.name for trial in dropwhile(lambda trial: trial.name != name, self._in_order()))
 
     def _in_order(self) -> Iterator[Trial]:
-        yield from (trial for trial in self.trials.values() if not trial.audited)
+        trials = (self.trials[name] for *_, name in self._order)
+        yield from (trial for trial in trials if not trial.audited)
         yield from (self.trials[name] for name in self._audited)
 
     @property
     def failed(self) -> bool:
         """Whether a trial has failed in this run."""
         return any(trial.failed for trial in self.trials.values())
+
+    @property
+    def race(self) -> RaceOfTrials | None:
+        """The search of a policy, after all results so far; None without a policy."""
+        if not self.has_policy:
+            return None
+        self._race = self._race or RaceOfTrials(self.experiment)
+        for record in self._results:
+            self._race.add(record)
+        self._results.clear()
+        return self._race
+
+    @property
+    def has_policy(self) -> bool:
+        """Whether a policy, and not cohorts, decides which trials enter."""
+        return self.experiment.search is not None and self.experiment.search.policy is not None
 
     def decidable(self) -> tuple[Decision, ...]:
         """Return the hurdle decisions that can be taken now, of the first replicate with any."""

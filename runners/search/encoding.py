@@ -1,7 +1,7 @@
 """Encoding of candidates as points of a search space: the axes of a candidate, sampling, validity, mutation."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from numpy.random import Generator
 
@@ -10,11 +10,25 @@ from foundation.schema import canonical, canonical_text
 from search_space.candidate import Candidate
 from search_space.constraints import broken_by
 from search_space.overrides import InvalidOverride, absolute_path, apply
+from search_space.structure import Choose as GeneChoice
 
 MUTATIONS = 1000  # of one parent, before the search for a valid child ends
 
+ORDERED = ("tpe", "gp", "nsga2")
+"""Samplers that learn, and are told the order of numbers; the sequences of the others stay as they were."""
+
 Choose = Callable[[str, list[str]], str]
 """Returns one of an axis's labels, given the axis and its labels."""
+
+
+class Suggests(Protocol):
+    """A trial of a sampler, which suggests values by the name of an axis."""
+
+    def suggest_categorical(self, name: str, choices: Any) -> Any:
+        """Return one of the choices, which have no order."""
+
+    def suggest_int(self, name: str, low: int, high: int) -> int:
+        """Return a whole number between both, which are included."""
 
 
 def draw(design: Search, baseline: Candidate, choose: Choose) -> dict[str, Any] | None:
@@ -28,13 +42,20 @@ def draw(design: Search, baseline: Candidate, choose: Choose) -> dict[str, Any] 
         if chosen is None:
             return None
         if path in point_of(design, chosen):
-            values = labels(design, path)
+            values = labels(design, path, baseline)
             point[path] = design.space[path][values.index(choose(path, values))]
+    for stack, structure in design.structure.items():
+        point[stack] = str(structure.program(baseline.architecture, stack, _genes_of(stack, choose)))
     return point
 
 
+def _genes_of(stack: str, choose: Choose) -> GeneChoice:
+    """Return a choice of genes, each an axis of its own."""
+    return lambda gene, values: choose(f"{stack}/{gene}", [*values])
+
+
 def point_of(design: Search, candidate: Candidate) -> dict[str, str]:
-    """Return a candidate's label on every axis that it has."""
+    """Return a candidate's label on every axis that it has, the genes of its structures included."""
     document: dict[str, Any] = candidate.model_dump()
     point: dict[str, str] = {}
     for path in design.space:
@@ -43,12 +64,56 @@ def point_of(design: Search, candidate: Candidate) -> dict[str, str]:
             value = value.get(part) if isinstance(value, dict) else None
         if value is not None:
             point[path] = _label(value)
+    for stack, structure in design.structure.items():
+        genome = structure.genome(candidate.architecture, stack) or {}
+        point |= {f"{stack}/{gene}": value for gene, value in genome.items()}
     return point
 
 
-def labels(design: Search, path: str) -> list[str]:
-    """Return the values of an axis as text."""
-    return [_label(value) for value in design.space[path]]
+def labels(design: Search, path: str, baseline: Candidate) -> list[str]:
+    """Return the values of an axis or of a gene as text."""
+    if path in design.space:
+        return [_label(value) for value in design.space[path]]
+    return gene_labels(design, baseline)[path]
+
+
+def axes_of(design: Search, baseline: Candidate) -> list[str]:
+    """Return the axes and the genes."""
+    return [*design.space, *gene_labels(design, baseline)]
+
+
+def gene_labels(design: Search, baseline: Candidate) -> dict[str, list[str]]:
+    """Return the values of every gene."""
+    return {
+        f"{stack}/{gene}": [*values]
+        for stack, structure in design.structure.items()
+        for gene, values in structure.genes(baseline.architecture, stack).items()
+    }
+
+
+def order_of(design: Search, path: str) -> list[str] | None:
+    """Return the labels of an axis of numbers in rising order; None if its values, or the sampler, have no order."""
+    if path not in design.space:
+        return None
+    values = design.space[path]
+    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    if design.sampler not in ORDERED or not numbers or len(values) < 2:
+        return None
+    return [_label(value) for value in sorted(values)]
+
+
+def encoded(design: Search, path: str, label: str) -> str | int:
+    """Return a label as the sampler knows it: the rank of a number among the axis's values, else the label."""
+    order = order_of(design, path)
+    return label if order is None else order.index(label)
+
+
+def suggested(design: Search, trial: Suggests, path: str, values: list[str]) -> str:
+    """Return the label that a sampler suggests."""
+    order = order_of(design, path)
+    if order is None:
+        return str(trial.suggest_categorical(path, values))
+    return order[trial.suggest_int(path, 0, len(order) - 1)]
 
 
 def possible(baseline: Candidate, point: Mapping[str, Any], constraints: tuple[str, ...] = ()) -> str | None:

@@ -8,8 +8,8 @@ from configuration.seeds import first_seeds
 from ledger.database import LedgerRows
 from ledger.records import ArmRow, TrialRow
 from ledger.snapshot import TrialHistory, histories_of
+from runners.search.observation import Observation
 from runners.search.observations import observation_of, shifted_by_baseline
-from runners.search.optuna_sampler import Observation
 
 
 class SearchHistory:

@@ -12,7 +12,7 @@ from ledger.records import ArmRow, final_loss_of
 from ledger.selected_settings import chosen_records
 from ledger.snapshot import TrialHistory
 from runners.scoring import primary_score
-from runners.search.optuna_sampler import Observation
+from runners.search.observation import Observation
 from runners.stage_labels import fine_tune_labels, pretrain_labels
 
 

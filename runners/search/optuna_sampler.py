@@ -7,15 +7,27 @@ its losses so far, a diverged or failed one as FAIL, so that a short training is
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from configuration.designs.search import NON_ADAPTIVE, Search
 from configuration.tuning_points import Extent
 from foundation.randomness import stream, stream_seed
-from foundation.schema import JsonValue
-from runners.search.encoding import draw, identity, labels, mutant, point_of, possible, uniformly
+from runners.search.encoding import (
+    axes_of,
+    draw,
+    encoded,
+    identity,
+    labels,
+    mutant,
+    order_of,
+    point_of,
+    possible,
+    suggested,
+    uniformly,
+)
 from runners.search.evolution import Individual, offspring
+from runners.search.observation import Observation
 from search_space.candidate import Candidate
 from search_space.overrides import apply
 
@@ -28,27 +40,6 @@ RELATIVE = ("gp", "nsga2")  # Optuna samples with these only on axes that all fi
 LARGER_IS_BETTER = ("score",)
 
 Point = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Observation:
-    """A candidate as changes from the baseline, with its held-out loss at each rung that it reached."""
-
-    changes: Mapping[str, JsonValue]
-    losses: tuple[float, ...]
-    complete: bool
-    """Whether it was trained to the full budget."""
-    objectives: tuple[float, ...] = ()
-    """Values of the search's objectives, if complete; if empty, the last loss is the only objective."""
-    proposed: bool = True
-    """Whether this search proposed it; False for the baseline and for observations of other searches."""
-    seeds: int = 1
-    """Number of trials of this observation."""
-
-    @property
-    def values(self) -> tuple[float, ...]:
-        """The objectives in their order."""
-        return self.objectives or self.losses[-1:]
 
 
 def propose(
@@ -115,8 +106,8 @@ class _CohortSampler:
         if self._design.sampler == "tournament" and not uniform:
             return self._study.ask(), self._child()
         full = self._design.sampler in ("qmc", *RELATIVE)
-        trial = self._study.ask(_full_space(self._design) if full else None)
-        return trial, draw(self._design, self._baseline, trial.suggest_categorical)
+        trial = self._study.ask(_full_space(self._design, self._baseline) if full else None)
+        return trial, draw(self._design, self._baseline, partial(suggested, self._design, trial))
 
     def _accept(self, point: Point) -> bool:
         candidate = possible(self._baseline, point, self._constraints)
@@ -165,7 +156,8 @@ def importance(design: Search, baseline: Candidate, observations: tuple[Observat
             trial = _frozen_trial(single, baseline, first, 0)
             assert trial is not None
             study.add_trial(trial)
-    shared = [path for path in design.space if "." not in path]
+    params = [trial.params for trial in study.trials]
+    shared = [path for path in axes_of(design, baseline) if "." not in path and all(path in each for each in params)]
     try:
         evaluator = optuna.importance.PedAnovaImportanceEvaluator()
         return dict(optuna.importance.get_param_importances(study, evaluator=evaluator, params=shared))
@@ -252,11 +244,19 @@ def _uniform_sampler(design: Search, cohort: int) -> "optuna.samplers.BaseSample
     return optuna.samplers.RandomSampler(seed=stream_seed(design.seed, "even proposals", cohort) % 2**32)
 
 
-def _full_space(design: Search) -> "dict[str, optuna.distributions.BaseDistribution]":
+def _full_space(design: Search, baseline: Candidate) -> "dict[str, optuna.distributions.BaseDistribution]":
     """Return every axis, those of unselected options included: the dimensions of the sequence must be fixed."""
+    return {path: _distribution(design, path, baseline) for path in axes_of(design, baseline)}
+
+
+def _distribution(design: Search, path: str, baseline: Candidate) -> "optuna.distributions.BaseDistribution":
+    """Return an axis as Optuna has it: the rank of a number among the axis's values, or a label without an order."""
     import optuna
 
-    return {path: optuna.distributions.CategoricalDistribution(labels(design, path)) for path in design.space}
+    order = order_of(design, path)
+    if order is None:
+        return optuna.distributions.CategoricalDistribution(labels(design, path, baseline))
+    return optuna.distributions.IntDistribution(0, len(order) - 1)
 
 
 def _frozen_trial(
@@ -269,20 +269,21 @@ def _frozen_trial(
     """
     import optuna
 
-    encoded = point_of(design, apply(baseline, dict(observation.changes)))
-    point = {path: label for path, label in encoded.items() if label in labels(design, path)}
+    every_label = point_of(design, apply(baseline, dict(observation.changes)))
+    point = {path: label for path, label in every_label.items() if label in labels(design, path, baseline)}
     if design.sampler in RELATIVE:
-        if point != encoded:
+        if point != every_label:
             return None
         choose = uniformly(stream(design.seed, "values of axes that a candidate lacks", number))
-        point = {path: point.get(path) or choose(path, labels(design, path)) for path in design.space}
+        axes = axes_of(design, baseline)
+        point = {path: point.get(path) or choose(path, labels(design, path, baseline)) for path in axes}
     multi_objective = len(design.objectives) > 1  # Optuna cannot use unfinished trials of multi-objective studies
     stopped = _states().PRUNED if observation.losses and not multi_objective else _states().FAIL
     return optuna.trial.create_trial(
         state=_states().COMPLETE if observation.complete else stopped,
         values=list(observation.values) if observation.complete else None,
-        params=point,
-        distributions={path: optuna.distributions.CategoricalDistribution(labels(design, path)) for path in point},
+        params={path: encoded(design, path, label) for path, label in point.items()},
+        distributions={path: _distribution(design, path, baseline) for path in point},
         intermediate_values={} if multi_objective else dict(enumerate(observation.losses)),
     )
 

@@ -9,14 +9,14 @@ from foundation.errors import ConflictError
 from foundation.schema import JsonValue, canonical_text, fingerprint
 from ledger.database import Ledger, LedgerRows
 from runners.search.history import SearchHistory
+from runners.search.observation import Observation
 from runners.search.observations import as_json, from_json, shifted_by_baseline
-from runners.search.optuna_sampler import Observation
 from tasks.data_folder import with_paths_as_in
 
 WARM_START = "warm_start"
 """Fact in the ledger: finished candidates of other searches."""
 COMPARED = ("baseline", "corpus", "tokenizer", "pretraining.tokens", "pretraining.held_out_sequences", "fine_tuning")
-SEARCHED = ("space", "objectives", "constraints")
+SEARCHED = ("space", "structure", "objectives", "constraints")
 """Settings that must be equal for losses of two searches to be comparable."""
 
 

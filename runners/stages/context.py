@@ -1,6 +1,6 @@
 """The second argument of a stage's `compute`: where it reads and writes, and its progress."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,8 @@ class StageContext:
     folder: Path
     """Output folder; after a killed run it contains that run's files."""
     progress: ProgressFile
+    plugins: Sequence[tuple[str, str]] = ()
+    """Folder and sha256 of the plugins that the stage uses, for its further processes."""
 
 
 class Diverged(Exception):

@@ -5,15 +5,23 @@ from typing import ClassVar, Literal
 from configuration.fine_tuning import TaskTraining
 from configuration.stage_label import LINEAR_PROBE, MINIMAL_PAIRS, UNTRAINED
 from foundation.schema import Count, JsonValue, Seed
-from runners.stages.measurement_declarations import AttentionStage, LatencyStage, RareWordsStage
+from runners.stages.measurement_declarations import (
+    AttentionStage,
+    LatencyStage,
+    PerplexityStage,
+    RareWordsStage,
+    WordEmbeddingsStage,
+)
 from runners.stages.stage import StageDeclaration
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
+from search_space.output_layer import OutputLayer
 from tasks.corpora.corpus import Corpus
 from tasks.dataset_folder import PublishedData
 from tasks.downstream import find_task
 from tasks.labelled.task import DownstreamTask
 from tasks.lexicon.supersenses import Lexicon
+from tasks.lexicon.synonyms import Synonyms
 from tasks.mentions.declaration import Mentions
 from tasks.own_tasks import StageTask, task_named
 from tasks.own_tasks.table import TableFiles
@@ -70,7 +78,7 @@ class ExamplesStage(StageDeclaration):
     stage: ClassVar[str] = "examples"
     code_version: ClassVar[int] = 1
     libraries: ClassVar[tuple[str, ...]] = ("tokenizers", "scikit-learn")
-    hashed_instead: ClassVar[dict[str, str]] = {"data": "read"}
+    hashed_instead: ClassVar[dict[str, str]] = {"data": "read", "synonyms": "synonyms_read"}
     task: str
     task_version: int
     train_examples: Count | None
@@ -84,6 +92,10 @@ class ExamplesStage(StageDeclaration):
     """Whether the training pairs are also trained on with their texts swapped."""
     own_task: StageTask | None = None
     """The task, if the experiment declares it."""
+    synonyms: Synonyms | None = None
+    """The synonyms of words, for a rarified task."""
+    synonyms_read: JsonValue = None
+    """The content hash of the synonyms."""
 
     @property
     def downstream(self) -> DownstreamTask:
@@ -159,9 +171,16 @@ class PretrainStage(StageDeclaration):
     init_checkpoint_weights: str | None = None
     """The sha256 of those weights."""
 
+    @property
+    def processes(self) -> int:
+        """Processes that train the model together; pruning uses one."""
+        return 1 if self.candidate.recipe.pruning is not None else self.candidate.recipe.processes
+
 
 class FineTuneStage(StageDeclaration, TaskTraining):
     """Fine-tune a pretrained encoder on one task with one seed. Reads `pretrained` and `examples`.
+
+    With embeddings of rare words it reads `word_embeddings` too.
 
     Head, order of examples and dropout are drawn from both seeds: fine-tuning seeds are nested in pretraining seeds,
     and at one pair of seeds the draws of all arms are the same.
@@ -178,9 +197,13 @@ class FineTuneStage(StageDeclaration, TaskTraining):
     task: str
     pretraining_seed: Seed
     seed: Seed
+    label_smoothing: float = 0.0
+    """Of a task whose targets are texts: the recipe's, as its dropout is."""
     device: Literal["cpu", "cuda"] = "cpu"
     precision: Literal["float32", "bfloat16"] = "float32"
     own_task: StageTask | None = None
+    output_layer: OutputLayer | None = None
+    """The pretrained output layer, where the loss has a language model's; None: it has none."""
 
     @property
     def downstream(self) -> DownstreamTask:
@@ -255,6 +278,8 @@ KINDS: dict[str, type[StageDeclaration]] = {
         MinimalPairsStage,
         AttentionStage,
         RareWordsStage,
+        WordEmbeddingsStage,
+        PerplexityStage,
         LatencyStage,
     )
 }

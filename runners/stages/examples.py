@@ -9,9 +9,11 @@ from foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.declarations import ContaminationStage, ExamplesStage
 from runners.stages.frozen_examples import PARTS, encode_frozen, encode_part, ngram_reference, part_counts, parts_of
+from runners.stages.rarified_examples import rarified_examples
 from tasks.bag_of_words import bag_of_words_scores, learned_from
 from tasks.corpora.assembly import read_documents
 from tasks.labelled.task import DownstreamTask, Example, Examples
+from tasks.lead import lead_scores
 from tasks.majority import majority_score
 from tasks.most_frequent_tag import most_frequent_tag_scores
 from tasks.own_tasks.split import repeated_in_train
@@ -32,11 +34,13 @@ def compute(stage: ExamplesStage, context: StageContext) -> dict[str, JsonValue]
     context.progress(f"reading the examples of {task.name}", 0.0)
     if task.squad is not None:
         return _question_windows(stage, task, tokenizer, context)
-    examples = examples_of(task, stage, context.inputs.get("corpus"))
+    published = examples_of(task, stage, context.inputs.get("corpus"))
+    rarified = rarified_examples(stage, published, tokenizer, context)
+    examples, tokenizer = rarified.examples, rarified.tokenizer
     chance = majority_score(task, examples) if task.chance is None else task.chance_score
     if task.form == "span":  # the chance level of spans assumes known boundaries
         chance = None
-    result: dict[str, JsonValue] = {"task": task.name, "chance": chance}
+    result: dict[str, JsonValue] = {"task": task.name, "chance": chance, **rarified.counts}
     if stage.own_task is not None:
         result["repeated_in_train"] = repeated_in_train(examples.train, examples.dev)
     if task.method != "fine_tune":
@@ -52,7 +56,9 @@ def compute(stage: ExamplesStage, context: StageContext) -> dict[str, JsonValue]
 
 
 def _word_reference(task: DownstreamTask, examples: Examples, context: StageContext) -> dict[str, JsonValue]:
-    """Return the scores of the reference without context: a bag of words, or each word's most frequent tag."""
+    """Return the scores of the reference without context: a bag of words, most frequent tags, or a lead."""
+    if task.form == "text_pair":
+        return {"bag_of_words": {**lead_scores(task, examples)}, TRAINED_ON: len(examples.train)}
     if task.form == "tags":
         return {"bag_of_words": {**most_frequent_tag_scores(task, examples)}, TRAINED_ON: len(examples.train)}
     context.progress(f"bag of words on {task.name}: {len(examples.train):,} examples", 0.6)

@@ -40,7 +40,7 @@ def execute(job: Job) -> Outcome:
         declaration = KINDS[job.stage].model_validate_json(job.declaration)
         progress(f"loading libraries: {', '.join(declaration.libraries) or 'none'}", 0.0)
         warm_up(declaration, inputs)
-        context = StageContext(inputs, folder, progress)
+        context = StageContext(inputs, folder, progress, job.plugins)
         started = time.monotonic()
         status, result = _run(declaration, context)
         seconds = round(time.monotonic() - started, 3)

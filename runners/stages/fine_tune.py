@@ -13,7 +13,7 @@ from jaxtyping import Shaped
 from numpy.typing import NDArray
 from torch import Tensor
 
-from foundation.randomness import stream, stream_seed
+from foundation.randomness import stream_seed
 from foundation.schema import JsonValue
 from ledger.example_values import write_example_values
 from ledger.result_files import example_scores_file, other_parts, predictions_file
@@ -22,16 +22,23 @@ from models.downstream_model import FineTuned, build_fine_tuned
 from models.heads.span import SpanHead
 from models.heads.tags import NO_TAG
 from models.initialisation import initialise
+from models.language_model_loss import WithLanguageModel
 from models.lstm_features import FeatureReader, build_feature_model
+from models.output_layer import build_output_layer
 from models.precision import Precision, autocast_to
+from models.rare_words import add_words
+from runners.stages import generated_texts
+from runners.stages.batch_order import epoch_batches, root_seed
 from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import FineTuneStage
 from runners.stages.pretrain import CHECKPOINT
 from runners.stages.squad_answers import answer_questions
+from runners.stages.word_embeddings import word_embeddings_in
 from runners.training.checkpoint import architecture_in, load_weights
 from runners.training.optimisers.adamw import adamw, layered_adamw
 from runners.training.optimisers.parameter_groups import set_rate
 from search_space.architecture import Architecture
+from search_space.output_layer import OutputLayer
 from tasks.labelled.encoding import EncodedExamples, load_examples
 from tasks.labelled.scoring import example_scores, references_of, sentence_scores
 from tasks.labelled.task import DownstreamTask
@@ -45,10 +52,14 @@ EXAMPLES_PER_PREDICTION_BATCH = 64
 def compute(stage: FineTuneStage, context: StageContext) -> dict[str, JsonValue]:
     """Write the predictions and the score of every example; return the numbers of examples. Raises Diverged."""
     task = stage.downstream
+    if task.form == "text_pair":
+        return generated_texts.compute(stage, context)
     train = _training_set(task, context.inputs["examples"] / "train")
     model = _model(stage, task, architecture_in(context.inputs["pretrained"], stage.architecture))
     initialise(model, stream_seed(root_seed(stage), "head"))
-    load_weights(context.inputs["pretrained"] / CHECKPOINT, model.encoder, "encoder.")
+    load_pretrained(stage, context.inputs["pretrained"] / CHECKPOINT, model)
+    if "word_embeddings" in context.inputs:
+        add_words(model.encoder, word_embeddings_in(context.inputs["word_embeddings"]))
     model.to(open_device(stage.device))
     _train(model, train, stage, context)
     if task.squad is not None:
@@ -72,16 +83,37 @@ def compute(stage: FineTuneStage, context: StageContext) -> dict[str, JsonValue]
 def _model(stage: FineTuneStage, task: DownstreamTask, architecture: Architecture) -> FineTuned:
     features = stage.own_task
     if not isinstance(features, ResolvedFeatures):
-        return build_fine_tuned(architecture, task.form, task.outputs, stage.pooling, stage.dropout)
+        model = build_fine_tuned(architecture, task.head_form, task.outputs, stage.pooling, stage.dropout)
+        return model if stage.output_layer is None else _with_language_model(model, stage.output_layer, stage)
     reader = FeatureReader(
         features.features, features.lstm_width, features.lstm_layers, features.encoder == "trained"
     )
-    return build_feature_model(architecture, task.form, task.outputs, reader, stage.pooling, stage.dropout)
+    return build_feature_model(architecture, task.head_form, task.outputs, reader, stage.pooling, stage.dropout)
 
 
-def root_seed(stage: FineTuneStage) -> int:
-    """Return the seed of all random streams of a fine-tuning; it depends on both seeds and not on the arm."""
-    return stream_seed(stage.pretraining_seed, "fine-tuning", stage.seed)
+def _with_language_model(model: FineTuned, option: OutputLayer, stage: FineTuneStage) -> FineTuned:
+    head = build_output_layer(option, model.encoder.architecture)
+    return WithLanguageModel(model.encoder, model.head, model.outputs, head, stage.language_model_weight)
+
+
+def load_pretrained(stage: FineTuneStage, checkpoint: Path, model: FineTuned) -> None:
+    """Read the transferred weights of the encoder, and those of a language model's output layer."""
+    layers = stage.transferred_layers
+    if layers is None:
+        load_weights(checkpoint, model.encoder, "encoder.")
+    else:
+        transferred = partial(is_transferred, layers=layers, depth=len(model.encoder.blocks))
+        load_weights(checkpoint, model.encoder, "encoder.", transferred)
+    if isinstance(model, WithLanguageModel):
+        load_weights(checkpoint, model.output_layer, "head.")
+
+
+def is_transferred(name: str, layers: int, depth: int) -> bool:
+    """Return whether a weight of the encoder is in the embeddings or the first `layers` blocks of `depth`."""
+    first, _, rest = name.partition(".")
+    if first == "blocks":
+        return int(rest.partition(".")[0]) < layers
+    return first in ("embeddings", "projection") or layers >= depth
 
 
 @dataclass(frozen=True)
@@ -154,17 +186,6 @@ def _optimiser(model: FineTuned, stage: FineTuneStage) -> torch.optim.Optimizer:
     if stage.layer_rate_decay == 1:
         return adamw(model, stage.weight_decay)
     return layered_adamw(model, stage.architecture.depth, stage.weight_decay, stage.layer_rate_decay)
-
-
-def epoch_batches(train: EncodedExamples, stage: FineTuneStage, epoch: int) -> list[NDArray[np.int64]]:
-    """Return the example indices of every batch of one epoch: similar lengths in a batch, batches in random order."""
-    random = stream(root_seed(stage), "fine-tuning order", epoch)
-    shuffled = random.permutation(len(train))
-    by_length = shuffled[np.argsort(train.longest[shuffled] // 8, kind="stable")]
-    batches = [
-        by_length[first : first + stage.batch_examples] for first in range(0, len(train), stage.batch_examples)
-    ]
-    return [batches[position] for position in random.permutation(len(batches))]
 
 
 def _rate_multiplier(step: int, steps: int, warmup_share: float) -> float:

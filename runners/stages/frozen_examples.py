@@ -10,6 +10,7 @@ from tasks.labelled.choices import encode_choices
 from tasks.labelled.encoding import EncodedExamples, encode_examples, save_examples
 from tasks.labelled.minimal_pairs import encode_pairs, save_groups
 from tasks.labelled.task import DownstreamTask, Example, Examples
+from tasks.labelled.text_pairs import encode_text_pairs, save_text_pairs
 from tasks.labelled.words import encode_words, save_words
 from tasks.most_frequent_tag import most_frequent_tag_scores
 from tasks.ngram_reference import ngram_scores
@@ -59,6 +60,10 @@ def encode_part(
         words = encode_words(examples, tokenizer, length)
         save_words(words, folder)
         return words.sequences
+    if task.form == "text_pair":
+        pairs = encode_text_pairs(examples, tokenizer, length)
+        save_text_pairs(pairs, folder)
+        return pairs.sources
     if task.method == "minimal_pairs":
         save_groups(examples, folder)
         encoded = encode_pairs(examples, tokenizer, length)

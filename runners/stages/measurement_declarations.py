@@ -4,13 +4,15 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from configuration.latency import Part
-from configuration.measurements import RARE_WORDS
-from configuration.stage_label import LATENCY
-from foundation.schema import Count, Name, Seed
+from configuration.measurements import PERPLEXITY, RARE_WORDS
+from configuration.stage_label import LATENCY, WORD_EMBEDDINGS
+from foundation.schema import Count, JsonValue, Name, Seed
 from ledger.stage_results import Machine
 from runners.stages.stage import StageDeclaration
 from search_space.architecture import Architecture
+from search_space.candidate import Candidate
 from search_space.rare_words import RareWords
+from tasks.language_model_texts import LanguageModelText
 
 
 class AttentionStage(StageDeclaration):
@@ -47,6 +49,49 @@ class RareWordsStage(StageDeclaration):
     held_out_share: float
     seed: Seed
     device: Literal["cpu", "cuda"] = "cpu"
+
+
+class WordEmbeddingsStage(StageDeclaration):
+    """Train embeddings of words from form and contexts, and compute those of the rare words of a task's examples.
+
+    Reads `pretrained`, `tokens` and `examples`.
+    """
+
+    stage: ClassVar[str] = WORD_EMBEDDINGS
+    code_version: ClassVar[int] = 1
+    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
+    uses_kernels: ClassVar[bool] = True
+    architecture: Architecture
+    task: str
+    """The task whose rare words are embedded, for messages."""
+    settings: RareWords
+    occurrences: Count
+    text_tokens: Count
+    most_words: Count
+    seed: Seed
+    device: Literal["cpu", "cuda"] = "cpu"
+
+
+class PerplexityStage(StageDeclaration):
+    """Measure a language model on a text. Reads `pretrained` and `tokens`."""
+
+    stage: ClassVar[str] = PERPLEXITY
+    code_version: ClassVar[int] = 1
+    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
+    uses_kernels: ClassVar[bool] = True
+    hashed_instead: ClassVar[dict[str, str]] = {"text": "read"}
+    candidate: Candidate
+    generator: Architecture | None = None
+    name: Name
+    """The text's name in the experiment."""
+    text: LanguageModelText
+    read: JsonValue
+    """The identity of the text's content."""
+    length: Count
+    """Tokens of a window, [CLS] and [SEP] included."""
+    new_tokens: Count | None = None
+    memory: int | None = None
+    """Tokens of memory; None: as trained."""
 
 
 class LatencyStage(StageDeclaration):

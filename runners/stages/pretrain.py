@@ -3,6 +3,7 @@
 import json
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import PretrainStage
 from runners.stages.pruned import prune
 from runners.training.checkpoint import load_checkpoint, load_weights, save_checkpoint
+from runners.training.data_parallel import group_of
 from runners.training.loop import NotFinite, Step, TrainingData, held_out_losses, train
 from runners.training.optimisers import build_optimiser
 from tasks.evaluation_set import EvaluationSet
@@ -32,22 +34,20 @@ from tasks.tokenizer import load_tokenizer
 CHECKPOINT, RESUME = "checkpoint", "resume"
 SECONDS_BETWEEN_CHECKPOINTS = 300.0
 TRAIN_CURVE_POINTS = 200
+PARTNER = "runners.stages.pretrain_partner"
 
 
 def compute(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]:
     """Write a checkpoint; return the loss curves and the final held-out loss, in nats. Raises Diverged."""
     recipe = stage.candidate.recipe
-    training_data = training_data_of(stage, context.inputs["tokens"])
     if recipe.pruning is not None:
+        training_data = training_data_of(stage, context.inputs["tokens"])
         return prune(
             stage, context, training_data, context.inputs["previous"] / CHECKPOINT, context.folder / CHECKPOINT
         )
     evaluation_set = EvaluationSet.load(context.inputs["evaluation_set"])
-    model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed), context.inputs["tokens"])
-    _load_initial_weights(stage, model)
-    optimiser = build_optimiser(model, recipe)
-    checkpoints = _Checkpoints(context.folder, model, optimiser)
-    completed_steps, curves = checkpoints.resume(stage.from_step, context.inputs.get("previous"))
+    begun = started(stage, context.inputs, context.folder)
+    model, checkpoints, curves = begun.model, begun.checkpoints, begun.curves
     curve_interval = max(1, (stage.to_step - stage.from_step) // TRAIN_CURVE_POINTS)
 
     def after(step: Step) -> None:
@@ -69,7 +69,9 @@ def compute(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]
         context.progress("pretraining", share, step.loss, step.tokens_per_second)
 
     try:
-        train(model, training_data, optimiser, range(completed_steps, stage.to_step), after)
+        with group_of(recipe.processes, PARTNER, _partner_job(stage, context), recipe.device == "cuda") as group:
+            steps = range(begun.completed_steps, stage.to_step)
+            train(model, begun.training_data, begun.optimiser, steps, after, group)
     except NotFinite as error:
         tokens = error.step.number * recipe.tokens_per_step
         raise Diverged({"tokens": tokens, "loss": str(error.step.loss), **curves.document()}) from error
@@ -82,6 +84,40 @@ def compute(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]
         "held_out_losses": losses_file,
         **curves.document(),
     }
+
+
+@dataclass(frozen=True)
+class Started:
+    """A stage's training before its first update, or at its last checkpoint."""
+
+    model: PretrainingModel[Any]
+    optimiser: torch.optim.Optimizer
+    training_data: TrainingData
+    checkpoints: "_Checkpoints"
+    completed_steps: int
+    curves: "_Curves"
+
+
+def started(stage: PretrainStage, inputs: Mapping[str, Path], folder: Path) -> Started:
+    """Return a stage's training, from the checkpoint in its folder if there is one, in every process of the stage."""
+    training_data = training_data_of(stage, inputs["tokens"])
+    model = build_model(stage.candidate, stage.generator, training_data.seed, inputs["tokens"])
+    _load_initial_weights(stage, model)
+    optimiser = build_optimiser(model, stage.candidate.recipe)
+    checkpoints = _Checkpoints(folder, model, optimiser)
+    completed_steps, curves = checkpoints.resume(stage.from_step, inputs.get("previous"))
+    return Started(model, optimiser, training_data, checkpoints, completed_steps, curves)
+
+
+def _partner_job(stage: PretrainStage, context: StageContext) -> str:
+    """Return what a further process of the stage needs, as JSON."""
+    document = {
+        "stage": stage.model_dump_json(),
+        "inputs": {name: str(folder) for name, folder in context.inputs.items()},
+        "folder": str(context.folder),
+        "plugins": [[str(folder), sha256] for folder, sha256 in context.plugins],
+    }
+    return json.dumps(document)
 
 
 def train_discarded_model(stage: PretrainStage, tokens: Path) -> None:

@@ -13,37 +13,27 @@ from torch import Tensor
 from foundation.errors import DataError
 from foundation.randomness import stream
 from foundation.schema import JsonValue
-from models.devices import open_device
-from models.encoder import Encoder
 from runners.stages.context import StageContext
 from runners.stages.measurement_declarations import RareWordsStage
-from runners.stages.pretrain import CHECKPOINT
-from runners.training.checkpoint import architecture_in, load_weights
+from runners.stages.mimicking_inputs import MimickingInputs
 from runners.training.mimicking import (
     Word,
     WordSource,
     embeddings_of,
     explained_variance,
-    frequent_words,
     mimicking_model,
     train_to_mimic,
 )
 from tasks.rare_words.ngrams import NgramTable
-from tasks.tokenizer import load_tokenizer
-from tasks.tokens import read_tokens
 
 
 def compute(stage: RareWordsStage, context: StageContext) -> dict[str, JsonValue]:
     """Return how well the embeddings of unseen words are mimicked. Raises DataError where words are too few."""
-    encoder = Encoder(architecture_in(context.inputs["pretrained"], stage.architecture), 0.0)
-    load_weights(context.inputs["pretrained"] / CHECKPOINT, encoder, "encoder.")
-    encoder = encoder.to(open_device(stage.device))
-    tokenizer, tokens = load_tokenizer(context.inputs["tokens"]), read_tokens(context.inputs["tokens"] / "train.npy")
-    tokens = tokens[: stage.text_tokens]
-    words = frequent_words(tokens, tokenizer, stage.occurrences)
-    split = _split(stage, words)
+    read = MimickingInputs.read(stage, context)
+    encoder = read.encoder
+    split = _split(stage, read.most_frequent(stage.occurrences, stage.most_words, "measure.rare_words"))
     ngrams = NgramTable.of([word.text for word in split.taught], stage.settings)
-    source = WordSource(tokens, tokenizer, ngrams, stage.settings)
+    source = WordSource(read.tokens, read.tokenizer, ngrams, stage.settings)
     model = mimicking_model(encoder, source, stage.seed)
     context.progress(f"mimicking {len(split.taught)} words", 0.0)
     errors = train_to_mimic(model, split.taught, source, stage.seed)
@@ -67,16 +57,13 @@ class _Split:
 
 
 def _split(stage: RareWordsStage, words: tuple[Word, ...]) -> _Split:
-    """Return the most frequent words in two parts, the same for all variants of a seed. Raises DataError."""
-    by_count = sorted(words, key=lambda word: (-len(word.starts), word.text))[: stage.most_words]
-    count = round(stage.held_out_share * len(by_count))
-    if count < 2 or len(by_count) - count < 2:
+    """Return the words in two parts, the same for all variants of a seed. Raises DataError."""
+    count = round(stage.held_out_share * len(words))
+    if count < 2 or len(words) - count < 2:
         limit = f"measure.rare_words.occurrences {stage.occurrences}"
-        raise DataError(
-            f"{limit}: {len(by_count)} words of one token occur as often; too few to train and to measure"
-        )
-    order = stream(stage.seed, "words left out").permutation(len(by_count))
-    return _Split(*(tuple(by_count[row] for row in np.sort(rows)) for rows in (order[count:], order[:count])))
+        raise DataError(f"{limit}: {len(words)} words of one token occur as often; too few to train and to measure")
+    order = stream(stage.seed, "words left out").permutation(len(words))
+    return _Split(*(tuple(words[row] for row in np.sort(rows)) for rows in (order[count:], order[:count])))
 
 
 def _embeddable(words: tuple[Word, ...], ngrams: NgramTable) -> tuple[Word, ...]:

@@ -34,6 +34,12 @@ class StageDeclaration(Schema):
     """Whether the stage runs a model, so that the last bits of its result depend on the operators' implementation."""
     exclusive: ClassVar[bool] = False
     """Whether the stage needs the machine for itself, because its result is a latency."""
+
+    @property
+    def processes(self) -> int:
+        """Processes that compute the stage together, each of which counts as a worker."""
+        return 1
+
     hashed_at_default: ClassVar[tuple[str, ...]] = ()
     """Fields that always enter the key; other fields enter it unless they have their default value."""
     hashed_instead: ClassVar[dict[str, str]] = {}

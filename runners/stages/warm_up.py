@@ -27,12 +27,7 @@ class WarmUp:
     def __call__(self, declaration: StageDeclaration, inputs: dict[str, Path]) -> None:
         """Warm up for a stage; without effect if this process is already warm for it."""
         started = time.monotonic()
-        for library in declaration.libraries:
-            import_module(MODULES.get(library, library))
-        if "torch" in declaration.libraries:
-            _make_deterministic()
-        if declaration.uses_kernels:
-            _load_operators()
+        load_libraries(declaration)
         import_module(f"runners.stages.{declaration.stage}")
         if isinstance(declaration, PretrainStage):
             self._train_one_update(declaration, inputs["tokens"])
@@ -49,6 +44,16 @@ class WarmUp:
         with suppress(NotFinite):  # the stage reports it
             train_discarded_model(stage, tokens)
         self._warm_candidates.add(candidate)
+
+
+def load_libraries(declaration: StageDeclaration) -> None:
+    """Import a stage's libraries, with torch's settings and the compiled operators that its results depend on."""
+    for library in declaration.libraries:
+        import_module(MODULES.get(library, library))
+    if "torch" in declaration.libraries:
+        _make_deterministic()
+    if declaration.uses_kernels:
+        _load_operators()
 
 
 def _make_deterministic() -> None:

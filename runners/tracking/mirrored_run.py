@@ -13,6 +13,10 @@ SYNCED_TAG = "steeplechase.synced"
 PARENT_TAG = "mlflow.parentRunId"
 NOTE_TAG = "mlflow.note.content"
 OUTDATED_TAG = "steeplechase.outdated_parameters"
+EXPERIMENT_TAG = "steeplechase.experiment"
+"""Of an MLflow experiment: the experiment without its scale."""
+CHANGED_TAG = "steeplechase.changed"
+"""Of an MLflow experiment: the time of its last changed run, in milliseconds since 1970; MLflow keeps none."""
 
 
 class RunStatus(StrEnum):

@@ -103,7 +103,7 @@ class TrackingClient:
         return _known_experiment(known)
 
     def experiments(self) -> list[KnownExperiment]:
-        """Return the experiments, last changed first."""
+        """Return the experiments, last created or renamed first."""
         experiments, token = [], None
         while True:
             page = self._client.search_experiments(order_by=["last_update_time DESC"], page_token=token)
@@ -169,11 +169,11 @@ class TrackingClient:
             self._client.update_run(run.run_id, status.value)
 
 
-def pages(uri: str, artifacts: str, first_settings: Mapping[str, str]) -> FastAPI:
+def pages(uri: str, artifacts: str, first_settings: Mapping[str, str], landing: str) -> FastAPI:
     """Return MLflow's server over a store, as an application for uvicorn, which must be imported first.
 
-    `first_settings` are values of the browser's local storage, set where the browser has none. The environment is
-    the server's own: `server_environment`.
+    `first_settings` are values of the browser's local storage, set where the browser has none; `landing` is the page
+    that opens for the server's bare address. The environment is the server's own: `server_environment`.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # MLflow's warnings about its dependencies
@@ -185,7 +185,8 @@ def pages(uri: str, artifacts: str, first_settings: Mapping[str, str]) -> FastAP
     settings = json.dumps(dict(first_settings))
     script = (
         f"<script>for (const [key, value] of Object.entries({settings})) "
-        "if (localStorage.getItem(key) === null) localStorage.setItem(key, value)</script>"
+        "if (localStorage.getItem(key) === null) localStorage.setItem(key, value);"
+        f"if (!location.hash) location.hash = {json.dumps(landing)}</script>"
     )
 
     async def with_settings(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:

@@ -4,17 +4,22 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from threading import Thread
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from foundation.errors import MachineError
 from runners.tracking.connectivity import not_reachable
 from runners.tracking.environment import server_environment
 from runners.tracking.errors import reason_of
-from runners.tracking.saved_views import ARMS_VIEW, TAG_PREFIX, TRIALS_VIEW
+from runners.tracking.mirrored_run import CHANGED_TAG, EXPERIMENT_TAG
+from runners.tracking.saved_views import ARMS_VIEW, TAG_PREFIX, TRIALS_VIEW, page_across, view_across
 from runners.tracking.store import TrackingStore
+
+if TYPE_CHECKING:
+    from runners.tracking.mlflow_client import KnownExperiment
 
 HOST = "127.0.0.1"
 FIRST_PORT = 5000  # MLflow's own
@@ -32,10 +37,20 @@ FIRST_SETTINGS = {
 """Initial settings for browsers without any; MLflow stores them in the browser only."""
 
 
+@dataclass(frozen=True)
+class Pages:
+    """Pages of a store's studies: what is printed, what opens first, and what the browser is to keep."""
+
+    lines: tuple[str, ...]
+    landing: str
+    """Address of the first page, after the `#`."""
+    settings: Mapping[str, str]
+
+
 def serve(store: TrackingStore, port: int | None, experiment: str | None = None) -> NoReturn:
     """Run MLflow's server on the store, and print the addresses once they respond. Ctrl-C ends it.
 
-    `experiment` is the MLflow experiment (`table2-smoke`) to link, by default the newest ones. If the store is itself
+    `experiment` is the MLflow experiment (`table2-smoke`) to open, by default the newest one. If the store is itself
     a server, its address is printed and nothing is started. Raises MachineError if the port is taken.
     """
     store.prepare(LOCK_SECONDS)
@@ -44,23 +59,23 @@ def serve(store: TrackingStore, port: int | None, experiment: str | None = None)
         sys.exit(0)
     chosen = _port(port)
     base = f"http://{HOST}:{chosen}"
-    addresses = links(store, base, experiment)
+    shown = pages_of(store, base, experiment)
     sys.stderr.write("starting MLflow\n")
     environment = server_environment(os.environ)
     os.environ.clear()
     os.environ.update(environment)
-    Thread(target=_announce, args=(base, [*addresses, "(Ctrl-C ends it)"]), daemon=True).start()
+    Thread(target=_announce, args=(base, [f"open {base}", *shown.lines, "(Ctrl-C ends it)"]), daemon=True).start()
     with suppress(KeyboardInterrupt):
-        _run(store, chosen)
+        _run(store, chosen, shown)
     sys.exit(0)
 
 
-def _run(store: TrackingStore, port: int) -> None:
+def _run(store: TrackingStore, port: int, shown: Pages) -> None:
     import uvicorn  # MLflow's server; a second of import
 
     from runners.tracking.mlflow_client import pages
 
-    application = pages(store.uri, str(store.artifacts), FIRST_SETTINGS)
+    application = pages(store.uri, str(store.artifacts), shown.settings, shown.landing)
     uvicorn.run(
         application,
         host=HOST,
@@ -77,22 +92,47 @@ def _announce(base: str, lines: Sequence[str]) -> None:
     _print(lines)
 
 
-def links(store: TrackingStore, base: str, experiment: str | None) -> list[str]:
-    """Return a line per page: two of the experiment, else one of each experiment that was mirrored, newest first."""
+def pages_of(store: TrackingStore, base: str, experiment: str | None) -> Pages:
+    """Return the pages of the experiment, else of every experiment that was mirrored, newest first."""
     from runners.tracking.mlflow_client import TrackingClient
 
     try:
-        known = [each for each in TrackingClient(store.uri).experiments() if f"{TAG_PREFIX}{ARMS_VIEW}" in each.tags]
+        found = TrackingClient(store.uri).experiments()
     except Exception as error:
         raise MachineError(f"{store.shown}: {reason_of(error)}") from error
+    known = sorted(
+        (each for each in found if f"{TAG_PREFIX}{ARMS_VIEW}" in each.tags),
+        key=lambda each: -int(each.tags.get(CHANGED_TAG, "0")),
+    )
+    named = [each for each in known if each.name == experiment]
+    across = dict(_across(known[:LINKS_SHOWN]))
+    settings = FIRST_SETTINGS | dict(view_across(members) for members in across.values())
+    if named:
+        arms = _address(named[0], ARMS_VIEW)
+        curves = f"{_address(named[0], TRIALS_VIEW)}&compareRunsMode=CHART"
+        return Pages(
+            (f"{experiment}, arms: {base}/#{arms}", f"{experiment}, curves: {base}/#{curves}"), arms, settings
+        )
+    lines = [f"{each.name}: {base}/#{_address(each, ARMS_VIEW)}" for each in known[:LINKS_SHOWN]]
+    lines += [f"{title}: {base}{page_across(members)}" for title, members in across.items()]
+    everything = f"/experiments?{TRAINING_PAGE}"
+    landing = _address(known[0], ARMS_VIEW) if known else everything
+    return Pages((*lines, f"all experiments: {base}/#{everything}"), landing, settings)
+
+
+def _address(known: "KnownExperiment", view: str) -> str:
+    return f"/experiments/{known.identifier}/runs?{TRAINING_PAGE}&viewStateShareKey={view}"
+
+
+def _across(known: Sequence["KnownExperiment"]) -> Iterator[tuple[str, list[str]]]:
+    """Yield title and experiments of each page that compares the scales of one experiment, then of all."""
+    by_experiment: dict[str, list[str]] = {}
     for each in known:
-        if each.name == experiment:
-            page = f"{base}/#/experiments/{each.identifier}/runs?{TRAINING_PAGE}"
-            curves = f"{page}&compareRunsMode=CHART&viewStateShareKey={TRIALS_VIEW}"
-            return [f"{each.name}, arms: {page}&viewStateShareKey={ARMS_VIEW}", f"{each.name}, curves: {curves}"]
-    arms = f"/runs?{TRAINING_PAGE}&viewStateShareKey={ARMS_VIEW}"
-    lines = [f"{each.name}: {base}/#/experiments/{each.identifier}{arms}" for each in known[:LINKS_SHOWN]]
-    return [*lines, f"all experiments: {base}/#/experiments?{TRAINING_PAGE}"]
+        by_experiment.setdefault(each.tags.get(EXPERIMENT_TAG, each.name), []).append(each.identifier)
+    groups = {f"{name}, {len(members)} scales": members for name, members in by_experiment.items()}
+    if len(groups) > 1:
+        groups[f"arms of {len(known)} experiments"] = [each.identifier for each in known]
+    yield from ((title, members) for title, members in groups.items() if len(members) > 1)
 
 
 def _port(wanted: int | None) -> int:

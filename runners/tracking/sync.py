@@ -13,6 +13,8 @@ from ledger.snapshot import Snapshot
 from runners.tracking.errors import TrackingUnavailable, reason_of
 from runners.tracking.locking import locked
 from runners.tracking.mirrored_run import (
+    CHANGED_TAG,
+    EXPERIMENT_TAG,
     IDENTITY_TAG,
     OUTDATED_TAG,
     PARENT_TAG,
@@ -109,10 +111,13 @@ class _Mirror:
                 self._send(run, existing, content)
                 updated += existing is not None
         self._close_orphans({run.identity for run in runs})
-        for key, view in saved_views(runs).items():
-            if self.experiment.tags.get(key) != view:
-                self.client.tag_experiment(self.experiment, key, view)
         created = sum(run.identity not in before for run in runs)
+        tags = saved_views(runs) | {EXPERIMENT_TAG: runs[0].tags["experiment"]}
+        if created or updated:
+            tags[CHANGED_TAG] = str(time.time_ns() // 1_000_000)
+        for key, text in tags.items():
+            if self.experiment.tags.get(key) != text:
+                self.client.tag_experiment(self.experiment, key, text)
         return SyncSummary(created, updated, len(runs) - created - updated)
 
     def _send(self, run: MirroredRun, existing: "KnownRun | None", content: str) -> None:

@@ -5,7 +5,7 @@ hash of every file, which is verified on load.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import torch
@@ -40,6 +40,14 @@ def save_checkpoint(
         (temporary / HASHES).write_text(json.dumps(_hashes(temporary)))
 
 
+def save_weights(folder: Path, model: nn.Module) -> None:
+    """Write a model's weights alone, atomically, with their hash."""
+    weights = {name: value.detach().cpu().contiguous() for name, value in _stored(model).items()}
+    with replaced_directory(folder) as temporary:
+        save_file(weights, temporary / WEIGHTS)
+        (temporary / HASHES).write_text(json.dumps({WEIGHTS: sha256_of(temporary / WEIGHTS)}))
+
+
 def load_checkpoint(folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, JsonValue]:
     """Read a checkpoint into the model and the optimiser; return its training state.
 
@@ -69,10 +77,13 @@ def load_checkpoint(folder: Path, model: nn.Module, optimiser: torch.optim.Optim
     return training_state
 
 
-def load_weights(folder: Path, model: nn.Module, prefix: str = "") -> None:
+def load_weights(
+    folder: Path, model: nn.Module, prefix: str = "", transferred: Callable[[str], bool] = lambda name: True
+) -> None:
     """Read the weights whose names start with `prefix`, without the prefix, into the model.
 
-    Raises ValueError if their names or shapes are not those of the model's parameters.
+    Those that are not `transferred` stay as they are. Raises ValueError if the names or shapes of the weights are not
+    those of the model's parameters.
     """
     saved = load_file(folder / WEIGHTS)
     weights = {name.removeprefix(prefix): value for name, value in saved.items() if name.startswith(prefix)}
@@ -81,6 +92,8 @@ def load_weights(folder: Path, model: nn.Module, prefix: str = "") -> None:
         raise ValueError(f"{folder}: the names of the weights are not those of the model's parameters")
     with torch.no_grad():
         for name, value in weights.items():
+            if not transferred(name):
+                continue
             _verify_shape(name, parameters[name], value)
             parameters[name].copy_(value)
 

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from torch.nn.utils import clip_grad_norm_
 
 from foundation.randomness import stream, stream_seed
 from models.precision import Precision, autocast_to
+from runners.training.data_parallel import ALONE, Group
 from runners.training.optimisers.parameter_groups import set_rate
 from search_space.candidate import Candidate
 from search_space.recipe import Recipe
@@ -63,8 +65,9 @@ def train(
     optimiser: torch.optim.Optimizer,
     steps: range,
     after: Callable[[Step], None],
+    group: Group = ALONE,
 ) -> None:
-    """Train the model for `steps` and call `after` after every update.
+    """Train the model for `steps` and call `after` after every update, with the other processes of the group.
 
     Every batch, its corruption and the dropout pattern are functions of the seed and the step alone, so a resumed
     loop gives the same weights as an uninterrupted one. Raises NotFinite, before the update, if the loss or the
@@ -76,12 +79,14 @@ def train(
         model.train()
         model.start_update(number)
         random = stream(training_data.seed, "masking", number)
-        torch.manual_seed(stream_seed(training_data.seed, "dropout", number))
+        torch.manual_seed(stream_seed(training_data.seed, "dropout", number, *part_of(group)))
         sequences = training_data.batches.at(number, recipe.batch_sequences, training_data.seed)
         batch = model.prepare(sequences, training_data.tokenizer, random)
+        if group.rank:
+            random = stream(training_data.seed, "masking", number, *part_of(group))
         set_rate(optimiser, rate_at(recipe, number, training_data.horizon_tokens))
         optimiser.zero_grad(set_to_none=True)
-        loss, terms = accumulate_gradients(model, batch, recipe, random)
+        loss, terms = accumulate_gradients(model, batch, recipe, random, group)
         gradient_norm = clip_grad_norm_(model.parameters(), recipe.gradient_norm_limit).item()
         tokens_per_second = (number + 1 - steps.start) * recipe.tokens_per_step / (time.monotonic() - started)
         named = dict(zip(training_data.candidate.objective.terms, terms, strict=False))
@@ -93,26 +98,38 @@ def train(
 
 
 def accumulate_gradients(
-    model: PretrainingModel[Any], batch: TrainingBatch, recipe: Recipe, random: np.random.Generator
+    model: PretrainingModel[Any],
+    batch: TrainingBatch,
+    recipe: Recipe,
+    random: np.random.Generator,
+    group: Group = ALONE,
 ) -> tuple[float, tuple[float, ...]]:
     """Add the gradient of the batch's mean loss, one micro-batch after another; return that loss and its terms.
 
-    Each term of the loss is averaged over the predictions of the whole batch; a micro-batch counts by its share.
+    Each term of the loss is averaged over the predictions of the whole batch; a micro-batch counts by its share. Each
+    process of the group computes its own micro-batches, and has the whole batch's gradient afterwards.
     """
     losses: list[Tensor] = []
     parts_of_terms: list[list[Tensor]] = []
     totals = model.predictions_of_terms(batch)
-    for part in batch.micro_batches(recipe.micro_batches):
+    own = recipe.micro_batches
+    parts = batch.micro_batches(own * group.size)
+    for part in islice(parts, group.rank * own, (group.rank + 1) * own):
         with autocast_to(recipe.precision, model.encoder.device):
-            terms = model.loss_terms(part, random)
-        counts = zip(terms, model.predictions_of_terms(part), totals, strict=True)
-        first, *others = shares = [term * (count / max(1, total)) for term, count, total in counts]
+            first, *others = shares = model.shares(part, totals, random)
         loss = sum(others, first)
         loss.backward()
         losses.append(loss.detach())
         parts_of_terms.append([share.detach() for share in shares])
-    whole = sum(losses[1:], losses[0]).item()
-    return whole, tuple(torch.stack([torch.stack(parts) for parts in parts_of_terms]).sum(0).tolist())
+    group.add_gradients(model)
+    whole = group.total(sum(losses[1:], losses[0])).item()
+    whole_terms = torch.stack([torch.stack(shares_of_part) for shares_of_part in parts_of_terms]).sum(0)
+    return whole, tuple(group.total(whole_terms).tolist())
+
+
+def part_of(group: Group) -> tuple[int, ...]:
+    """Return the indices of a process's own random streams; the first process has those of one process alone."""
+    return (group.rank,) if group.rank else ()
 
 
 def held_out_losses(

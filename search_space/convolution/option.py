@@ -1,11 +1,10 @@
 """An option of the convolution axis: its window over the tokens, and its costs in closed form."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from foundation.schema import JsonValue, OpenOption
+from foundation.schema import OpenOption
 from search_space.cost.operation_counts import Operations
 from search_space.shape import AttentionShape
 
@@ -30,8 +29,6 @@ class ConvolutionOption(OpenOption):
     modules: ClassVar[str] = "models.convolution"
     sized_by: ClassVar[str | None] = None
     """The field that sets the reach, where a reach beyond the sequence is reported; None: the option as a whole."""
-    examples: ClassVar[tuple[Mapping[str, JsonValue], ...]] = ({},)
-    """Settings at which the option contracts hold; a setting that breaks one on purpose is left out."""
 
     @property
     @abstractmethod

@@ -18,14 +18,19 @@ class Role(StrEnum):
     PROJECTION = "projection"
     ATTENTION_MAPS = "attention maps"
     ATTENTION_SCORES = "attention scores"
+    RELATIVE_SCORES = "relative position scores"
     CONVOLUTION = "convolution branch"
     OUTPUT_MAP = "output map"
+    CROSS_ATTENTION_MAPS = "cross-attention maps"
+    CROSS_ATTENTION_SCORES = "cross-attention scores"
+    CROSS_ATTENTION_OUTPUT = "cross-attention output map"
     FEED_FORWARD = "feed-forward"
     GATED_LINEAR_UNIT = "gated linear unit"
     RECURRENT = "recurrent layer"
     OPERATION_CHAIN = "operation chain"
     NORMALISATIONS = "normalisations"
     FINAL_NORM = "final norm"
+    OUTPUT_LAYER = "output layer"
     MODULE = "built module"
     VOCABULARY = "vocabulary head"
     DISCRIMINATOR = "discriminator head"
@@ -35,6 +40,7 @@ class Role(StrEnum):
     SEGMENT_PAIR = "segment pair head"
     SUPERSENSES = "supersense output layer"
     ENTITY = "entity head"
+    QUERY_STREAM = "query stream"
 
     @property
     def is_head(self) -> bool:
@@ -44,14 +50,14 @@ class Role(StrEnum):
     @property
     def in_block(self) -> bool:
         """Whether every block has a component of this role."""
-        outside = (Role.EMBEDDINGS, Role.PROJECTION, Role.FINAL_NORM, Role.MODULE)
+        outside = (Role.EMBEDDINGS, Role.PROJECTION, Role.FINAL_NORM, Role.OUTPUT_LAYER, Role.MODULE)
         return self not in outside and not self.is_head
 
 
 HEADS = frozenset(
     (
         *(Role.VOCABULARY, Role.DISCRIMINATOR, Role.COPY, Role.VALUE),
-        *(Role.SPAN_BOUNDARY, Role.SEGMENT_PAIR, Role.SUPERSENSES, Role.ENTITY),
+        *(Role.SPAN_BOUNDARY, Role.SEGMENT_PAIR, Role.SUPERSENSES, Role.ENTITY, Role.QUERY_STREAM),
     )
 )
 

@@ -5,11 +5,14 @@ from typing import Annotated
 from foundation.schema import OPTION
 from search_space.objective.all_tokens_masked_language_model import AllTokensMaskedLanguageModel
 from search_space.objective.combined import Combined
+from search_space.objective.denoising import Denoising
 from search_space.objective.electra_15_percent import Electra15Percent
 from search_space.objective.entity_replacement import EntityReplacement
 from search_space.objective.language_model import LanguageModel
 from search_space.objective.masked_language_model import MaskedLanguageModel
+from search_space.objective.mixed_visibility import MixedVisibility
 from search_space.objective.next_sentence_prediction import NextSentencePrediction
+from search_space.objective.permutation_language_model import PermutationLanguageModel
 from search_space.objective.pretraining_objective import PretrainingObjective
 from search_space.objective.replace_masked_language_model import ReplaceMaskedLanguageModel
 from search_space.objective.replaced_token_detection import ReplacedTokenDetection
@@ -24,12 +27,15 @@ Objective = Annotated[PretrainingObjective, OPTION]
 __all__ = [
     "AllTokensMaskedLanguageModel",
     "Combined",
+    "Denoising",
     "Electra15Percent",
     "EntityReplacement",
     "LanguageModel",
     "MaskedLanguageModel",
+    "MixedVisibility",
     "NextSentencePrediction",
     "Objective",
+    "PermutationLanguageModel",
     "PretrainingObjective",
     "ReplaceMaskedLanguageModel",
     "ReplacedTokenDetection",

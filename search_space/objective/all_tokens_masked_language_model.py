@@ -5,8 +5,8 @@ from typing import Literal
 from foundation.schema import PositiveNumber
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role
-from search_space.objective.masked_language_model import vocabulary_head
 from search_space.objective.replaced_tokens import ReplacedTokens
+from search_space.output_layer.transformed import vocabulary_head
 from search_space.shape import linear_parameters
 
 

@@ -6,8 +6,9 @@ from typing import ClassVar
 from foundation.schema import PositiveNumber, Share
 from search_space.architecture import Architecture
 from search_space.cost import Component
-from search_space.objective.masked_language_model import MaskedLanguageModel, vocabulary_head
+from search_space.objective.masked_language_model import MaskedLanguageModel
 from search_space.objective.masking import Masking
+from search_space.output_layer.transformed import vocabulary_head
 
 
 class WithAuxiliaryLosses(Masking):

@@ -1,7 +1,7 @@
 """Several losses beside masked language modelling, summed by weight. StructBERT, Wang et al. 2019, 1908.04577."""
 
 from collections.abc import Iterator
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -23,6 +23,7 @@ class Combined(WithAuxiliaryLosses):
     tokens does so after the masking; sequences are pairs of segments if a part classifies their relation.
     """
 
+    examples: ClassVar = ({"parts": [{"kind": "word_structure"}, {"kind": "sentence_structure"}]},)
     kind: Literal["combined"] = "combined"
     """Chooses a combination of objectives."""
     parts: tuple[Part, ...] = Field(strict=False, examples=[["word_structure", "sentence_structure"]])

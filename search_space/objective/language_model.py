@@ -1,11 +1,15 @@
 """Language modelling in one direction: each token from those before it. GPT; BERT, arXiv 1810.04805, Table 5."""
 
+from collections.abc import Iterator
 from typing import Literal
 
+from pydantic import Field
+
+from foundation.errors import Violation
 from search_space.architecture import Architecture
 from search_space.cost import Component
-from search_space.objective.masked_language_model import vocabulary_head
 from search_space.objective.pretraining_objective import PretrainingObjective
+from search_space.output_layer import OutputLayer, Transformed
 from search_space.packing import PackingOption
 from search_space.sublayer.attention import Visibility
 
@@ -15,6 +19,14 @@ class LanguageModel(PretrainingObjective):
 
     kind: Literal["language_model"] = "language_model"
     """Chooses language modelling, in the direction of the architecture's `visibility`."""
+    output_layer: OutputLayer = Field(default_factory=Transformed)
+    """From hidden states to the vocabulary: `transformed` as in BERT, `embeddings` as in GPT, or `adaptive`."""
+
+    @property
+    def description(self) -> str:
+        """The name, and the output layer where it is not the usual one."""
+        usual = isinstance(self.output_layer, Transformed)
+        return super().description if usual else f"{super().description}, output layer {self.output_layer.kind}"
 
     @property
     def corrupts_at_random(self) -> bool:
@@ -24,12 +36,12 @@ class LanguageModel(PretrainingObjective):
     @property
     def visibilities(self) -> tuple[Visibility, ...]:
         """One direction: with all tokens visible, each would be predicted from itself."""
-        return ("left_to_right", "right_to_left")
+        return ("left_to_right",) if self.packing.consecutive else ("left_to_right", "right_to_left")
 
     @property
     def reference(self) -> "LanguageModel":
-        """Every token of pieces of the stream."""
-        return LanguageModel()
+        """Every token of pieces of the stream, consecutive ones where training's are."""
+        return LanguageModel(packing=self.packing) if self.packing.consecutive else LanguageModel()
 
     def measured_on(self, evaluation: str) -> bool:
         """Its own evaluation set, and masked tokens, each of which it predicts from the text on its visible side."""
@@ -37,14 +49,25 @@ class LanguageModel(PretrainingObjective):
 
     def reads(self, packing: PackingOption) -> bool:
         """Sequences of one segment, full or padded."""
-        return not (packing.pairs or packing.reads_mentions)
+        return not (packing.pairs or packing.reads_mentions or packing.follows_text)
+
+    @property
+    def reads_memory(self) -> bool:
+        """Yes, of consecutive segments."""
+        return True
 
     def predictions(self, length: int) -> int:
-        """Return the number of predicted tokens: all but [CLS] and [SEP]."""
-        return max(1, length - 2)
+        """Return the number of predicted tokens: all but [CLS] and [SEP], or but a consecutive segment's first."""
+        return max(1, length - (1 if self.packing.consecutive else 2))
 
     def added_parts(
         self, architecture: Architecture, generator: Architecture | None, length: int
     ) -> tuple[Component, ...]:
-        """Return the vocabulary head."""
-        return (vocabulary_head(architecture),)
+        """Return the output layer."""
+        return (self.output_layer.component(architecture),)
+
+    def needs(self, architecture: Architecture) -> Iterator[Violation]:
+        """Yield what the output layer needs of the architecture, and a memory of the packing."""
+        yield from super().needs(architecture)
+        for mistake in self.output_layer.mistakes(architecture):
+            yield Violation(("objective", "output_layer"), f"{self.output_layer.kind} {mistake}")

@@ -1,12 +1,14 @@
 """Masked language modelling: predict the masked tokens. Devlin et al. 2018, arXiv 1810.04805, section 3.1."""
 
+from collections.abc import Iterator
 from typing import Literal
 
+from foundation.errors import Violation
 from search_space.architecture import Architecture
-from search_space.cost import Applied, Component, Operations, Role, linear
+from search_space.cost import Component
 from search_space.objective.masking import Masking
-from search_space.packing import PackingOption
-from search_space.shape import layer_norm_parameters, linear_parameters
+from search_space.output_layer.transformed import vocabulary_head
+from search_space.packing import ContinuedPairs, PackingOption
 
 
 class MaskedLanguageModel(Masking):
@@ -21,29 +23,21 @@ class MaskedLanguageModel(Masking):
         return MaskedLanguageModel(**self.masking_fields)
 
     def reads(self, packing: PackingOption) -> bool:
-        """Sequences of one segment, full or padded."""
-        return not (packing.pairs or packing.reads_mentions)
+        """Sequences of one segment, full or padded, and pairs that follow text."""
+        return packing.follows_text or not (packing.pairs or packing.reads_mentions or packing.consecutive)
+
+    @property
+    def reads_memory(self) -> bool:
+        """Yes, of the text that pairs follow."""
+        return True
+
+    def mistakes_at(self, length: int, rows: int) -> Iterator[Violation]:
+        """Yield what the packing cannot be made of."""
+        if isinstance(self.packing, ContinuedPairs):
+            yield from self.packing.mistakes_at(length, rows)
 
     def added_parts(
         self, architecture: Architecture, generator: Architecture | None, length: int
     ) -> tuple[Component, ...]:
         """Return the components that pretraining adds to the encoder and fine-tuning drops."""
         return (vocabulary_head(architecture),)
-
-
-def vocabulary_head(architecture: Architecture, applied_to: Applied = "prediction") -> Component:
-    """Return a linear map to the embedding width, GELU, layer norm, and the tied token table.
-
-    The biases of the table are counted as parameters; ELECTRA's script counts no operations for them.
-    """
-    width, embedding_width, vocabulary = (
-        architecture.width,
-        architecture.embedding_width,
-        architecture.vocabulary_size,
-    )
-    parameters = linear_parameters(width, embedding_width) + layer_norm_parameters(embedding_width) + vocabulary
-    transform = linear(width, embedding_width) + Operations(gelus=embedding_width, normalised=embedding_width)
-    loss = Operations(softmaxed=vocabulary, lookups=vocabulary)  # lookup of the target
-    logits = Operations(multiply_adds=embedding_width * vocabulary)
-    operations = transform + logits + loss
-    return Component(Role.VOCABULARY, architecture.attention_shape, parameters, operations, applied_to=applied_to)

@@ -14,7 +14,7 @@ from foundation.errors import Violation
 from foundation.schema import VARIANT_KEY, OpenOption
 from search_space.architecture import Architecture
 from search_space.cost import MATMUL, Component, Convention
-from search_space.packing import Packing, PackingOption, Stream
+from search_space.packing import Packing, PackingOption, Stream, packings
 from search_space.sublayer.attention import Visibility
 
 
@@ -52,6 +52,8 @@ class PretrainingObjective(OpenOption):
     def evaluation(self) -> str:
         """The kind of objective whose evaluation set and loss give the held-out loss; by default its own.
 
+        Behind a dot may stand which of the kind's losses: `denoising.rotation`.
+
         Held-out losses are comparable if and only if this is equal: an objective that adds a second loss to masked
         language modelling is evaluated on masked tokens, beside plain masked language modelling.
         """
@@ -63,13 +65,27 @@ class PretrainingObjective(OpenOption):
         return True
 
     @property
+    def writes_target(self) -> bool:
+        """Whether a decoder predicts a target, so that the architecture is an encoder with a decoder."""
+        return False
+
+    @property
+    def reads_memory(self) -> bool:
+        """Whether it can keep a memory of earlier segments between its batches."""
+        return False
+
+    @property
     def visibilities(self) -> tuple[Visibility, ...]:
-        """The visibilities of an architecture that the objective can train; by default all."""
-        return get_args(Visibility)
+        """The visibilities that the objective can train; by default all but `permutation`.
+
+        `prefix` only where sequences are pairs.
+        """
+        every: tuple[Visibility, ...] = tuple(each for each in get_args(Visibility) if each != "permutation")
+        return every if self.packing.pairs else tuple(each for each in every if each != "prefix")
 
     def reads(self, packing: PackingOption) -> bool:
         """Return whether the objective can be trained on sequences of a packing; by default on full ones alone."""
-        return not (packing.padded or packing.pairs or packing.reads_mentions)
+        return not (packing.padded or packing.pairs or packing.reads_mentions or packing.consecutive)
 
     def measured_on(self, evaluation: str) -> bool:
         """Return whether its held-out loss can be measured on the evaluation set of a kind of objective."""
@@ -95,6 +111,10 @@ class PretrainingObjective(OpenOption):
         None if the evaluation set needs no model.
         """
         return None
+
+    def mistakes_at(self, length: int, rows: int) -> Iterator[Violation]:
+        """Yield what batches of `rows` sequences of `length` tokens cannot be used for; paths are a recipe's."""
+        yield from ()
 
     @abstractmethod
     def predictions(self, length: int) -> int:
@@ -122,8 +142,11 @@ class PretrainingObjective(OpenOption):
         return convention.flops((*architecture.parts(length), *added), length, self.predictions(length))
 
     def needs(self, architecture: Architecture) -> Iterator[Violation]:
-        """Yield what the objective needs of the architecture that it does not have."""
-        yield from ()
+        """Yield what the objective needs of the architecture that it does not have: a memory, of its packing."""
+        if architecture.memory and self.reads_memory and not self.packing.consecutive:
+            message = f"{architecture.memory} tokens of memory need consecutive segments, not {self.packing.kind}"
+            allowed = [each.kind for each in packings() if each.consecutive and self.reads(each)]
+            yield Violation(("objective", "packing"), f"{message}. Write packing: {' or '.join(allowed)}")
 
     def violations(self) -> Iterator[Violation]:
         """Yield every rule that the values break together."""

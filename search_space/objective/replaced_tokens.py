@@ -11,8 +11,9 @@ from foundation.schema import Count, PositiveNumber
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role, linear
 from search_space.objective.generator_training import GeneratorTraining, Joint
-from search_space.objective.masked_language_model import MaskedLanguageModel, vocabulary_head
+from search_space.objective.masked_language_model import MaskedLanguageModel
 from search_space.objective.masking import Masking
+from search_space.output_layer.transformed import vocabulary_head
 from search_space.shape import linear_parameters
 
 GENERATOR = "generator"

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from foundation.schema import OPTION, options_of
+from search_space.packing.consecutive import Consecutive
+from search_space.packing.continued_pairs import ContinuedPairs
 from search_space.packing.doc_sentences import DocSentences
 from search_space.packing.full_sentences import FullSentences
 from search_space.packing.mentions import Mentions
@@ -15,6 +17,8 @@ from search_space.packing.stream import Stream
 Packing = Annotated[PackingOption, OPTION]
 
 __all__ = [
+    "Consecutive",
+    "ContinuedPairs",
     "DocSentences",
     "FullSentences",
     "Mentions",

@@ -16,5 +16,9 @@ class PackingOption(OpenOption):
     """Whether sequences may be shorter than the recipe's length and end in padding."""
     pairs: ClassVar[bool] = False
     """Whether a sequence is two segments, whose relation an objective can classify."""
+    consecutive: ClassVar[bool] = False
+    """Whether a row of a batch continues its row of the batch before."""
+    follows_text: ClassVar[bool] = False
+    """Whether a row is text that continues the row before, and then a pair of segments."""
     reads_mentions: ClassVar[bool] = False
     """Whether it needs to know where entities are mentioned."""

@@ -6,8 +6,16 @@ from foundation.schema import OPTION
 from search_space.position.learned import LearnedPositions
 from search_space.position.none import NoPositions
 from search_space.position.option import PositionOption
+from search_space.position.relative import RelativePositions
 from search_space.position.sinusoidal import SinusoidalPositions
 
 Position = Annotated[PositionOption, OPTION]
 
-__all__ = ["LearnedPositions", "NoPositions", "Position", "PositionOption", "SinusoidalPositions"]
+__all__ = [
+    "LearnedPositions",
+    "NoPositions",
+    "Position",
+    "PositionOption",
+    "RelativePositions",
+    "SinusoidalPositions",
+]

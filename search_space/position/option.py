@@ -12,6 +12,9 @@ class PositionOption(OpenOption):
     package: ClassVar[str] = "search_space.position"
     modules: ClassVar[str] = "models.position"
 
+    in_attention: ClassVar[bool] = False
+    """Whether attention scores depend on positions, and nothing is added to the embeddings."""
+
     @abstractmethod
     def rows(self, positions: int) -> int:
         """Return the rows of the table of learned positions."""

@@ -12,7 +12,10 @@ from search_space.recipe import Recipe
 from search_space.released.models import Preset
 from search_space.released.papers import OptionDeparture, published
 
-NOT_NUMBERS = ("recipe.device", "recipe.activation_checkpointing", "recipe.micro_batches", "recipe.noise_seed")
+NOT_NUMBERS = (
+    *("recipe.device", "recipe.activation_checkpointing", "recipe.micro_batches", "recipe.processes"),
+    "recipe.noise_seed",
+)
 """Fields that are not departures: they depend on the machine, or leave the expectation unchanged."""
 AS_UPDATES = ("recipe.schedule", "recipe.token_share")
 """Fields compared in updates."""

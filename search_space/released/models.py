@@ -11,6 +11,8 @@ from functools import cache
 from typing import Any
 
 from search_space.candidate import Candidate
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
+from search_space.objective import Denoising
 from search_space.overrides import apply
 from search_space.released.papers import Costs, PublishedModel, PublishedRow, published, unsourced
 from search_space.shape import linear_parameters
@@ -82,7 +84,9 @@ def parameters_as_published(preset: Preset, publication: Costs | PublishedRow) -
     """Return the encoder's parameters by the closed form, under the convention of the publication."""
     architecture = preset.candidate.architecture
     pooler = linear_parameters(architecture.width, architecture.width) if publication.pooler else 0
-    return architecture.parameters + pooler
+    added = isinstance(publication, Costs) and publication.output_layer
+    heads = preset.candidate.objective.head_parameters(architecture, None) if added else 0
+    return architecture.parameters + pooler + heads
 
 
 class _Presets(Mapping[str, Preset]):
@@ -112,9 +116,17 @@ def preset_of(row: PublishedRow) -> Preset | None:
         return None
     released = PRESETS[row.model]
     lengthening = published().lengthening if row.long_sequences else {}
-    candidate = apply(released.candidate, {**row.changes, **lengthening})
+    candidate = apply(_with_fitting_objective(released), {**row.changes, **lengthening})
     updates, source = row.updates or released.updates, published().sources[row.source]
     return Preset(candidate, updates, source, released.notes, released.has_objective)
+
+
+def _with_fitting_objective(released: Preset) -> Candidate:
+    """Return a preset's candidate; one that writes a target and was not pretrained has an objective that can be."""
+    candidate = released.candidate
+    if released.has_objective or not isinstance(candidate.architecture, EncoderDecoderArchitecture):
+        return candidate
+    return candidate.model_copy(update={"objective": Denoising()})
 
 
 def costs_of(row: PublishedRow) -> tuple[int | None, float | None]:

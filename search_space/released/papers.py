@@ -41,6 +41,8 @@ class Costs(Schema):
     train_flops: float | None = None
     pooler: bool = False
     """Whether the published count includes BERT's pooler, a map of the width to itself, which no encoder here has."""
+    output_layer: bool = False
+    """Whether the published count includes what pretraining adds, such as the clusters of an adaptive softmax."""
     published_parameters: Count
     """Trainable values under the convention of the publication: with a pooler or without."""
     printed_parameters: str | None = None

@@ -15,7 +15,7 @@ class Publication:
     parameters: int
     """This project's count."""
     convention: str
-    """Whether BERT's pooler is counted: `with pooler` or `without pooler`."""
+    """Whether BERT's pooler is counted: `with pooler` or `without pooler`; or whether the output layer is."""
     published: int
     source: str
     """The source of `published`."""
@@ -41,7 +41,7 @@ def publication_of(name: str) -> Publication | None:
     return Publication(
         preset.updates,
         parameters_as_published(preset, costs),
-        "with pooler" if costs.pooler else "without pooler",
+        "with the output layer" if costs.output_layer else "with pooler" if costs.pooler else "without pooler",
         costs.published_parameters,
         everything.sources[costs.source_of("published_parameters")],
         printed,

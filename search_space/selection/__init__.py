@@ -8,7 +8,8 @@ from search_space.selection.option import SelectionOption
 from search_space.selection.span_geometric import SpanGeometric
 from search_space.selection.token import SingleToken
 from search_space.selection.whole_word import WholeWord
+from search_space.selection.windowed_ngram import WindowedNGram
 
 Selection = Annotated[SelectionOption, OPTION]
 
-__all__ = ["NGram", "Selection", "SelectionOption", "SingleToken", "SpanGeometric", "WholeWord"]
+__all__ = ["NGram", "Selection", "SelectionOption", "SingleToken", "SpanGeometric", "WholeWord", "WindowedNGram"]

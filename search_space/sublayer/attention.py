@@ -6,14 +6,30 @@ from typing import ClassVar, Literal
 
 from search_space.convolution import Convolution
 from search_space.cost import Component, Operations, Role, linear
+from search_space.position.option import PositionOption
+from search_space.position.relative import RelativePositions
 from search_space.shape import AttentionShape, linear_parameters
+from search_space.sublayer.head_sizes import HeadSizes
 
-Visibility = Literal["bidirectional", "left_to_right", "right_to_left"]
-"""The tokens that a token reads: all, those up to itself, or those from itself on."""
+Visibility = Literal["bidirectional", "left_to_right", "right_to_left", "prefix", "permutation"]
+"""The tokens that a token reads: all, those up to itself, those from itself on, those up to itself and the first
+segment, which reads itself in both directions (UNILM, arXiv 1905.03197), or those before it in the order that
+pretraining draws for the sequence, and all elsewhere (XLNet, arXiv 1906.08237)."""
+
+VisibleSide = Literal["both", "before", "behind"]
+
+VISIBLE_SIDE: dict[Visibility, VisibleSide] = {
+    "bidirectional": "both",
+    "left_to_right": "before",
+    "right_to_left": "behind",
+    "prefix": "before",
+    "permutation": "both",
+}
+"""The side on which kernels and recurrent layers, which know no prefix, read other tokens."""
 
 
 @dataclass(frozen=True)
-class SelfAttention:
+class SelfAttention(HeadSizes):
     """Query, key and value maps, scores, a convolution branch, and one output map for both."""
 
     kind: ClassVar[str] = "attention"
@@ -26,21 +42,17 @@ class SelfAttention:
     """Channels of a value, per head."""
     convolution: Convolution
     visibility: Visibility = "bidirectional"
+    position: PositionOption | None = None
+    """Positions that enter the scores; None: none do."""
+    biases: bool = True
+    """Whether the four maps have biases."""
+    memory: int = 0
+    """Tokens of earlier segments that are read too."""
 
     @property
     def shape(self) -> AttentionShape:
         """Sizes of the convolution branch, which has the heads of attention and the width of its queries."""
         return AttentionShape(self.width, self.heads, self.key_width)
-
-    @property
-    def keys(self) -> int:
-        """Channels of the queries of all heads."""
-        return self.heads * self.key_width
-
-    @property
-    def values(self) -> int:
-        """Channels of the values of all heads."""
-        return self.heads * self.value_width
 
     @property
     def context_width(self) -> int:
@@ -55,24 +67,24 @@ class SelfAttention:
 
     def __str__(self) -> str:
         """Return the sizes in words."""
-        heads = "1 head" if self.heads == 1 else f"{self.heads} heads"
-        widths = f"of {self.key_width}"
-        if self.key_width != self.value_width:
-            widths = f"with keys of {self.key_width} and values of {self.value_width}"
         branch = "" if not self.convolution.branch_width_ratio else f", {self.convolution.kind}"
-        return f"self-attention, {heads} {widths}{branch}"
+        return f"self-attention, {self.heads_text}{branch}"
 
     def components(self, length: int) -> Iterator[Component]:
         """Yield the maps, the scores, the convolution branch and the output map."""
         width, shape, keys, values, context = self.width, self.shape, self.keys, self.values, self.context_width
-        maps = 2 * linear_parameters(width, keys) + linear_parameters(width, values)
-        inputs = linear(width, 2 * keys + values)
+        without_biases = 0 if self.biases else 2 * keys + values
+        maps = 2 * linear_parameters(width, keys) + linear_parameters(width, values) - without_biases
+        inputs = linear(width, 2 * keys + values) + Operations(additions=-without_biases)
+        inputs += Operations(multiply_adds=self.memory * width * (keys + values) // length)
         yield Component(Role.ATTENTION_MAPS, shape, maps, inputs, width + 2 * keys + values)
-        pairs = length * self.heads
-        products = length * (keys + values)
+        read = length + self.memory
+        pairs, products = read * self.heads, read * (keys + values)
         scores = Operations(multiply_adds=products, scalings=pairs, softmaxed=pairs, dropped=pairs)
         saved = values + self.heads  # the normaliser of each softmax is saved
         yield Component(Role.ATTENTION_SCORES, shape, 0, scores, saved)
+        if self.position is not None:
+            yield self._relative_scores(length)
         branch = self.convolution
         yield Component(
             Role.CONVOLUTION,
@@ -82,8 +94,51 @@ class SelfAttention:
             branch.saved_activations(shape),
         )
         output = linear(context, width) + Operations(additions=width, dropped=width)
+        output += Operations(additions=0 if self.biases else -width)
         saved = context if context > values else 0  # attention's output is saved once, and so is the concatenation
-        yield Component(Role.OUTPUT_MAP, shape, linear_parameters(context, width), output, saved)
+        parameters = linear_parameters(context, width) - (0 if self.biases else width)
+        yield Component(Role.OUTPUT_MAP, shape, parameters, output, saved)
+
+    def _relative_scores(self, length: int) -> Component:
+        """Return the map of the distances, which is computed once for a sequence, the products, and both biases."""
+        keys, read, distances = self.keys, length + self.memory, self._distances(length)
+        mapped = distances * self.width * keys // length
+        operations = Operations(multiply_adds=mapped) + self._position_terms(length)
+        parameters = self.width * keys + 2 * keys
+        saved = 2 * keys + read * self.heads + distances * (keys + self.width) // length
+        if self._encodes_segments:
+            parameters += 3 * keys  # a bias, and a vector for equal and for different segments
+            saved += keys + 2 * self.heads
+        return Component(Role.RELATIVE_SCORES, self.shape, parameters, operations, saved)
+
+    def _distances(self, length: int) -> int:
+        read = length + self.memory
+        return (
+            read if VISIBLE_SIDE[self.visibility] == "before" and self.visibility != "prefix" else read + length - 1
+        )
+
+    @property
+    def _encodes_segments(self) -> bool:
+        return isinstance(self.position, RelativePositions) and self.position.segment_encodings
+
+    def _position_terms(self, length: int) -> Operations:
+        """Return the operations of the position terms of one query."""
+        keys, scores = self.keys, (length + self.memory) * self.heads
+        terms = Operations(multiply_adds=self._distances(length) * keys, additions=2 * keys, scalings=scores)
+        if self._encodes_segments:
+            terms += Operations(multiply_adds=2 * keys, additions=keys + scores)
+        return terms
+
+    def query_operations(self, length: int) -> Operations:
+        """Return the operations of a query that stands beside the content of a sequence, whose keys it reads."""
+        width, keys, read = self.width, self.keys, length + self.memory
+        pairs = read * self.heads
+        attention = Operations(
+            multiply_adds=read * (keys + self.values), scalings=pairs, softmaxed=pairs, dropped=pairs
+        )
+        maps = linear(width, keys) + linear(self.context_width, width) + Operations(additions=width, dropped=width)
+        maps += Operations(additions=0 if self.biases else -(keys + width))
+        return attention + maps + (Operations() if self.position is None else self._position_terms(length))
 
     def mistakes(self) -> Iterator[str]:
         """Yield what the convolution branch, whose values have the width of its queries, cannot be built with."""

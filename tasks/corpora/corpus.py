@@ -1,13 +1,9 @@
-"""The kinds of corpora: a tagged union over `kind`."""
+"""The kinds of corpora, chosen by `kind`: the files of this folder, and those of plugins."""
 
 from typing import Annotated
 
 from foundation.schema import OPTION
-from tasks.corpora.documentation import DocumentationCorpus
-from tasks.corpora.huggingface import HuggingFaceCorpus
-from tasks.corpora.planted_cycle import PlantedCycle
-from tasks.corpora.planted_pairs import PlantedPairs
-from tasks.corpora.text_files import TextFilesCorpus
+from tasks.corpora.option import CorpusOption
 
-Corpus = Annotated[DocumentationCorpus | TextFilesCorpus | HuggingFaceCorpus | PlantedCycle | PlantedPairs, OPTION]
+Corpus = Annotated[CorpusOption, OPTION]
 """Each kind has `inputs()`, its identity for a cache key, and `documents(progress)`, in a fixed order."""

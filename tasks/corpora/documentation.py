@@ -5,15 +5,16 @@ It is installed with Steeplechase, so the default experiment needs no download.
 
 import hashlib
 import platform
-from collections.abc import Generator
-from typing import Annotated, Literal
+from collections.abc import Generator, Mapping
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from foundation.schema import JsonValue, Name, PositiveNumber, Schema
+from foundation.schema import JsonValue, Name, PositiveNumber
 from tasks.corpora.docstrings import documents_of_source
 from tasks.corpora.document import Document
 from tasks.corpora.installed_modules import content_of, modules_of, runtime_closure, standard_library, version_of
+from tasks.corpora.option import CorpusOption
 from tasks.progress import Progress, place
 
 READING_VERSION = 1  # incremented when the documents of the same installed files change
@@ -25,8 +26,10 @@ def _tuple_from_list(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
-class DocumentationCorpus(Schema):
+class DocumentationCorpus(CorpusOption):
     """English prose from docstrings, parsed with `ast`; a smaller corpus is a prefix of a larger one."""
+
+    examples: ClassVar[tuple[Mapping[str, JsonValue], ...]] = ({"maximum_megabytes": 2},)
 
     kind: Literal["documentation"] = "documentation"
     """Chooses the installed documentation, which needs no download."""

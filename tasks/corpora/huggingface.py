@@ -1,14 +1,15 @@
 """A corpus from the Hugging Face hub, streamed at a fixed revision; needs the optional extra `datasets`."""
 
-from collections.abc import Generator, Iterable
-from typing import Any, Literal
+from collections.abc import Generator, Iterable, Mapping
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from foundation.errors import DataError
-from foundation.schema import JsonValue, PositiveNumber, Schema
+from foundation.schema import JsonValue, PositiveNumber
 from tasks.commit import Commit
 from tasks.corpora.document import Document
+from tasks.corpora.option import CorpusOption
 from tasks.hub_client import streamed
 from tasks.progress import Progress
 
@@ -16,12 +17,16 @@ CHARACTERS_PER_MEGABYTE = 1_000_000
 ROWS_PER_REPORT = 1000
 
 
-class HuggingFaceCorpus(Schema):
+class HuggingFaceCorpus(CorpusOption):
     """One column of one split of a dataset on the hub; code from the hub is never executed."""
+
+    examples: ClassVar[tuple[Mapping[str, JsonValue], ...]] = ()
 
     kind: Literal["huggingface"] = "huggingface"
     """Chooses a data set on the Hugging Face hub."""
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?$")
+    name: str = Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?$", examples=["wikimedia/wikipedia"]
+    )
     """The data set's name on the hub, with its owner."""
     revision: Commit = Field(examples=["b04c8d1ceb2f5cd4588862100d08de323dccfbaa"])
     """The commit that is read, as 40 hexadecimal digits: a branch may move and change results in silence."""

@@ -5,8 +5,9 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 from foundation.randomness import stream
-from foundation.schema import Count, JsonValue, Schema, Seed
+from foundation.schema import Count, JsonValue, Seed
 from tasks.corpora.document import Document
+from tasks.corpora.option import CorpusOption
 from tasks.progress import Progress, place
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ GENERATION_VERSION = 1  # incremented when the documents of the same declaration
 CONSONANTS, VOWELS = "bcdfghjklmnpqrstvwxyz", "aeiou"
 
 
-class PlantedCorpus(Schema):
+class PlantedCorpus(CorpusOption):
     """Documents of sentences of made-up words; each is a function of the declaration and its number."""
 
     document_count: Count = 400

@@ -3,15 +3,19 @@
 import hashlib
 import os
 import stat
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
+
+from pydantic import Field
 
 from foundation.errors import DataError
-from foundation.schema import JsonValue, Schema
+from foundation.schema import JsonValue
 from tasks.corpora.document import Document
 from tasks.corpora.file_formats import READERS
 from tasks.corpora.file_lines import check_signature
+from tasks.corpora.option import CorpusOption
 from tasks.data_folder import missing, resolved
 from tasks.progress import Progress, place
 
@@ -24,15 +28,23 @@ WANTED = (
 )
 
 
-class TextFilesCorpus(Schema):
+class TextFilesCorpus(CorpusOption):
     """A file, or every file under a folder in the order of its names; hidden files are left out."""
+
+    examples: ClassVar[tuple[Mapping[str, JsonValue], ...]] = ()
 
     kind: Literal["text_files"] = "text_files"
     """Chooses files on this machine."""
-    path: str
+    path: str = Field(examples=["text"])
     """A file or a folder: .txt, WikiExtractor output, .jsonl (each also .gz or .xz), .parquet.
 
     `$STEEPLECHASE_DATA` at its beginning is the folder of published data sets, `data` where the variable is unset.
+    """
+
+    split_by: Literal["section", "file"] = "section"
+    """What is never divided between train, validation and test.
+
+    `section`: an article, a row, or five pieces of a .txt, so that a book can be in several splits. `file`: a file.
     """
 
     def inputs(self) -> JsonValue:
@@ -54,7 +66,7 @@ class TextFilesCorpus(Schema):
             for document in READERS[stem_suffix if stem_suffix in READERS else ".txt"](path, name):
                 progress(position, (before + min(characters, sizes[index])) / sum(sizes))
                 characters += len(document.text)
-                yield document
+                yield replace(document, source=name) if self.split_by == "file" else document
         progress(READING, 1.0)
         return 0
 

@@ -15,13 +15,17 @@ DEV_EXAMPLES = 1000
 Version = Literal["v1.1", "v2.0"]
 """Version of SQuAD."""
 
-Form = Literal["single", "pair", "span", "windows", "choice", "tags"]
+Form = Literal["single", "pair", "span", "windows", "choice", "tags", "text_pair"]
 """Texts and target of an example: one text or two with a label or a value, or a question and its answer's context.
 
 `span` contexts fit a sequence; `windows` splits longer ones into overlapping windows, as for SQuAD. `choice` is a
 context with several endings, one of which is right. `tags` is a sequence of words, each with a tag.
+`text_pair` is a source and the target text that is to be generated.
 """
 
+
+HeadForm = Literal["single", "pair", "span", "windows", "choice", "tags"]
+"""The forms that a head on an encoder predicts."""
 
 Method = Literal["fine_tune", "linear_probe", "minimal_pairs"]
 """Evaluation method of a task, named as its stage.
@@ -36,9 +40,9 @@ head (Salazar et al. 2020, arXiv 1910.14659).
 class Example:
     """One or two texts and a target: a label, a value, or a span (start, end) of the characters of `second`.
 
-    Of tagged words, `first` is the words separated by one space. In a minimal pair, `first` is the acceptable
-    sentence and `second` the unacceptable one. In a multiple choice, `first` is the context, `label` the index of
-    the right ending.
+    Of a text pair, `first` is the source and `second` the target. Of tagged words, `first` is the words separated by
+    one space. In a minimal pair, `first` is the acceptable sentence and `second` the unacceptable one. In a multiple
+    choice, `first` is the context, `label` the index of the right ending.
     """
 
     first: str
@@ -105,6 +109,8 @@ class TaskFiles:
     unlabelled: frozenset[str] = frozenset()
     """Parts with hidden labels, which are predicted for a submission only."""
     collection: str = ""  # optional parent folder of the official layout
+    beside: Mapping[str, str] = field(default_factory=dict)
+    """By part, a second file in the same folder, which `read` finds beside the first: the targets of the sources."""
 
 
 def folder_within(root: Path, folder: str, collection: str = "") -> Path:
@@ -183,6 +189,12 @@ class DownstreamTask:
         limit, available = self.limit(part, setting), self.files.counts.get(part) if self.files else None
         counts = [count for count in (limit, available) if count is not None]
         return min(counts, default=0)
+
+    @property
+    def head_form(self) -> HeadForm:
+        """The form of a task whose target is no text, so that a head predicts it."""
+        assert self.form != "text_pair"
+        return self.form
 
     @property
     def outputs(self) -> int:

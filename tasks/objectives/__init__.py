@@ -18,8 +18,8 @@ from tasks.objectives.pretraining_model import PretrainingModel
 
 
 def model_class(kind: str) -> type[PretrainingModel[Any]]:
-    """Return the module of a kind of objective."""
-    found: type[PretrainingModel[Any]] = import_module(f"tasks.objectives.{kind}").Model
+    """Return the module of a kind of objective, or of an evaluation, whose name begins with a kind and a dot."""
+    found: type[PretrainingModel[Any]] = import_module(f"tasks.objectives.{kind.partition('.')[0]}").Model
     return found
 
 

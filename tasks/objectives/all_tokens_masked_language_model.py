@@ -5,7 +5,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy, log_softmax
 
-from models.heads.copy import CopyHead, mixed
+from models.heads.copy import mixed
+from models.heads.logit import LogitHead
 from models.heads.masked_language_model import gather_masked
 from models.precision import to_float32
 from search_space.architecture import Architecture
@@ -20,7 +21,9 @@ class Model(replace_masked_language_model.Model):
 
     def __init__(self, candidate: Candidate, generator: Architecture | None) -> None:
         super().__init__(candidate, generator)
-        self.copy = CopyHead(candidate.architecture.width)
+        self.copy = LogitHead(
+            candidate.architecture.width, "copy"
+        )  # the logit of the probability D of the input token
 
     def own_predictions(self, batch: MaskedBatch) -> int:
         """Return the number of all tokens."""

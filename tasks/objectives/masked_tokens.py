@@ -12,6 +12,7 @@ from models.build_encoder import build_encoder
 from models.convolution import PaddingMask
 from models.heads.masked_language_model import MaskedLanguageModelHead, gather_masked
 from models.kernels.vocabulary_cross_entropy import Uniforms
+from models.output_layer import OutputHead
 from models.precision import to_float32
 from search_space.candidate import Candidate
 from search_space.objective.masking import Masking
@@ -26,11 +27,17 @@ class MaskedTokenModel(PretrainingModel[Batch]):
     The held-out loss is the cross-entropy of masked tokens, whatever else the objective trains.
     """
 
+    head: MaskedLanguageModelHead | OutputHead
+
     def __init__(self, candidate: Candidate) -> None:
         super().__init__()
         recipe = candidate.recipe
         self.encoder = build_encoder(candidate.architecture, recipe.dropout, None, recipe.activation_checkpointing)
-        self.head = MaskedLanguageModelHead(candidate.architecture)
+        self.head = self.build_head(candidate)
+
+    def build_head(self, candidate: Candidate) -> MaskedLanguageModelHead | OutputHead:
+        """Return the head of masked language modelling."""
+        return MaskedLanguageModelHead(candidate.architecture)
 
     @property
     def token_table(self) -> Float[Tensor, "vocab embedding"]:
@@ -90,7 +97,7 @@ class MaskedTokenModel(PretrainingModel[Batch]):
 def masked_token_loss(
     hidden: Float[Tensor, "batch seq width"],
     batch: MaskedBatch,
-    head: MaskedLanguageModelHead,
+    head: MaskedLanguageModelHead | OutputHead,
     table: Float[Tensor, "vocab embedding"],
     uniforms: Uniforms = None,
 ) -> tuple[Float[Tensor, ""], Int[Tensor, "batch predictions"]]:
@@ -99,15 +106,26 @@ def masked_token_loss(
     The loss is 0 without predictions. Positions that are not predicted keep their target, NOT_PREDICTED; so do all
     without uniform numbers.
     """
-    predicted = batch.predicted
-    targets = torch.from_numpy(batch.targets).to(hidden.device)
     x = gather_masked(hidden, torch.from_numpy(batch.masked_positions).to(hidden.device))
+    return prediction_loss(x, batch, head, table, uniforms)
+
+
+def prediction_loss(
+    x: Float[Tensor, "positions width"],
+    batch: MaskedBatch,
+    head: MaskedLanguageModelHead | OutputHead,
+    table: Float[Tensor, "vocab embedding"],
+    uniforms: Uniforms = None,
+) -> tuple[Float[Tensor, ""], Int[Tensor, "batch predictions"]]:
+    """Return the same from the vectors at all positions of the batch, row by row."""
+    predicted = batch.predicted
+    targets = torch.from_numpy(batch.targets).to(x.device)
     if predicted.all():
         loss, sampled = head.loss(x, table, targets.flatten(), uniforms)
         return loss, sampled.view_as(targets)
     if not predicted.any():
         return x.sum() * 0.0, targets
-    rows = torch.from_numpy(np.flatnonzero(predicted)).to(hidden.device)
+    rows = torch.from_numpy(np.flatnonzero(predicted)).to(x.device)
     uniforms = None if uniforms is None else uniforms[rows]
     loss, sampled = head.loss(x[rows], table, targets.flatten()[rows], uniforms)
     return loss, targets.flatten().index_put((rows,), sampled).view_as(targets)

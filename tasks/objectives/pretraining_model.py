@@ -78,6 +78,14 @@ class PretrainingModel(nn.Module, Generic[Batch]):
         """Return how many predictions of the batch each term of the loss averages over."""
         return (batch.predictions,)
 
+    def shares(self, part: Batch, totals: tuple[int, ...], random: np.random.Generator) -> tuple[Tensor, ...]:
+        """Return the terms of the loss of a micro-batch, each by its share of the predictions of the whole batch.
+
+        Summed over all micro-batches they are the terms of the batch; `totals` are its predictions of each term.
+        """
+        counts = zip(self.loss_terms(part, random), self.predictions_of_terms(part), totals, strict=True)
+        return tuple(term * (count / max(1, total)) for term, count, total in counts)
+
     def loss(self, batch: Batch, random: np.random.Generator) -> Tensor:
         """Return the training loss of one batch in nats: the sum of its terms."""
         first, *others = self.loss_terms(batch, random)

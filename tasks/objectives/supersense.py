@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import linear
 
-from models.heads.masked_language_model import gather_masked
+from models.heads.masked_language_model import MaskedLanguageModelHead, gather_masked
 from models.precision import to_float32
 from models.supersense_embeddings import SupersenseEmbeddings
 from search_space.objective import Supersense
@@ -89,6 +89,7 @@ def supersense_logits(
     model: MaskedTokenModel[Any], x: Float[Tensor, "predicted width"]
 ) -> Float[Tensor, "predicted senses"]:
     """Return the logits of all supersenses from the vectors of masked positions."""
+    assert isinstance(model.head, MaskedLanguageModelHead)
     return linear(model.head.embedded(x), supersense_embeddings(model).table)
 
 

@@ -1,4 +1,4 @@
-"""Tasks that an experiment declares itself: tables of examples, and known tasks on hidden states of the encoder."""
+"""Tasks that an experiment declares itself: tables of examples, and tasks derived from others."""
 
 from typing import Annotated
 
@@ -8,19 +8,22 @@ from foundation.schema import OPTION
 from tasks.downstream import find_task
 from tasks.labelled.task import DownstreamTask
 from tasks.own_tasks.features import FeatureTask, ResolvedFeatures
+from tasks.own_tasks.rarified import RareWordsTask, RarifiedTask, ResolvedRarified
 from tasks.own_tasks.table import TableFormat, TableTask
+from tasks.own_tasks.variant import ResolvedVariant, VariantTask
 
-OwnTask = Annotated[TableTask | FeatureTask, OPTION]
+OwnTask = Annotated[TableTask | FeatureTask | VariantTask | RarifiedTask | RareWordsTask, OPTION]
 """A task as an experiment declares it."""
 
-StageTask = Annotated[TableFormat | ResolvedFeatures, Field(discriminator="kind")]
+ResolvedTask = TableFormat | ResolvedFeatures | ResolvedVariant | ResolvedRarified
+StageTask = Annotated[ResolvedTask, Field(discriminator="kind")]
 """A task as a stage reads it: without the names of files, with the labels of its table."""
 
 
-def task_named(name: str, own_task: TableFormat | ResolvedFeatures | None) -> DownstreamTask:
+def task_named(name: str, own_task: ResolvedTask | None) -> DownstreamTask:
     """Return the task of a stage; raises ConfigurationError if it is neither declared nor known."""
     if own_task is None:
         return find_task(name)
-    if isinstance(own_task, ResolvedFeatures):
+    if isinstance(own_task, ResolvedFeatures | ResolvedVariant | ResolvedRarified):
         return own_task.task(name, task_named(own_task.of, own_task.table))
     return own_task.task(name)

@@ -3,11 +3,10 @@
 from dataclasses import replace
 from typing import Literal
 
-from pydantic import Field
-
 from foundation.schema import Count, Schema
 from models.feature_layers import Features
 from tasks.labelled.task import DownstreamTask
+from tasks.own_tasks.derived import DerivedTask
 from tasks.own_tasks.table import TableFormat
 
 FORMS = ("single", "pair", "tags", "span", "windows")
@@ -28,13 +27,11 @@ class FeatureHead(Schema):
     """Layers of the BiLSTM."""
 
 
-class FeatureTask(FeatureHead):
+class FeatureTask(DerivedTask, FeatureHead):
     """A task of another name whose head reads a BiLSTM on hidden states."""
 
     kind: Literal["features"] = "features"
     """Chooses a BiLSTM on hidden states of the encoder."""
-    of: str = Field(min_length=1, examples=["conll2003"])
-    """The task by name: a known one, or a table of `own_tasks`."""
 
     def task(self, name: str, base: DownstreamTask) -> DownstreamTask:
         """Return the task of another name with the same examples, labels and metrics."""

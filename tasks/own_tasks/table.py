@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from foundation.atomic_files import sha256_of
 from foundation.errors import DataError, Violation, did_you_mean
@@ -132,8 +132,19 @@ class TableFiles(Schema):
         return {part: files.read(part, path, str(path)) for part, path in self.located(files).items()}
 
 
+EXAMPLE: dict[str, JsonValue] = {
+    "kind": "table",
+    "train": "reviews.csv",
+    "dev_share": 0.1,
+    "columns": {"text": "review", "label": "stars"},
+    "metrics": ["f1", "accuracy"],
+}
+
+
 class TableTask(TableFormat, TableFiles):
     """A user's own task: files, their columns, metrics."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
     kind: Literal["table"] = "table"
     """Chooses a table as the source of the task."""

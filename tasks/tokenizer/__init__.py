@@ -12,6 +12,7 @@ from foundation.schema import OPTION
 from tasks.tokenizer.bpe import Bpe, BpeOption
 from tasks.tokenizer.byte_bpe import ByteBpe, ByteBpeOption
 from tasks.tokenizer.character import Character, CharacterOption
+from tasks.tokenizer.sentencepiece import SentencePiece, SentencePieceOption
 from tasks.tokenizer.tokenizer import SETTINGS_FILE, Tokenizer, TokensWithOffsets
 from tasks.tokenizer.unigram import Unigram, UnigramOption
 from tasks.tokenizer.word import Word, WordOption
@@ -19,13 +20,20 @@ from tasks.tokenizer.wordpiece import LONGEST_WORD_CHARACTERS, GivenVocabulary, 
 from tasks.vocabulary import VOCABULARY_FILE
 
 TokenizerDeclaration = Annotated[
-    WordPieceTraining | GivenVocabulary | BpeOption | ByteBpeOption | UnigramOption | WordOption | CharacterOption,
+    WordPieceTraining
+    | GivenVocabulary
+    | BpeOption
+    | ByteBpeOption
+    | UnigramOption
+    | SentencePieceOption
+    | WordOption
+    | CharacterOption,
     OPTION,
 ]
 
 
 KINDS: Mapping[str, type[Tokenizer]] = MappingProxyType(
-    {each.kind: each for each in (WordPiece, Bpe, ByteBpe, Unigram, Word, Character)}
+    {each.kind: each for each in (WordPiece, Bpe, ByteBpe, Unigram, SentencePiece, Word, Character)}
 )
 """The tokenizers by the kind that a saved one names."""
 
@@ -66,6 +74,8 @@ __all__ = [
     "Character",
     "CharacterOption",
     "GivenVocabulary",
+    "SentencePiece",
+    "SentencePieceOption",
     "Tokenizer",
     "TokenizerDeclaration",
     "TokensWithOffsets",

@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from foundation.schema import JsonValue
 from tasks.data_folder import resolved
@@ -59,7 +59,7 @@ class Unigram(Tokenizer):
     """A tokenizer by the most probable segmentation; a token contains the space before its word."""
 
     kind = "unigram"
-    file_names = (SCORES_FILE,)
+    file_names: ClassVar[tuple[str, ...]] = (SCORES_FILE,)
     spaces_in_tokens = True
 
     def __init__(self, pieces: Sequence[str], scores: Sequence[float], lowercase: bool) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
+from pydantic import Field
+
 from foundation.schema import JsonValue
 from tasks.data_folder import resolved
 from tasks.tokenizer.library import Pipeline, bert_pipeline, library, pieces_in_order
@@ -42,7 +44,7 @@ class GivenVocabulary(TokenizerOption):
 
     kind: Literal["vocabulary"] = "vocabulary"
     """Chooses a WordPiece vocabulary that is there already."""
-    path: str
+    path: str = Field(examples=["vocab.txt"])
     """The vocabulary file, one piece to a line, special tokens first; `$STEEPLECHASE_DATA` may be its beginning."""
     lowercase: bool = True
     """Lower-case the text and strip accents; has to fit the vocabulary."""

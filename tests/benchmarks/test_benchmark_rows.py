@@ -13,6 +13,7 @@ from benchmarks.cases import (
     encoder,
     feed_forward,
     fine_tuning,
+    generating,
     masked_language_model,
     pretraining,
     rows,
@@ -98,6 +99,22 @@ def test_a_different_step_of_masked_language_modelling_is_detected(system: str, 
     nudge(match.ours, name)
     with pytest.raises(Disagreement):
         masked_language_model.agree(match)
+
+
+@pytest.mark.parametrize(
+    ("system", "name"),
+    [
+        ("GPT", "encoder.blocks.0.feed_forward_norm.bias"),
+        ("BART", "encoder.blocks.1.feed_forward_norm.bias"),
+        ("BART", "encoder.decoder.blocks.0.cross_attention_norm.bias"),
+    ],
+)
+def test_a_different_step_of_a_model_that_writes_is_detected(system: str, name: str) -> None:
+    match = generating.match(TINY, system)
+    generating.agree(match)
+    nudge(match.ours, name)
+    with pytest.raises(Disagreement):
+        generating.agree(match)
 
 
 def test_a_different_grouped_network_is_detected() -> None:

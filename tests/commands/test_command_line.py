@@ -6,7 +6,7 @@ import pytest
 
 from commands.main import COMMANDS, imported, summary_of
 from reports.formats import format_names
-from runners.replay import POLICIES
+from runners.policies import POLICIES
 from search_space.cost import CONVENTIONS
 from tests.factories.command_calls import Call
 

@@ -59,8 +59,10 @@ def test_a_published_count_is_beside_ours_under_its_convention(call: Call, name:
     document, costs = described(call, name), published().models[name].costs
     counted = document["parameters_as_published"]
     assert counted["parameters"] == counted["published"] == costs.published_parameters
-    assert counted["convention"] == ("with pooler" if costs.pooler else "without pooler")
-    assert (document["parameters"] == counted["parameters"]) != costs.pooler
+    assert counted["convention"] == (
+        "with the output layer" if costs.output_layer else "with pooler" if costs.pooler else "without pooler"
+    )
+    assert (document["parameters"] == counted["parameters"]) != (costs.pooler or costs.output_layer)
     assert counted["source"] in published().sources.values()
     assert counted["printed_as"] == costs.printed_parameters
     assert (counted["printed_source"] is None) == (costs.printed_parameters is None)

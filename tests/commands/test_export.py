@@ -22,11 +22,13 @@ from tests.factories.local_models import (
     ALBERT,
     ELECTRA,
     ELECTRA_AS_WIDE,
+    GPT,
     GROUPED,
     LARGEST_DIFFERENCE,
     LEAKING,
     PRE_NORM,
     ROBERTA,
+    XLNET,
     differences,
     encoder_with,
     experiment,
@@ -56,7 +58,9 @@ def opened(folder: Path, kind: str = "AutoModel") -> Any:
     return getattr(transformers(), kind).from_pretrained(folder).eval()
 
 
-@pytest.mark.parametrize("architecture", [ELECTRA, ELECTRA_AS_WIDE, GROUPED, LEAKING, ROBERTA, PRE_NORM, ALBERT])
+@pytest.mark.parametrize(
+    "architecture", [ELECTRA, ELECTRA_AS_WIDE, GROUPED, LEAKING, ROBERTA, PRE_NORM, ALBERT, GPT, XLNET]
+)
 def test_automodel_computes_the_same_with_every_weight_in_play(
     call: Call, tmp_path: Path, architecture: Architecture
 ) -> None:
@@ -72,7 +76,7 @@ def test_automodel_computes_the_same_with_every_weight_in_play(
     assert ("padding: masked" in (tmp_path / "out" / "README.md").read_text()) != leaks_as_theirs
 
 
-@pytest.mark.parametrize("architecture", [ELECTRA, LEAKING])
+@pytest.mark.parametrize("architecture", [ELECTRA, LEAKING, GPT])
 def test_a_nudge_to_any_exported_tensor_is_noticed(call: Call, tmp_path: Path, architecture: Architecture) -> None:
     """The comparison above can fail: every tensor is seen in it, but a key's bias, which softmax does not see."""
     ours = encoder_with(architecture, stirred_start(tmp_path / "start", architecture))

@@ -16,11 +16,13 @@ from tests.factories.local_models import (
     ALBERT,
     ELECTRA,
     ELECTRA_AS_WIDE,
+    GPT,
     GROUPED,
     LARGEST_DIFFERENCE,
     LEAKING,
     PRE_NORM,
     ROBERTA,
+    XLNET,
     differences,
     encoder_with,
     stirred_start,
@@ -38,6 +40,7 @@ SIZES: dict[str, Any] = {
 }
 PADDED = {"pad_token_id": 0, "type_vocab_size": 2, "layer_norm_eps": 1e-5}
 NARROW = {**SIZES, "embedding_size": 16}
+GPT_SIZES = {"vocab_size": WORDS.vocabulary_size, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 24}
 CLASSES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "ConvBertModel": ("ConvBertConfig", {**NARROW, "conv_kernel_size": 5, "num_groups": 2}, []),
     "ConvBertForMaskedLM": (
@@ -55,6 +58,8 @@ CLASSES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "RobertaPreLayerNormForMaskedLM": ("RobertaPreLayerNormConfig", {**SIZES, **PADDED}, ["lm_head.dense.weight"]),
     "AlbertModel": ("AlbertConfig", NARROW, ["pooler.weight", "pooler.bias"]),
     "AlbertForMaskedLM": ("AlbertConfig", NARROW, ["predictions.dense.weight"]),
+    "OpenAIGPTModel": ("OpenAIGPTConfig", GPT_SIZES, []),
+    "OpenAIGPTLMHeadModel": ("OpenAIGPTConfig", GPT_SIZES, []),
     "BertForQuestionAnswering": ("BertConfig", SIZES, ["qa_outputs.weight"]),
 }
 
@@ -79,7 +84,9 @@ def exported(call: Call, tmp_path: Path) -> Path:
     return tmp_path / "folder"
 
 
-@pytest.mark.parametrize("architecture", [ELECTRA, ELECTRA_AS_WIDE, GROUPED, LEAKING, ROBERTA, PRE_NORM, ALBERT])
+@pytest.mark.parametrize(
+    "architecture", [ELECTRA, ELECTRA_AS_WIDE, GROUPED, LEAKING, ROBERTA, PRE_NORM, ALBERT, GPT, XLNET]
+)
 def test_an_exported_model_is_imported_bit_for_bit(call: Call, tmp_path: Path, architecture: Architecture) -> None:
     weights = stirred_start(tmp_path / "start", architecture)
     for command, source, out in (
@@ -118,7 +125,8 @@ def test_every_class_gives_its_encoder_and_names_what_was_left(call: Call, tmp_p
 
 
 @pytest.mark.parametrize(
-    "kind", ["ConvBertModel", "BertModel", "RobertaModel", "RobertaPreLayerNormModel", "AlbertModel"]
+    "kind",
+    ["ConvBertModel", "BertModel", "RobertaModel", "RobertaPreLayerNormModel", "AlbertModel", "OpenAIGPTModel"],
 )
 def test_an_imported_model_opens_again_with_equal_outputs(call: Call, tmp_path: Path, kind: str) -> None:
     """A BERT comes back as the ELECTRA that computes the same."""

@@ -72,6 +72,11 @@ def test_no_change_of_an_arm_is_cut_whatever_the_terminal(
         assert {arm.name} | {f"{path}:" for path in arm.changes} <= words, arm.name
 
 
+def test_brackets_of_layer_programs_are_no_markup(call: Call, tmp_path: Path) -> None:
+    file = ROOT / "experiments" / "evolved" / "cells.yaml"
+    assert "[s(heads=8)|c]" in call("plan", file, "--scale", "smoke", "--out", tmp_path).out
+
+
 def test_cached_stages_are_counted_by_arm(call: Call, tmp_path: Path) -> None:
     experiment, store = load_experiment(TABLE, "smoke"), ArtifactStore(ResultPaths.of(tmp_path).stages)
     shared = shared_stages(experiment)

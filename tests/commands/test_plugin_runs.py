@@ -11,7 +11,9 @@ from tests.factories.plugins import MODULE, OPTION, copy_of_example, replaced
 
 pytestmark = pytest.mark.engines
 CONTRACTS = 9
-BERT = ROOT / "examples" / "transformers_bert"
+BERT, REFERENCE, SHUFFLED = (
+    ROOT / "examples" / name for name in ("transformers_bert", "reference_corpus", "shuffled_tokens")
+)
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +46,21 @@ def test_check_builds_the_factories_of_a_folders_experiments() -> None:
     found = steeplechase("check", BERT)
     assert (found.returncode, found.stderr) == (0, "")
     assert "holds    experiment.yaml at smoke, depth=1: gradients reach every parameter" in found.stdout.splitlines()
+
+
+def test_an_objective_outside_the_repository_gives_a_table(tmp_path: Path) -> None:
+    done = steeplechase("run", SHUFFLED / "experiment.yaml", "--scale", "smoke", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "shuffled token detection" in (tmp_path / "report.md").read_text(encoding="utf-8")
+
+
+def test_a_corpus_outside_the_repository_is_checked_and_read(tmp_path: Path) -> None:
+    found = steeplechase("check", REFERENCE)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout.splitlines()[-1] == "12 contracts hold, 0 are broken, 0 were skipped"
+    done = steeplechase("run", REFERENCE / "experiment.yaml", "--scale", "smoke", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "dynamic" in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 
 def test_bert_of_transformers_gives_a_table_that_says_how_it_was_counted(tmp_path: Path) -> None:

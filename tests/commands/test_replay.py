@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.replay import POLICIES, RECOMMENDED
+from runners.policies import POLICIES, RECOMMENDED
 from runners.replay.curves import plain
 from runners.replay.curves.synthetic import synthetic
 from tests.factories.command_calls import ROOT, Call
@@ -55,6 +55,8 @@ def test_refusals_are_one_line_with_their_exit_code(call: Call, curves: Path, tm
         ((tmp_path / "wrong.jsonl",), 4, "wrong.jsonl:1: not JSON"),
         ((tmp_path / "nowhere",), 5, "no such file or folder"),
         ((), 3, "CURVES is missing"),
+        ((curves, "--decisions"), 5, "no ledger here"),
+        ((ROOT / "reports/published/search-laptop", "--decisions"), 6, "its search has no policy"),
     ]
     for arguments, code, said in cases:
         answer = call("replay", *arguments)

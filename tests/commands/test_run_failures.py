@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from commands.run import _failures
+from commands.run_experiment import _failures
 from configuration.experiment import Experiment
 from ledger.artifacts import Outcome
 from runners.work_queue import Failure, StageTask

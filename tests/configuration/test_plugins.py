@@ -1,5 +1,6 @@
 """Plugins: found beside the experiment, refused in one line each, and part of the keys that use them alone."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from runners.stages.stage import Job, Stage
 from search_space.architecture import Architecture
 from search_space.convolution import ConvolutionOption
 from tasks.downstream import find_task, task_names
+from tests.factories.paths import ROOT
 from tests.factories.plugins import EXAMPLE, KIND, MODULE, OPTION, copy_of_example, loaded, no_plugins_left, replaced
 
 TASK = '''"""Word order, under another name."""
@@ -155,6 +157,25 @@ def test_a_task_of_a_plugin_is_found_and_its_source_enters_its_examples(copy: Pa
         (copy / "tasks" / "downstream" / "mine.py").write_text(TASK + "# changed\n", encoding="utf-8")
     assert {task for task in keys[0] if keys[0][task] != keys[1][task]} == {"mine"}
     assert "mine" not in task_names()
+
+
+def test_a_corpus_of_a_plugin_enters_the_keys_of_what_reads_it_and_goes_to_the_worker(tmp_path: Path) -> None:
+    reference = ROOT / "examples" / "reference_corpus"
+    folder = Path(shutil.copytree(reference, tmp_path / "copy", ignore=shutil.ignore_patterns("__pycache__")))
+    keys = []
+    for _ in range(2):
+        with no_plugins_left():
+            experiment = experiment_of(folder)
+            shared = shared_stages(experiment)
+            keys.append((shared.corpus.key, shared.tokens.key, experiment.identity()))
+            (plugin,) = loaded_plugins()
+            assert Job.of(shared.corpus, str(tmp_path)).plugins == [(str(folder.resolve()), plugin.sha256)]
+        replaced(folder, "len(text) >= self.shortest", "len(text) > self.shortest")
+    assert all(before != after for before, after in zip(*keys, strict=True))
+    text = (folder / "experiment.yaml").read_text(encoding="utf-8")
+    (folder / "experiment.yaml").write_text(text.replace("plugins: [.]", "plugins: []"), encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="'python_reference' is"):
+        experiment_of(folder)
 
 
 def wrong(folder: Path, how: str) -> Path:

@@ -71,4 +71,4 @@ def test_a_search_knows_a_candidate_by_its_values_however_they_are_written(tmp_p
     assert search is not None
     changed = apply(baseline, {path: values[0] for path, values in search.space.items()})
     for path, label in point_of(search, changed).items():
-        assert label == labels(search, path)[0]
+        assert label == labels(search, path, baseline)[0]

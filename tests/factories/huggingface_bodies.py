@@ -83,6 +83,26 @@ GPT_NAMES = (
 )
 
 
+XLNET_NAMES = (
+    (r"^word_embedding", "embeddings.tokens"),
+    (r"^mask_emb", "query_start.weight"),
+    (r"^layer\.(\d+)\.", r"blocks.\1."),
+    (r"rel_attn\.layer_norm", "attention_norm"),
+    (r"ff\.layer_norm", "feed_forward_norm"),
+    (r"ff\.layer_1", "feed_forward.up"),
+    (r"ff\.layer_2", "feed_forward.down"),
+    (r"rel_attn\.q$", "attention.query.weight"),
+    (r"rel_attn\.k$", "attention.key.weight"),
+    (r"rel_attn\.v$", "attention.value.weight"),
+    (r"rel_attn\.r$", "attention.relative.map.weight"),
+    (r"rel_attn\.o$", "attention.output.weight"),
+    (r"rel_attn\.r_w_bias", "attention.relative.content_bias"),
+    (r"rel_attn\.r_r_bias", "attention.relative.position_bias"),
+    (r"rel_attn\.r_s_bias", "attention.relative.segments.bias"),
+    (r"rel_attn\.seg_embed", "attention.relative.segments.vectors"),
+)
+
+
 @dataclass(frozen=True)
 class Body:
     """An encoder of transformers and the architecture that should compute the same."""
@@ -132,6 +152,14 @@ def _our_layout(name: str, value: Tensor) -> Tensor:
         return value[:, :, 0]
     if name.endswith("key_conv_attn_layer.bias"):
         return value.flatten()
+    if re.search(r"rel_attn\.[qkvr]$", name):  # [width heads channels]
+        return value.flatten(1).T
+    if name.endswith("rel_attn.o"):
+        return value.flatten(1)
+    if re.search(r"r_[wrs]_bias$", name):
+        return value[:, None]
+    if name == "mask_emb":
+        return value[0, 0]
     return value.T if re.search(r"\.c_(fc|proj)\.weight$", name) else value
 
 
@@ -146,6 +174,30 @@ def _of(model: str, config: str, **changes: Any) -> Callable[[], nn.Module]:
 
 def _ours(**changes: Any) -> Architecture:
     return Architecture.model_validate({**OURS, **changes})
+
+
+def xlnet(**changes: Any) -> nn.Module:
+    """Return XLNet's encoder; its sinusoids are in its own precision, not in float32 alone."""
+    sizes = {"d_model": 32, "n_layer": 3, "n_head": 4, "d_inner": 64, "vocab_size": VOCABULARY}
+    body: nn.Module = XlNetInItsPrecision(transformers.XLNetConfig(**{**sizes, "mem_len": None, **changes}))
+    return body
+
+
+class XlNetInItsPrecision(transformers.XLNetModel):  # type: ignore[misc]
+    """Transformers computes the angles of relative positions in float32 whatever the model's type is."""
+
+    def relative_positional_encoding(
+        self, qlen: int, klen: int, bsz: int | None = None, device: torch.device | None = None
+    ) -> Tensor:
+        """Return their encoding [distances batch width], reversed in the second half of a batch with `bi_data`."""
+        assert bsz is not None
+        distances = torch.arange(klen, -qlen, -1.0, dtype=torch.float64)
+        rates = 10_000.0 ** (-torch.arange(0, self.d_model, 2.0, dtype=torch.float64) / self.d_model)
+        forwards, backwards = (
+            self.positional_embedding(sign * distances, rates, bsz // (2 if self.bi_data else 1)) for sign in (1, -1)
+        )
+        encoding = torch.cat([forwards, backwards], 1) if self.bi_data else forwards
+        return encoding.to(self.dtype)
 
 
 def _gpt() -> nn.Module:
@@ -197,5 +249,16 @@ BODIES: dict[str, Body] = {
         ),
         GPT_NAMES,
         has_segments=False,
+    ),
+    "XLNetModel": Body(
+        xlnet,
+        _ours(
+            segments=0,
+            visibility="permutation",
+            attention_biases=False,
+            position={"kind": "relative", "segment_encodings": True},
+            normalisation={"kind": "post_norm", "embedding": False},
+        ),
+        XLNET_NAMES,
     ),
 }

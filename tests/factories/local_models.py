@@ -17,6 +17,7 @@ from configuration.initial_checkpoint import WEIGHTS, write_architecture, write_
 from foundation.schema import JsonValue
 from ledger.artifacts import ArtifactStore
 from ledger.paths import ResultPaths
+from models.build_encoder import build_encoder
 from models.encoder import Encoder
 from runners.dag import shared_stages
 from runners.executors import TaskEnd
@@ -58,11 +59,30 @@ OFFSET = {"kind": "learned", "offset": 1}  # after [PAD], the first piece of a v
 ROBERTA = sized(embedding_width=32, position=OFFSET, normalisation={"kind": "post_norm", "epsilon": 1e-5})
 PRE_NORM = sized(embedding_width=32, position=OFFSET, normalisation={"kind": "pre_norm", "epsilon": 1e-5})
 ALBERT = sized(sharing="all", feed_forward_activation="gelu_tanh")
+GPT = sized(
+    embedding_width=32,
+    feed_forward_width=128,
+    feed_forward_activation="gelu_tanh",
+    segments=0,
+    visibility="left_to_right",
+    normalisation={"kind": "post_norm", "embedding": False, "epsilon": 1e-5},
+)
+
+
+XLNET = sized(
+    positions=Architecture().positions,  # no table, and no key of config.json
+    embedding_width=32,
+    segments=0,
+    visibility="permutation",
+    attention_biases=False,
+    position={"kind": "relative", "segment_encodings": True},
+    normalisation={"kind": "post_norm", "embedding": False},
+)
 
 
 def stirred_start(folder: Path, architecture: Architecture, seed: int = 1) -> dict[str, Tensor]:
     """Write a start whose every weight is its own, none of them zero, and return the weights."""
-    encoder = Encoder(architecture, 0.1)
+    encoder = build_encoder(architecture, 0.1)
     with torch.no_grad():
         for name, parameter in encoder.named_parameters():
             parameter.fill_(float(name.endswith("norm.weight")))
@@ -79,8 +99,9 @@ def stirred_start(folder: Path, architecture: Architecture, seed: int = 1) -> di
 
 def encoder_with(architecture: Architecture, weights: dict[str, Tensor]) -> Encoder:
     """Return our encoder with these weights, for reading."""
-    encoder = Encoder(architecture, 0.1).eval()
-    encoder.load_state_dict(weights, strict=True)
+    encoder = build_encoder(architecture, 0.1).eval()
+    assert {name for name, _ in encoder.named_parameters()} == weights.keys()
+    encoder.load_state_dict(weights, strict=False)  # a tied table has two names in a state_dict, and one here
     return encoder
 
 
@@ -88,7 +109,7 @@ def batch(architecture: Architecture) -> tuple[Tensor, Tensor, Tensor]:
     """Return tokens, segments and which of them are real, in rows of 17, 9 and 1 tokens."""
     generator = torch.Generator().manual_seed(2)
     tokens = torch.randint(FIRST_TOKEN, architecture.vocabulary_size, (3, 17), generator=generator)
-    segments = torch.randint(architecture.segments, (3, 17), generator=generator)
+    segments = torch.randint(max(1, architecture.segments), (3, 17), generator=generator)
     return tokens, segments, torch.arange(17)[None] < torch.tensor([17, 9, 1])[:, None]
 
 
@@ -96,8 +117,9 @@ def batch(architecture: Architecture) -> tuple[Tensor, Tensor, Tensor]:
 def differences(ours: Encoder, theirs: Any) -> tuple[float, float]:
     """Return the largest difference without padding, and at the real positions of a padded batch."""
     tokens, segments, real = batch(ours.architecture)
-    whole = theirs(input_ids=tokens, token_type_ids=segments, attention_mask=torch.ones_like(tokens))[0]
-    padded = theirs(input_ids=tokens, token_type_ids=segments, attention_mask=real.long())[0]
+    given = {"input_ids": tokens} | ({"token_type_ids": segments} if ours.architecture.segments else {})
+    whole = theirs(**given, attention_mask=torch.ones_like(tokens))[0]
+    padded = theirs(**given, attention_mask=real.long())[0]
     without = (ours(tokens, segments) - whole).abs().max().item()
     return without, (ours(tokens, segments, real) - padded)[real].abs().max().item()
 

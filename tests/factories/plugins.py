@@ -69,7 +69,12 @@ def loaded(folder: Path) -> Iterator[Plugin]:
 
 def copy_of_example(folder: Path) -> Path:
     """Return a copy of the example, to be changed."""
-    return Path(shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("__pycache__")))
+    return copy_of(EXAMPLE, folder)
+
+
+def copy_of(example: Path, folder: Path) -> Path:
+    """Return a copy of the folder of a plugin, to be changed."""
+    return Path(shutil.copytree(example, folder, ignore=shutil.ignore_patterns("__pycache__")))
 
 
 def replaced(folder: Path, right: str, wrong: str) -> int:

@@ -10,7 +10,7 @@ from search_space.convolution.kernel import WithKernel
 from tests.factories.small_experiments import variants
 
 ACTIVATIONS = ("gelu", "gelu_tanh", "relu", "swish")
-VISIBILITIES = ("bidirectional", "left_to_right", "right_to_left")
+VISIBILITIES = ("bidirectional", "left_to_right", "right_to_left", "prefix")
 
 
 @st.composite

@@ -17,6 +17,8 @@ from ledger.artifacts import ArtifactStore, Outcome
 from ledger.database import Ledger
 from ledger.records import Status
 from ledger.result_files import predictions_file
+from ledger.reuse import reuse
+from ledger.reused_rows import reused_rows
 from ledger.snapshot import Snapshot, snapshot
 from runners.dag import shared_stages
 from runners.executors import Executor
@@ -87,6 +89,22 @@ def small_search(folder: Path) -> Experiment:
     return search(folder, design={**SEARCH, "max_candidates": 6, "cohort": 2})
 
 
+def policy_search(folder: Path, **design: Any) -> Experiment:
+    """Return a search whose candidates a policy pauses at four rungs and continues."""
+    chosen = {"max_candidates": 19, "policy": "freeze_thaw", "trainings": 3, **design}
+    hurdle = {"kind": "pause", "rungs": [320, 640, 1280, 1920]}
+    pretraining = {"tokens": 2560, "seeds": [1], "hurdle": hurdle, "audit": {"share": 0.2}}
+    return search(folder, design={"kind": "search", "space": SPACE, **chosen}, pretraining=pretraining)
+
+
+def small_policy_search(folder: Path) -> Experiment:
+    """Return a search of a policy that starts three candidates or four."""
+    hurdle = {"kind": "pause", "rungs": [640, 1280]}
+    pretraining = {"tokens": 2560, "seeds": [1], "hurdle": hurdle}
+    design = {"kind": "search", "space": SPACE, "max_candidates": 5, "policy": "backtested_slopes", "trainings": 2}
+    return search(folder, design=design, pretraining=pretraining)
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[Ledger]:
     """Open a ledger for a moment."""
@@ -146,6 +164,8 @@ class Track:
     publishes: bool = True
     """Whether results are written to the store."""
     last: Snapshot | None = None
+    reuse: tuple[Path, ...] = ()
+    """Results folders whose finished trials are taken over."""
 
     @property
     def store(self) -> ArtifactStore:
@@ -164,7 +184,9 @@ class Track:
 
     def journal(self, ledger: Ledger) -> Journal:
         """Return the journal over a ledger, nothing written yet."""
-        return Journal(self.experiment, shared_stages(self.experiment), self.store, ledger)
+        reuse(ledger, self.folder, self.reuse)
+        rows = reused_rows(self.folder, ledger)
+        return Journal(self.experiment, shared_stages(self.experiment), self.store, ledger, rows)
 
     def executor(self) -> Executor:
         """Return the executor."""

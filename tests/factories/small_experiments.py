@@ -43,16 +43,13 @@ from search_space.objective import (
 from search_space.objective.generator_training import GeneratorTraining, GeneratorTrainingOption
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule
+from tasks import contract_text
 from tasks.batches import Sequences, SequenceSource
+from tasks.contract_text import WORDS
 from tasks.evaluation_set import EvaluationSet
-from tasks.mentions.token_mentions import EntityNames
 from tasks.objectives import build_model, model_class
 from tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
-from tasks.packing import Text
-from tasks.packing import sequences_of as packed
 from tasks.progress import silent
-from tasks.tokenizer import WordPiece
-from tasks.vocabulary import SPECIAL_TOKENS
 
 GROUPS = (1, 2)
 TABLE_2 = (NoConvolution, Depthwise, Lightweight, Dynamic, GatedDynamic, SpanDynamic)
@@ -60,7 +57,6 @@ SPAN_DYNAMIC = SpanDynamic(kernel_size=5)
 CONVOLUTION: TypeAdapter[Convolution] = TypeAdapter(Convolution)
 TRAINING_SETTINGS = {"two_stage": {"generator_tokens": 7 * 64}}
 """Of the options without defaults, by kind; an update of `candidate` has 64 tokens."""
-WORDS = WordPiece([*SPECIAL_TOKENS, *(f"w{number}" for number in range(35))], lowercase=True)
 OBJECTIVES: tuple[Objective, ...] = (
     MaskedLanguageModel(),
     ReplacedTokenDetection(generator_ratio=2),
@@ -77,6 +73,8 @@ OBJECTIVES: tuple[Objective, ...] = (
     Supersense(),
     EntityReplacement(mask_rate=0.15),
 )
+PAPERS = OBJECTIVES[:2]
+"""Masked language modelling and replaced token detection: the objectives of ConvBERT and ELECTRA."""
 SUPERSENSES = np.arange(WORDS.vocabulary_size)[:, None] % 5 == np.arange(3)  # three of five words have one of three
 OWN = {"generator": "own", "generator_ratio": 1}
 TRAINING: TypeAdapter[GeneratorTraining] = TypeAdapter(GeneratorTraining)
@@ -100,11 +98,6 @@ def objective_title(objective: Objective) -> str:
     training = settings.pop("generator_training", {})
     kinds = training.values() if isinstance(training, dict) else ()
     return " ".join(str(each) for each in (*settings.values(), *kinds) if isinstance(each, str))
-
-
-NAMES = EntityNames(
-    ["person", "place", "person", "place"], [[(7,), (8, 9)], [(10, 11)], [(12,)], [(13,), (14, 15, 16)]]
-)
 
 
 def convolutions(kernel_size: int = 5) -> list[Convolution]:
@@ -195,15 +188,8 @@ def sequences_of(tokens: NDArray[np.int64], seed: int = 1) -> Sequences:
 
 
 def batches_of(objective: Objective, length: int = 16) -> SequenceSource:
-    """Return the sequences that the objective is prepared from; a sentence of the text has five tokens."""
-    sentences = np.flatnonzero(np.arange(2000) % 50 % 5 == 0)[:-1]
-    return packed(Text(text(), sentences, WORDS, length, mentions(), NAMES), objective)
-
-
-def mentions() -> NDArray[np.int64]:
-    """Return a mention of one or two tokens at every seventh token of `text`, of entity 0 to 3 in turn."""
-    starts = np.arange(2, 1990, 7)
-    return np.stack([starts, starts + 1 + starts % 2, np.arange(len(starts)) % 4], axis=1)
+    """Return the sequences of the small text that the objective is prepared from."""
+    return contract_text.sequences(objective, length)
 
 
 def built(learner: Candidate, seed: int = 1) -> PretrainingModel[Any]:
@@ -225,17 +211,6 @@ def evaluation_set_of(learner: Candidate, rows: int, seed: int = 1) -> Evaluatio
     return model_class(objective.evaluation).evaluation_set(
         EvaluationSource(reference, sequences, WORDS, model, silent)
     )
-
-
-def text(tokens: int = 2000) -> NDArray[np.uint16]:
-    """Return a stream in which a word mostly follows from the one before, with [SEP] now and then."""
-    random = np.random.default_rng(5)
-    stream = np.empty(tokens, dtype=np.uint16)
-    word = 0
-    for place in range(tokens):
-        word = (3 * word + 1) % 35 if random.random() < 0.9 else int(random.integers(35))
-        stream[place] = WORDS.separate if place % 50 == 49 else word + len(SPECIAL_TOKENS)
-    return stream
 
 
 def divisors(whole: int) -> list[int]:

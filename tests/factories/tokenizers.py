@@ -6,12 +6,15 @@ from tasks.tokenizer import (
     BpeOption,
     ByteBpeOption,
     CharacterOption,
+    SentencePiece,
     Tokenizer,
+    Unigram,
     UnigramOption,
     WordOption,
     WordPieceTraining,
     train_tokenizer,
 )
+from tasks.tokenizer.sentencepiece import Normalisation
 from tasks.tokenizer.tokenizer import TokenizerOption
 
 DECLARED: dict[str, tuple[TokenizerOption, int]] = {
@@ -22,6 +25,14 @@ DECLARED: dict[str, tuple[TokenizerOption, int]] = {
     "word": (WordOption(), 400),
     "character": (CharacterOption(), 40),
 }
+EVERY_KIND = (*DECLARED, "sentencepiece")
+"""The kinds that are trained, and the one that is only given."""
+STEPS = (
+    {"type": "Replace", "pattern": {"String": "``"}, "content": '"'},
+    {"type": "NFKD"},
+    {"type": "StripAccents"},
+    {"type": "Lowercase"},
+)
 SPECIAL_WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "<mask>", "</s>"]
 SYLLABLES = ("ba", "lo", "mi", "ter", "un", "ness", "con")
 TEXTS = [
@@ -36,7 +47,11 @@ TEXTS = [
 
 @cache
 def trained(kind: str) -> Tokenizer:
-    """Return the tokenizer of a kind, trained once in a process."""
+    """Return the tokenizer of a kind, trained once in a process; of SentencePiece the unigram model with steps."""
+    if kind == "sentencepiece":
+        words = trained("unigram")
+        assert isinstance(words, Unigram)
+        return SentencePiece(words.pieces, words.scores, Normalisation(STEPS))
     declaration, size = DECLARED[kind]
     return train_tokenizer(declaration, TEXTS, size)  # type: ignore[arg-type]
 

@@ -60,6 +60,7 @@ def reach(encoder: Encoder, length: int = 6) -> Tensor:
 
 ALLOWED = {"bidirectional": torch.ones(6, 6), "left_to_right": torch.ones(6, 6).tril()}
 ALLOWED["right_to_left"] = ALLOWED["left_to_right"].T
+ALLOWED["prefix"] = ALLOWED["left_to_right"]  # these sequences have no segments
 
 
 @given(any_architectures())

@@ -73,11 +73,25 @@ def problems(document: dict[str, Any]) -> list[str]:
     return [violation.message for violation in Architecture.model_validate(document).violations()]
 
 
+def test_all_sizes_that_the_built_module_does_not_have_are_told_at_once() -> None:
+    pytest.importorskip("transformers")
+    with loaded(EXAMPLE):
+        declared = bert().model_copy(update={"width": 32, "embedding_width": 32, "vocabulary_size": 50})
+        told = {violation.path: violation.message for violation in declared.violations()}
+    assert told == {
+        ("width",): "32 is declared; the built module has 24",
+        ("embedding_width",): "32 is declared; the built module has 24",
+        ("vocabulary_size",): "50 is declared; the built module has 40 token embeddings",
+    }
+
+
 def test_the_kind_encoder_is_never_written_and_changes_no_key() -> None:
     plain, named = Architecture(depth=2), Architecture.model_validate({"kind": "encoder", "depth": 2})
     assert named == plain
     assert canonical(named) == {"depth": 2}
-    with pytest.raises(ValidationError, match="'encodr' is not a kind of architecture; allowed: encoder, module"):
+    with pytest.raises(
+        ValidationError, match="'encodr' is not a kind of architecture; allowed: encoder, encoder_decoder, module"
+    ):
         Architecture.model_validate({"kind": "encodr"})
 
 

@@ -37,7 +37,9 @@ def files(package: object) -> set[str]:
 
 def test_every_kind_is_a_file_here_and_a_module_there_and_is_tested() -> None:
     assert set(KINDS) <= files(folder) & files(modules)
-    assert sorted({objective.kind for objective in OBJECTIVES}) == KINDS
+    # tests/tasks/objectives/test_denoising.py, test_mixed_visibility.py, test_permutation.py: they fit no convolution
+    of_their_own = {"denoising", "mixed_visibility", "permutation_language_model"}
+    assert sorted({objective.kind for objective in OBJECTIVES} | of_their_own) == KINDS
 
 
 @every_objective

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from foundation.errors import DataError
 from tasks.batches import Batches
-from tests.factories.small_experiments import WORDS, text
+from tasks.contract_text import text
+from tests.factories.small_experiments import WORDS
 
 LENGTH = 10
 PIECE = LENGTH - 2

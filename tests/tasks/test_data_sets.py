@@ -53,8 +53,8 @@ def test_the_registered_hashes_are_those_of_the_data(name: str) -> None:
     assert finding.faults == ()
 
 
-UNREGISTERED = {"swag"}
-"""Tasks of which no copy of the official files has been measured."""
+UNREGISTERED = {"swag", "dialogsum", "xsum", "cnn_dailymail", "gigaword"}
+"""Tasks of which no whole copy of the official files has been measured."""
 
 
 def test_every_task_of_files_is_registered_with_the_splits_that_it_reads() -> None:
@@ -79,7 +79,10 @@ def test_the_registered_files_of_a_task_are_those_that_it_reads(name: str) -> No
     files = find_task(name).files
     assert files is not None
     published(data_sets()[name].files[0].path)
-    located = FolderOfTasks(path=str(ROOT / data_folder())).located(files)
+    located = {**FolderOfTasks(path=str(ROOT / data_folder())).located(files)}
+    located |= {
+        f"{part} beside": path.with_name(files.beside[part]) for part, path in located.items() if files.beside
+    }
     registered = {(ROOT / data_folder() / file.path).resolve() for file in data_sets()[name].files}
     assert {path.resolve() for path in located.values()} <= registered
 

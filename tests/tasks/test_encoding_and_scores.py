@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import accuracy_score, matthews_corrcoef
+from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
 from foundation.errors import CorruptionError
 from tasks.corpora.document import Document
@@ -16,7 +16,7 @@ from tasks.downstream import find_task, task_names
 from tasks.labelled.encoding import encode_examples, load_examples, save_examples
 from tasks.labelled.scoring import example_scores, score
 from tasks.labelled.task import Example
-from tasks.metrics import exact_match, matthews, overlap_f1
+from tasks.metrics import accuracy, exact_match, f1, macro_f1, matthews, overlap_f1
 from tasks.tokenizer import Tokenizer
 from tests.factories.published_data import published
 
@@ -97,6 +97,17 @@ def test_label_scores_equal_scikit_learns(pairs: list[tuple[int, int]]) -> None:
         warnings.simplefilter("ignore")
         assert scores["matthews"] == pytest.approx(100 * matthews_corrcoef(references, predictions))
     assert scores["accuracy"] == pytest.approx(100 * accuracy_score(references, predictions))
+
+
+@given(st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), min_size=1, max_size=300))
+def test_counted_metrics_equal_scikit_learns_to_the_last_bit(pairs: list[tuple[int, int]]) -> None:
+    predictions, references = [list(side) for side in zip(*pairs, strict=True)]
+    assert accuracy(predictions, references) == accuracy_score(references, predictions)
+    assert macro_f1(predictions, references) == f1_score(references, predictions, average="macro", zero_division=0.0)
+    of_label_1 = f1_score(references, predictions, labels=[1], average=None, zero_division=0.0)[0]
+    assert f1(predictions, references) == of_label_1
+    if min(len(set(predictions)), len(set(references))) > 1:
+        assert matthews(predictions, references) == matthews_corrcoef(references, predictions)
 
 
 def test_constant_predictions_give_zero_and_no_warning() -> None:

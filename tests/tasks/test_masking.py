@@ -11,9 +11,10 @@ from scipy.stats import binomtest
 from search_space.objective import MaskedLanguageModel
 from search_space.selection import SpanGeometric
 from tasks.batches import Batches, Sequences
+from tasks.contract_text import text
 from tasks.masking import NOT_PREDICTED, MaskedBatch, mask
 from tasks.selection import NONE
-from tests.factories.small_experiments import WORDS, sequences_of, text
+from tests.factories.small_experiments import WORDS, sequences_of
 
 SPECIAL = (WORDS.pad, WORDS.classify, WORDS.separate)
 UNLIKELY = 1e-6  # a test with these odds fails once in a million seeds; the seed is fixed

@@ -14,9 +14,9 @@ from tasks.tokenizer import (
     load_tokenizer,
     train_tokenizer,
 )
-from tests.factories.tokenizers import DECLARED, TEXTS, trained
+from tests.factories.tokenizers import DECLARED, EVERY_KIND, TEXTS, trained
 
-every_kind = pytest.mark.parametrize("kind", DECLARED)
+every_kind = pytest.mark.parametrize("kind", EVERY_KIND)
 
 
 @every_kind

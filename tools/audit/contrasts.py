@@ -51,9 +51,36 @@ class Factorial:
         return "" if isinstance(value, bool) else str(value)
 
 
+def narrowed(study: Study, path: str, value: Any) -> tuple[str, Any]:
+    """Return the path and value of the one setting of an option that a change sets; the change where it is more."""
+    before: Any = next((arm.candidate for arm in study.export.arms if arm.name == BASELINE), {})
+    for part in path.split("."):
+        before = before.get(part) if isinstance(before, dict) else None
+    if isinstance(value, dict) and isinstance(before, dict) and before.get("kind") == value.get("kind"):
+        other = [name for name in value if value[name] != before.get(name)]
+        if len(other) == 1:
+            return f"{path}.{other[0]}", value[other[0]]
+    return path, value["kind"] if isinstance(value, dict) and [*value] == ["kind"] else value
+
+
+def _switched(study: Study) -> list[Arm]:
+    """Return the arms of a list with a level for each single change, made or not; none where an arm is missing."""
+    changes = {arm.name: [narrowed(study, *each) for each in arm.changes.items()] for arm in study.export.arms}
+    if not all(isinstance(value, str | int | float) for made in changes.values() for _, value in made):
+        return []
+    single = sorted((made[0] for made in changes.values() if len(made) == 1), key=str)
+    names = {change: "{}={}".format(*change) for change in single}
+    if len({frozenset(made) for made in changes.values()}) < len(changes) or len(changes) != 2 ** len(names):
+        return []
+    return [
+        Arm(arm.name, arm.candidate, arm.changes, {n: c in changes[arm.name] for c, n in names.items()}, arm.costs)
+        for arm in study.export.arms
+    ]
+
+
 def factorial_of(study: Study) -> Factorial | None:
     """Return the factorial that the arms form; None where they form none."""
-    arms = [arm for arm in study.export.arms if arm.levels]
+    arms = [arm for arm in study.export.arms if arm.levels] or _switched(study)
     names = tuple(dict.fromkeys(name for arm in arms for name in arm.levels))
     varied = [design["vary"] for design in study.export.designs if design.get("kind") == "factorial"]
     if not names or len(varied) > 1 or any(name not in arm.levels for arm in arms for name in names):
@@ -195,21 +222,21 @@ def isolated(study: Study, _: Published) -> Iterator[Row]:
     """Yield the difference of every pair of arms of which one has one change more; the baseline is in none."""
     for arm in study.export.arms:
         for reference in study.export.arms:
-            path = _single_change(arm, reference)
+            path = _single_change(study, arm, reference)
             for metric in study.metrics if path else ():
                 found = study.difference(arm.name, reference.name, metric)
                 named = {"arm": arm.name, "reference": reference.name, "path": path, "metric": metric}
                 yield {**named, **study.interval(found, arm.name, reference.name)}
 
 
-def _single_change(arm: Arm, reference: Arm) -> str | None:
+def _single_change(study: Study, arm: Arm, reference: Arm) -> str | None:
     extra = [path for path in arm.changes if path not in reference.changes]
     kept = all(arm.changes.get(path) == change for path, change in reference.changes.items())
     differing = [name for name in arm.levels if arm.levels[name] != reference.levels.get(name)]
     differing = differing if arm.levels and reference.levels else []
     if not reference.changes or len(extra) != 1 or not kept:
         return None
-    return differing[0] if len(differing) == 1 else extra[0]
+    return differing[0] if len(differing) == 1 else narrowed(study, extra[0], arm.changes[extra[0]])[0]
 
 
 def axis(study: Study, published: Published) -> Iterator[Row]:

@@ -131,6 +131,18 @@ def paper(study: Study, published: Published) -> Iterator[Row]:
         yield {**row, **(found or dict.fromkeys(("n", "mean", "sd")))}
 
 
+def trials(study: Study, _: Published) -> Iterator[Row]:
+    """Yield every measured value in long form."""
+    for arm in study.arms:
+        for metric in (*study.metrics, DIAGONAL):
+            task, further = metric.partition(":")[::2]
+            if task in study.tasks:
+                further = further or study.primary(task)
+            named = (task, further) if further else ("", metric)
+            for seed, value in study.of(arm, metric).items():
+                yield {"arm": arm, "seed": seed, "task": named[0], "metric": named[1], "value": value}
+
+
 def divergence(study: Study, _: Published) -> Iterator[Row]:
     """Yield each difference with diverged seeds left out and with the worst value in their place."""
     counts = {arm: study.ended(arm) for arm in study.arms}
@@ -159,6 +171,7 @@ def _with_worst(study: Study, arm: str, metric: str) -> BySeed:
 
 
 RULES = {
+    "trials": Rule(("arm", "seed", "task", "metric"), trials),
     "divergence": Rule(("arm", "metric"), divergence),
     "leakage": Rule(("task",), leakage),
     "truncation": Rule(("task", "split"), truncation),
@@ -174,6 +187,8 @@ RULES = {
 }
 UNTESTED = {
     "departures": "settings of this run beside the paper's, as text",
+    "hurdle_savings": "stopped trials by hurdle times the rest of their tokens; the stops are rows of `candidates`",
+    "lineage": "ancestors of the best candidate, from a fact that the search wrote; losses are those of `candidates`",
     "importance": "fANOVA of the search, computed by optuna while it ran; its result is an exported row",
     "forecast": "curves extrapolated by a Bayesian power law, calibrated on each other",
     "crossings": "from the forecast",

@@ -213,7 +213,8 @@ def read_export(folder: Path) -> Export:
     )
     shared = tuple(record for record in records if not record.trial)
     tables = {path.stem: read_csv(path) for path in sorted(folder.glob("tables/*.csv"))}
-    return Export(folder, facts, tuple(map(_arm, rows)), trials, shared, tables)
+    pruned = tables.get("pruned_architectures", [])
+    return Export(folder, facts, tuple(_arm(row, pruned) for row in rows), trials, shared, tables)
 
 
 def _record(row: dict[str, str]) -> Record:
@@ -231,7 +232,10 @@ def _decision(row: dict[str, str]) -> Decision:
     return Decision(int(row["level"]), row["cleared"] == "true", value, threshold)
 
 
-def _arm(row: dict[str, str]) -> Arm:
+def _arm(row: dict[str, str], pruned: Sequence[Row]) -> Arm:
+    """Return an arm; the costs of a pruned one are the means over its trials after pruning."""
     candidate, changes, levels = (json.loads(row[name] or "{}") for name in ("candidate", "changes", "levels"))
     costs = {name: float(row[name]) for name in ("parameters", "forward_flops", "train_flops") if row[name]}
+    if trials := [trial for trial in pruned if trial["arm"] == row["name"]]:
+        costs = {name: round(sum(float(trial[name]) for trial in trials) / len(trials)) for name in costs}
     return Arm(row["name"], candidate, changes, levels, costs)

@@ -71,6 +71,13 @@ def results(study: Study, _: Published) -> Iterator[Row]:
             yield {**row, "flops_ratio": rounds.flops[arm, length] / rounds.flops[rounds.baseline, length]}
 
 
+def trials(study: Study, published: Published) -> Iterator[Row]:
+    """Yield the time of every arm at every length in long form."""
+    for row in results(study, published):
+        at = {"arm": row["arm"], "seed": None, "task": f"length {row['length']}", "metric": "milliseconds"}
+        yield {**at, "value": row["milliseconds"]}
+
+
 def orderings(study: Study, _: Published) -> Iterator[Row]:
     """Yield the paper's statements at every length, by counted FLOPs and by time."""
     rounds, paper = Rounds(study), study.document.get("paper") or {}
@@ -106,5 +113,6 @@ FLOPS = {"flops": "counted in closed form from the architecture, no measurement"
 RULES = {
     "results": Rule(("arm", "length"), results, FLOPS),
     "latency": Rule(("arm", "length"), results, FLOPS),
+    "trials": Rule(("arm", "seed", "task", "metric"), trials),
     "orderings": Rule(("statement", "measure", "at"), orderings),
 }

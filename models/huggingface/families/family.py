@@ -43,7 +43,17 @@ BASE: dict[str, JsonValue] = {
     "type_vocab_size": 2,
 }
 
-Layout = Literal["same", "kernel_per_channel", "one_tap"]
+Layout = Literal[
+    "same",
+    "row",
+    "kernel_per_channel",
+    "one_tap",
+    "transposed",
+    "stream_first",
+    "stream_last",
+    "one_query",
+    "one_place",
+]
 """Order of a tensor's axes in transformers: `models.huggingface.weight_names` converts each."""
 
 
@@ -54,6 +64,12 @@ class WeightPair:
     name: str
     transformers_name: str
     layout: Layout = "same"
+    third: int | None = None
+    """Which third of the last axis in transformers, where one tensor has queries, keys and values; None: all."""
+    heads: int | None = None
+    """The heads that transformers gives an axis of their own, before the last one; None: none."""
+    outside: bool = False
+    """Whether the parameter is beside the body in transformers, so that its name never has the body's prefix."""
 
 
 Modules = tuple[tuple[str, str], ...]
@@ -91,6 +107,20 @@ class Family(ABC):
     fixed: ClassVar[Mapping[str, JsonValue]] = FIXED
     """Keys whose value no architecture changes."""
     sizes: ClassVar[Mapping[str, str]] = SIZES
+    dropouts: ClassVar[tuple[str, ...]] = ("hidden_dropout_prob", "attention_probs_dropout_prob")
+    """Keys of the dropout probability."""
+    has_segments: ClassVar[bool] = True
+    """Whether the family has segment embeddings."""
+    buffers: ClassVar[tuple[str, ...]] = ()
+    """Endings of names in older files that are not weights."""
+    tied: ClassVar[Mapping[str, str]] = {}
+    """Names in files that are copies of another tensor, and that tensor's."""
+    zero: ClassVar[tuple[str, ...]] = ()
+    """Names of tensors that must be 0, because no architecture has them."""
+    optional: ClassVar[tuple[str, ...]] = ()
+    """Names of tensors that are 0 where a file has none."""
+    generates: ClassVar[bool] = False
+    """Whether it has a decoder that writes a target, so that a folder says how."""
     converted: ClassVar[frozenset[str]] = frozenset()
     """Fields of the architecture, beside the sizes, that config.json expresses or `obstacles` refuses."""
 
@@ -102,8 +132,10 @@ class Family(ABC):
     def obstacles(self, architecture: Architecture, pad: int | None) -> Iterator[str]:
         """Yield every reason why the family has no equivalent model; `pad` is the identifier of [PAD] if known."""
         yield from self._own_obstacles(architecture, pad)
-        if not architecture.segments:
+        if self.has_segments and not architecture.segments:
             yield f"segments 0 {NO_EQUIVALENT}: {self.bare_class} has at least 1"
+        if not self.has_segments and architecture.segments:
+            yield f"segments {architecture.segments} {NO_EQUIVALENT}: {self.bare_class} has none"
         known = {*SIZES, *self.converted}
         for name, field in type(architecture).model_fields.items():
             value = getattr(architecture, name)
@@ -113,6 +145,10 @@ class Family(ABC):
     @abstractmethod
     def _own_obstacles(self, architecture: Architecture, pad: int | None) -> Iterator[str]:
         """Yield the reasons that the converted fields give."""
+
+    def head_class(self, objective: str | None) -> str | None:
+        """Return the class that has the head of an objective too; None without such a class or head."""
+        return None if objective is None else self.classes.get(objective)
 
     def pad(self, architecture: Architecture) -> int:
         """Return the identifier of [PAD] for a model without a vocabulary; trained vocabularies begin with [PAD]."""

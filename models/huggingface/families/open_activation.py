@@ -30,11 +30,7 @@ class WithActivation(Family):
     def wrong_values(self, configured: Mapping[str, JsonValue]) -> Iterator[str]:
         """Yield the keys with values that no architecture has."""
         yield from super().wrong_values(configured)
-        name, epsilon = configured[ACTIVATION], configured[EPSILON]
-        if name not in ACTIVATIONS:
-            yield f"{ACTIVATION}: {name!r:.80} is not supported; allowed: {', '.join(map(repr, ACTIVATIONS))}"
-        if not isinstance(epsilon, float) or not 0 < epsilon < 1:
-            yield f"{EPSILON}: {epsilon!r:.80} is not a number between 0 and 1"
+        yield from wrong_activation(configured, ACTIVATION, EPSILON, ACTIVATIONS)
 
     def fields(self, configured: Mapping[str, JsonValue]) -> dict[str, object]:
         """Return the fields of the equivalent architecture."""
@@ -44,3 +40,14 @@ class WithActivation(Family):
             "feed_forward_activation": activation,
             "normalisation": normalisation,
         }
+
+
+def wrong_activation(
+    configured: Mapping[str, JsonValue], activation: str, epsilon: str, allowed: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield what is wrong with the values of two keys: the activation function and the epsilon of the layer norms."""
+    name, value = configured[activation], configured[epsilon]
+    if name not in allowed:
+        yield f"{activation}: {name!r:.80} is not supported; allowed: {', '.join(map(repr, allowed))}"
+    if not isinstance(value, float) or not 0 < value < 1:
+        yield f"{epsilon}: {value!r:.80} is not a number between 0 and 1"

@@ -2,7 +2,8 @@
 
 A configuration is a point of six numbers in [0, 1]. Quality is a response surface with a cliff over four of them; the
 family maps quality to a curve. In the adversarial families early values mislead: `reversed`, `overtaking`,
-`misleading` and `unrelated`.
+`misleading` and `unrelated`. Policies are chosen on instances 1 to 99 of `FAMILIES`; those of `HELD_OUT`, and higher
+numbers, are for checks of what was chosen.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,11 +22,13 @@ NOISE = 0.005
 
 def synthetic(family: str, seed: int, candidates: int = 300, points: int = 51) -> RecordedCurves:
     """Return curves of a family, [candidates, points]. Raises KeyError for an unknown family."""
-    generator = np.random.default_rng([seed, sorted(FAMILIES).index(family)])
+    known = {**FAMILIES, **HELD_OUT}
+    first, names = (0, FAMILIES) if family in FAMILIES else (len(FAMILIES), HELD_OUT)
+    generator = np.random.default_rng([seed, first + sorted(names).index(family)])
     configs = generator.random((candidates, DIMENSIONS))
     quality = _quality(configs, generator)
     steps = np.arange(1, points + 1) / points
-    values = FAMILIES[family](quality, steps[None, :], configs, generator)
+    values = known[family](quality, steps[None, :], configs, generator)
     values = values + NOISE * generator.standard_normal(values.shape)
     named = [{f"x{axis}": float(value) for axis, value in enumerate(row)} for row in configs]
     return from_table(
@@ -97,6 +100,35 @@ def _misleading(quality: Numbers, t: Numbers, configs: Numbers, generator: Gener
     return np.asarray(1.0 + 0.5 * quality[:, None] - t**4 * (0.5 + 1.0 * quality[:, None]) + 0.3 * np.exp(-20 * t))
 
 
+def _noisier(quality: Numbers, t: Numbers, configs: Numbers, generator: Generator) -> Numbers:
+    values = _power_laws(quality, t, configs, generator)
+    return np.asarray(values + 0.2 * generator.standard_normal(values.shape))
+
+
+def _heavy_tailed(quality: Numbers, t: Numbers, configs: Numbers, generator: Generator) -> Numbers:
+    """Return curves whose noise has no variance, as of evaluations that sometimes fail."""
+    values = _power_laws(quality, t, configs, generator)
+    return np.asarray(values + 0.05 * np.abs(generator.standard_t(2, values.shape)))
+
+
+def _late_plateaus(quality: Numbers, t: Numbers, configs: Numbers, generator: Generator) -> Numbers:
+    delay = generator.uniform(0.0, 0.6, (len(quality), 1))
+    progress = 1.0 - np.exp(-8.0 * np.maximum(t - delay, 0.0))
+    return np.asarray(1.0 - 0.6 * np.clip(1.0 - 2.0 * quality[:, None], 0.0, 1.0) * progress)
+
+
+def _stairs(quality: Numbers, t: Numbers, configs: Numbers, generator: Generator) -> Numbers:
+    """Return curves of three sudden falls at random times, in sum the larger, the better the configuration."""
+    when = np.sort(generator.uniform(0.0, 0.9, (len(quality), 3)), axis=1)
+    return np.asarray(1.5 - (1.0 - quality[:, None]) * (t[..., None] > when[:, None, :]).sum(axis=2) / 3)
+
+
+def _decayed_rate(quality: Numbers, t: Numbers, configs: Numbers, generator: Generator) -> Numbers:
+    """Return curves whose excess loss, the larger the better they end, vanishes with a decaying learning rate."""
+    excess = 0.7 * (1.0 - quality[:, None]) + 0.1 * generator.random((len(quality), 1))
+    return np.asarray(0.3 + 0.6 * quality[:, None] + excess * (1.0 - t) + 0.3 * np.exp(-10.0 * t))
+
+
 FAMILIES: Mapping[str, Callable[[Numbers, Numbers, Numbers, Generator], Numbers]] = {
     "diverging": _diverging,
     "misleading": _misleading,
@@ -109,3 +141,10 @@ FAMILIES: Mapping[str, Callable[[Numbers, Numbers, Numbers, Generator], Numbers]
     "unrelated": _unrelated,
 }
 ADVERSARIAL = ("misleading", "overtaking", "reversed", "unrelated")
+HELD_OUT: Mapping[str, Callable[[Numbers, Numbers, Numbers, Generator], Numbers]] = {
+    "decayed_rate": _decayed_rate,
+    "heavy_tailed": _heavy_tailed,
+    "late_plateaus": _late_plateaus,
+    "noisier": _noisier,
+    "stairs": _stairs,
+}

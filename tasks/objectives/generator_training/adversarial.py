@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
-from models.heads.value import ValueHead
+from models.heads.logit import LogitHead
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from tasks.masking import MaskedBatch
@@ -24,7 +24,7 @@ class Training(GeneratorTraining):
 
     def __init__(self, candidate: Candidate, generator: Architecture) -> None:
         super().__init__(candidate, generator)
-        self.value = ValueHead(generator.width)
+        self.value = LogitHead(generator.width, "value")  # of the discriminator's probability of the right answer
 
     def losses(
         self, model: CorruptingModel, generator: Generator, batch: MaskedBatch, random: np.random.Generator

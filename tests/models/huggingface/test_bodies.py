@@ -51,14 +51,15 @@ def test_hidden_states_equal_those_of_transformers(body: Body, dtype: torch.dtyp
 @torch.no_grad()
 def test_a_change_of_any_weight_is_detected(body: Body) -> None:
     """The comparison can fail for every tensor except a key's bias, which does not affect softmax."""
-    theirs, ours = body.pair(torch.float32)
+    theirs, ours = body.pair(torch.float64)
     generator, given = torch.Generator().manual_seed(3), inputs(body)
     for name, parameter in ours.named_parameters():
         kept = parameter.clone()
         parameter.add_(torch.randn(parameter.shape, generator=generator).sign(), alpha=NUDGE)
         far = distance(*states(theirs, ours, given))
         parameter.copy_(kept)
-        assert (far > LARGEST[torch.float32]) == (not name.endswith("attention.key.bias")), name
+        unseen = name.endswith("attention.key.bias") or name == "query_start.weight"  # of the query stream alone
+        assert (far > LARGEST[torch.float64]) != unseen, name
 
 
 @torch.no_grad()

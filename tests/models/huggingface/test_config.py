@@ -17,7 +17,7 @@ from models.initialisation import initialise
 from search_space.architecture import Architecture
 from search_space.convolution import NoConvolution, SpanDynamic
 from search_space.normalisation import PostNorm, PreNorm
-from search_space.position import LearnedPositions
+from search_space.position import LearnedPositions, RelativePositions
 from tests.factories.small_experiments import architectures, stir
 
 transformers: Any = pytest.importorskip("transformers", reason="the reference models are in the development extra")
@@ -44,18 +44,31 @@ def expressible(draw: st.DrawFn) -> Architecture:
 
 @st.composite
 def of_later_families(draw: st.DrawFn, drawn: Architecture) -> Architecture:
-    """Draw an ALBERT, a RoBERTa or a RoBERTa with pre-norm."""
-    kind, epsilon = draw(st.sampled_from(["albert", "post_norm", "pre_norm"])), draw(st.sampled_from([1e-12, 1e-5]))
-    norm = PreNorm(epsilon=epsilon) if kind == "pre_norm" else PostNorm(epsilon=epsilon)
+    """Draw an ALBERT, a RoBERTa, a RoBERTa with pre-norm, a GPT or an XLNet."""
+    kinds = ["albert", "post_norm", "pre_norm", "gpt", "xlnet"]
+    kind, epsilon = draw(st.sampled_from(kinds)), draw(st.sampled_from([1e-12, 1e-5]))
+    norm = (
+        PreNorm(epsilon=epsilon)
+        if kind == "pre_norm"
+        else PostNorm(epsilon=epsilon, embedding=kind not in ("gpt", "xlnet"))
+    )
     changes: dict[str, Any] = {
         "convolution": NoConvolution(),
         "bottleneck_ratio": 1,
         "feed_forward_groups": 1,
         "normalisation": norm,
-        "feed_forward_activation": draw(st.sampled_from(["gelu", "gelu_tanh", "relu", "swish"])),
+        "feed_forward_activation": draw(st.sampled_from(["gelu", "gelu_tanh", "relu", "swish"][kind == "gpt" :])),
     }
     if kind == "albert":
         changes |= {"sharing": "all", "embedding_width": drawn.width + 1}
+    elif kind == "gpt":
+        sizes = {"embedding_width": drawn.width, "feed_forward_width": 4 * drawn.width, "segments": 0}
+        changes |= {"visibility": "left_to_right", **sizes}
+    elif kind == "xlnet":
+        position = RelativePositions(segment_encodings=True, clamp=draw(st.sampled_from([None, 7])))
+        changes |= {"visibility": "permutation", "position": position, "memory": draw(st.sampled_from([0, 5]))}
+        changes |= {"embedding_width": drawn.width, "segments": 0, "attention_biases": False}
+        changes |= {"positions": Architecture().positions}  # no table, and no key
     else:
         offset = draw(st.integers(1, 3))
         changes |= {"embedding_width": drawn.width, "position": LearnedPositions(offset=offset)}
@@ -113,6 +126,8 @@ def test_an_architecture_is_written_unchanged_or_refused(architecture: Architect
         assert config.read(written(architecture)).architecture == architecture
 
 
+RELATIVE = {"kind": "relative", "segment_encodings": True}
+XLNET = {"segments": 0, "attention_biases": False, "normalisation": {"kind": "post_norm", "embedding": False}}
 REFUSED: dict[str, tuple[dict[str, Any], int | None, str]] = {
     "no offset": ({"normalisation": {"kind": "pre_norm"}}, None, "position.offset 0 has no equivalent"),
     "another [PAD]": ({"position": {"kind": "learned", "offset": 2}}, 0, "[PAD] is 0 in the vocabulary"),
@@ -134,7 +149,21 @@ REFUSED: dict[str, tuple[dict[str, Any], int | None, str]] = {
     "no projection": ({"sharing": "all"}, None, "AlbertModel projects its embeddings"),
     "attention shared alone": ({"sharing": "attention"}, None, "sharing 'attention' has no equivalent"),
     "no segments": ({"segments": 0}, None, "segments 0 has no equivalent"),
-    "left to right": ({"visibility": "left_to_right"}, None, "visibility 'left_to_right' has no equivalent"),
+    "left to right": (
+        {"visibility": "left_to_right", "segments": 0, "feed_forward_activation": "gelu_tanh"},
+        None,
+        "normalisation post_norm with visibility left_to_right has no equivalent",
+    ),
+    "a drawn order without segment encodings": (
+        {"visibility": "permutation", "position": {"kind": "relative"}, **XLNET},
+        None,
+        "position.segment_encodings False has no equivalent in transformers: XLNetModel has them",
+    ),
+    "a drawn order with biases": (
+        {"visibility": "permutation", "position": RELATIVE, **XLNET, "attention_biases": True},
+        None,
+        "attention_biases True has no equivalent in transformers: the maps of XLNetModel have none",
+    ),
     "sizes per layer": ({"depth": 2, "feed_forward_width": [8, 16]}, None, "layers 's f(width=8) s f(width=16)'"),
     "a window that looks back": (
         {"bottleneck_ratio": 2, "convolution": {"kind": "span_dynamic", "window": "look_back"}},
@@ -162,6 +191,16 @@ WRONG: dict[str, tuple[dict[str, JsonValue], str]] = {
     "padding": ({"model_type": "roberta", "pad_token_id": None}, "pad_token_id: None is not supported"),
     "a decoder": ({"model_type": "roberta", "is_decoder": True}, "is_decoder: True is not supported; allowed: False"),
     "a width": ({"model_type": "albert", "embedding_size": 0}, "embedding_size: 0 is not a whole number from 1"),
+    "one direction": (
+        {"model_type": "xlnet", "attn_type": "uni"},
+        "attn_type: 'uni' is not supported; allowed: 'bi'",
+    ),
+    "two directions": ({"model_type": "xlnet", "bi_data": True}, "bi_data: True is not supported; allowed: False"),
+    "width of heads": (
+        {"model_type": "xlnet", "d_head": 32},
+        "d_head: 32 is not supported; allowed: d_model 1024 / n_head 16",
+    ),
+    "a memory": ({"model_type": "xlnet", "mem_len": -1}, "mem_len: -1 is not a whole number from 0"),
     "no projection": ({"model_type": "albert", "embedding_size": 4096}, "AlbertModel projects its embeddings"),
 }
 
@@ -195,8 +234,9 @@ def test_a_class_with_a_head_has_only_the_encoder_and_the_head(objective: str, f
     document = config.written(read.architecture, kind, 0.1, 0)
     with torch.device("meta"):
         theirs = getattr(transformers, kind)(transformers.AutoConfig.for_model(**document))
-    tied = {"generator_lm_head.weight"}  # the token table
+    tied = {"generator_lm_head.weight", "lm_head.weight", "lm_loss.weight"}  # the token table
     names = {name for name, _ in theirs.named_parameters(remove_duplicate=False)} - tied
     assert {
-        twin.transformers_name for twin in (*under(family, encoder_pairs(read.architecture)), *head_pairs(objective))
+        twin.transformers_name
+        for twin in (*under(FAMILIES[family].prefix, encoder_pairs(read.architecture)), *head_pairs(objective))
     } == names

@@ -17,7 +17,7 @@ from reports.statistics.metrics import Metric
 from reports.statistics.results import Results, results_of
 from tests.factories.reports import Trial, document, primary, snapshot
 
-TABLES, ARMS = 400, 8
+TABLES, ARMS = 200, 8
 TASKS = ("docs_acceptability", "docs_answer", "docs_pair")
 NAMES = ("baseline", *(f"same-{number}" for number in range(1, ARMS)))
 FALSE_ALARMS = (0.01, 0.05 + 0.022)

@@ -79,6 +79,17 @@ def test_an_arm_above_every_reference_qualifies_its_task_and_one_below_any_does_
     assert not beside_ngram["baseline"].qualifies
 
 
+def test_the_finding_ends_with_what_pretraining_is_worth() -> None:
+    ngram = {primary(TASK): 90.0}
+    scores = "dynamic 71.0, untrained 50.5, below n-gram 90.0"
+    above = build(piloted((51.0, 51.5, 52.0), (70.0, 71.0, 72.0), ngram=ngram)).finding
+    assert above.endswith(f". Pretraining shows on 1 of 1 tasks: {TASK} ({scores}).")
+    level = build(piloted((50.0, 50.5, 51.0), (50.5, 51.0, 51.5))).finding
+    assert level.endswith(". No arm is above the untrained encoder on any task.")
+    for unknown in (piloted((70.0,), (51.0,), (50.0,)), piloted((70.0, 71.0), (51.0, 52.0), ())):
+        assert "ntrained" not in build(unknown).finding
+
+
 def test_without_untrained_encoders_or_without_a_spread_nothing_is_decided() -> None:
     assert {one.qualifies for one in by_arm(piloted((70.0, 71.0), (51.0, 52.0), ())).values()} == {None}
     alone = by_arm(piloted((70.0,), (51.0,), (50.0,)))

@@ -13,7 +13,11 @@ PROBES = ROOT / "experiments" / "probes"
 
 @pytest.mark.parametrize(
     ("name", "metric", "off", "least"),
-    [("transfer", "word_order", "scratch", 20.0), ("bidirectional_cue", "held_out_loss", "left_to_right", -0.5)],
+    [
+        ("transfer", "word_order", "scratch", 20.0),
+        ("bidirectional_cue", "held_out_loss", "left_to_right", -0.5),
+        ("segment_memory", "held_out_loss", "no_memory", -2.0),
+    ],
 )
 def test_what_is_planted_is_learned_with_the_mechanism_alone(
     name: str, metric: str, off: str, least: float, tmp_path: Path

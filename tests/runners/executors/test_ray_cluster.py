@@ -53,11 +53,11 @@ def test_at_most_one_trial_per_requested_worker_runs_at_a_time(
 
 
 @pytest.mark.skipif(shutil.which("unshare") is None or os.geteuid() != 0, reason="needs a mount of its own")
-def test_a_node_without_the_results_folder_is_named_and_no_damage_is_reported(
-    small: Run, small_experiment: Path, tmp_path: Path
+def test_a_node_without_the_results_folder_is_named_before_any_stage_runs(
+    small_experiment: Path, tmp_path: Path
 ) -> None:
     results = tmp_path / "results"
-    lend(small.folder, results, SHARED)
+    results.mkdir()
     hidden = f'mount -t tmpfs none {results} && exec "$@"'
     with cluster(0) as made:
         made.join(1, "unshare", "-m", "sh", "-c", hidden, "sh")
@@ -74,6 +74,7 @@ def test_a_node_without_the_results_folder_is_named_and_no_damage_is_reported(
     assert f"does not see {results / 'stages'}" in last
     assert last.endswith("put --out on a file system that all nodes share")
     assert "Move the folder away" not in told
+    assert [*(results / "stages").glob("*/*/manifest.json")] == []  # nothing was run before
 
 
 def test_no_trial_fails_when_a_node_dies(small: Run, small_experiment: Path, tmp_path: Path) -> None:

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from runners.replay import POLICIES
+from runners.policies import POLICIES
 from runners.replay.curves.recorded import from_table
-from runners.replay.replay import interval, replay
+from runners.replay.curves.synthetic import synthetic
+from runners.replay.replay import CurveTask, interval, regrets, replay
 from runners.replay.simulation import Simulation
 from tests.factories.replays import curves, task
 
@@ -45,6 +46,14 @@ def test_resuming_costs_the_new_points_only() -> None:
     simulation = Simulation(recorded.values, recorded.costs, np.zeros((2, 0)), 2.0)
     spent = [state.spent for state in simulation.run(POLICIES["successive_halving"], np.random.default_rng(0))]
     assert spent == pytest.approx([1 / 3, 2 / 3, 4 / 3])
+
+
+@pytest.mark.parametrize("name", ["asha", "backtested_slopes", "hyperband", "freeze_thaw"])
+def test_one_race_has_the_regrets_of_races_with_smaller_budgets(name: str) -> None:
+    curves_that_break, budgets = CurveTask.of(synthetic("diverging", 1, 40, 12)), (0.05, 1.3, 2.0, 6.0)
+    expected = [replay(curves_that_break, POLICIES[name], budget, 3).regret for budget in budgets]
+    assert regrets(curves_that_break, POLICIES[name], budgets, 3) == expected
+    assert len(set(expected)) > 2
 
 
 def test_the_interval_contains_the_mean_and_narrows_with_seeds() -> None:

@@ -1,46 +1,69 @@
 """A run killed at any point is resumed to the same table."""
 
 import random
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.factories.crashing_ledger import CrashingLedger
-from tests.factories.simulated_training import Killed, Track, folder_of, found, small_search, small_table
+from tests.factories.simulated_training import (
+    Killed,
+    Track,
+    found,
+    opened,
+    small_policy_search,
+    small_search,
+    small_table,
+)
 
-EXPERIMENTS = [small_table, small_search]
-
-
-@pytest.mark.parametrize("make", EXPERIMENTS)
-def test_a_run_killed_after_any_stage_is_resumed_to_the_same_table(tmp_path: Path, make: Any) -> None:
-    experiment = make(tmp_path)
-    whole = Track(experiment, folder_of(tmp_path, "whole"))
-    expected = found(whole.run())
-    for stages in range(1, len(whole.computed)):
-        folder = folder_of(tmp_path, f"after {stages}")
-        killed = Track(experiment, folder, left=stages)
-        with pytest.raises(Killed):
-            killed.run()
-        resumed = Track(experiment, folder, order=random.Random(stages))
-        assert found(resumed.run()) == expected
-        assert sorted(killed.computed + resumed.computed) == sorted(whole.computed)
+BEGINNING = 4
+"""Rows that a run writes first: facts of its experiment."""
+EXPERIMENTS = [small_table, small_search, small_policy_search]
 
 
-@pytest.mark.parametrize("make", EXPERIMENTS)
-def test_a_run_killed_before_any_row_is_resumed_to_the_same_table(tmp_path: Path, make: Any) -> None:
-    experiment = make(tmp_path)
-    expected = found(Track(experiment, folder_of(tmp_path, "whole")).run())
-    rows, killed = 4, True
-    while killed:
-        rows += 1
-        folder, killed = folder_of(tmp_path, f"before {rows}"), False
-        crashing = Track(experiment, folder, ledger_type=lambda path, rows=rows: CrashingLedger(path, rows))
-        try:
-            crashing.run()
-        except Killed:
-            killed = True
-        resumed = Track(experiment, folder)
-        assert found(resumed.run()) == expected, rows
-        assert not set(crashing.computed) & set(resumed.computed)
-    assert rows >= 20  # as many places as there are rows
+@pytest.fixture(scope="module", params=EXPERIMENTS)
+def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Track:
+    """Return the track of a run that was never killed."""
+    folder = tmp_path_factory.mktemp("whole")
+    track = Track(request.param(folder), folder)
+    track.run()
+    return track
+
+
+def test_a_run_killed_after_every_stage_is_resumed_to_the_same_table(tmp_path: Path, whole: Track) -> None:
+    """Each life of one results folder ends after one more stage."""
+    assert whole.last is not None
+    computed: list[str] = []
+    for lives in range(len(whole.computed) + 1):
+        life = Track(whole.experiment, tmp_path, left=1, order=random.Random(lives))
+        with suppress(Killed):
+            life.run()
+        computed += life.computed
+        assert len(life.computed) <= 1
+    assert life.last is not None
+    assert found(life.last) == found(whole.last)
+    assert sorted(computed) == sorted(whole.computed)
+
+
+def test_a_run_killed_before_every_row_is_resumed_to_the_same_table(tmp_path: Path, whole: Track) -> None:
+    """Each life of one results folder writes one row more than its beginning; more where a transaction needs them."""
+    assert whole.last is not None
+    computed: list[str] = []
+    written, more = 0, 1
+    for _ in range(500):
+        rows = BEGINNING + more
+        life = Track(whole.experiment, tmp_path, ledger_type=lambda path, rows=rows: CrashingLedger(path, rows))
+        with suppress(Killed):
+            life.run()
+        assert not set(computed) & set(life.computed)
+        computed += life.computed
+        if life.last is not None:
+            break
+        with opened(tmp_path / "ledger.sqlite") as ledger:
+            before = written
+            written = sum(map(len, (ledger.arms(), ledger.trials(), ledger.records(), ledger.decisions())))
+        more = 1 if written > before else more + 1
+    assert life.last is not None
+    assert found(life.last) == found(whole.last)
+    assert written >= 15  # as many places as there are rows

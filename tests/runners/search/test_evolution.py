@@ -10,7 +10,8 @@ from numpy.random import Generator
 from configuration.designs import Search
 from configuration.designs.search import Tournament
 from runners.search.evolution import Individual, offspring, survivors
-from runners.search.optuna_sampler import Observation, propose
+from runners.search.observation import Observation
+from runners.search.optuna_sampler import propose
 from search_space.candidate import Candidate
 from search_space.overrides import apply
 

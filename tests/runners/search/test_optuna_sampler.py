@@ -9,7 +9,9 @@ import pytest
 
 from configuration.designs import Search
 from foundation.schema import canonical_text
-from runners.search.optuna_sampler import Observation, importance, propose
+from runners.search.encoding import encoded, order_of
+from runners.search.observation import Observation
+from runners.search.optuna_sampler import importance, propose
 from search_space.candidate import Candidate
 from search_space.convolution.kernel import WithKernel
 from search_space.overrides import apply
@@ -91,3 +93,16 @@ def test_importance_ranks_the_relevant_axis_first_and_is_empty_with_too_few_resu
     shares = importance(design, BASELINE, known)
     assert shares["bottleneck_ratio"] > 0.9
     assert importance(design, BASELINE, ()) == {}
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "gp", "nsga2", "random", "qmc", "brute_force", "tournament"])
+def test_learning_samplers_are_told_the_order_of_numbers(sampler: str) -> None:
+    space = {"heads": (8, 2, 4), "convolution": ({"kind": "none"}, {"kind": "dynamic"}), "recipe.dropout": (0.1,)}
+    design = Search.model_validate({"space": space, "sampler": sampler})
+    learns = sampler in ("tpe", "gp", "nsga2")
+    assert order_of(design, "heads") == (["2", "4", "8"] if learns else None)
+    assert [encoded(design, "heads", label) for label in ("2", "4", "8")] == (
+        [0, 1, 2] if learns else ["2", "4", "8"]
+    )
+    assert order_of(design, "convolution") is None
+    assert order_of(design, "recipe.dropout") is None

@@ -11,7 +11,8 @@ from configuration.designs import Search
 from configuration.designs.search import NON_ADAPTIVE
 from foundation.randomness import stream
 from runners.search.encoding import labels, point_of
-from runners.search.optuna_sampler import Observation, propose
+from runners.search.observation import Observation
+from runners.search.optuna_sampler import propose
 from search_space.candidate import Candidate
 from search_space.overrides import apply
 
@@ -45,7 +46,7 @@ def additive(design: Search, candidate: Candidate, name: str = "loss") -> float:
     """Return a sum over the axes that a candidate has; which values are good is drawn from the search's seed."""
     point, total = point_of(design, candidate), 5.0
     for axis, label in point.items():
-        known = labels(design, axis)
+        known = labels(design, axis, BASELINE)
         effects = stream(design.seed, f"{name}: effects of {axis}").permutation(len(known)) / len(known)
         total += float(effects[known.index(label)]) if label in known else 0.5
     return total
@@ -121,3 +122,22 @@ def test_an_adaptive_search_outperforms_uniform_sampling(sampler: str) -> None:
         return mean_of(design, one_loss, points[-COHORT * COHORTS // 2 :])
 
     assert_better([(later(search(sampler, seed)), later(search("random", seed))) for seed in range(SEEDS)])
+
+
+def test_the_order_of_numbers_is_used() -> None:
+    """Of 64 widths, most of them never tried, the next cohort is nearer to the best width than an even draw."""
+
+    def distance(point: dict[str, Any]) -> float:
+        return abs(point["feed_forward_width"] - 640) / 1024
+
+    pairs = []
+    for seed in range(SEEDS):
+        space = {"feed_forward_width": tuple(range(16, 1025, 16))}
+        design, even = (search(sampler, seed, space=space) for sampler in ("tpe", "random"))
+        known = propose(even, BASELINE, (), 0, 16)
+        seen = tuple(Observation(point, (distance(point),), True, (distance(point),)) for point in known)
+        drawn = propose(even, BASELINE, (), 1, COHORT)
+        pairs.append(
+            tuple(fmean(map(distance, each)) for each in (propose(design, BASELINE, seen, 1, COHORT), drawn))
+        )
+    assert_better(pairs)

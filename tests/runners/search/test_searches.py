@@ -13,8 +13,8 @@ from configuration.experiment import Experiment
 from configuration.validation.experiment import violations_of
 from ledger.artifacts import Outcome
 from ledger.records import TrialStatus
+from runners.search.observation import Observation
 from runners.search.observations import shifted_by_baseline
-from runners.search.optuna_sampler import Observation
 from runners.work_queue import Failure, StageTask
 from tests.factories import simulated_training as simulated
 from tests.factories.crashing_ledger import CrashingLedger

@@ -18,9 +18,9 @@ from ledger.stage_results import ExampleValues
 from models.downstream_model import build_fine_tuned
 from models.initialisation import initialise
 from runners.stages import fine_tune
+from runners.stages.batch_order import epoch_batches, root_seed
 from runners.stages.context import StageContext
 from runners.stages.declarations import FineTuneStage
-from runners.stages.fine_tune import epoch_batches, root_seed
 from runners.stages.pretrain import CHECKPOINT
 from runners.stages.progress import ProgressFile
 from runners.stages.stage import Stage

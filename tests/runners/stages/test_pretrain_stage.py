@@ -16,9 +16,10 @@ from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import PretrainStage
 from runners.stages.progress import ProgressFile
 from search_space.candidate import Candidate
-from search_space.objective import WordStructure
+from search_space.objective import MaskedLanguageModel, WordStructure
+from tasks.contract_text import text
 from tasks.evaluation_set import EvaluationSet
-from tests.factories.small_experiments import OBJECTIVES, SPAN_DYNAMIC, WORDS, candidate, text
+from tests.factories.small_experiments import OBJECTIVES, SPAN_DYNAMIC, WORDS, candidate
 
 LEARNER = candidate(SPAN_DYNAMIC, OBJECTIVES[1], 0.1)
 
@@ -82,6 +83,16 @@ def points(result: dict[str, JsonValue], curve: str) -> list[JsonValue]:
 
 def weights(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(folder.glob("checkpoint/*.safetensors")))
+
+
+def test_two_processes_have_the_losses_of_one(inputs: dict[str, Path], tmp_path: Path) -> None:
+    one = candidate(SPAN_DYNAMIC, MaskedLanguageModel(), 0.0)
+    two = one.model_copy(update={"recipe": one.recipe.model_copy(update={"processes": 2})})
+    assert stage(0, 12, two).processes == 2
+    alone = computed(stage(0, 12, one), inputs, tmp_path / "alone")
+    together = computed(stage(0, 12, two), inputs, tmp_path / "together")
+    for curve in ("train_curve", "held_out_curve"):
+        assert np.asarray(points(together, curve)) == pytest.approx(np.asarray(points(alone, curve)), abs=1e-6)
 
 
 def test_two_consecutive_stages_equal_one(inputs: dict[str, Path], tmp_path: Path) -> None:

@@ -27,10 +27,11 @@ from search_space.objective.masked_language_model import MaskedLanguageModel
 from search_space.overrides import apply
 from search_space.pruning import Pruning
 from search_space.recipe import Recipe
+from tasks.contract_text import text
 from tasks.evaluation_set import EvaluationSet
 from tasks.objectives import build_model
 from tests.factories import simulated_training as simulated
-from tests.factories.small_experiments import WORDS, text
+from tests.factories.small_experiments import WORDS
 
 SIZES: dict[str, Any] = {"depth": 2, "width": 16, "embedding_width": 16, "heads": 4, "feed_forward_width": 24}
 ENCODER = Architecture(**SIZES, vocabulary_size=WORDS.vocabulary_size, positions=32)

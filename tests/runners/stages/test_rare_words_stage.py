@@ -13,14 +13,15 @@ from foundation.errors import DataError
 from foundation.schema import JsonValue
 from ledger.records import Status
 from ledger.rows import read_result
-from ledger.stage_results import RareWordsResult
+from ledger.stage_results import RareWordsResult, WordEmbeddingsResult
 from models.encoder import Encoder
 from models.initialisation import initialise
+from models.rare_words import add_words
 from runners.dag import shared_stages, trial_stages
 from runners.stage_labels import all_labels
-from runners.stages import rare_words
+from runners.stages import rare_words, word_embeddings
 from runners.stages.context import StageContext
-from runners.stages.measurement_declarations import RareWordsStage
+from runners.stages.measurement_declarations import RareWordsStage, WordEmbeddingsStage
 from runners.stages.progress import ProgressFile
 from runners.training.checkpoint import save_checkpoint
 from search_space.architecture import Architecture
@@ -114,3 +115,46 @@ def test_the_measurement_adds_a_stage_per_variant_and_changes_no_other(tmp_path:
     assert {label: after[label].key for label in before} == {label: stage.key for label, stage in before.items()}
     assert len({stage.key for stage in added.values()}) == 2
     assert {*all_labels(measured)} - {*all_labels(plain)} == {*added}
+
+
+def embeddings_stage(variant: Variant) -> WordEmbeddingsStage:
+    """Return the stage that embeds the rare words of a task."""
+    settings = RareWords(variant=variant, ngram_words=2, most_contexts=4, form_epochs=2, context_epochs=1)
+    limits = {"occurrences": 8, "text_tokens": 600, "most_words": 20}
+    return WordEmbeddingsStage(architecture=ENCODER, task="rare", settings=settings, seed=1, **limits)
+
+
+@pytest.mark.parametrize("variant", ["form", "add"])
+def test_rare_words_of_examples_get_embeddings_that_fine_tuning_reads(
+    variant: Variant, inputs: dict[str, Path], tmp_path: Path
+) -> None:
+    (tmp_path / "rare_words.json").write_text(json.dumps(["walks", "talker", "xylo"]))
+    context = StageContext({**inputs, "examples": tmp_path}, tmp_path, ProgressFile(tmp_path / "progress.json"))
+    if variant == "add":
+        (tmp_path / "rare_words.json").write_text(json.dumps(["walks", "xyloer"]))
+        with pytest.raises(DataError, match="no context: xylo"):
+            word_embeddings.compute(embeddings_stage(variant), context)
+        (tmp_path / "rare_words.json").write_text(json.dumps(["walks", "talker", "reads"]))
+    found = word_embeddings.compute(embeddings_stage(variant), context)
+    result = read_result("word_embeddings", Status.FINISHED, json.dumps(found))
+    assert isinstance(result, WordEmbeddingsResult)
+    assert (result.taught, result.words, result.without_ngram) == (20, 3, int(variant == "form"))
+    words = word_embeddings.word_embeddings_in(tmp_path)
+    assert words.shape == (3, 8)
+    assert words.isfinite().all()
+
+
+def test_words_behind_the_table_are_read_and_never_trained() -> None:
+    torch.manual_seed(1)
+    encoder = Encoder(ENCODER, 0.0).eval()
+    tokens = torch.tensor([[5, 6, 7]])
+    plain, names = encoder(tokens), [name for name, _ in encoder.named_parameters()]
+    add_words(encoder, encoder.embeddings.tokens.weight.detach()[[6, 9]].clone())
+    assert [name for name, _ in encoder.named_parameters()] == names
+    size = ENCODER.vocabulary_size
+    assert torch.equal(encoder(torch.tensor([[5, size, 7]])), plain)
+    assert not torch.equal(encoder(torch.tensor([[5, size + 1, 7]])), plain)
+    encoder(torch.tensor([[5, size, 7]])).sum().backward()
+    gradient = encoder.embeddings.tokens.weight.grad
+    assert gradient is not None
+    assert [row for row in range(size) if gradient[row].any()] == [5, 7]

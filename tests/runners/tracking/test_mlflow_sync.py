@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 import commands.run
+import commands.run_experiment
 from commands.arguments import Chosen, choose
 from commands.stopping import Stopping
 from commands.terminal import mlflow_sync as mirroring
@@ -103,12 +104,12 @@ def test_the_table_is_printed_before_the_last_mirror(
         return replace(study(arms=2, seeds=(1, 2)), document=chosen.experiment.model_dump(mode="json"))
 
     monkeypatch.setattr(Mirroring, "finish", finish)
-    monkeypatch.setattr(commands.run, "drive", drive)
-    monkeypatch.setattr(commands.run, "kept_example_tables", lambda _: {})
+    monkeypatch.setattr(commands.run_experiment, "drive", drive)
+    monkeypatch.setattr(commands.run_experiment, "kept_example_tables", lambda _: {})
     places.folder.mkdir(parents=True)
     console = Console(file=StringIO())
     request = RunRequest(chosen.experiment, chosen.scale, places, "local", 1, None)
-    commands.run._drive(request, console, Stopping())
+    commands.run_experiment._drive(request, console, Stopping(), commands.run._print_brief)
     assert "depthwise" in printed[0]
     assert "warning: away" in console.file.getvalue()  # type: ignore[attr-defined]
 

@@ -1,5 +1,6 @@
 """Choice and validation of the tracking store, and its server."""
 
+import json
 import os
 import re
 import signal
@@ -8,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 from urllib.error import HTTPError
@@ -19,7 +21,7 @@ from foundation.errors import CorruptionError, MachineError
 from runners.tracking import TrackingStore, TrackingUnavailable, mirror
 from runners.tracking.environment import ENFORCED, server_environment
 from runners.tracking.errors import redacted
-from runners.tracking.server import links
+from runners.tracking.server import pages_of
 from tests.factories.paths import ROOT
 from tests.factories.tracked_study import study
 
@@ -132,6 +134,7 @@ def test_the_server_answers_on_loopback_and_ends_on_interrupt(mirrored_results: 
         assert server.stdout
         assert server.stderr
         base = f"http://127.0.0.1:{closed_port}"
+        assert server.stdout.readline() == f"open {base}\n"
         arms, curves = server.stdout.readline(), server.stdout.readline()
         assert arms.startswith(f"table2-laptop, arms: {base}/#/experiments/1/runs?workflowType=machine_learning")
         assert curves.startswith(f"table2-laptop, curves: {base}/#/experiments/1/runs?workflowType=machine_learning")
@@ -139,6 +142,7 @@ def test_the_server_answers_on_loopback_and_ends_on_interrupt(mirrored_results: 
         with urlopen(base, timeout=10) as page:
             first = page.read().decode()
         assert first.index("mlflow.workflowType_v1") < first.index("static/js/main")  # before MLflow looks
+        assert 'location.hash = "/experiments/1/runs?' in first
         assert _status(base, {"Host": "elsewhere.example"}) == HTTPStatus.FORBIDDEN
         os.killpg(server.pid, signal.SIGINT)  # as a terminal does
         assert server.wait(20) == 0
@@ -150,10 +154,27 @@ def test_the_server_answers_on_loopback_and_ends_on_interrupt(mirrored_results: 
 
 def test_without_an_experiment_the_newest_are_listed(mirrored_results: Path) -> None:
     store = TrackingStore.resolve(mirrored_results, None, {})
-    lines = links(store, "http://127.0.0.1:5000", None)
-    arms = "workflowType=machine_learning&viewStateShareKey=arms"
-    assert lines[0] == f"table2-laptop: http://127.0.0.1:5000/#/experiments/1/runs?{arms}"
-    assert lines[-1].startswith("all experiments: http://127.0.0.1:5000/#/experiments?")
+    pages = pages_of(store, "http://127.0.0.1:5000", None)
+    arms = "/experiments/1/runs?workflowType=machine_learning&viewStateShareKey=arms"
+    assert pages.landing == arms
+    assert pages.lines[0] == f"table2-laptop: http://127.0.0.1:5000/#{arms}"
+    assert pages.lines[-1].startswith("all experiments: http://127.0.0.1:5000/#/experiments?")
+
+
+def test_scales_of_one_experiment_have_a_page_in_common_and_the_newest_opens(store: TrackingStore) -> None:
+    small = study(arms=2, seeds=(1,))
+    for name, scale in (("table2", "laptop"), ("table1", "laptop"), ("table2", "smoke"), ("table2", "laptop")):
+        mirror(replace(small, experiment=name, scale=scale), store)  # the last changes nothing
+    pages = pages_of(store, "http://127.0.0.1:5000", None)
+    assert [line.partition(":")[0] for line in pages.lines] == [
+        *("table2-smoke", "table1-laptop", "table2-laptop"),
+        *("table2, 2 scales", "arms of 3 experiments", "all experiments"),
+    ]
+    assert pages.landing.startswith("/experiments/3/")
+    stored = pages.settings['MLflowLocalStorage-1.1-ExperimentPage-["1","3"]-ReactComponentState']
+    columns = json.loads(stored)["selectedColumns"]
+    assert columns[:3] == ["tags.`experiment`", "tags.`scale`", "metrics.`final/held_out_loss`"]
+    assert "experiments=%5B%221%22%2C%223%22%5D" in pages.lines[3]
 
 
 def _status(url: str, headers: Mapping[str, str] | None = None) -> int:

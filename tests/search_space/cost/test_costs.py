@@ -16,6 +16,7 @@ from search_space.convolution import Convolution
 from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
 from search_space.recipe import Recipe
 from tasks.batches import Batches
+from tasks.contract_text import text
 from tasks.objectives import build_model
 from tests.factories.small_experiments import (
     GROUPS,
@@ -26,7 +27,6 @@ from tests.factories.small_experiments import (
     divisors,
     generators,
     of_table_2,
-    text,
 )
 
 

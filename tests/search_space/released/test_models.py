@@ -3,10 +3,12 @@
 import pytest
 import torch
 
-from foundation.schema import canonical
-from models.encoder import Encoder
+from foundation.schema import canonical, canonical_text
+from models.build_encoder import build_encoder
 from search_space.candidate import Candidate
-from search_space.released.models import PRESETS, parameters_as_published
+from search_space.objective import Denoising
+from search_space.overrides import apply
+from search_space.released.models import PRESETS, parameters_as_published, preset_of
 from search_space.released.papers import published
 
 POOLER = 768 * 768 + 768
@@ -19,6 +21,7 @@ WITH_POOLER = {
     "structbert-base": 109_482_240,
     "sensebert-base": 132_155_904,
     "wklm-base": 109_482_240,
+    "bertram-base": 109_482_240,
     "spanbert-large": 333_579_264,
     "roberta-base": 124_645_632,
     "roberta-large": 355_359_744,
@@ -30,6 +33,18 @@ WITH_POOLER = {
 }
 WITHOUT_POOLER = {
     "gpt": 116_534_784,
+    "transformer-xl-base": 151_119_838,
+    "evolved-base": 64_064_512,
+    "evolved-big": 221_714_432,
+    "evolved-deep": 218_069_120,
+    "xlnet-base": 116_718_336,
+    "xlnet-large": 360_268_800,
+    "mass": 238_850_048,
+    "unilm": 332_533_760,
+    "bart-base": 139_420_416,
+    "bart-large": 406_291_456,
+    "transformer-base": 63_082_496,
+    "transformer-big": 214_245_376,
     "bert-small": 13_483_008,
     "electra-small": 13_483_008,
     "electra-base": 108_891_648,
@@ -46,9 +61,12 @@ def test_a_released_model_counts_as_published_under_the_publications_convention(
     assert parameters_as_published(preset, costs) == costs.published_parameters == parameters
     assert costs.pooler == (name in WITH_POOLER)
     width = preset.candidate.architecture.width
-    assert preset.candidate.architecture.parameters == parameters - costs.pooler * (width * width + width)
+    added = (
+        preset.candidate.objective.head_parameters(preset.candidate.architecture, None) if costs.output_layer else 0
+    )
+    assert preset.candidate.architecture.parameters == parameters - added - costs.pooler * (width * width + width)
     with torch.device("meta"):
-        assert sum(value.numel() for value in Encoder(preset.candidate.architecture, 0.1).parameters()) == (
+        assert sum(value.numel() for value in build_encoder(preset.candidate.architecture, 0.1).parameters()) == (
             preset.candidate.architecture.parameters
         )
 
@@ -96,9 +114,11 @@ def test_electra_bases_generator_counts_as_published() -> None:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_published_model_is_a_candidate_like_any_other(name: str) -> None:
-    candidate = PRESETS[name].candidate
-    assert list(candidate.violations()) == []
-    assert Candidate.model_validate(canonical(candidate)) == candidate
+    preset = PRESETS[name]
+    candidate = preset.candidate
+    broken = list(candidate.violations())  # a model without pretraining has the default objective
+    assert [each for each in broken if preset.has_objective or each.path != ("objective",)] == []
+    assert Candidate.model_validate_json(canonical_text(canonical(candidate))) == candidate
 
 
 @pytest.mark.parametrize(
@@ -120,3 +140,82 @@ def test_a_published_model_is_trained_as_released(
     assert (recipe.peak_learning_rate, recipe.batch_sequences, recipe.sequence_length) == (rate, sequences, length)
     assert (preset.updates, recipe.steps(preset.tokens)) == (updates, updates)
     assert recipe.steps(recipe.schedule.warmup_tokens) == 10_000
+
+
+def test_the_lstm_of_gpts_row_counts_as_known() -> None:
+    """23,085,056 in the recurrent layer of 2048 units at 768 inputs; what joins it to the table is this project's."""
+    row = published().tables["gpt_table5"].rows["LSTM w/ aux LM"]
+    preset = preset_of(row)
+    assert preset is not None
+    with torch.device("meta"):
+        encoder = build_encoder(preset.candidate.architecture, 0.1)
+    layer = encoder.get_submodule("blocks.0.recurrent.layer")
+    assert sum(value.numel() for value in layer.parameters()) == 23_085_056
+    assert sum(value.numel() for value in encoder.parameters()) == preset.candidate.architecture.parameters
+    assert all(value.numel() == 0 or "position" not in name for name, value in encoder.named_parameters())
+
+
+TABLE_3 = {
+    "keys_16": ({"key_width": 16}, -7),
+    "keys_32": ({"key_width": 32}, -5),
+    "depth_2": ({"depth": 2, "decoder_depth": 2}, -29),
+    "depth_4": ({"depth": 4, "decoder_depth": 4}, -15),
+    "depth_8": ({"depth": 8, "decoder_depth": 8}, 15),
+    "inner_1024": ({"feed_forward_width": 1024}, -12),
+    "inner_4096": ({"feed_forward_width": 4096}, 25),
+}
+"""Rows of the Transformer's Table 3: their changes, and the difference of the printed millions of parameters."""
+
+
+def transformer_base() -> Candidate:
+    """Return the model with an objective that an encoder with a decoder has."""
+    return PRESETS["transformer-base"].candidate.model_copy(update={"objective": Denoising()})
+
+
+@pytest.mark.parametrize("row", TABLE_3)
+def test_rows_of_the_transformers_table_3_differ_from_its_base_as_printed(row: str) -> None:
+    """No single vocabulary gives the printed counts; their differences are rounded twice, to a million each."""
+    base, (changes, printed) = transformer_base(), TABLE_3[row]
+    difference = (apply(base, changes).architecture.parameters - base.architecture.parameters) / 1e6
+    assert abs(difference - printed) < 0.65
+
+
+@pytest.mark.parametrize("heads", [1, 4, 16, 32])
+def test_the_number_of_heads_changes_no_count(heads: int) -> None:
+    base = transformer_base()
+    assert apply(base, {"heads": heads}).architecture.parameters == base.architecture.parameters
+
+
+EVOLVED_ROWS = (
+    *(
+        ("evolved_widths", f"{model}, {width} wide")
+        for model in ("Transformer", "Evolved Transformer")
+        for width in (128, 432, 512, 768, 1024)
+    ),
+    ("evolved_sizes", "Evolved Transformer, En-De deep"),
+)
+
+
+@pytest.mark.parametrize(("table", "name"), EVOLVED_ROWS)
+def test_the_evolved_transformers_tables_count_as_printed(table: str, name: str) -> None:
+    """All eleven counts follow from one number that the paper does not print, the size of the vocabulary."""
+    row = published().tables[table].rows[name]
+    preset = preset_of(row)
+    assert preset is not None
+    architecture = preset.candidate.architecture
+    assert f"{architecture.parameters / 1e6:.1f}M" == row.printed_parameters
+    with torch.device("meta"):
+        assert (
+            sum(value.numel() for value in build_encoder(architecture, 0.1).parameters()) == architecture.parameters
+        )
+
+
+@pytest.mark.parametrize("size", ["base", "big"])
+def test_a_size_of_the_evolved_transformer_is_a_width_of_it(size: str) -> None:
+    tables = published().tables
+    width = {"base": 512, "big": 1024}[size]
+    sizes = tables["evolved_sizes"].rows[f"Evolved Transformer, En-De {size}"]
+    assert (
+        sizes.printed_parameters
+        == tables["evolved_widths"].rows[f"Evolved Transformer, {width} wide"].printed_parameters
+    )

@@ -14,6 +14,7 @@ import pyarrow.parquet
 import pytest
 
 from foundation.errors import DataError
+from tasks.corpora.assembly import SPLITS, split_of
 from tasks.corpora.document import Document
 from tasks.corpora.text_files import TextFilesCorpus
 from tasks.progress import silent
@@ -44,6 +45,22 @@ def test_plain_text_is_cut_at_blank_lines_into_sections(tmp_path: Path) -> None:
     assert "".join(document.text for document in documents).count("Paragraph") == 100
     assert len({document.source for document in documents}) > 4
     assert all(document.text.startswith("Paragraph") for document in documents)
+
+
+def test_split_by_file_keeps_a_whole_file_in_one_split(tmp_path: Path) -> None:
+    paragraphs = "\n\n".join(f"Paragraph {number}. " + "words and more words " * 20 for number in range(40))
+    for number in range(30):
+        (tmp_path / f"book{number}.txt").write_text(f"Book {number}\n\n{paragraphs.replace('words', f'w{number}')}")
+    by_file, by_section = (TextFilesCorpus(path=str(tmp_path), split_by=each) for each in ("file", "section"))
+    documents = [*by_file.documents(silent)]
+    assert {document.source for document in documents} == {f"book{number}.txt" for number in range(30)}
+    assert [document.text for document in documents] == [document.text for document in by_section.documents(silent)]
+    cut = {
+        (document.source.partition("#")[0], split_of(document.source)) for document in by_section.documents(silent)
+    }
+    assert len(cut) > 30  # by section, some book is in two splits
+    assert len({(document.source, split_of(document.source)) for document in documents}) == 30
+    assert {split_of(document.source) for document in documents} == {*SPLITS}
 
 
 def test_progress_has_the_file_number_and_rises_within_a_file(tmp_path: Path) -> None:

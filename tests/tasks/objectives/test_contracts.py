@@ -1,17 +1,14 @@
-"""What every objective promises of its batches, its loss and its evaluation set, whatever it predicts."""
+"""What the objectives of this repository promise beside the contracts: of special tokens, padding and empty rows."""
 
-from dataclasses import fields, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from foundation.randomness import stream
 from search_space.objective import Objective
 from tasks.batches import Sequences
-from tasks.evaluation_set import EvaluationSet
 from tasks.masking import NOT_PREDICTED
 from tasks.mentions.sequences import NO_MENTION, MentionSequences
 from tasks.objectives.pretraining_model import PretrainingModel
@@ -23,11 +20,9 @@ from tests.factories.small_experiments import (
     built,
     candidate,
     convolutions,
-    evaluation_set_of,
     generators,
     objective_title,
     stir,
-    variants,
 )
 
 SPECIAL = (WORDS.pad, WORDS.classify, WORDS.separate)
@@ -38,18 +33,6 @@ every_generator = pytest.mark.parametrize("objective", [*OBJECTIVES, *generators
 
 def model_of(objective: Objective) -> PretrainingModel[Any]:
     return built(candidate(convolutions()[-1], objective)).eval()
-
-
-def arrays(batch: Any) -> dict[str, np.ndarray]:
-    """Return the arrays of a batch by name, those of its groups of arrays with the number of the group."""
-    found = {field.name: getattr(batch, field.name) for field in fields(batch)}
-    for number, group in enumerate(found.pop("auxiliary", ())):
-        found |= {f"{number} {name}": value for name, value in arrays(group).items()}
-    return found
-
-
-def equal(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
-    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
 
 
 def crowded(objective: Objective) -> Sequences:
@@ -69,16 +52,6 @@ def with_tokens(objective: Objective, tokens: np.ndarray) -> Sequences:
     if not isinstance(sequences, PairSequences):
         return replace(sequences, tokens=tokens)
     return replace(sequences, tokens=tokens, labels=np.full(len(tokens), UNDEFINED))
-
-
-@every_generator
-def test_a_batch_is_a_function_of_the_sequences_and_the_random_stream(objective: Objective) -> None:
-    model, sequences = model_of(objective), batches_of(objective).at(0, 6, 1)
-    before = sequences.tokens.copy()
-    one, same, other = (arrays(model.prepare(sequences, WORDS, stream(1, "masking", step))) for step in (3, 3, 4))
-    assert equal(one, same)
-    assert equal(one, other) != objective.corrupts_at_random
-    assert (sequences.tokens == before).all()
 
 
 @every_generator
@@ -125,27 +98,6 @@ def test_a_row_without_predictions_does_not_change_the_loss_of_the_others(object
     rows, _ = whole.micro_batches(2)
     losses = [model.loss(batch, np.random.default_rng(1)).item() for batch in (whole, rows)]
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
-
-
-@every_objective
-@torch.inference_mode()
-def test_the_evaluation_set_is_the_same_for_all_arms_and_survives_the_disk(
-    objective: Objective, tmp_path: Path
-) -> None:
-    """It is made of the reference alone; every arm's model measures one finite loss per prediction of it."""
-    made = evaluation_set_of(candidate(convolutions()[-1], objective), 9)
-    again = evaluation_set_of(candidate(convolutions()[-1], objective), 9)
-    assert equal(arrays(made), arrays(again))
-    made.save(tmp_path)
-    read = EvaluationSet.load(tmp_path)
-    assert equal(arrays(made), arrays(read))
-    assert {name: value.dtype for name, value in arrays(made).items()} == {
-        name: value.dtype for name, value in arrays(read).items()
-    }
-    for convolution in variants():
-        losses = built(candidate(convolution, objective)).eval().held_out_losses(read)
-        assert losses.shape == made.targets.shape
-        assert np.isfinite(losses).all()
 
 
 @every_objective

@@ -185,5 +185,5 @@ def trained_on_facts(known: bool, steps: int) -> Model:
 def test_facts_of_a_planted_knowledge_base_are_learned_and_types_alone_say_nothing() -> None:
     """Before training, and where any entity of a type follows any key, replaced entities are not detected."""
     assert detected(trained_on_facts(True, 0), True) == pytest.approx(0.5, abs=0.12)
-    assert detected(trained_on_facts(True, 300), True) > 0.99
+    assert detected(trained_on_facts(True, 1000), True) > 0.99
     assert detected(trained_on_facts(False, 100), False) == pytest.approx(0.5, abs=0.12)

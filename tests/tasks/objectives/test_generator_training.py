@@ -16,6 +16,7 @@ from runners.training.checkpoint import load_checkpoint
 from search_space.candidate import Candidate
 from search_space.objective import AllTokensMaskedLanguageModel, ReplacedTokenDetection
 from search_space.objective.generator_training import Adversarial, TwoStage
+from tasks.contract_text import text
 from tasks.masking import MaskedBatch, mask
 from tasks.objectives import all_tokens_masked_language_model, build_model
 from tasks.objectives.generated_tokens import SampledTokens, corrupted_inputs
@@ -33,7 +34,6 @@ from tests.factories.small_experiments import (
     objective_title,
     sequences_of,
     stir,
-    text,
 )
 from tests.factories.training_data import Run, assert_bitwise_equal
 

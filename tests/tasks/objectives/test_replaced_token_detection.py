@@ -10,10 +10,11 @@ from torch import Tensor
 
 from search_space.objective import ReplacedTokenDetection
 from tasks.batches import Batches
+from tasks.contract_text import text
 from tasks.masking import MaskedBatch, mask
 from tasks.objectives import build_model
 from tasks.objectives.replaced_token_detection import Model
-from tests.factories.small_experiments import SPAN_DYNAMIC, WORDS, candidate, convolutions, stir, text
+from tests.factories.small_experiments import SPAN_DYNAMIC, WORDS, candidate, convolutions, stir
 
 CERTAIN = 12  # the token that the generator of some tests always samples
 VERDICT = 1.5  # the constant logit of the discriminator in some tests

@@ -27,7 +27,9 @@ from tests.factories.small_experiments import OBJECTIVES, WORDS, batches_of, bui
 
 LENGTH = 24
 WORD_TOKENS = WordPiece([*SPECIAL_TOKENS, *(f"w{number}" for number in range(9000))], lowercase=True)
-KINDS = [packing.kind for packing in packings() if not packing.reads_mentions]  # `mentions` has tests of its own
+OF_THEIR_OWN = ("mentions", "consecutive", "continued_pairs")
+"""Packings with tests of their own."""
+KINDS = [packing.kind for packing in packings() if packing.kind not in OF_THEIR_OWN]
 WHOLE = (FullSentences(), DocSentences())
 every_packing = pytest.mark.parametrize("kind", KINDS)
 whole_sentences = pytest.mark.parametrize("packing", WHOLE, ids=lambda packing: packing.kind)

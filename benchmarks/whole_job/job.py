@@ -1,0 +1,89 @@
+"""A job as the system sees it: its processes, their CPU time, and a kill of all of them at once."""
+
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.whole_job.contenders import HERE, Contender
+
+SECONDS_BETWEEN_READINGS = 0.5
+TICKS = os.sysconf("SC_CLK_TCK")
+MARK = "WHOLE_JOB"
+ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "HF_HUB_OFFLINE": "1",
+}
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What one or more starts of a job took."""
+
+    wall_seconds: float
+    cpu_seconds: float
+    """Of every process that the job started; those that live for less than half a second may be missed."""
+    output: str
+    """The standard output of the last start."""
+
+
+class Job:
+    """A contender in a folder of its own; started again, it goes on as the contender can."""
+
+    def __init__(self, contender: Contender, folder: Path, data: Path) -> None:
+        self.contender, self.folder = contender, folder
+        folder.mkdir()
+        (folder / "data").symlink_to(data, target_is_directory=True)
+        for name in contender.files:
+            shutil.copy(HERE / name, folder)
+
+    def run(self, kill_after: float | None = None) -> Usage:
+        """Start the job and wait; kill all its processes after so many seconds of CPU time. Raises on failure."""
+        mark, started = secrets.token_hex(8), time.monotonic()
+        times: dict[int, float] = {}
+        log = self.folder / "output.txt"
+        with log.open("wb") as output, (self.folder / "errors.txt").open("ab") as errors:
+            environment = {**os.environ, **ENVIRONMENT, MARK: mark}
+            process = subprocess.Popen(
+                self.contender.command, cwd=self.folder, stdout=output, stderr=errors, env=environment
+            )
+            while process.poll() is None:
+                times |= processor_times(mark)
+                if kill_after is not None and sum(times.values()) >= kill_after:
+                    kill(mark)
+                time.sleep(SECONDS_BETWEEN_READINGS)
+        wall = time.monotonic() - started
+        while left := processor_times(mark):  # what a driver left behind
+            times |= left
+            kill(mark)
+            time.sleep(SECONDS_BETWEEN_READINGS)
+        if kill_after is None and process.returncode:
+            last = (self.folder / "errors.txt").read_text(errors="replace").splitlines()[-5:]
+            raise RuntimeError("\n".join([f"{self.contender.name} ended with {process.returncode}:", *last]))
+        return Usage(wall, sum(times.values()), log.read_text(encoding="utf-8"))
+
+
+def processor_times(mark: str) -> dict[int, float]:
+    """Return the CPU time in seconds of each living process whose environment has the mark."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # ended meanwhile, or of another user
+            if f"{MARK}={mark}".encode() in (folder / "environ").read_bytes():
+                fields = (folder / "stat").read_text().rpartition(")")[2].split()
+                found[int(folder.name)] = (int(fields[11]) + int(fields[12])) / TICKS
+    return found
+
+
+def kill(mark: str) -> None:
+    """Kill every process whose environment has the mark, as a power failure would."""
+    for process in processor_times(mark):
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)

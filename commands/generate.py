@@ -1,0 +1,64 @@
+"""`steeplechase generate`: what a trained trial writes for given texts."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from commands.arguments import not_one_of
+from foundation.atomic_files import read_regular
+from foundation.errors import ConfigurationError, DataError
+from ledger.checkpoints import TunedTrial, tuned_trials
+
+Results = Annotated[Path, typer.Argument(metavar="RESULTS", help="A results folder.")]
+Input = Annotated[Path, typer.Option("--input", metavar="FILE", help="Sources in UTF-8, one text a line.")]
+
+
+def generate(
+    results: Results,
+    source: Input,
+    trial: Annotated[str | None, typer.Option(metavar="ARM/SEED", help="A trial of the results folder.")] = None,
+    task: Annotated[
+        str | None, typer.Option(help="The task that it was fine-tuned on, if there are several.")
+    ] = None,
+    beams: Annotated[int, typer.Option(min=1, max=64, help="Hypotheses of a beam search; 1 is greedy.")] = 1,
+    length_penalty: Annotated[float, typer.Option(min=0, max=10, help="Exponent of a beam search's penalty.")] = 0.6,
+    longest: Annotated[int, typer.Option(min=1, max=4096, help="The most tokens of a text.")] = 128,
+) -> None:
+    """Write the text that a fine-tuned encoder–decoder generates for each line of a file."""
+    texts = _lines(source)
+    tuned = _chosen(results, trial, task)
+    from commands.generation import Search, texts_of
+
+    written = texts_of(tuned, texts, Search(beams, length_penalty, longest))
+    for text in written:  # a text of several lines, such as a summary, is one line here
+        print(" ".join(text.split()))  # noqa: T201
+
+
+def _lines(path: Path) -> list[str]:
+    """Return the lines of a file. Raises DataError with every line that is no text."""
+    try:
+        lines = read_regular(path).decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError as wrong:
+        raise DataError(
+            f"{path}: byte {wrong.start} is not UTF-8; convert the file, for instance with iconv"
+        ) from wrong
+    empty = [f"{path}:{number}: empty, expected a text" for number, line in enumerate(lines, 1) if not line.strip()]
+    if empty or not lines:
+        raise DataError(empty[:20] or [f"{path}: the file is empty, expected one text a line"])
+    return lines
+
+
+def _chosen(results: Path, trial: str | None, task: str | None) -> TunedTrial:
+    """Return the only trial and task that the options leave. Raises ConfigurationError for none or several."""
+    found = tuned_trials(results)
+    if not found:
+        raise ConfigurationError(f"{results}: no trial was fine-tuned on a task whose targets are texts")
+    for name, wanted, of in (("--trial", trial, "trial"), ("--task", task, "task")):
+        known = list(dict.fromkeys(getattr(each, of) for each in found))
+        if wanted is not None and wanted not in known:
+            raise ConfigurationError(f"{name}: {not_one_of(wanted, f'a fine-tuned {of} of {results}', known)}")
+        if wanted is None and len(known) > 1:
+            raise ConfigurationError(f"{results}: choose with {name}; allowed: {', '.join(known)}")
+        found = [each for each in found if getattr(each, of) == (wanted or known[0])]
+    return found[0]

@@ -1,0 +1,150 @@
+"""One run of an experiment: checks, mirroring to MLflow, progress on the terminal, the report's files."""
+
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rich.console import Console
+
+from commands.arguments import choose_any, results_of
+from commands.stopping import Stopping, stopping
+from commands.terminal.live_view import LiveView
+from commands.terminal.mlflow_sync import Mirroring
+from configuration.experiment import Experiment
+from configuration.latency import LatencyExperiment
+from configuration.loading import AnyExperiment
+from configuration.validation.warnings import warnings_of
+from configuration.yaml.settings import FLAG
+from foundation.errors import ConfigurationError
+from ledger.artifacts import ArtifactStore
+from ledger.example_tables import kept_example_tables
+from ledger.snapshot import Snapshot
+from reports.document import Report
+from reports.report import build
+from reports.write import REPORT_FILES, files_to_attach, refuse_taken, write_report
+from runners.limits import UNLIMITED, LimitReached, Limits
+from runners.run import RunRequest, lost_ledger
+from runners.run import run as drive
+from runners.run_progress import RunProgress
+from runners.task_sources import table_warnings
+
+LOCAL = "local"
+OnReport = Callable[[Report, Path], None]
+"""Called with the report and its folder, before the last mirroring to MLflow."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How an experiment is run; results do not depend on it, apart from the settings."""
+
+    engine: str = LOCAL
+    workers: int = 2
+    out: Path | None = None
+    address: str | None = None
+    settings: tuple[str, ...] = ()
+    """KEY=VALUE, in place of values of the file."""
+    reuse: tuple[Path, ...] = ()
+    """Results folders and published reports whose finished trials with the same keys are taken over."""
+    gpus_per_trial: float | None = None
+    """GPUs of a trial under Ray, a fraction or a whole number."""
+    limits: Limits = UNLIMITED
+    """What the run may spend; at a limit it ends incomplete and resumable."""
+
+
+def run_experiment(
+    file: Path, scale: str | None, options: RunOptions, on_report: OnReport
+) -> tuple[RunRequest, Snapshot]:
+    """Run or resume an experiment and write its report; progress goes to the error stream.
+
+    Raises ConfigurationError with every mistake of the file, StoppedError when a signal ends it, and LimitReached,
+    after the report is written, when a limit does.
+    """
+    declared, name, _ = choose_any(file, scale, options.settings)
+    if isinstance(declared, LatencyExperiment) and (options.engine != LOCAL or options.address is not None):
+        raise ConfigurationError(f"{file}: a timing experiment runs alone on this machine; leave --engine out")
+    request = RunRequest(
+        experiment=declared,
+        scale=name,
+        paths=results_of(options.out, declared.experiment, name, options.settings),
+        engine=options.engine,
+        workers=options.workers,
+        address=options.address,
+        command=_command(file, name, options),
+        settings=options.settings,
+        reuse=options.reuse,
+        gpus_per_trial=options.gpus_per_trial,
+        limits=options.limits,
+    )
+    with stopping() as stop:
+        return request, _drive(request, Console(stderr=True), stop, on_report)
+
+
+def _command(file: Path, scale: str, options: RunOptions) -> str:
+    """Return the command with all defaults filled in, without the results folder and the address of a cluster."""
+    arguments = ["steeplechase", "run", str(file), "--scale", scale, "--engine", options.engine]
+    arguments += ["--workers", str(options.workers)]
+    arguments += [part for setting in options.settings for part in (FLAG, setting)]
+    return shlex.join([*arguments, *(word for folder in options.reuse for word in ("--reuse", str(folder)))])
+
+
+def _drive(request: RunRequest, console: Console, stop: Stopping, on_report: OnReport) -> Snapshot:
+    places, experiment = request.paths, request.experiment
+    if isinstance(experiment, Experiment):
+        for line in (*warnings_of(experiment), *table_warnings(experiment.fine_tuning)):
+            _warn(console, line)
+    mirroring = Mirroring(places, experiment.tracking)
+    _warn(console, mirroring.check())
+    refuse_taken(places.folder)
+    _warn(console, lost_ledger(places))
+    is_latency = isinstance(experiment, LatencyExperiment)  # mirroring would disturb the timing
+    with LiveView(console, ArtifactStore(places.stages)) as view, nullcontext() if is_latency else mirroring:
+
+        def watch(progress: RunProgress) -> None:
+            stop.safe_point()
+            view.watch(progress)
+
+        limited: LimitReached | None = None
+        try:
+            snapshot = drive(request, watch)
+        except LimitReached as reached:
+            limited, snapshot = reached, reached.snapshot
+        stop.no_more_safe_points()
+    report = build(snapshot, example_tables=kept_example_tables(places.folder))
+    files = write_report(report, places.folder)
+    on_report(report, places.folder)
+    with TemporaryDirectory(prefix="steeplechase-") as scratch:
+        _warn(console, mirroring.finish(snapshot, files_to_attach(files, Path(scratch))))
+    for line in (
+        *_failures(snapshot, experiment),
+        f"report: {places.folder / REPORT_FILES['html']}",
+        f"browse: steeplechase ui {places.folder}",
+        *(() if is_latency else (f"explore: steeplechase explore {places.folder}",)),
+    ):
+        _say(console, line)
+    if limited is not None:
+        raise limited
+    return snapshot
+
+
+def _failures(snapshot: Snapshot, experiment: AnyExperiment) -> Iterator[str]:
+    """Yield lines about the failed trials, which the next run repeats."""
+    if not snapshot.failed:
+        return
+    names = ", ".join(history.trial.name for history in snapshot.failed)
+    yield f"failed: {names}; the same command repeats them"
+    if not experiment.may_grow:
+        yield "No decision that depends on their results has been made."
+    if isinstance(experiment, Experiment) and experiment.search is not None:
+        yield "A candidate that can never run is excluded by `constraints:`, in another --out folder."
+
+
+def _warn(console: Console, warning: str | None) -> None:
+    if warning is not None:
+        _say(console, f"warning: {warning}")
+
+
+def _say(console: Console, line: str) -> None:
+    console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,25 @@
+"""`fine_tuning.generation`: training on sources and targets, and the search for the targets of unseen sources."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from foundation.schema import Count, Schema
+
+
+class TextGeneration(Schema):
+    """How a task of sources and targets is trained and decoded; dropout and label smoothing are the recipe's."""
+
+    schedule: Literal["linear", "inverse_square_root"] = "linear"
+    """The learning rate after the warm-up: linear to 0, or by the inverse square root of the updates (arXiv
+    1706.03762, section 5.3)."""
+    averaged_checkpoints: Count = 1
+    """Checkpoints whose weights are averaged, one after each of the last epochs; 1: the last weights. Vaswani et al.
+    average 5 (section 6.1)."""
+    beams: Count = 1
+    """Hypotheses of the beam search; 1 is greedy search. Vaswani et al.: 4."""
+    length_penalty: float = Field(default=0.6, ge=0, le=10)
+    """α of the length penalty ((5 + length) / 6)^α of a beam search (arXiv 1609.08144, eq. 14). Default: Vaswani
+    et al.'s."""
+    longest_output: Count | None = None
+    """The most tokens of a generated text, its end included; by default the task's `sequence_length`."""

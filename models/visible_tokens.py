@@ -1,0 +1,28 @@
+"""Masks of attention by sequence, for a stack that is trained with several visibilities. UNILM, arXiv 1905.03197."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Bool
+from torch import Tensor
+
+from search_space.sublayer.attention import Visibility
+
+
+def visible_tokens(
+    visibilities: Sequence[Visibility], length: int, source: int, device: torch.device
+) -> Bool[Tensor, "batch seq seq"]:
+    """Return where a query, the first of both places, reads a key, for each sequence's visibility.
+
+    Under `prefix`, the first `source` tokens read each other and no later one.
+    """
+    square = torch.ones(length, length, dtype=torch.bool, device=device)
+    prefix = square.tril()
+    prefix[:, :source] = True
+    masks = {
+        "bidirectional": square,
+        "prefix": prefix,
+        "left_to_right": square.tril(),
+        "right_to_left": square.triu(),
+    }
+    return torch.stack([masks[each] for each in visibilities])

@@ -1,0 +1,13 @@
+"""The only import of plotly, an optional extra: its JavaScript library as text (https://plotly.com/javascript/)."""
+
+from foundation.errors import MachineError
+
+
+def plotly_script() -> str:
+    """Return the library. Raises MachineError without the extra."""
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError as missing:
+        advice = "run: pip install 'steeplechase[explore]', or in a checkout pip install -e '.[explore]'"
+        raise MachineError(f"steeplechase explore needs plotly; {advice}") from missing
+    return str(get_plotlyjs())

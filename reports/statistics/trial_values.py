@@ -1,0 +1,49 @@
+"""Measured values in long form: one row per arm, pretraining seed, task and metric, for other programs."""
+
+from collections.abc import Iterator
+
+from reports.statistics.latency import MILLISECOND, LatencyEvidence
+from reports.statistics.results import Results
+from reports.table import Row, Table, table
+
+COLUMNS = "arm seed task metric value"
+
+
+def trial_values(results: Results) -> Table:
+    """Return one row per arm, pretraining seed and metric: the mean over the seed's fine-tuning seeds.
+
+    `task` is empty for the held-out loss (nats per token), the score and descriptive measurements. Arms are in the
+    order of the results table, then metrics, then seeds. A trial without a value on a metric has no row of it.
+    """
+    return table("trials", COLUMNS, _rows(results))
+
+
+def latency_values(evidence: LatencyEvidence) -> Table:
+    """Return one row per arm and length, in milliseconds of one sequence; a timing experiment has no seeds."""
+    rows = (
+        {
+            "arm": timed.arm,
+            "seed": None,
+            "task": f"length {timed.length}",
+            "metric": "milliseconds",
+            "value": timed.seconds.value * MILLISECOND,
+        }
+        for timed in evidence.timed
+    )
+    return table("trials", COLUMNS, rows)
+
+
+def _rows(results: Results) -> Iterator[Row]:
+    for arm in results.arms:
+        by_metric = results.values.get(arm.name, {})
+        for metric in (*results.metrics, *results.descriptions):
+            task, name = _task_and_metric(results, metric.name)
+            for seed, value in sorted(by_metric.get(metric.name, {}).items()):
+                yield {"arm": arm.name, "seed": seed, "task": task, "metric": name, "value": value}
+
+
+def _task_and_metric(results: Results, name: str) -> tuple[str, str]:
+    task, _, further = name.partition(":")
+    if task in results.tasks:
+        return task, further or results.primary(task)
+    return (task, further) if further else ("", name)

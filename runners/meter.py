@@ -1,0 +1,65 @@
+"""Meter of a run: what it has spent, from the clock, the ledger and the running stages, held against its limits."""
+
+import time
+from collections.abc import Iterable
+
+from ledger.sessions import Session
+from runners.journal import Journal
+from runners.limits import Limits, Spent, spent_in_ledger, tokens_of
+from runners.work_queue import StageTask, TaskId
+
+
+class LimitStop(Exception):
+    """Ends the stages of a run at a limit; `run` turns it into LimitReached once the ledger is closed."""
+
+    def __init__(self, reason: str, unfinished_seconds: float) -> None:
+        self.reason, self.unfinished_seconds = reason, unfinished_seconds
+        super().__init__(reason)
+
+
+class Meter:
+    """Holds a run against its limits."""
+
+    def __init__(
+        self, limits: Limits, journal: Journal, sessions: Iterable[Session] = (), began: float | None = None
+    ) -> None:
+        self._limits, self._journal = limits, journal
+        self._began = time.monotonic() if began is None else began
+        self._interrupted = sum(session.unfinished_seconds for session in sessions)
+        self._starts: dict[TaskId, float] = {}
+        self._absent: set[TaskId] = set()
+        """Stages beyond the token limit that have no result yet."""
+        self._counted, self._in_ledger = -1, Spent()
+
+    def allows(self, task: StageTask) -> bool:
+        """Return whether a stage may start; a result that exists already costs nothing."""
+        if self._limits.tokens is None or self._limits.allows(task, self._spent()):
+            return True
+        if task.task_id not in self._absent and not self._journal.has_result(task):
+            self._absent.add(task.task_id)
+        return task.task_id not in self._absent
+
+    def check(self) -> None:
+        """Raise LimitStop if a limit ends the run now."""
+        if self._limits.watched and (reason := self._limits.reached(self._spent())) is not None:
+            raise LimitStop(reason, self._running_seconds())
+
+    def check_remaining(self, ready: Iterable[StageTask]) -> None:
+        """Raise LimitStop if the limit bars every stage that remains, when none is running."""
+        if all(not self.allows(task) for task in ready):
+            raise LimitStop(self._limits.barred(self._spent()), 0.0)
+
+    def _spent(self) -> Spent:
+        rows, running = self._journal.state.rows, self._journal.started
+        if (count := len(rows.records())) != self._counted:
+            self._counted, self._in_ledger = count, spent_in_ledger(rows.records(), self._journal.task_of)
+        return Spent(
+            time.monotonic() - self._began,
+            self._in_ledger.tokens + sum(map(tokens_of, running.values())),
+            self._in_ledger.stage_seconds + self._interrupted + self._running_seconds(),
+        )
+
+    def _running_seconds(self) -> float:
+        now, running = time.monotonic(), self._journal.started
+        self._starts = {name: self._starts.get(name, now) for name in running}
+        return sum((now - start) * running[name].stage.declaration.processes for name, start in self._starts.items())

@@ -1,0 +1,154 @@
+"""Evolution of candidates: tournament selection, regularised evolution, and Progressive Dynamic Hurdles.
+
+So et al. 2019, arXiv 1901.11117, section 4: the fittest of a random group is the parent, a mutant is the child, and
+the least fit of another group dies. Regularised evolution (Real et al. 2018, arXiv 1802.01548) removes the oldest.
+
+Under progressive hurdles a child trains to the first rung. After `children_per_hurdle` finished children the mean
+fitness of the members of the population that have trained longest becomes the hurdle at their rung, and so on after
+as many more. A later child that is better than the hurdle trains to the next rung; one that is not keeps the fitness
+that it has, and is a member of the population like any other. A child equal to one of before has its fitness at once.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+from math import isfinite
+from statistics import fmean
+
+import numpy as np
+
+from configuration.designs.search import Tournament
+from runners.policies.policy import ROUNDING, Action, Judgement, PolicyFactory, View
+
+KNOWN_IN_A_ROW = 1000
+"""Children in a row that equal candidates of before, after which the space counts as exhausted."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One member of a population: a candidate, its loss where it stopped (infinite if it diverged), and its rung."""
+
+    candidate: int
+    loss: float
+    rung: int
+
+
+@dataclass(frozen=True)
+class Evolving:
+    """What differs between the policies of evolution."""
+
+    settings: Tournament
+    oldest_dies: bool = False
+    hurdles: bool = False
+    rungs: tuple[float, ...] | None = None
+    """Shares of a training at which hurdles stand and at its end. None: at every point."""
+
+
+class Evolution:
+    """Implements Policy."""
+
+    def __init__(self, view: View, generator: np.random.Generator, evolving: Evolving) -> None:
+        self._view, self._generator, self._evolving = view, generator, evolving
+        self._settings = evolving.settings
+        self._points = _points(view, evolving)
+        self.hurdles: list[float] = []
+        """The loss that a child must be under at each rung, for those that are set."""
+        self._references: list[tuple[int, ...]] = []
+        """The candidates whose mean each hurdle is."""
+        self.population: list[Member] = []
+        self.finished: dict[int, Member] = {}
+        """By candidate, every child that has its fitness."""
+        self._children, self._continued, self._born = 0, deque[Action](), 0
+
+    def next_action(self) -> Action | None:
+        """Return the further training of a child over a hurdle, else a new child's; None while none can be born."""
+        if self._continued:
+            return self._continued.popleft()
+        for _ in range(KNOWN_IN_A_ROW):
+            candidate = self._child()
+            if candidate is None:
+                return None
+            if candidate in self.finished:
+                self._born += 1
+                self._finish(self.finished[candidate])
+            elif not self._view.reached[candidate] and not self._view.in_training[candidate]:
+                self._born += 1
+                return Action(candidate, self._points[0])
+        return None
+
+    def observe(self, candidate: int) -> None:
+        """Continue a child over the hurdle at its rung, or add it to the population."""
+        reached = int(self._view.reached[candidate])
+        loss = float(self._view.observed[candidate, reached - 1])
+        rung = int(np.searchsorted(self._points, reached))
+        at_rung = isfinite(loss) and rung < len(self._points) - 1 and reached == self._points[rung]
+        hurdle = self.hurdles[rung] if at_rung and rung < len(self.hurdles) else None
+        if at_rung and self._evolving.hurdles:
+            references = self._references[rung] if hurdle is not None else ()
+            over = hurdle is not None and loss < hurdle
+            self._view.judge(candidate, Judgement(reached, over, hurdle, references))
+            if over:
+                self._continued.append(Action(candidate, self._points[rung + 1]))
+                return
+        self._finish(Member(candidate, loss, min(rung, len(self._points) - 1)))
+
+    def _child(self) -> int | None:
+        settings, generator, breeder = self._settings, self._generator, self._view.breeder
+        if self._born < settings.population:
+            if settings.initial_population == "random":
+                return breeder.drawn(generator)
+            return breeder.mutant(None, settings.mutation_rate, generator)
+        if not self.population:
+            return None if self._view.in_training.any() else breeder.drawn(generator)
+        parent = min(self._group(), key=lambda place: (self.population[place].loss, place))
+        return breeder.mutant(self.population[parent].candidate, settings.mutation_rate, generator)
+
+    def _finish(self, member: Member) -> None:
+        """Add a member; one dies if the population was full, and a hurdle may be set."""
+        self.finished[member.candidate] = member
+        if len(self.population) >= self._settings.population:
+            self.population.pop(self._dying())
+        self.population.append(member)
+        self._children += 1
+        if self._evolving.hurdles:
+            self._set_hurdle()
+
+    def _dying(self) -> int:
+        if self._evolving.oldest_dies:
+            return 0
+        return max(self._group(), key=lambda place: (self.population[place].loss, -place))
+
+    def _group(self) -> list[int]:
+        size = min(self._settings.tournament_size, len(self.population))
+        return sorted(self._generator.choice(len(self.population), size=size, replace=False).tolist())
+
+    def _set_hurdle(self) -> None:
+        """Set the next hurdle when its children have finished; it waits until one of them has reached its rung."""
+        settings, rung = self._settings, len(self.hurdles)
+        each = settings.children_per_hurdle or settings.population
+        longest = [member for member in self.population if member.rung == rung and isfinite(member.loss)]
+        if rung < len(self._points) - 1 and self._children >= each * (rung + 1) and longest:
+            self.hurdles.append(fmean(member.loss for member in longest))
+            self._references.append(tuple(sorted({member.candidate for member in longest})))
+
+
+def _points(view: View, evolving: Evolving) -> list[int]:
+    """Return the points at which a child may stop: without hurdles the one of its share of a training."""
+    if not evolving.hurdles:
+        return [_point_at(view, evolving.settings.trained_share)]
+    if evolving.rungs is None:
+        return list(range(1, len(view.costs) + 1))
+    return sorted({_point_at(view, share) for share in evolving.rungs})
+
+
+def _point_at(view: View, share: float) -> int:
+    return min(int(np.searchsorted(view.costs, share - ROUNDING)) + 1, len(view.costs))
+
+
+def evolution(evolving: Evolving) -> PolicyFactory:
+    """Return the policy."""
+    return lambda view, generator: Evolution(view, generator, evolving)
+
+
+def evolutionary(name: str, settings: Tournament, rungs: tuple[float, ...] | None = None) -> PolicyFactory:
+    """Return one of EVOLUTIONARY by its name."""
+    return evolution(Evolving(settings, name == "regularised_evolution", name == "progressive_hurdles", rungs))

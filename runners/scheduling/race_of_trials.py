@@ -1,0 +1,182 @@
+"""The search of a policy on real trials: results in the order of their arrival to new trials and decisions. Pure.
+
+The actions of a policy are a function of the order in which results have arrived. A resumed run feeds the recorded
+order to a new race, which takes the recorded decisions again, and then goes on.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+
+from configuration.arm import BASELINE, Arm
+from configuration.designs.search import EVOLUTIONARY
+from configuration.experiment import Experiment
+from configuration.seeds import first_seeds
+from foundation.errors import ConflictError
+from foundation.randomness import stream
+from ledger.records import ArmRow, Decision, Record, Status
+from runners.policies import policy_of
+from runners.policies.policy import Action, Judgement
+from runners.policies.race import Race
+from runners.scheduling.results import value_at_hurdle
+from runners.scheduling.trial import Trial
+from runners.search.breeding import BreedingPool
+from runners.search.pool import pool_of
+from runners.stage_labels import pretrain_labels, pretraining_tokens
+
+
+class RaceOfTrials:
+    """Feeds a race with the records of trials; a candidate is an arm, its value the mean over the seeds."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        design = experiment.search
+        assert design is not None
+        assert design.policy is not None
+        assert design.trainings is not None
+        self.labels = pretrain_labels(experiment)
+        self._seeds = first_seeds(experiment.pretraining.seeds)
+        self._bred = BreedingPool(experiment) if design.policy in EVOLUTIONARY else None
+        self._arms: Sequence[Arm]
+        """Candidates by number; a policy of evolution adds to them."""
+        if self._bred is None:
+            pool = pool_of(experiment)
+            self._arms, features = pool.arms, pool.features
+        else:
+            self._arms, features = self._bred.arms, np.zeros((design.max_candidates - 1, 0))
+        costs = np.array(pretraining_tokens(experiment)) / experiment.pretraining.tokens
+        generator = stream(design.seed, f"policy {design.policy}")
+        self._race = Race(policy_of(design), features, costs, design.trainings, generator, self._bred)
+        self._at_once = design.at_once
+        self.started: list[Arm] = []
+        """The candidates with their names, in starting order."""
+        self._candidates: dict[str, int] = {}
+        """Index in the pool by the name of an arm."""
+        self._names: dict[int, str] = {}
+        self._stopping: list[int] = []
+        """Candidates that a hurdle of the policy has stopped, whose decisions are not taken yet."""
+        self._entered, self._checked = 0, False
+        """Number of rows of candidates that were compared with `started`, and whether all decisions were."""
+        self._values: dict[str, list[float]] = {}
+        """Losses of each trial at the points that it has reached."""
+        self.actions: list[Action] = []
+        """Every action so far."""
+        self._act()
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing trains, so that the search has ended."""
+        return not self._race.targets
+
+    def target(self, arm: str) -> int:
+        """Return the points to which a candidate trains, or has trained where nothing more is asked."""
+        candidate = self._candidates[arm]
+        return self._race.targets.get(candidate, int(self._race.reached[candidate]))
+
+    def add(self, record: Record) -> None:
+        """Add a record of a trial; those of other stages, of the baseline and of audited trials change nothing."""
+        assert record.trial is not None
+        arm = record.trial.rpartition("/")[0]
+        candidate = self._candidates.get(arm)
+        if candidate is None or candidate not in self._race.targets or record.label not in self.labels:
+            return
+        value = value_at_hurdle(record, probed=False)
+        finite = record.status is Status.FINISHED and value is not None and np.isfinite(value)
+        self._values[record.trial].append(float(value) if finite and value is not None else np.inf)
+        self._arrive(candidate, arm)
+
+    def _arrive(self, candidate: int, arm: str) -> None:
+        """Pass the values of a candidate to the race if all of its trials have reached the target or diverged."""
+        target, done = self._race.targets[candidate], int(self._race.reached[candidate])
+        curves = [self._values[f"{arm}/{seed}"] for seed in self._seeds]
+        if all(len(curve) >= target or (curve and np.isinf(curve[-1])) for curve in curves):
+            self._race.arrive(candidate, _means(curves, done, target))
+            if (judged := self._race.judgements.get((candidate, target))) is not None and not judged.cleared:
+                self._stopping.append(candidate)
+            self._act()
+
+    def _act(self) -> None:
+        for action in self._race.actions(self._at_once):
+            self.actions.append(action)
+            if not self._race.reached[action.candidate]:
+                self._start(action.candidate)
+
+    def _start(self, candidate: int) -> None:
+        drawn = self._arms[candidate]
+        name = f"candidate-{len(self.started) + 1:03d}"
+        self.started.append(Arm(name, drawn.candidate, drawn.changes))
+        self._candidates[name] = candidate
+        self._names[candidate] = name
+        self._values |= {f"{name}/{seed}": [] for seed in self._seeds}
+
+    @property
+    def parents(self) -> dict[str, str]:
+        """The first parent of every mutant, by name; that of mutants of the declared architecture is the baseline."""
+        found = {} if self._bred is None else self._bred.parents
+        return {
+            self._names[child]: BASELINE if parent is None else self._names[parent]
+            for child, parent in found.items()
+            if child in self._names
+        }
+
+    def not_entered(self, rows: Sequence[ArmRow], path: Path) -> Arm | None:
+        """Return the first started candidate without a row; `rows` are those of the candidates.
+
+        Raises ConflictError if the rows are not the candidates that the policy starts after the recorded results.
+        """
+        for row, arm in zip(rows[self._entered :], self.started[self._entered :], strict=False):
+            if (row.name, row.identity) != (arm.name, arm.identity):
+                raise _other_decisions(path, row.name)
+            self._entered += 1
+        if len(rows) > len(self.started):
+            raise _other_decisions(path, rows[len(self.started)].name)
+        return self.started[len(rows)] if len(rows) < len(self.started) else None
+
+    def decisions(self, trials: Mapping[str, Trial], path: Path) -> tuple[Decision, ...]:
+        """Return the decisions that the actions imply: trials continue to their targets; at the end the others stop.
+
+        Raises ConflictError if a trial was continued past its target.
+        """
+        targets = self._race.targets
+        if not targets or not self._checked:
+            names = [*self._candidates]
+        else:
+            names = [self._names[candidate] for candidate in (*targets, *self._stopping)]
+        self._checked = True
+        self._stopping.clear()
+        return tuple(self._decisions([trials[f"{name}/{seed}"] for name in names for seed in self._seeds], path))
+
+    def _decisions(self, trials: Iterable[Trial], path: Path) -> Iterator[Decision]:
+        for trial in trials:
+            level, target = len(trial.decisions), self.target(trial.plan.row.arm)
+            if level >= target and not trial.stopped:
+                raise _other_decisions(path, trial.name)
+            candidate = self._candidates[trial.plan.row.arm]
+            judged = self._race.judgements.get((candidate, level + 1))
+            stops = self.over or (judged is not None and not judged.cleared)
+            if trial.waiting and (stops or level + 1 < target):
+                yield self._decision(trial, level, not stops, judged)
+
+    def _decision(self, trial: Trial, level: int, cleared: bool, judged: Judgement | None) -> Decision:
+        """Return a decision; one that the end of the budget took from a trial over the hurdle has no threshold."""
+        if judged is None or judged.cleared != cleared:
+            return Decision(0, trial.name, level, cleared, trial.view.value, None, ())
+        references = tuple(f"{self._names[each]}/{trial.plan.row.seed}" for each in judged.references)
+        return Decision(0, trial.name, level, cleared, trial.view.value, judged.threshold, references)
+
+
+def _means(curves: Sequence[Sequence[float]], done: int, target: int) -> list[float]:
+    """Return the mean over curves at each point from `done` to `target`, up to the first infinite one."""
+    means: list[float] = []
+    for point in range(done, target):
+        values = [curve[point] if point < len(curve) else np.inf for curve in curves]
+        means.append(fmean(values))
+        if np.isinf(means[-1]):
+            break
+    return means
+
+
+def _other_decisions(path: Path, name: str) -> ConflictError:
+    message = f"{path}: {name} is not what the policy decides after the recorded results; they are of other code."
+    return ConflictError([message, "Did you mean another --out folder?"])

@@ -1,0 +1,68 @@
+"""Candidates of a search space that are made during the search: draws and mutants, each numbered once.
+
+Genomes that give equal candidates have one number, so that a child that equals a candidate of before costs nothing.
+"""
+
+from typing import Any
+
+from numpy.random import Generator
+
+from configuration.arm import Arm, changed_arm
+from configuration.experiment import Experiment
+from runners.search.encoding import draw, identity, mutant, point_of, possible, uniformly
+
+DRAWS = 1000
+"""Invalid draws in a row, or mutants that equal the declared architecture, after which no candidate is found."""
+
+
+class BreedingPool:
+    """Implements Breeder; the arms have no names, and the declared architecture is none of them.
+
+    After `max_candidates` less the declared one there are no further candidates.
+    """
+
+    def __init__(self, experiment: Experiment) -> None:
+        design, self._baseline = experiment.search, experiment.baseline
+        assert design is not None
+        self._design, self._constraints = design, experiment.constraints
+        self._declared = identity(experiment.baseline)
+        self._capacity = design.max_candidates - 1
+        self._numbers: dict[str, int] = {}
+        self.arms: list[Arm] = []
+        """By number."""
+        self.parents: dict[int, int | None] = {}
+        """By number, the first parent of each mutant; None is the declared architecture."""
+
+    def drawn(self, generator: Generator) -> int | None:
+        """Return a uniformly drawn candidate."""
+        choose = uniformly(generator)
+        for _ in range(DRAWS if len(self.arms) < self._capacity else 0):
+            point = draw(self._design, self._baseline, choose)
+            number = None if point is None else self._number(point)
+            if number is not None:
+                return number
+        return None
+
+    def mutant(self, parent: int | None, rate: float, generator: Generator) -> int | None:
+        """Return a mutant that differs from its parent and from the declared architecture."""
+        assert rate == self._design.tournament.mutation_rate
+        candidate = self._baseline if parent is None else self.arms[parent].candidate
+        genome, before = point_of(self._design, candidate), len(self.arms)
+        for _ in range(DRAWS if before < self._capacity else 0):
+            point = mutant(self._design, self._baseline, genome, generator)
+            number = self._number(point) if point else None
+            if number is not None and number != parent:
+                if len(self.arms) > before:
+                    self.parents[number] = parent
+                return number
+        return None
+
+    def _number(self, point: dict[str, Any]) -> int | None:
+        """Return the number of a point's candidate; None if it is impossible or declared."""
+        text = possible(self._baseline, point, self._constraints)
+        if text is None or text == self._declared:
+            return None
+        if text not in self._numbers:
+            self._numbers[text] = len(self.arms)
+            self.arms.append(changed_arm("", self._baseline, point))
+        return self._numbers[text]

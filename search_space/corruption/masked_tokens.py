@@ -1,0 +1,20 @@
+"""Masked language modelling by the decoder: masked tokens alone, each on its own. BART, arXiv 1910.13461, 4.1."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from search_space.corruption.option import CorruptionOption
+
+
+class MaskedTokens(CorruptionOption):
+    """The decoder reads a [MASK] at each masked place, so that no prediction sees another's token."""
+
+    kind: Literal["masked_tokens"] = "masked_tokens"
+    """Chooses masked language modelling."""
+    rate: float = Field(default=0.15, gt=0, le=1)
+    """Share of the tokens. Default: BERT's, which BART's comparison has."""
+
+    def predictions(self, tokens: int) -> int:
+        """Return the masked tokens."""
+        return max(1, round(self.rate * tokens))

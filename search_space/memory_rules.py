@@ -1,0 +1,50 @@
+"""What a memory of earlier segments and a query stream need: that attention alone reads other tokens.
+
+Transformer-XL, arXiv 1901.02860; XLNet, arXiv 1906.08237, section 2.3.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from search_space.layer_program import Item, SublayerKind
+from search_space.normalisation import NormalisationOption
+from search_space.stack import StackSizes
+
+ALLOWED = (SublayerKind.SELF_ATTENTION, SublayerKind.FEED_FORWARD, SublayerKind.GATED_LINEAR_UNIT)
+"""Sublayers that read nothing of other tokens but through attention."""
+WITH_MEMORY = ("left_to_right", "bidirectional", "permutation")
+
+
+def memory_mistakes(sizes: StackSizes, items: Iterable[Item], normalisation: NormalisationOption) -> Iterator[str]:
+    """Yield why a stack of these sizes and items cannot read its memory; nothing if it has none."""
+    if not sizes.memory:
+        return
+    if not sizes.position.in_attention:
+        need = f"{sizes.memory} tokens of memory need relative positions, not {sizes.position.kind}"
+        yield f"{need}. Write position: relative"
+    if sizes.visibility not in WITH_MEMORY:
+        yield f"a memory is of the text before; visibility is {sizes.visibility}"
+    yield from _not_attention_alone("a memory", "reads no memory", sizes, items, normalisation)
+
+
+def permutation_mistakes(
+    sizes: StackSizes, items: Iterable[Item], normalisation: NormalisationOption
+) -> Iterator[str]:
+    """Yield why a stack cannot predict tokens in a drawn order; nothing with another visibility."""
+    if sizes.visibility != "permutation":
+        return
+    if not sizes.position.in_attention:
+        need = "permutation needs relative positions, by which the query stream knows its place"
+        yield f"{need}, not {sizes.position.kind}. Write position: relative"
+    yield from _not_attention_alone("permutation", "knows no order of prediction", sizes, items, normalisation)
+
+
+def _not_attention_alone(
+    subject: str, why: str, sizes: StackSizes, items: Iterable[Item], normalisation: NormalisationOption
+) -> Iterator[str]:
+    if normalisation.kind != "post_norm":
+        yield f"{subject} needs post_norm, not {normalisation.kind}"
+    if sizes.convolution.kind != "none":
+        yield f"the convolution {sizes.convolution.kind} {why}; write none"
+    others = [item for item in items if getattr(item, "kind", None) not in ALLOWED]
+    if others:
+        yield f"{others[0]} {why}; allowed sublayers: s, f and g"

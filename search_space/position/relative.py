@@ -1,0 +1,36 @@
+"""Relative positions inside attention. Transformer-XL: Dai et al. 2019, arXiv 1901.02860, section 3.3.
+
+With segment encodings: XLNet, Yang et al. 2019, arXiv 1906.08237, section 2.5.
+"""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from foundation.schema import Count
+from search_space.position.option import PositionOption
+
+
+class RelativePositions(PositionOption):
+    """Scores of (query + u) with keys and of (query + v) with maps of sinusoids of the distance; any length.
+
+    Nothing is added to the token embeddings. Every attention sublayer has its map, u and v.
+    """
+
+    in_attention: ClassVar[bool] = True
+
+    kind: Literal["relative"] = "relative"
+    """Chooses relative positions."""
+    clamp: Count | None = Field(default=None, examples=[400])
+    """The largest distance in tokens that is told apart from larger ones; None: every distance."""
+    segment_encodings: bool = False
+    """Whether scores also depend on whether both tokens are of one segment, by a bias and two vectors per head
+    (XLNet); the tokens of a memory are of the first segment."""
+
+    def rows(self, positions: int) -> int:
+        """Return the rows of the table: none is learned."""
+        return 0
+
+    def longest(self, positions: int) -> int | None:
+        """Return the longest sequence in tokens: None, any."""
+        return None

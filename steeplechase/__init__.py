@@ -1,0 +1,49 @@
+"""Steeplechase from Python: read a results folder, plan an experiment, run it.
+
+    import steeplechase
+
+    steeplechase.plan("experiments/table2.yaml", scale="smoke")
+    results = steeplechase.run("experiments/table2.yaml", scale="smoke")
+    results = steeplechase.load("results/table2-smoke")
+    results.trials(), results.effects(), results.curves()   # pandas DataFrames
+    results.figure("curves")                                # shown by a notebook
+
+Errors of the input are `steeplechase.UserError`, with one line per mistake.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from steeplechase.hidden import hidden_packages
+
+if TYPE_CHECKING:
+    from foundation.errors import UserError as UserError
+    from steeplechase.experiments import plan as plan
+    from steeplechase.experiments import run as run
+    from steeplechase.results import Figure as Figure
+    from steeplechase.results import Results as Results
+    from steeplechase.results import load as load
+
+MODULES = {
+    "UserError": "foundation.errors",
+    "plan": "steeplechase.experiments",
+    "run": "steeplechase.experiments",
+    "Figure": "steeplechase.results",
+    "Results": "steeplechase.results",
+    "load": "steeplechase.results",
+}
+"""What this package offers, by the module that has it: imported when it is first asked for."""
+
+
+def __getattr__(name: str) -> object:
+    """Return a part of the package. Raises ImportError if a module of the user hides a package of this project."""
+    if name not in MODULES:
+        raise AttributeError(f"module 'steeplechase' has no attribute {name!r}")
+    if hidden := hidden_packages():
+        raise ImportError("\n".join(hidden))
+    return getattr(import_module(MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """Return the names of the parts."""
+    return [*MODULES]

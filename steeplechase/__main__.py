@@ -1,0 +1,5 @@
+"""`python -m steeplechase`: the command line."""
+
+from steeplechase.command import main
+
+main()

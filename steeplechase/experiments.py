@@ -1,0 +1,57 @@
+"""Plan and run an experiment file from Python, as `steeplechase plan` and `steeplechase run` do."""
+
+import json
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Literal
+
+from foundation.schema import JsonValue
+from steeplechase.results import Results, load
+
+File = str | PathLike[str]
+Settings = Mapping[str, JsonValue]
+"""Values in place of the file's, by dotted key: `{"pretraining.tokens": 100_000}`."""
+
+
+def plan(
+    file: File, scale: str | None = None, *, settings: Settings | None = None, out: File | None = None
+) -> dict[str, JsonValue]:
+    """Return the plan as `steeplechase plan FILE --json` prints it: arms, costs, cached stages, predicted time.
+
+    `file` may be the name of an experiment, such as `table2`. `pandas.DataFrame(plan(file)["arms"])` has a row per
+    arm. Raises ConfigurationError with every mistake of the file.
+    """
+    from commands.plan import planned
+
+    return planned(Path(file), scale, _path(out), _as_text(settings))
+
+
+def run(
+    file: File,
+    scale: str | None = None,
+    *,
+    settings: Settings | None = None,
+    workers: int = 2,
+    engine: Literal["local", "ray"] = "local",
+    out: File | None = None,
+) -> Results:
+    """Run or resume an experiment and return its results; progress goes to the standard error stream.
+
+    Trials that failed have no values; a second call retries them. Raises ConfigurationError with every mistake of the
+    file, and StoppedError when it is interrupted, after which the same call resumes.
+    """
+    from commands.run_experiment import RunOptions, run_experiment
+
+    options = RunOptions(engine, workers, _path(out), settings=_as_text(settings))
+    request, _ = run_experiment(Path(file), scale, options, lambda report, folder: None)
+    return load(request.paths.folder)
+
+
+def _path(place: File | None) -> Path | None:
+    return None if place is None else Path(place)
+
+
+def _as_text(settings: Settings | None) -> tuple[str, ...]:
+    """Return settings as the command line has them; JSON is YAML."""
+    return tuple(f"{key}={json.dumps(value)}" for key, value in (settings or {}).items())

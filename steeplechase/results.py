@@ -1,0 +1,149 @@
+"""Results of an experiment as pandas DataFrames and figures. The only import of pandas."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from foundation.errors import ConfigurationError, did_you_mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ledger.snapshot import Snapshot
+    from reports.document import Report
+    from reports.figures.figure import Picture
+    from reports.table import Table
+
+EFFECTS, TIMINGS = "effects", "results"
+CURVE_COLUMNS = ("arm", "seed", "tokens", "held_out_loss")
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """One figure of a report; a notebook shows it."""
+
+    picture: "Picture"
+
+    @property
+    def title(self) -> str:
+        """The heading above it."""
+        return self.picture.title
+
+    def numbers(self) -> "pd.DataFrame":
+        """Return the numbers behind the marks."""
+        return _frame(self.picture.numbers)
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the figure as SVG, PDF or PNG, by the ending of the file's name, and return its path."""
+        from reports.figures.matplotlib_style import svg_document
+
+        file = Path(path)
+        contents = {
+            ".svg": lambda: svg_document(self.picture.svg).encode(),
+            ".pdf": self.picture.pdf,
+            ".png": self.picture.png,
+        }
+        if file.suffix not in contents:
+            raise ConfigurationError(f"{file}: a figure is written as {', '.join(contents)}")
+        file.write_bytes(contents[file.suffix]())
+        return file
+
+    def _repr_svg_(self) -> str:
+        return self.picture.svg
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The results of one experiment at one scale, finished or not, as they were when they were read."""
+
+    folder: Path
+    snapshot: "Snapshot"
+    report: "Report"
+
+    @property
+    def finding(self) -> str:
+        """The finding of the report."""
+        return self.report.finding
+
+    def trials(self) -> "pd.DataFrame":
+        """Return one row per arm, pretraining seed and metric: the columns arm, seed, task, metric and value.
+
+        `task` is empty for the held-out loss (nats per token) and the score. A task's value is the mean over its
+        fine-tuning seeds.
+        """
+        return _frame(self.report.trials)
+
+    def effects(self) -> "pd.DataFrame":
+        """Return each arm's difference from the baseline on each metric, with interval, test and verdict.
+
+        Of a timing experiment: the time of each arm at each length, with its ratio to the baseline's.
+        """
+        return self.table(EFFECTS if EFFECTS in self.tables else TIMINGS)
+
+    def curves(self) -> "pd.DataFrame":
+        """Return the held-out loss of every trial by tokens seen: the columns arm, seed, tokens and held_out_loss.
+
+        Arms whose objective measures another loss than the baseline's are left out.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(list(_points(self.snapshot)), columns=list(CURVE_COLUMNS))
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the report's tables."""
+        return tuple(table.name for table in self.report.tables if table.rows)
+
+    def table(self, name: str) -> "pd.DataFrame":
+        """Return a table of the report. Raises ConfigurationError for an unknown name."""
+        return _frame(_named(name, {table.name: table for table in self.report.tables}, "a table"))
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """The names of the report's figures."""
+        return tuple(picture.name for picture in self.report.pictures)
+
+    def figure(self, name: str) -> Figure:
+        """Return a figure of the report. Raises ConfigurationError for an unknown name."""
+        return Figure(_named(name, {picture.name: picture for picture in self.report.pictures}, "a figure"))
+
+
+def load(folder: str | PathLike[str]) -> Results:
+    """Return the results in a folder of `steeplechase run`, or in a published report with its rows.
+
+    Raises MachineError if the folder has neither, CorruptionError if its rows are damaged.
+    """
+    from ledger.example_tables import kept_example_tables
+    from ledger.reading import snapshot_at
+    from reports.report import build
+
+    place = Path(folder)
+    snapshot = snapshot_at(place)
+    return Results(place, snapshot, build(snapshot, example_tables=kept_example_tables(place)))
+
+
+def _points(snapshot: "Snapshot") -> Iterator[tuple[str, int, int, float]]:
+    from configuration.stage_label import PRETRAIN
+    from ledger.records import curve_of
+
+    comparable = (arm.name for arm in snapshot.arms if arm.name not in snapshot.arms_with_other_loss)
+    for arm in comparable:
+        for history in snapshot.of_arm(arm):
+            for record in history.finished(PRETRAIN):
+                for tokens, loss in curve_of(record).items():
+                    yield arm, history.trial.seed, tokens, loss
+
+
+def _named(name: str, known: dict[str, Any], what: str) -> Any:
+    if name not in known:
+        allowed = ", ".join(known) or "none"
+        raise ConfigurationError(f"{name!r} is not {what} of this report: {allowed}.{did_you_mean(name, known)}")
+    return known[name]
+
+
+def _frame(table: "Table") -> "pd.DataFrame":
+    import pandas as pd
+
+    return pd.DataFrame([dict(row) for row in table.rows], columns=list(table.columns))

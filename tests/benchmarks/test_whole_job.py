@@ -1,0 +1,77 @@
+"""The benchmark of whole jobs: CPU time of all processes of a job, a kill of all of them, and the page."""
+
+import ast
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.whole_job import contenders, job
+from benchmarks.whole_job.contenders import CONTENDERS, HERE, Contender
+from benchmarks.whole_job.job import Job, Usage, processor_times
+from benchmarks.whole_job.page import Measured, page
+from configuration.loading import load_experiment
+
+BUSY = "import time\nend = time.process_time() + 0.6\nwhile time.process_time() < end: pass\n"
+PARENT = f"import subprocess, sys\nsubprocess.run([sys.executable, '-S', '-c', {BUSY!r}])\nprint('1 ± 2')\n"
+
+
+def of_script(script: str, folder: Path) -> Job:
+    (folder / "data").mkdir()
+    contender = replace(CONTENDERS[1], name="busy", files=(), arguments=("-S", "-c", script))
+    return Job(contender, folder / "job", folder / "data")
+
+
+def test_the_cpu_time_of_a_job_is_that_of_its_children_too(tmp_path: Path) -> None:
+    used = of_script(PARENT, tmp_path).run()
+    assert 0.3 < used.cpu_seconds < 3
+    assert used.output == "1 ± 2\n"
+
+
+def test_a_kill_ends_every_process_of_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job.secrets, "token_hex", lambda size: tmp_path.name)
+    endless = "import subprocess, sys\nsubprocess.run([sys.executable, '-S', '-c', 'while True: pass'])\n"
+    started = time.monotonic()
+    used = of_script(endless, tmp_path).run(kill_after=0.1)
+    assert used.cpu_seconds >= 0.1
+    assert time.monotonic() - started < 60
+    assert not processor_times(tmp_path.name)
+
+
+def test_a_failed_job_is_an_error_that_quotes_it(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="no such luck"):
+        of_script("raise SystemExit('no such luck')", tmp_path).run()
+
+
+def test_the_files_of_every_side_are_those_of_one_sweep() -> None:
+    experiment = load_experiment(HERE / "experiment.yaml", None)
+    script = ast.parse((HERE / "trainer_trial.py").read_text())
+    values: dict[str, object] = {}
+    for node in script.body:
+        if isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Tuple):
+            values |= dict(zip([name.id for name in target.elts], ast.literal_eval(node.value), strict=True))  # type: ignore[attr-defined]
+    recipe, pretraining = experiment.baseline.recipe, experiment.pretraining
+    assert (recipe.sequence_length, recipe.batch_sequences) == (values["LENGTH"], values["BATCH"])
+    assert pretraining.tokens == recipe.tokens_per_step * values["UPDATES"]  # type: ignore[operator]
+    assert pretraining.held_out_sequences == values["HELD_OUT"]
+    assert experiment.baseline.architecture.vocabulary_size == values["VOCABULARY"]
+    sizes = {arm.candidate.architecture.convolution.kernel_size for arm in experiment.arms}  # type: ignore[union-attr]
+    assert (sizes, pretraining.seeds) == (set(values["KERNEL_SIZES"]), values["SEEDS"])  # type: ignore[call-overload]
+
+
+def test_lines_of_user_code_leave_out_comments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "script.py").write_text('"""What it is."""\n\n# why\nx = 1  # this\n\ny = 2\n')
+    monkeypatch.setattr(contenders, "HERE", tmp_path)
+    assert replace(CONTENDERS[0], files=("script.py",)).lines == 2
+
+
+def test_the_page_says_what_was_asked_and_what_was_measured() -> None:
+    def measured(contender: Contender, cpu: float) -> Measured:
+        return Measured(contender, Usage(9, cpu, ""), Usage(9, 1.5 * cpu, ""), True, 1, (10, 11))
+
+    for cpu, verdict in ((25.0, "0.25, reached"), (26.0, "0.26, not reached")):
+        text = page([measured(one, cpu if one is CONTENDERS[0] else 100.0) for one in CONTENDERS], 0.6)
+        assert f"Measured: {verdict}." in text
+        assert "| 9 s | 100 s |" in text
+        assert "50 s (50%) | equal | 11 / 10 | 1 |" in text

@@ -1,0 +1,29 @@
+"""`explore` writes one page beside the results, or says what is missing."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from commands.explore import PAGE, explore
+from foundation.errors import MachineError
+from tests.factories.paths import ROOT
+
+SEARCH = ROOT / "reports" / "published" / "search-laptop"
+
+
+def test_the_page_is_made_from_published_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("plotly", reason="the extra `explore` is not installed")
+    explore(SEARCH, tmp_path / PAGE)
+    assert capsys.readouterr().out == f"{tmp_path / PAGE}\n"
+    text = (tmp_path / PAGE).read_text("utf-8")
+    assert "candidate-014" in text
+    assert not (SEARCH / PAGE).exists()
+
+
+def test_without_the_extra_the_message_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+    with pytest.raises(MachineError, match=r"pip install 'steeplechase\[explore\]'"):
+        explore(SEARCH, tmp_path / PAGE)
+    assert not [*tmp_path.iterdir()]

@@ -1,0 +1,29 @@
+"""`steeplechase generate`: its input is texts, and its trial was fine-tuned on targets that are texts."""
+
+from pathlib import Path
+
+import pytest
+
+from commands.generate import _lines
+from foundation.errors import DataError
+
+
+def test_lines_are_texts_without_their_ends(tmp_path: Path) -> None:
+    path = tmp_path / "sources.txt"
+    path.write_bytes(b"\xef\xbb\xbfein Mann\r\nzwei Hunde\n")
+    assert _lines(path) == ["ein Mann", "zwei Hunde"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"one\n\ntwo\n \n", r"sources.txt:2: empty, expected a text"),
+        (b"", "the file is empty, expected one text a line"),
+        (b"one\n\xff\n", "byte 4 is not UTF-8"),
+    ],
+)
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "sources.txt"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        _lines(path)

@@ -1,0 +1,120 @@
+"""An experiment of one's own: `new`, `init`, `experiments`, names in place of paths, and `--set`."""
+
+import json
+from contextlib import chdir
+from pathlib import Path
+
+import pytest
+
+from commands.arguments import choose_any, results_of
+from commands.new import copied
+from configuration.yaml import read_file
+from configuration.yaml.experiment_files import experiment_file, experiment_files
+from tests.factories.command_calls import ROOT, TABLE, Call
+
+
+def test_the_template_is_an_experiment_at_every_scale(call: Call, tmp_path: Path) -> None:
+    answer = call("new", tmp_path / "mine.yaml")
+    assert (answer.code, answer.out.splitlines()[1]) == (0, "scales: demo, smoke")
+    for scale in ("demo", "smoke"):
+        experiment, name, _ = choose_any(tmp_path / "mine.yaml", scale)
+        assert (experiment.experiment, name) == ("mine", scale)
+    assert (tmp_path / "mine.yaml").read_text().startswith(f"# yaml-language-server: $schema={ROOT}/experiments/")
+
+
+@pytest.mark.parametrize("name", ["table1", "table4", "components", "albert/table5", "kernel_size_short"])
+def test_a_copy_has_the_scales_and_arms_of_the_original(call: Call, tmp_path: Path, name: str) -> None:
+    assert call("new", tmp_path / "mine.yaml", "--like", name).code == 0
+    copy, original = (read_file(path) for path in (tmp_path / "mine.yaml", ROOT / f"experiments/{name}.yaml"))
+    assert copy.scales == original.scales
+    own, _, _ = choose_any(tmp_path / "mine.yaml", "smoke")
+    other, _, _ = choose_any(ROOT / f"experiments/{name}.yaml", "smoke")
+    assert own.model_dump() == {**other.model_dump(), "experiment": "mine"}
+
+
+def test_references_are_relative_below_the_working_folder(tmp_path: Path) -> None:
+    (tmp_path / "experiments" / "deep").mkdir(parents=True)
+    (tmp_path / "experiments" / "a.yaml").write_text("experiment: a\nscales: { like: b.yaml }\nplugins: [../mine]\n")
+    with chdir(tmp_path):
+        text = copied(Path("experiments/a.yaml"), Path("experiments/deep/c.yaml"))
+    assert text.splitlines()[1:] == ["experiment: c", "scales: { like: ../b.yaml }", "plugins: [../../mine]"]
+
+
+def test_nothing_is_overwritten_and_a_name_is_a_name(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("precious")
+    answer = call("new", tmp_path / "mine")
+    assert (answer.code, answer.err.count("\n")) == (6, 1)
+    assert (tmp_path / "mine.yaml").read_text() == "precious"
+    assert call("new", tmp_path / "a b").code == 3
+    answer = call("new", tmp_path / "other", "--like", "tabel2")
+    assert (answer.code, answer.err) == (
+        5,
+        "tabel2: No such file or directory. Did you mean experiments/table2.yaml?\n",
+    )
+    assert not (tmp_path / "other.yaml").exists()
+    (tmp_path / "no.yaml").write_text("a: 1\n")
+    assert call("new", tmp_path / "other", "--like", tmp_path / "no.yaml").code == 3
+
+
+def test_init_copies_every_experiment_and_the_schema_once(call: Call, tmp_path: Path) -> None:
+    assert call("init", tmp_path / "work").code == 0
+    copied_files, files = (
+        {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+        for root in (tmp_path / "work" / "experiments", ROOT / "experiments")
+    )
+    assert copied_files == files
+    assert call("init", tmp_path / "work").code == 6
+
+
+def test_experiments_are_listed_with_questions_and_scales(call: Call) -> None:
+    found = {each["name"]: each for each in json.loads(call("experiments", "--json").out)}
+    assert len(found) == len([*(ROOT / "experiments").rglob("*.yaml")])
+    assert found["table2"]["question"] == "How should convolution be joined to self-attention?"
+    assert found["bert/table5"]["scales"]
+    assert all(each["question"] for each in found.values())
+    listed = call("experiments").out
+    assert "table2\n  How should convolution" in listed
+    assert "scales: paper, gpu, laptop, wikipedia, demo, smoke" in listed
+
+
+def test_an_unreadable_experiment_is_listed_with_the_reason(tmp_path: Path) -> None:
+    from commands.experiments import _listed
+
+    (tmp_path / "bad.yaml").write_text("")
+    (found,) = _listed({"bad": tmp_path / "bad.yaml"})
+    assert "the document is empty" in found.question
+
+
+def test_a_name_stands_for_a_file_of_the_folder_then_for_an_experiment(tmp_path: Path) -> None:
+    with chdir(tmp_path):
+        assert experiment_file(Path("table2")) == TABLE
+        assert experiment_file(Path("bert/table5")) == ROOT / "experiments" / "bert" / "table5.yaml"
+        (tmp_path / "experiments").mkdir()
+        (tmp_path / "experiments" / "table2.yaml").touch()
+        assert experiment_file(Path("table2")) == Path("experiments/table2.yaml")
+        (tmp_path / "table2.yaml").touch()
+        assert experiment_file(Path("table2")) == Path("table2.yaml")
+        assert experiment_file(Path("nothing")) == Path("nothing")
+        assert experiment_file(Path("some/table2.yml")) == Path("some/table2.yml")
+    assert next(iter(experiment_files())) == "budget"
+
+
+def test_a_setting_is_in_the_plan_and_names_the_results_folder(call: Call, tmp_path: Path) -> None:
+    chosen = ("plan", "table2", "--scale", "smoke", "--json", "--out", tmp_path)
+    before, after = (json.loads(call(*chosen, *more).out) for more in ((), ("--set", "pretraining.tokens=1e5")))
+    assert after["arms"][0]["train_flops"] > before["arms"][0]["train_flops"]
+    folder = results_of(None, "table2", "smoke", ("pretraining.tokens=1e5", "pretraining.seeds=[1, 2]")).folder
+    assert folder == Path("results/table2-smoke-tokens=1e5,seeds=_1,_2_")
+    long = [results_of(None, "t", "s", (f"question={'long ' * 30}{end}",)).folder.name for end in "ab"]
+    assert long[0] != long[1]
+    assert all(len(name) < 80 for name in long)
+
+
+def test_a_wrong_setting_names_the_flag_and_all_are_named_at_once(call: Call) -> None:
+    wrong = ("pretraining.tokens=many", "pretraining.sedes=[1]")
+    answer = call("plan", TABLE, "--scale", "smoke", *(part for each in wrong for part in ("--set", each)))
+    assert answer.code == 3
+    assert answer.err.splitlines() == [
+        "--set pretraining.sedes=[1]: pretraining.sedes: 'sedes' is not a key here. Did you mean 'seeds'?",
+        "--set pretraining.tokens=many: pretraining.tokens: 'many' is text; a whole number is needed",
+    ]

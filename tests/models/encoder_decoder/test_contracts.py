@@ -1,0 +1,156 @@
+"""Contracts of every encoder–decoder: closed forms, visibility, padding, gradients, seeds."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+from torch.utils.flop_counter import FlopCounterMode
+
+from models.build_encoder import build_encoder
+from models.encoder_decoder import EncoderDecoder
+from models.initialisation import initialise
+from models.saved_activations import saved_bytes
+from search_space.activation_memory import activation_memory
+from search_space.cost import MATMUL, Operations
+from tests.factories.encoder_decoders import CHANGES, architecture, built, tokens
+
+LENGTH = 12
+MATRIX_PRODUCTS = replace(MATMUL, prices=Operations(multiply_adds=2))  # a rectifier is a product element by element
+REAL = torch.tensor([7, 12, 1])
+every_kind = pytest.mark.parametrize("kind", CHANGES)
+
+
+def mask(real: Tensor = REAL, length: int = LENGTH) -> Tensor:
+    return torch.arange(length) < real[:, None]
+
+
+@every_kind
+def test_parameters_are_those_of_the_built_model(kind: str) -> None:
+    declared = architecture(kind)
+    with torch.device("meta"):
+        model = build_encoder(declared, 0.1)
+    assert sum(each.numel() for each in model.parameters()) == declared.parameters
+    assert not list(declared.violations())
+
+
+@every_kind
+def test_matrix_products_are_those_counted_on_the_built_model(kind: str) -> None:
+    """Depthwise convolutions and LSTMs are outside torch's counter, so stacks with them are compared without."""
+    if kind in ("evolved", "recurrent"):
+        pytest.skip("torch's counter counts neither depthwise products nor LSTMs")
+    declared = architecture(kind)
+    with torch.device("meta"):
+        model = build_encoder(declared, 0.0)
+        both = torch.zeros(2, LENGTH, dtype=torch.long)
+    assert isinstance(model, EncoderDecoder)
+    with FlopCounterMode(display=False) as counter:
+        model.target_logits(both, None, both)
+    assert declared.forward_flops(LENGTH, MATRIX_PRODUCTS) == counter.get_total_flops() // 2
+
+
+@pytest.mark.parametrize("kind", ["transformer", "bart", "pre_norm", "pre_norm_without_final", "evolved"])
+def test_saved_activations_are_within_five_percent_of_those_kept(kind: str) -> None:
+    sizes = {"width": 64, "feed_forward_width": 128, "positions": 128}
+    declared = architecture(kind, **sizes)
+    model = built(declared)
+    both = torch.zeros(4, 96, dtype=torch.long)
+    kept = saved_bytes(lambda: model.target_logits(both, None, both), model.parameters(), output=False)
+    estimate = activation_memory(declared, 96, 4, 4, dropout=0.0)
+    assert estimate.total == pytest.approx(kept, rel=0.05)
+
+
+@every_kind
+def test_a_target_reads_the_whole_source_and_itself_to_the_left(kind: str) -> None:
+    """The gradient of every output for every input is exactly 0 where it is hidden, and not 0 where it is visible."""
+    model = built(architecture(kind)).double()
+    source, target = tokens(1, 1, 6), tokens(2, 1, 6)
+    seen: dict[str, Tensor] = {}
+
+    def keep(name: str):  # type: ignore[no-untyped-def]
+        def hook(_module: object, _inputs: object, output: Tensor) -> Tensor:
+            seen[name] = output.detach().requires_grad_()
+            return seen[name]
+
+        return hook
+
+    model.embeddings.register_forward_hook(keep("source"))
+    model.decoder.embeddings.register_forward_hook(keep("target"))
+    outputs = model.target_logits(source, None, target)
+    weights = torch.randn(outputs.shape[-1], generator=torch.Generator().manual_seed(5), dtype=torch.float64)
+    for place in range(6):
+        total = (outputs[0, place] * weights).sum()
+        of_source, of_target = torch.autograd.grad(total, (seen["source"], seen["target"]), retain_graph=True)
+        assert (of_source[0].abs().amax(-1) > 0).all()
+        reached = of_target[0].abs().amax(-1)
+        assert (reached[place + 1 :] == 0.0).all()
+        assert (reached[: place + 1] > 0).all()
+
+
+@every_kind
+@torch.no_grad()
+def test_padding_changes_no_token(kind: str) -> None:
+    model = built(architecture(kind)).double()
+    source, other, target = tokens(1), tokens(2), tokens(3)
+    padded = torch.where(mask(), source, other)
+    one, two = (model.target_logits(each, mask(), target, mask()) for each in (source, padded))
+    assert (one - two)[mask()].abs().max() < 1e-10
+    for row, length in enumerate(REAL.tolist()):
+        alone = model.target_logits(source[row : row + 1, :length], None, target[row : row + 1, :length])
+        assert (alone[0] - one[row, :length]).abs().max() < 1e-10
+    unmasked = model.target_logits(padded, None, target, mask())
+    assert (one - unmasked)[mask()].abs().max() > 1e-3, "unmasked, it must be seen"
+
+
+@torch.no_grad()
+def test_a_source_of_padding_alone_gives_numbers() -> None:
+    model = built(architecture())
+    nothing = torch.zeros(3, LENGTH, dtype=torch.bool)
+    assert model.target_logits(tokens(1), nothing, tokens(2)).isfinite().all()
+
+
+@every_kind
+def test_gradients_reach_every_parameter(kind: str) -> None:
+    model = built(architecture(kind))
+    logits = model.target_logits(tokens(1), mask(), tokens(2), mask())
+    weights = torch.randn(logits.shape, generator=torch.Generator().manual_seed(4))
+    (logits * weights).sum().backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        silent = name.endswith(("attention.key.bias", "first.key.bias", "second.key.bias"))
+        assert (parameter.grad.abs().max() > 1e-4) != silent, name
+
+
+@every_kind
+def test_initial_values_are_a_function_of_the_seed(kind: str) -> None:
+    def started(seed: int) -> dict[str, Tensor]:
+        model = build_encoder(architecture(kind), 0.0)
+        initialise(model, seed)
+        return dict(model.named_parameters())
+
+    one, again, other = started(1), started(1), started(2)
+    assert all(torch.equal(one[name], again[name]) for name in one)
+    assert not torch.equal(one["embeddings.tokens.weight"], other["embeddings.tokens.weight"])
+
+
+def test_the_encoder_has_the_initial_values_of_an_encoder_alone() -> None:
+    """Parameters of the same name have the same values, so that arms with and without a decoder are paired."""
+    model = build_encoder(architecture("bart"), 0.0)
+    initialise(model, 1)
+    names = [name for name, _ in model.named_parameters()]
+    assert {"blocks.0.attention.query.weight", "decoder.blocks.0.cross_attention.key.weight"} <= set(names)
+    own, other = (model.get_parameter(f"{stack}blocks.0.attention.query.weight") for stack in ("", "decoder."))
+    assert not torch.equal(own, other)
+
+
+@torch.no_grad()
+def test_sinusoids_of_a_distance_are_one_linear_map() -> None:
+    """PE(position + k) is a rotation of PE(position), the same at every position (arXiv 1706.03762, section 3.5)."""
+    positions = built(architecture()).double().embeddings.positions(24)
+    shift = 5
+    for pair in range(0, 32, 2):
+        before, after = positions[:, pair : pair + 2], positions[shift:, pair : pair + 2]
+        (sine, cosine), (far_sine, far_cosine) = before[0].tolist(), after[0].tolist()
+        turned = complex(far_cosine, far_sine) / complex(cosine, sine)
+        rotation = torch.tensor([[turned.real, -turned.imag], [turned.imag, turned.real]], dtype=torch.float64)
+        assert (before[:-shift] @ rotation - after).abs().max() < 1e-5

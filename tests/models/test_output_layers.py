@@ -1,0 +1,100 @@
+"""Output layers of language models: counts, probabilities, losses, and torch's adaptive softmax as oracle."""
+
+import pkgutil
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import search_space.output_layer
+from foundation.schema import options_of
+from models.initialisation import initialise
+from models.output_layer import build_output_layer
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.objective import LanguageModel
+from search_space.output_layer import AdaptiveSoftmax, EmbeddingTable, OutputLayerOption, Transformed
+from tests.factories.small_experiments import stir
+
+VOCABULARY, WIDTH, CUTOFFS = 40, 8, (10, 25)
+ARCHITECTURE = Architecture(width=WIDTH, embedding_width=WIDTH, heads=2, vocabulary_size=VOCABULARY)
+OPTIONS: tuple[OutputLayerOption, ...] = (Transformed(), EmbeddingTable(), AdaptiveSoftmax(cutoffs=CUTOFFS))
+every_option = pytest.mark.parametrize("option", OPTIONS, ids=lambda option: str(option.kind))
+
+
+def head_of(option: OutputLayerOption, dtype: torch.dtype = torch.float64) -> nn.Module:
+    head = nn.ModuleDict({"head": build_output_layer(option, ARCHITECTURE)})
+    initialise(head, 1)
+    stir(head)
+    return head.to(dtype)["head"]
+
+
+def drawn(*shape: int, seed: int = 1) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def test_every_file_is_an_option_that_is_tested() -> None:
+    files = {module.name for module in pkgutil.iter_modules(search_space.output_layer.__path__)} - {"option"}
+    assert files == {option.kind for option in OPTIONS}
+    assert {type(option) for option in OPTIONS} == {*options_of(OutputLayerOption)}
+
+
+@every_option
+def test_parameters_in_closed_form_are_those_of_the_module(option: OutputLayerOption) -> None:
+    built = sum(parameter.numel() for parameter in head_of(option).parameters())
+    assert option.component(ARCHITECTURE).all_parameters == built
+
+
+@every_option
+def test_the_loss_is_the_cross_entropy_of_its_probabilities(option: OutputLayerOption) -> None:
+    """Values and gradients; targets lie in every cluster, and then in one alone."""
+    head, x, table = head_of(option), drawn(30, WIDTH), drawn(VOCABULARY, WIDTH, seed=2)
+    everywhere = torch.randint(VOCABULARY, (30,), generator=torch.Generator().manual_seed(3))
+    for targets in (everywhere, everywhere % CUTOFFS[0], torch.full((30,), VOCABULARY - 1)):
+        found = []
+        for by_loss in (True, False):
+            leaves = [each.clone().requires_grad_() for each in (x, table)]
+            logits = head(*leaves)
+            loss = head.loss(*leaves, targets)[0] if by_loss else nn.functional.cross_entropy(logits, targets)
+            gradients = torch.autograd.grad(loss, [*leaves, *head.parameters()], materialize_grads=True)
+            found.append([loss, *gradients])
+        for one, other in zip(*found, strict=True):
+            assert torch.allclose(one, other, atol=1e-6)  # the fused cross-entropy is in float32
+    assert torch.allclose(logits.softmax(-1).sum(-1), torch.ones(30, dtype=torch.float64))
+
+
+def test_the_adaptive_softmax_equals_that_of_torch() -> None:
+    """torch's has no bias inside clusters, and a map per cluster, which is the identity here."""
+    head, x, table = head_of(OPTIONS[2]), drawn(30, WIDTH), drawn(VOCABULARY, WIDTH, seed=2)
+    oracle = nn.AdaptiveLogSoftmaxWithLoss(WIDTH, VOCABULARY, [*CUTOFFS], div_value=1.0, head_bias=True).double()
+    with torch.no_grad():
+        head.words.bias[CUTOFFS[0] :] = 0
+        oracle.head.weight.copy_(torch.cat([table[: CUTOFFS[0]], head.cluster_weight]))
+        oracle.head.bias.copy_(torch.cat([head.words.bias[: CUTOFFS[0]], head.cluster_bias]))
+        for tail, (start, end) in zip(oracle.tail, ((10, 25), (25, 40)), strict=True):
+            tail[0].weight.copy_(torch.eye(WIDTH))
+            tail[1].weight.copy_(table[start:end])
+        assert torch.allclose(head(x, table), oracle.log_prob(x), atol=1e-6)
+        head.cluster_bias += 1e-3
+        assert not torch.allclose(head(x, table), oracle.log_prob(x), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "option", "message"),
+    [
+        (
+            Architecture(),
+            EmbeddingTable(),
+            "embeddings needs embedding_width equal to width, and they are 128 and 256",
+        ),
+        (ARCHITECTURE, AdaptiveSoftmax(cutoffs=(25, 10)), "adaptive cutoffs 25, 10 do not increase"),
+        (ARCHITECTURE, AdaptiveSoftmax(cutoffs=(10, 40)), "adaptive cutoff 40 is not below the vocabulary_size 40"),
+    ],
+)
+def test_what_an_output_layer_needs_is_one_line(
+    architecture: Architecture, option: OutputLayerOption, message: str
+) -> None:
+    causal = architecture.model_copy(update={"visibility": "left_to_right"})
+    candidate = Candidate(architecture=causal, objective=LanguageModel(output_layer=option))
+    (violation,) = (each for each in candidate.violations() if each.path == ("objective", "output_layer"))
+    assert violation.message.startswith(message)

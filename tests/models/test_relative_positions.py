@@ -1,0 +1,221 @@
+"""Relative positions and the memory of earlier segments, against loops over the paper's equations."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from models.encoder import Encoder
+from models.initialisation import initialise
+from models.position.relative import shifted
+from models.segment_memory import KeptMemory, SegmentMemory, read_segment
+from search_space.architecture import Architecture
+from tests.factories.small_experiments import stir
+
+LARGEST = 1e-10
+SIZES: dict[str, Any] = {
+    "depth": 2, "width": 8, "embedding_width": 8, "heads": 2, "feed_forward_width": 12, "vocabulary_size": 40,
+    "position": {"kind": "relative"}, "segments": 0, "visibility": "left_to_right", "attention_biases": False,
+    "feed_forward_activation": "relu", "normalisation": {"kind": "post_norm", "embedding": False, "epsilon": 1e-5},
+}  # fmt: skip
+
+
+def built(**fields: Any) -> Encoder:
+    """Return an encoder in double precision with every parameter far from its initial value."""
+    architecture = Architecture.model_validate({**SIZES, **fields})
+    assert [*architecture.violations()] == []
+    encoder = Encoder(architecture, 0.0)
+    initialise(encoder, 1)
+    stir(encoder)
+    return encoder.double().eval()
+
+
+def tokens(length: int, rows: int = 1, seed: int = 1) -> Tensor:
+    return torch.randint(5, 40, (rows, length), generator=torch.Generator().manual_seed(seed))
+
+
+def sinusoid(distance: int, width: int) -> Tensor:
+    rates = [10_000 ** (-2 * pair / width) for pair in range(width // 2)]
+    return torch.tensor(
+        [math.sin(distance * rate) for rate in rates] + [math.cos(distance * rate) for rate in rates],
+        dtype=torch.float64,
+    )
+
+
+def by_the_equations(
+    encoder: Encoder, row: Tensor, clamp: int | None = None, weights: dict[str, Tensor] | None = None
+) -> Tensor:
+    """Return the output for one row: Dai et al. 2019, section 3.3, pair by pair; blocks are post-norm."""
+    given = weights or dict(encoder.named_parameters())
+    architecture = encoder.architecture
+    heads, size, width = architecture.heads, architecture.width // architecture.heads, architecture.width
+    x = given["embeddings.tokens.weight"][row]
+
+    def norm(y: Tensor, name: str) -> Tensor:
+        centred = y - y.mean(-1, keepdim=True)
+        scaled = centred / (y.var(-1, keepdim=True, unbiased=False) + 1e-5).sqrt()
+        return scaled * given[f"{name}.weight"] + given[f"{name}.bias"]
+
+    for number in range(architecture.depth):
+        at = f"blocks.{number}"
+        q, k, v = (
+            (x @ given[f"{at}.attention.{name}.weight"].T).view(-1, heads, size) for name in ("query", "key", "value")
+        )
+        u = given[f"{at}.attention.relative.content_bias"][:, 0]
+        w = given[f"{at}.attention.relative.position_bias"][:, 0]
+        rows = []
+        for i in range(len(row)):
+            scores = torch.empty(heads, i + 1, dtype=x.dtype)
+            for j in range(i + 1):
+                distance = i - j if clamp is None else min(i - j, clamp)
+                r = (given[f"{at}.attention.relative.map.weight"] @ sinusoid(distance, width)).view(heads, size)
+                scores[:, j] = (((q[i] + u) * k[j]).sum(-1) + ((q[i] + w) * r).sum(-1)) / math.sqrt(size)
+            rows.append((scores.softmax(-1)[..., None] * v[: i + 1].transpose(0, 1)).sum(1).flatten())
+        x = norm(x + torch.stack(rows) @ given[f"{at}.attention.output.weight"].T, f"{at}.attention_norm")
+        up = (x @ given[f"{at}.feed_forward.up.weight"].T + given[f"{at}.feed_forward.up.bias"]).relu()
+        down = up @ given[f"{at}.feed_forward.down.weight"].T + given[f"{at}.feed_forward.down.bias"]
+        x = norm(x + down, f"{at}.feed_forward_norm")
+    return x
+
+
+@pytest.mark.parametrize("clamp", [None, 3])
+@torch.no_grad()
+def test_the_encoder_equals_the_papers_equations_and_a_change_of_any_weight_is_noticed(clamp: int | None) -> None:
+    encoder = built(position={"kind": "relative", "clamp": clamp})
+    row = tokens(9)[0]
+    expected = by_the_equations(encoder, row, clamp)
+    assert (encoder(row[None])[0] - expected).abs().max() < LARGEST
+    for name, parameter in encoder.named_parameters():
+        kept = parameter.clone()
+        parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(2)).sign(), alpha=1e-3)
+        assert (encoder(row[None])[0] - expected).abs().max() > 1e-5, name
+        parameter.copy_(kept)
+    assert (by_the_equations(encoder, row, 1) - expected).abs().max() > 1e-3, "the clamp is seen"
+
+
+@pytest.mark.parametrize("queries", [1, 2, 5])
+@pytest.mark.parametrize("memory", [0, 3])
+@pytest.mark.parametrize("looks_ahead", [False, True])
+def test_the_shift_brings_every_product_to_its_key(queries: int, memory: int, looks_ahead: bool) -> None:
+    keys = queries + memory
+    distances = [*range(keys - 1, (-queries if looks_ahead else -1), -1)]
+    products = torch.randn(2, 3, queries, len(distances))
+    found = shifted(products, keys)
+    for i in range(queries):
+        for j in range(keys):
+            distance = i + memory - j
+            if distance >= 0 or looks_ahead:
+                assert torch.equal(found[:, :, i, j], products[:, :, i, distances.index(distance)])
+
+
+@pytest.mark.parametrize("visibility", ["bidirectional", "left_to_right"])
+@torch.no_grad()
+def test_positions_are_relative_so_that_padding_before_changes_nothing(visibility: str) -> None:
+    """A row that is moved to the right by hidden tokens has the same outputs."""
+    encoder = built(visibility=visibility)
+    row = tokens(6)
+    moved = torch.cat([tokens(4, seed=2), row], 1)
+    real = (torch.arange(10) >= 4)[None]
+    assert (encoder(moved, None, real)[:, 4:] - encoder(row)).abs().max() < LARGEST
+    assert (encoder(row.flip(1)).flip(1) - encoder(row)).abs().max() > 1e-3, "the order is seen"
+
+
+def in_segments(encoder: Encoder, row: Tensor, length: int, memory: int) -> Tensor:
+    kept, found = SegmentMemory.empty(encoder, len(row), memory), []
+    for segment in row.split(length, 1):
+        hidden, kept = read_segment(encoder, segment, kept)
+        found.append(hidden)
+    return torch.cat(found, 1)
+
+
+@pytest.mark.parametrize("length", [1, 4, 5])
+@torch.no_grad()
+def test_segment_by_segment_with_a_whole_memory_equals_one_pass(length: int) -> None:
+    encoder = built(memory=16)
+    encoder.embeddings.tokens.weight.data = encoder.embeddings.tokens.weight.data.double()
+    row = tokens(13, rows=2)
+    kept = SegmentMemory.empty(encoder, 2, 16)
+    assert kept.states.shape == (2, 2, 16, 8)
+    in_double = SegmentMemory(kept.states.double(), kept.valid)
+    found = []
+    for segment in row.split(length, 1):
+        hidden, in_double = read_segment(encoder, segment, in_double)
+        found.append(hidden)
+    assert (torch.cat(found, 1) - encoder(row)).abs().max() < LARGEST
+    assert (in_segments(encoder, row, 4, 2) - encoder(row)).abs().max() > 1e-3, "a short memory is seen"
+
+
+def test_the_reach_is_the_layers_times_the_memory_and_no_gradient_enters_it() -> None:
+    """Segments of 3, a memory of 3, two layers: what is more than 2 x 3 tokens before a segment has no effect."""
+    encoder, row = built(memory=3), tokens(12)
+    changed = row.clone()
+    with torch.no_grad():
+        for place in range(12):
+            changed.copy_(row)
+            changed[0, place] = (row[0, place] + 1) % 35 + 5
+            difference = (in_segments(encoder, changed, 3, 3) - in_segments(encoder, row, 3, 3)).abs()[0, 9:].sum()
+            assert (difference == 0) == (place < 9 - 2 * 3), place
+    memory = SegmentMemory.empty(encoder, 1, 3)
+    _, memory = read_segment(encoder, row[:, :3], memory)
+    assert not memory.states.requires_grad
+    hidden, _ = read_segment(encoder, row[:, 3:6], memory)
+    hidden.sum().backward()
+    first_alone = [token for token in row[0, :3].tolist() if token not in row[0, 3:6].tolist()]
+    gradient = encoder.embeddings.tokens.weight.grad
+    assert gradient is not None
+    assert not gradient[first_alone].any()
+
+
+@torch.no_grad()
+def test_a_row_that_does_not_continue_begins_with_an_empty_memory() -> None:
+    encoder = built(memory=4).float()
+    kept = KeptMemory(encoder, 2)
+    numbers = torch.tensor([5, 9])
+    first, memory = read_segment(encoder, tokens(4, rows=2), kept.before(numbers))
+    kept.keep(numbers, memory)
+    second, _ = read_segment(encoder, tokens(4, rows=2), kept.before(torch.tensor([6, 3])))
+    assert torch.allclose(second[1], first[1])
+    assert not torch.allclose(second[0], first[0], atol=1e-3)
+
+
+@torch.no_grad()
+def test_a_memory_of_nothing_is_no_memory() -> None:
+    encoder, row = built(), tokens(6)
+    hidden, _ = read_segment(encoder, row, SegmentMemory.empty(encoder, 1, 0))
+    assert torch.equal(hidden, encoder(row))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"position": {"kind": "learned"}}, "4 tokens of memory need relative positions, not learned"),
+        ({"visibility": "right_to_left"}, "a memory is of the text before; visibility is right_to_left"),
+        ({"normalisation": {"kind": "pre_norm"}}, "a memory needs post_norm, not pre_norm"),
+        ({"layers": "s f r", "depth": 3}, "r reads no memory; allowed sublayers: s, f and g"),
+    ],
+)
+def test_what_a_memory_needs_is_one_line(fields: dict[str, Any], message: str) -> None:
+    sizes = {name: value for name, value in SIZES.items() if "layers" not in fields or name != "depth"}
+    architecture = Architecture.model_validate(
+        {**sizes, "memory": 4, **{k: v for k, v in fields.items() if k != "depth"}}
+    )
+    (violation,) = architecture.violations()
+    assert violation.path == ("memory",)
+    assert violation.message.startswith(message)
+
+
+@torch.no_grad()
+def test_positions_one_by_one_equal_one_pass() -> None:
+    """Incremental decoding: each new token with what the sublayer kept of those before."""
+    encoder, row = (
+        built(depth=1),
+        torch.randn(2, 5, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(1)),
+    )
+    attention = encoder.blocks[0].get_submodule("attention")
+    found, earlier = [], None
+    for place in range(5):
+        output, earlier = attention.extend(row[:, place : place + 1], earlier)
+        found.append(output)
+    assert (torch.cat(found, 1) - attention(row)).abs().max() < LARGEST

@@ -1,0 +1,269 @@
+"""Two streams of attention in a drawn order: who reads whom, likelihoods, and parity with transformers' XLNet."""
+
+from itertools import permutations, product
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from models.attention_context import AttentionContext, PredictionOrder
+from models.encoder import Encoder
+from models.initialisation import initialise
+from models.segment_memory import SegmentMemory, Streams, read_streams
+from search_space.architecture import Architecture
+from tests.factories.huggingface_bodies import BODIES, VOCABULARY, Body, xlnet
+from tests.factories.small_experiments import stir
+
+LARGEST = {torch.float64: 1e-10, torch.float32: 1e-5}
+NUDGE = 1e-3
+SIZES: dict[str, Any] = {
+    "depth": 2, "width": 8, "embedding_width": 8, "heads": 2, "feed_forward_width": 12, "vocabulary_size": 40,
+    "position": {"kind": "relative", "segment_encodings": True}, "segments": 0, "visibility": "permutation",
+    "attention_biases": False, "normalisation": {"kind": "post_norm", "embedding": False},
+}  # fmt: skip
+LENGTH, MEMORY = 12, 5
+TARGETS = (3, 9, 4, 0, 11)
+"""In the order of their prediction."""
+
+
+def built(**fields: Any) -> Encoder:
+    architecture = Architecture.model_validate({**SIZES, **fields})
+    assert [*architecture.violations()] == []
+    encoder = Encoder(architecture, 0.0).eval()
+    initialise(encoder, 3)
+    stir(encoder)
+    return encoder.double()
+
+
+def order_of(targets: tuple[int, ...] = TARGETS, length: int = LENGTH, rows: int = 1) -> PredictionOrder:
+    ranks = torch.zeros(rows, length, dtype=torch.long)
+    ranks[:, list(targets)] = torch.arange(1, len(targets) + 1)
+    return PredictionOrder(ranks, torch.tensor([targets]).expand(rows, -1))
+
+
+def tokens(length: int = LENGTH, rows: int = 1, seed: int = 1) -> Tensor:
+    return torch.randint(5, 40, (rows, length), generator=torch.Generator().manual_seed(seed))
+
+
+def segments(rows: int = 1) -> Tensor:
+    return (torch.arange(LENGTH) >= 7).long().expand(rows, -1)
+
+
+def memory_of(encoder: Encoder, rows: int, tokens: int = MEMORY) -> SegmentMemory:
+    empty = SegmentMemory.empty(encoder, rows, tokens)
+    drawn = torch.randn(empty.states.shape, generator=torch.Generator().manual_seed(8), dtype=torch.float64)
+    return SegmentMemory(drawn.to(encoder.embeddings.tokens.weight.dtype), torch.ones_like(empty.valid))
+
+
+def gradients(
+    encoder: Encoder, context: AttentionContext, padding_mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Return the size of every gradient of both streams' outputs by a token's embedding [outputs inputs]."""
+    embedded: list[Tensor] = []
+
+    def keep(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
+        embedded.append(output.detach().requires_grad_())
+        return embedded[-1]
+
+    hook = encoder.embeddings.tokens.register_forward_hook(keep)
+    streams = read_streams(encoder, tokens(), context, padding_mask)
+    hook.remove()
+    weights = torch.randn(8, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
+
+    def of(stream: Tensor) -> Tensor:
+        found = [
+            torch.autograd.grad((stream[0, place] * weights).sum(), embedded[0], retain_graph=True)[0]
+            for place in range(stream.shape[1])
+        ]
+        return torch.stack(found).abs().sum(-1)[:, 0]
+
+    return of(streams.content), of(streams.query)
+
+
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("backwards", [False, True])
+def test_no_output_has_a_gradient_of_a_token_that_its_order_hides(padded: bool, backwards: bool) -> None:
+    """Over all pairs: the query stream reads what was before, the content stream its own token too."""
+    real = torch.arange(LENGTH)[None] < (11 if padded else LENGTH)
+    targets = tuple(each for each in TARGETS if each < (11 if padded else LENGTH))
+    rank = {target: number for number, target in enumerate(targets, 1)}
+    order, direction = order_of(targets), torch.tensor([backwards])
+    context = AttentionContext(order=order, segments=segments(), backwards=direction)
+    content, query = gradients(built(), context, real if padded else None)
+    for j in range(LENGTH):
+        visible = bool(real[0, j])
+        for i in range(LENGTH):
+            expected = visible and rank.get(j, 0) <= rank.get(i, 0)
+            assert (content[i, j] > 0) == (expected or i == j), (i, j)
+        for number, target in enumerate(targets):
+            assert (query[number, j] > 0) == (visible and rank.get(j, 0) < rank[target]), (target, j)
+
+
+def test_a_first_half_does_not_read_the_second_nor_what_is_predicted_there() -> None:
+    ranks = torch.tensor([[0, 1, 0, 2, 0, 0, 12, 13, 12, 12, 14, 12]])
+    order = PredictionOrder(ranks, torch.tensor([[1, 3, 7, 10]]))
+    content, query = gradients(built(), AttentionContext(order=order, segments=segments()))
+    assert not content[:6, 6:].any()
+    assert not query[:2, 6:].any()
+    assert (content[[6, 8, 9, 11]][:, [0, 1, 2, 3, 4, 5, 6, 8, 9, 11]] > 0).all()
+    assert not content[[6, 8, 9, 11]][:, [7, 10]].any()
+    assert ((query[3] > 0) == (torch.arange(LENGTH) != 10)).all()
+
+
+@torch.no_grad()
+def test_an_order_from_left_to_right_is_a_causal_language_model() -> None:
+    """The content stream is that of a causal encoder with equal weights; a query predicts from the tokens before."""
+    encoder, causal = built(), built(visibility="left_to_right")
+    causal.load_state_dict({name: value for name, value in encoder.state_dict().items() if "query_start" not in name})
+    row = tokens(rows=2)
+    ranks = torch.arange(LENGTH).expand(2, -1)
+    streams = read_streams(encoder, row, AttentionContext(order=PredictionOrder(ranks, ranks[:, 1:])))
+    assert (streams.content - causal(row)).abs().max() < 1e-12
+    for place in range(1, LENGTH):  # from sequences that end with the asked token, whatever it is
+        other = row[:, : place + 1].clone()
+        other[:, place] = (row[:, place] + 1) % 35 + 5
+        own = PredictionOrder(ranks[:, : place + 1], ranks[:, place : place + 1])
+        alone = read_streams(encoder, other, AttentionContext(order=own)).query[:, 0]
+        assert (alone - streams.query[:, place - 1]).abs().max() < 1e-12
+
+
+@torch.no_grad()
+def test_two_orders_that_differ_in_what_comes_next_differ_in_the_query_stream_alone() -> None:
+    """Section 2.3: of two orders with the same tokens before, the content cannot tell which token comes next."""
+    encoder, row = built(), tokens()
+    ranks = order_of((2, 5)).ranks.clone()
+    ranks[0, [5, 8]] = 2  # token 5 or token 8 comes next; both are hidden
+    one, other = (
+        read_streams(encoder, row, AttentionContext(order=PredictionOrder(ranks, torch.tensor([[next_]]))))
+        for next_ in (5, 8)
+    )
+    assert torch.equal(one.content, other.content)
+    assert (one.query - other.query).abs().max() > 1e-3
+
+
+def likelihoods(encoder: Encoder, order: tuple[int, ...], words: Tensor) -> Tensor:
+    """Return the log-likelihood of every sequence of words after a token of context, in one pass."""
+    row = torch.cat([torch.full((len(words), 1), 3), words], 1)
+    context = AttentionContext(order=order_of(tuple(each + 1 for each in order), 5, len(words)))
+    logits = read_streams(encoder, row, context).query @ encoder.embeddings.tokens.weight[:3].T
+    return logits.log_softmax(-1).gather(-1, words[:, list(order)][..., None])[..., 0].sum(-1)
+
+
+@torch.no_grad()
+def test_the_likelihood_of_four_tokens_is_the_average_over_all_orders() -> None:
+    """For every order, the likelihoods of all sequences of three words sum to 1; the average over orders does too."""
+    encoder = built()
+    every = torch.tensor([*product(range(3), repeat=4)])
+    by_order = {order: likelihoods(encoder, order, every) for order in permutations(range(4))}
+    assert len(by_order) == 24
+    for found in by_order.values():
+        assert found.exp().sum().item() == pytest.approx(1, abs=1e-12)
+    average = torch.stack([*by_order.values()]).mean(0)
+    assert (by_order[0, 1, 2, 3] - by_order[3, 1, 0, 2]).abs().max() > 1e-3, "the orders differ"
+    for order, found in by_order.items():  # token by token, from sequences in which what is hidden is another word
+        total = torch.zeros(len(every), dtype=torch.float64)
+        for number, place in enumerate(order):
+            hidden = every.clone()
+            hidden[:, list(order[number:])] = (every[:, list(order[number:])] + 1) % 3
+            hidden[:, place] = every[:, place]
+            row = torch.cat([torch.full((len(every), 1), 3), (hidden + (torch.arange(4) == place)) % 3], 1)
+            asked = PredictionOrder(
+                torch.zeros(len(every), 5, dtype=torch.long), torch.full((len(every), 1), place + 1)
+            )
+            for rank, other in enumerate(order[: number + 1], 1):
+                asked.ranks[:, other + 1] = rank
+            asked.ranks[:, [other + 1 for other in order[number + 1 :]]] = 9
+            query = read_streams(encoder, row, AttentionContext(order=asked)).query[:, 0]
+            logits = (query @ encoder.embeddings.tokens.weight[:3].T).log_softmax(-1)
+            total += logits.gather(-1, every[:, [place]])[:, 0]
+        assert (total - found).abs().max() < 1e-12
+    assert torch.allclose(average, sum(by_order.values()) / 24, atol=1e-12)  # type: ignore[arg-type]
+
+
+def pair(dtype: torch.dtype, both_directions: bool) -> tuple[Any, Encoder]:
+    theirs, ours = Body(
+        lambda: xlnet(bi_data=both_directions), BODIES["XLNetModel"].architecture, BODIES["XLNetModel"].names
+    ).pair(dtype)
+    return theirs, ours
+
+
+def both(theirs: Any, ours: Encoder, both_directions: bool) -> tuple[Streams, Tensor, Tensor]:
+    """Return our streams, their content and their query stream, with memory, segments and an order per row."""
+    random = torch.Generator().manual_seed(4)
+    row = torch.randint(VOCABULARY, (4, LENGTH), generator=random)
+    drawn = torch.stack([torch.randperm(LENGTH, generator=random)[:5] for _ in row])
+    ranks = torch.zeros(4, LENGTH, dtype=torch.long).scatter(1, drawn, torch.arange(1, 6).expand(4, -1))
+    read, memory = torch.randint(2, row.shape, generator=random), memory_of(ours, 4)
+    hides = (ranks[:, :, None] <= ranks[:, None, :]) & (ranks[:, None, :] > 0)
+    dtype = ours.embeddings.tokens.weight.dtype
+    expected = theirs(
+        input_ids=row,
+        token_type_ids=read,
+        perm_mask=hides.to(dtype),
+        target_mapping=nn.functional.one_hot(drawn, LENGTH).to(dtype),
+        mems=[*memory.states.transpose(1, 2)],
+        use_mems=True,
+        output_hidden_states=True,
+    )
+    backwards = torch.arange(4) >= 2 if both_directions else None
+    context = AttentionContext(order=PredictionOrder(ranks, drawn), segments=read, backwards=backwards)
+    return read_streams(ours, row, context, memory=memory), expected.hidden_states[-2], expected[0]
+
+
+def distance(found: Tensor, expected: Tensor) -> float:
+    assert found.shape == expected.shape
+    return float((found - expected).abs().max() / max(1.0, float(expected.abs().max())))
+
+
+@pytest.mark.parametrize("both_directions", [False, True])
+@pytest.mark.parametrize("dtype", LARGEST, ids=str)
+@torch.no_grad()
+def test_both_streams_equal_those_of_transformers(dtype: torch.dtype, both_directions: bool) -> None:
+    streams, content, query = both(*pair(dtype, both_directions), both_directions)
+    assert distance(streams.content, content) <= LARGEST[dtype]
+    assert distance(streams.query, query) <= LARGEST[dtype]
+
+
+@torch.no_grad()
+def test_a_change_of_any_weight_is_detected() -> None:
+    theirs, ours = pair(torch.float32, True)
+    generator = torch.Generator().manual_seed(3)
+    for name, parameter in ours.named_parameters():
+        kept = parameter.clone()
+        parameter.add_(torch.randn(parameter.shape, generator=generator).sign(), alpha=NUDGE)
+        streams, _, query = both(theirs, ours, True)
+        parameter.copy_(kept)
+        assert distance(streams.query, query) > LARGEST[torch.float32], name
+    assert distance(both(theirs, ours, False)[0].query, both(theirs, ours, True)[2]) > 1e-3, "directions are seen"
+
+
+@torch.no_grad()
+def test_a_memory_of_nothing_is_no_memory_and_no_gradient_enters_one() -> None:
+    encoder, context = built(memory=MEMORY), AttentionContext(order=order_of(), segments=segments())
+    empty = SegmentMemory.empty(encoder, 1, MEMORY)
+    empty = SegmentMemory(empty.states.double(), empty.valid)
+    plain, after_nothing = (read_streams(encoder, tokens(), context, memory=each) for each in (None, empty))
+    assert (plain.query - after_nothing.query).abs().max() < 1e-12
+    after_text = read_streams(encoder, tokens(), context, memory=memory_of(encoder, 1))
+    assert (plain.query - after_text.query).abs().max() > 1e-3
+    with torch.enable_grad():
+        streams = read_streams(encoder, tokens(), context)
+        assert streams.inputs.requires_grad
+        assert not memory_of(encoder, 1).after(streams.inputs).states.requires_grad
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"position": {"kind": "learned"}}, "permutation needs relative positions, by which the query stream knows"),
+        ({"normalisation": {"kind": "pre_norm"}}, "permutation needs post_norm, not pre_norm"),
+        ({"layers": "s f r"}, "r knows no order of prediction; allowed sublayers: s, f and g"),
+        ({"convolution": {"kind": "depthwise", "kernel_size": 3}}, "the convolution depthwise knows no order"),
+    ],
+)
+def test_what_a_drawn_order_needs_is_one_line(fields: dict[str, Any], message: str) -> None:
+    sizes = {name: value for name, value in SIZES.items() if "layers" not in fields or name != "depth"}
+    (violation,) = Architecture.model_validate({**sizes, **fields}).violations()
+    assert violation.path == ("visibility",)
+    assert violation.message.startswith(message)

@@ -1,0 +1,192 @@
+"""Who reads whom: over all pairs of tokens, for every visibility and every option, a hidden one has no gradient."""
+
+import pkgutil
+from typing import get_args
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import search_space.position
+import search_space.sublayer
+from models.activation_checkpointing import ActivationCheckpointing
+from models.encoder import Encoder
+from models.initialisation import initialise
+from models.sublayer.attention import visible_keys
+from search_space.architecture import WINDOWS, Architecture
+from search_space.candidate import Candidate
+from search_space.convolution import Convolution
+from search_space.convolution.kernel import WithKernel
+from search_space.objective import MaskedLanguageModel, NextSentencePrediction
+from search_space.sublayer.attention import Visibility
+from tests.factories.small_experiments import stir, title, variants
+
+LENGTH, PREFIX = 12, 5
+LENGTHS = (LENGTH, 9)
+SIZES = {
+    "width": 8, "heads": 2, "embedding_width": 8, "feed_forward_width": 12, "vocabulary_size": 40, "positions": 16,
+}  # fmt: skip
+VISIBILITIES = tuple(
+    each for each in get_args(Visibility) if each != "permutation"
+)  # tests/models/test_two_streams.py
+PROGRAMS = {
+    "attention": "s s",
+    "feed_forward": "f f",
+    "gated_linear_unit": "g g",
+    "recurrent": "r r",
+    "parallel": "[s|r] [s|f]",
+    "operation_chain": "<conv:3:1:relu sep:5:1> <[sep:3:1|lin:1] ln>",
+}
+"""A layer program of every kind of sublayer, the files of `search_space/sublayer`."""
+NO_SUBLAYER = {"sublayer", "head_sizes"}
+ACROSS_TOKENS = {"attention", "recurrent", "parallel", "operation_chain"}
+every_visibility = pytest.mark.parametrize("visibility", VISIBILITIES)
+
+
+def allowed(visibility: Visibility) -> Tensor:
+    """Return which outputs may read which inputs [outputs inputs], by its definition."""
+    output, read = torch.arange(LENGTH)[:, None], torch.arange(LENGTH)[None]
+    return {
+        "bidirectional": torch.ones(LENGTH, LENGTH, dtype=torch.bool),
+        "left_to_right": read <= output,
+        "right_to_left": read >= output,
+        "prefix": (read <= output) | (read < PREFIX),
+    }[visibility]
+
+
+def built(**fields: object) -> Encoder:
+    """Return an encoder with random weights in double precision."""
+    encoder = Encoder(Architecture.model_validate({**SIZES, **fields}), 0.0).eval()
+    assert [*encoder.architecture.violations()] == []
+    initialise(encoder, 3)
+    stir(encoder)
+    return encoder.double()
+
+
+def reads(encoder: Encoder, padded: bool) -> list[Tensor]:
+    """Return for each row of a batch the size of every gradient of an output by a token's embedding."""
+    lengths = torch.tensor(LENGTHS if padded else [LENGTH] * len(LENGTHS))
+    tokens = torch.randint(5, 40, (len(LENGTHS), LENGTH), generator=torch.Generator().manual_seed(1))
+    segments = (torch.arange(LENGTH) >= PREFIX).long().expand(len(LENGTHS), -1)
+    padding_mask = torch.arange(LENGTH)[None] < lengths[:, None] if padded else None
+    embedded: list[Tensor] = []
+
+    def keep(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
+        embedded.append(output.detach().requires_grad_())
+        return embedded[-1]
+
+    hook = encoder.embeddings.tokens.register_forward_hook(keep)
+    out = encoder(tokens, segments, padding_mask)
+    hook.remove()
+    weights = torch.randn(out.shape[-1], generator=torch.Generator().manual_seed(5), dtype=out.dtype)
+    by_output = [
+        torch.autograd.grad((out[:, place] * weights).sum(), embedded[0], retain_graph=True)[0].abs().sum(-1)
+        for place in range(LENGTH)
+    ]
+    return [*torch.stack(by_output, 1)]
+
+
+def check(encoder: Encoder, visibility: Visibility, across_tokens: bool = True) -> None:
+    """Check both batches: exactly no gradient where a token is hidden; some where it is visible."""
+    for padded in (False, True):
+        for found, length in zip(reads(encoder, padded), LENGTHS if padded else (LENGTH, LENGTH), strict=True):
+            may = allowed(visibility)[:length]
+            may[:, length:] = False
+            assert not found[:length][~may].any()
+            others = may & ~torch.eye(LENGTH, dtype=torch.bool)[:length]
+            assert bool(found[:length][others].any()) == across_tokens
+            assert (found[:length].diagonal() > 0).all()
+
+
+def test_every_kind_of_sublayer_has_a_program() -> None:
+    files = {module.name for module in pkgutil.iter_modules(search_space.sublayer.__path__)}
+    assert files - NO_SUBLAYER - {"cross_attention"} == PROGRAMS.keys()
+
+
+@every_visibility
+@pytest.mark.parametrize("kind", PROGRAMS)
+def test_no_sublayer_reads_a_hidden_token(kind: str, visibility: Visibility) -> None:
+    encoder = built(layers=PROGRAMS[kind], visibility=visibility)
+    check(encoder, visibility, kind in ACROSS_TOKENS)
+
+
+@every_visibility
+@pytest.mark.parametrize("convolution", variants(3), ids=title)
+def test_no_convolution_reads_a_hidden_token(convolution: Convolution, visibility: Visibility) -> None:
+    for window in WINDOWS[visibility] if isinstance(convolution, WithKernel) else ("",):
+        moved = convolution.model_copy(update={"window": window}) if window else convolution
+        check(built(layers="s s", visibility=visibility, convolution=moved.model_dump()), visibility)
+
+
+def positions() -> list[str]:
+    """Return the kinds of positions: the files of `search_space/position`."""
+    return [m.name for m in pkgutil.iter_modules(search_space.position.__path__) if m.name != "option"]
+
+
+@every_visibility
+@pytest.mark.parametrize("kind", positions())
+def test_no_kind_of_positions_reveals_a_hidden_token(kind: str, visibility: Visibility) -> None:
+    check(built(layers="s f s", visibility=visibility, position=kind), visibility)
+
+
+@every_visibility
+def test_attention_reads_every_visible_token(visibility: Visibility) -> None:
+    (found, _) = reads(built(layers="s", visibility=visibility), padded=False)
+    assert torch.equal(found > 0, allowed(visibility))
+
+
+@pytest.mark.parametrize("mode", ["selective", "full"])
+def test_a_prefix_is_seen_with_activation_checkpointing(mode: ActivationCheckpointing) -> None:
+    encoder = built(layers="s f s", visibility="prefix")
+    tokens = torch.randint(5, 40, (2, LENGTH), generator=torch.Generator().manual_seed(1))
+    segments = (torch.arange(LENGTH) >= PREFIX).long().expand(2, -1)
+    found = []
+    for each in ("none", mode):
+        encoder.activation_checkpointing = each
+        encoder.zero_grad()
+        encoder(tokens, segments).square().sum().backward()
+        found.append([parameter.grad for parameter in encoder.parameters()])
+    for plain, recomputed in zip(*found, strict=True):
+        assert torch.equal(plain, recomputed)
+
+
+def test_without_segments_there_is_no_prefix() -> None:
+    encoder, causal = (built(layers="s f s", visibility=each) for each in ("prefix", "left_to_right"))
+    tokens = torch.randint(5, 40, (2, LENGTH))
+    assert torch.equal(encoder(tokens), causal(tokens))
+    whole = built(layers="s f s", visibility="bidirectional")
+    assert torch.allclose(encoder(tokens, torch.zeros_like(tokens)), whole(tokens), atol=1e-12)
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_the_causal_path_of_torch_equals_an_explicit_mask(dropout: float) -> None:
+    """Values and gradients of both, to the last bit; the mask here is of a batch whose padding mask is all true."""
+    encoder = Encoder(Architecture.model_validate({**SIZES, "depth": 2, "visibility": "left_to_right"}), dropout)
+    initialise(encoder, 3)
+    tokens = torch.randint(5, 40, (3, LENGTH), generator=torch.Generator().manual_seed(1))
+    found = []
+    for padding_mask in (None, torch.ones(tokens.shape, dtype=torch.bool)):
+        torch.manual_seed(7)
+        encoder.zero_grad()
+        out = encoder(tokens, None, padding_mask)
+        out.square().sum().backward()
+        found.append([out, *(each.grad for each in encoder.parameters())])
+    for causal, masked in zip(*found, strict=True):
+        assert (causal is None) == (masked is None)
+        assert causal is None or torch.equal(causal, masked)
+
+
+def test_a_prefix_needs_sequences_of_two_segments() -> None:
+    architecture = Architecture(visibility="prefix")
+    one = Candidate(architecture=architecture, objective=MaskedLanguageModel())
+    (violation,) = (each for each in one.violations() if each.path == ("architecture", "visibility"))
+    assert violation.message.startswith("prefix with masked language model; allowed: bidirectional")
+    two = Candidate(architecture=architecture, objective=NextSentencePrediction())
+    assert not [each for each in two.violations() if each.path == ("architecture", "visibility")]
+
+
+def test_a_leak_is_found() -> None:
+    """The contract can fail: an encoder built with all tokens visible reads hidden ones."""
+    with pytest.raises(AssertionError):
+        check(built(layers="s s", visibility="bidirectional"), "left_to_right")
+    assert visible_keys("bidirectional", None, LENGTH, torch.device("cpu")) is None

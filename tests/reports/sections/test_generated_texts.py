@@ -1,0 +1,58 @@
+"""Scores of generated texts: spread over seeds and over texts, signatures, and samples that cannot become markup."""
+
+import pytest
+
+from reports.formats import render
+from reports.report import Report, build
+from tests.factories.reports import Trial, document, snapshot
+
+SIGNATURE = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.5.1"
+HOSTILE = "<b>Ein</b> Hund & eine |Katze|"
+
+
+def result(bleu: float) -> dict[str, object]:
+    return {
+        "task": "multi30k_de_en",
+        "seed": 1,
+        "examples": 200,
+        "scores": {"bleu": bleu},
+        "intervals": {"bleu": [bleu - 1.5, bleu + 1.5]},
+        "signatures": {"bleu": SIGNATURE},
+        "samples": [{"source": HOSTILE, "reference": "a dog and a cat", "generated": "a dog"}],
+    }
+
+
+def report() -> Report:
+    scores = {("baseline", 1): 20.0, ("baseline", 2): 22.0, ("wide", 1): 25.0, ("wide", 2): 24.0}
+    trials = [
+        Trial(arm, seed).pretrained(5.0).record("fine_tune", "multi30k_de_en#1", result(bleu))
+        for (arm, seed), bleu in scores.items()
+    ]
+    return build(snapshot(trials, {"baseline": {}, "wide": {"heads": 2}}, resolved=document(["multi30k_de_en"])))
+
+
+def test_every_model_has_its_score_interval_and_signature() -> None:
+    tables = {table.name: table for table in report().tables}
+    rows = {(row["arm"], row["seed"]): row for row in tables["generated_texts"].rows}
+    assert len(rows) == 4
+    one = rows["wide", 1]
+    assert [one[name] for name in ("value", "low", "high", "texts", "signature")] == [
+        25.0,
+        23.5,
+        26.5,
+        200,
+        SIGNATURE,
+    ]
+
+
+def test_the_page_tells_both_spreads_and_the_first_texts() -> None:
+    text = render(report(), "markdown")
+    assert "21.00 ± 1.41 (2)" in text
+    assert "±1.50" in text
+    samples = next(table for table in report().tables if table.name == "text_samples")
+    assert [row["arm"] for row in samples.rows] == ["baseline", "wide"]
+
+
+@pytest.mark.parametrize("kind", ["html", "markdown"])
+def test_texts_are_escaped(kind: str) -> None:
+    assert "<b>Ein</b>" not in render(report(), kind)

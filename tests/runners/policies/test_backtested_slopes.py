@@ -1,0 +1,131 @@
+"""The recommended policy: proposals by a random tree, learned trust in slopes, random controls, shares of cost."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from runners.policies.backtested_slopes import SHARES, BacktestedSlopes
+from runners.policies.path_tree import propose
+from runners.policies.policy import Action, Numbers
+from runners.policies.promotions import Promotions
+from runners.policies.race import Race
+from runners.policies.slopes import Slopes
+from runners.replay.curves.synthetic import synthetic
+from runners.replay.replay import CurveTask
+
+COSTS = np.arange(1, 9) / 8
+
+
+@dataclass
+class Seen:
+    """A view of hand-made curves [candidates, points], all observed up to `reached`."""
+
+    observed: Numbers
+    reached: np.ndarray
+    features: Numbers = field(default_factory=lambda: np.zeros((0, 0)))
+    costs: Numbers = field(default_factory=lambda: COSTS)
+
+    @property
+    def in_training(self) -> np.ndarray:
+        return np.zeros(len(self.observed), dtype=np.bool_)
+
+
+def backtested(curve: Numbers) -> float:
+    """Return the trust after one curve has been observed point by point."""
+    view = Seen(curve[None, :], np.array([1]))
+    slopes = Slopes(view)
+    for points in range(2, len(curve) + 1):
+        view.reached = np.array([points])
+        slopes.observe(0)
+    return slopes.trust
+
+
+def test_slopes_that_came_true_are_trusted_and_falls_to_a_floor_are_not() -> None:
+    assert backtested(1.0 - 0.3 * np.log(COSTS)) == pytest.approx(1.0)
+    floor = np.array([1.4, 0.9, 0.7, 0.69, 0.69, 0.69, 0.69, 0.69])
+    assert backtested(floor) < 0.5
+    assert backtested(np.linspace(0.5, 1.5, 8)) == 1.0  # no fall was ever forecast
+    assert backtested(np.array([1.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1])) == 0.0
+
+
+def test_a_forecast_adds_the_trusted_slope_over_what_is_left() -> None:
+    view = Seen(1.0 - 0.3 * np.log(COSTS)[None, :], np.array([4]))
+    slopes = Slopes(view)
+    slopes.observe(0)
+    expected = {trust: 1.0 - 0.3 * (np.log(0.5) + trust * np.log(2)) for trust in (0.0, 0.5, 1.0)}
+    for trust, value in expected.items():
+        assert slopes.forecasts(np.array([0]), trust)[0] == pytest.approx(value)
+
+
+def test_finished_and_diverged_candidates_are_not_open() -> None:
+    observed = np.array([[3.0] * 8, [2.0, np.inf] + [np.nan] * 6, [1.0] * 8])
+    slopes = Slopes(Seen(observed, np.array([8, 2, 5])))
+    for candidate in range(3):
+        slopes.observe(candidate)
+    assert slopes.open.tolist() == [2]
+    assert slopes.best.tolist() == [3.0, 2.0, 1.0]
+
+
+def test_proposals_are_near_the_best_observations() -> None:
+    generator = np.random.default_rng(1)
+    features = generator.random((2000, 3))
+    quality = np.abs(features[:, 0] - 0.2) + np.where(features[:, 1] > 0.6, 5.0, 0.0)  # the third axis means nothing
+    seen, free = np.arange(200), np.arange(200, 2000)
+    proposed = [propose(features, seen, quality[seen], free, generator) for _ in range(200)]
+    assert set(proposed) <= set(free.tolist())
+    assert np.median(quality[proposed]) < np.quantile(quality[free], 0.15)
+    assert len(set(proposed)) > 50  # each tree is another one
+
+
+@pytest.mark.parametrize("values", [np.ones(6), np.array([np.inf] * 6)])
+def test_equal_observations_allow_any_proposal(values: Numbers) -> None:
+    features = np.random.default_rng(2).random((40, 2))
+    features[:6] = 0.5
+    found = {propose(features, np.arange(6), values, np.arange(6, 40), np.random.default_rng(n)) for n in range(200)}
+    assert len(found) > 25
+
+
+def test_the_first_candidate_trains_to_its_end_whatever_its_rank() -> None:
+    """By 5 trainings, the control has had its share of 20%: one training."""
+    values = np.linspace(1.0, 0.5, 40)[:, None] - np.arange(1, 9) * 0.01
+    race = Race(
+        BacktestedSlopes, np.zeros((40, 0)), COSTS, 1.0 / SHARES["promotions"] + 0.5, np.random.default_rng(0)
+    )
+    while actions := [*race.actions(1)]:
+        candidate, points = actions[0].candidate, actions[0].points
+        race.arrive(candidate, values[candidate, race.reached[candidate] : points].tolist())
+    assert race.reached[0] == len(COSTS)
+
+
+def test_promotions_rank_what_other_arms_have_trained_and_skip_what_is_past_the_next_rung() -> None:
+    values = np.array([[3.0] * 8, [2.0] * 8, [1.0] * 8, [4.0, np.inf] + [np.nan] * 6])
+    view = Seen(values, np.array([3, 8, 2, 2]))
+    promotions = Promotions(view, [2, 6], 3)
+    for candidate in (0, 1, 3):
+        promotions.observe(candidate)
+    assert promotions.next_action() is None  # the best of three at the first rung, candidate 1, has ended
+    promotions.observe(2)
+    assert promotions.next_action() == Action(2, 6)
+    view.reached[2] = 6
+    promotions.observe(2)
+    assert promotions.next_action() is None  # two at the second rung: no third of them
+
+
+def test_each_arm_has_its_share_of_the_cost() -> None:
+    task = CurveTask.of(synthetic("power_laws", 1, candidates=200, points=24))
+    policies: list[BacktestedSlopes] = []
+
+    def policy(view: Race, generator: np.random.Generator) -> BacktestedSlopes:
+        policies.append(BacktestedSlopes(view, generator))
+        return policies[0]
+
+    race = Race(policy, task.features, task.curves.costs, 8.0, np.random.default_rng(0))
+    looks = 0.0
+    while actions := [*race.actions(1)]:
+        candidate, points = actions[0].candidate, actions[0].points
+        done = int(race.reached[candidate])
+        looks += 0.0 if done else float(task.curves.costs[points - 1])
+        race.arrive(candidate, task.curves.values[candidate, done:points].tolist())
+    assert looks == pytest.approx(SHARES["looks"] * 8.0, rel=0.1)
+    assert sum(SHARES.values()) == pytest.approx(1.0)

@@ -1,0 +1,161 @@
+"""A policy on real trials: the decisions of the replay, in any order of arrival those of the ledger."""
+
+import random
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from configuration.hurdles import TopFraction
+from configuration.validation.policy import policy_violations
+from foundation.errors import ConflictError
+from foundation.randomness import stream
+from ledger.artifacts import Outcome
+from ledger.database import Ledger
+from ledger.records import Decision, Status
+from runners.dag import shared_stages
+from runners.policies import POLICIES
+from runners.policies.policy import Action, Policy, View
+from runners.replay.simulation import Simulation
+from runners.scheduler import fold
+from runners.scheduling.recorded_decisions import reproduce
+from runners.search.pool import pool_of
+from runners.stage_labels import pretraining_tokens
+from runners.work_queue import Failure, StageTask
+from search_space.overrides import InvalidOverride
+from tests.factories.replays import Recording
+from tests.factories.simulated_training import SPACE, Track, chance_of, curve, folder_of, opened, policy_search
+
+TOKENS = 2560
+
+
+def value(name: str, tokens: int) -> float:
+    """Return the loss of a candidate by its name; infinite for one in five from the second rung on."""
+    return (
+        np.inf if chance_of(name) < 0.2 and tokens > 320 else chance_of(name) + chance_of(name, tokens) / tokens * 99
+    )
+
+
+def losses(work: StageTask) -> Outcome | Failure:
+    """Return the loss of a candidate by the architecture, which is the same in `run` and in the pool."""
+    told = work.stage.declaration
+    outcome = curve(work)
+    if work.trial is None or work.trial.startswith("baseline") or not hasattr(told, "to_step"):
+        return outcome
+    tokens = told.to_step * 64
+    found = value(repr(told.candidate.architecture), tokens)
+    if np.isinf(found):
+        return Outcome(Status.DIVERGED, {"tokens": 64, "loss": "nan"}, 1.0)
+    points = [[tokens, found]]
+    result = {"tokens": tokens, "held_out_loss": found, "held_out_curve": points, "train_curve": points}
+    return Outcome(Status.FINISHED, result, 1.0)
+
+
+@dataclass
+class Other:
+    """The rows of a ledger with other decisions."""
+
+    rows: Ledger
+    other: tuple[Decision, ...]
+
+    def decisions(self) -> tuple[Decision, ...]:
+        return self.other
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.rows, name)
+
+
+@pytest.mark.parametrize("policy", ["freeze_thaw", "promoting_asha"])
+def test_run_and_replay_take_the_same_actions(tmp_path: Path, policy: str) -> None:
+    experiment = policy_search(tmp_path, policy=policy)
+    track = Track(experiment, tmp_path, losses)
+    track.run()
+    with opened(tmp_path / "ledger.sqlite") as ledger:
+        race = fold(experiment, shared_stages(experiment), ledger).race
+    assert race is not None
+
+    pool, tokens = pool_of(experiment), pretraining_tokens(experiment)
+    values = np.array([[value(repr(arm.candidate.architecture), at) for at in tokens] for arm in pool.arms])
+    actions: list[Action] = []
+
+    def recording(view: View, generator: np.random.Generator) -> Policy:
+        return Recording(POLICIES[policy](view, generator), actions)
+
+    simulation = Simulation(values, np.array(tokens) / TOKENS, pool.features, 3.0)
+    states = list(simulation.run(recording, stream(0, f"policy {policy}")))
+    assert [action.candidate for action in race.actions] == [action.candidate for action in actions][: len(states)]
+    assert [action.points for action in race.actions][:-1] == [action.points for action in actions][: len(states) - 1]
+    assert len({action.candidate for action in actions}) > 2
+    assert not np.array_equal(np.isinf(values), np.zeros_like(values))
+
+
+@pytest.mark.parametrize("at_once", [2, 5])
+def test_a_ledger_reproduces_its_decisions_in_the_order_of_arrival(tmp_path: Path, at_once: int) -> None:
+    experiment = policy_search(tmp_path, at_once=at_once, trainings=2)
+    found = set()
+    for order in range(2):
+        folder = folder_of(tmp_path, f"{order}")
+        Track(experiment, folder, losses, workers=4, order=random.Random(order)).run()
+        with opened(folder / "ledger.sqlite") as ledger:
+            decisions = [(one.trial, one.level, one.cleared) for one in ledger.decisions()]
+            reproduced = reproduce(experiment, ledger)
+            assert (reproduced.policy, reproduced.decisions) == ("freeze_thaw", len(decisions))
+            assert reproduced.candidates == len(ledger.arms()) - 1
+            cleared = next(one for one in ledger.decisions() if one.cleared)
+            missing = tuple(one for one in ledger.decisions() if one != cleared)
+            for other in (missing, (*missing, replace(cleared, cleared=False))):
+                with pytest.raises(ConflictError, match="does not follow from the recorded results"):
+                    reproduce(experiment, Other(ledger, other))  # type: ignore[arg-type]
+        found.add(tuple(decisions))
+    assert len(found) > 1  # with several trainings at once the order of arrival matters
+
+
+def test_the_order_of_axes_in_the_file_changes_no_candidate(tmp_path: Path) -> None:
+    """A ledger's document has its axes in another order than the file."""
+    experiment = policy_search(tmp_path)
+    other = policy_search(tmp_path, space=dict(reversed(SPACE.items())))
+    pool, expected = pool_of(other), pool_of(experiment)
+    assert [arm.identity for arm in pool.arms] == [arm.identity for arm in expected.arms]
+    assert np.array_equal(pool.features, expected.features)
+
+
+def test_several_seeds_of_a_candidate_train_together(tmp_path: Path) -> None:
+    experiment = policy_search(tmp_path)
+    two = experiment.pretraining.model_copy(update={"seeds": (1, 2), "audit": None})
+    snapshot = Track(experiment.model_copy(update={"pretraining": two}), tmp_path).run()
+    lengths: dict[str, set[int]] = {}
+    for history in snapshot.histories:
+        lengths.setdefault(history.trial.arm, set()).add(len(history.records))
+    assert len(lengths) > 3
+    assert all(len(of_arm) == 1 for of_arm in lengths.values())
+
+
+def test_a_ledger_of_another_policy_is_refused(tmp_path: Path) -> None:
+    Track(policy_search(tmp_path, policy="random"), tmp_path).run()
+    other = Track(policy_search(tmp_path, policy="freeze_thaw"), tmp_path)
+    with pytest.raises(ConflictError, match="not what the policy decides"):
+        other.run()
+
+
+@pytest.mark.parametrize(
+    ("design", "rule"),
+    [
+        ({"trainings": None}, "needs a budget in full trainings"),
+        ({"cohort": 3}, "has no effect with policy freeze_thaw"),
+        ({"policy": None}, "has an effect with a policy only"),
+    ],
+)
+def test_a_policy_needs_a_budget_and_no_cohorts(tmp_path: Path, design: dict[str, object], rule: str) -> None:
+    with pytest.raises(InvalidOverride, match=rule):
+        _ = policy_search(tmp_path, **design).arms
+
+
+def test_a_policy_needs_pauses_and_no_other_arms(tmp_path: Path) -> None:
+    experiment = policy_search(tmp_path)
+    assert [*policy_violations(experiment)] == []
+    hurdle = TopFraction(rungs=(320, 640))
+    pretraining = experiment.pretraining.model_copy(update={"hurdle": hurdle})
+    found = [*policy_violations(experiment.model_copy(update={"pretraining": pretraining}))]
+    assert [violation.path for violation in found] == [("pretraining", "hurdle", "kind")]
+    assert "needs rungs at which trials pause" in found[0].message

@@ -1,0 +1,95 @@
+"""Fine-tuning on pairs of texts: copies are learned and scored, and `generate` writes what the stage wrote."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from torch import nn
+
+from commands.generation import Search, texts_of
+from foundation.schema import JsonValue
+from ledger.checkpoints import TunedTrial
+from ledger.result_files import example_scores_file, predictions_file
+from models.build_encoder import build_encoder
+from models.initialisation import initialise
+from runners.scoring import part_scores
+from runners.stages import generated_texts
+from runners.stages.context import Diverged, StageContext
+from runners.stages.declarations import FineTuneStage
+from runners.stages.frozen_examples import encode_part
+from runners.stages.pretrain import CHECKPOINT
+from runners.stages.progress import ProgressFile
+from runners.training.checkpoint import save_weights
+from tasks.downstream import find_task
+from tasks.labelled.task import Example
+from tests.factories.encoder_decoders import architecture
+from tests.factories.small_experiments import WORDS
+
+TASK, LENGTH = find_task("multi30k_de_en"), 8
+ARM = architecture(
+    "transformer", depth=1, decoder_depth=1, width=32, feed_forward_width=64, vocabulary_size=WORDS.vocabulary_size,
+    normalisation={"kind": "pre_norm", "embedding": False},
+)  # fmt: skip
+
+
+def pairs(count: int, seed: int) -> list[Example]:
+    """Return sources of four words, whose targets are the sources."""
+    words = np.random.default_rng(seed).integers(0, 8, (count, 4))
+    texts = (" ".join(f"w{word}" for word in row) for row in words)
+    return [Example(text, text) for text in texts]
+
+
+def stage(rate: float, epochs: int) -> FineTuneStage:
+    return FineTuneStage(
+        architecture=ARM, task=TASK.name, pretraining_seed=1, seed=1, epochs=epochs, batch_examples=32,
+        peak_learning_rate=rate, warmup_share=0.1, weight_decay=0.0, dropout=0.0,
+    )  # fmt: skip
+
+
+def tuned(folder: Path, rate: float = 1e-2, epochs: int = 12) -> dict[str, JsonValue]:
+    for part, count in (("train", 600), ("dev", 40), ("test", 10)):
+        (folder / "examples" / part).mkdir(parents=True)
+        encode_part(TASK, pairs(count, len(part)), WORDS, LENGTH, folder / "examples" / part)
+    model = nn.ModuleDict({"encoder": build_encoder(ARM, 0.0)})
+    initialise(model, 1)
+    save_weights(folder / CHECKPOINT, model)
+    (folder / "tokens").mkdir()
+    WORDS.save(folder / "tokens")
+    (folder / "work").mkdir()
+    inputs = {"examples": folder / "examples", "pretrained": folder, "tokens": folder / "tokens"}
+    context = StageContext(inputs, folder / "work", ProgressFile(folder / "progress.json"))
+    return generated_texts.compute(stage(rate, epochs), context)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, JsonValue]]:
+    folder = tmp_path_factory.mktemp("pairs")
+    return folder, tuned(folder)
+
+
+def test_copies_are_learned_and_scored_by_the_driver(finished: tuple[Path, dict[str, JsonValue]]) -> None:
+    folder, result = finished
+    assert (result["examples"], result["others"]) == (40, {"test": 10})
+    texts = json.loads((folder / "work" / predictions_file("dev")).read_text())
+    equal = np.mean([text == pair.second for text, pair in zip(texts, pairs(40, 3), strict=True)])
+    assert equal > 0.9
+    found = part_scores(TASK, folder / "examples", folder / "work", None)
+    assert found["scores"]["bleu"] > 90  # type: ignore[index, call-overload, operator]
+    assert (folder / "work" / example_scores_file("test")).is_file()
+
+
+def test_generate_writes_the_texts_of_the_stage(finished: tuple[Path, dict[str, JsonValue]]) -> None:
+    folder, _ = finished
+    trial = TunedTrial("baseline/1", TASK.name, ARM, folder / "work", folder / "tokens")
+    sources = [pair.first for pair in pairs(40, 3)]
+    texts = json.loads((folder / "work" / predictions_file("dev")).read_text())
+    assert texts_of(trial, sources, Search(1, 0.0, LENGTH)) == texts
+    beams = texts_of(trial, sources, Search(3, 0.6, LENGTH))
+    assert np.mean([beam == text for beam, text in zip(beams, texts, strict=True)]) > 0.9
+
+
+def test_a_rate_that_is_too_high_ends_as_a_diverged_trial(tmp_path: Path) -> None:
+    with pytest.raises(Diverged) as stopped:
+        tuned(tmp_path, rate=1e38, epochs=1)
+    assert stopped.value.result["task"] == TASK.name

@@ -1,0 +1,129 @@
+"""Limits of a run: at a limit it ends incomplete, the ledger says so, and without the limit it goes on to its end."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import typer
+
+from commands.run import limits_of
+from ledger.database import Ledger
+from ledger.paths import ResultPaths
+from ledger.sessions import sessions
+from ledger.snapshot import snapshot
+from runners.limits import UNLIMITED, Limits, Spent, seconds_in, time_text
+from runners.meter import LimitStop, Meter
+from runners.run import RunRequest, open_ledger, run_stages, timed
+from tests.factories import simulated_training as simulated
+from tests.factories.simulated_training import Track, found
+
+TRIAL_TOKENS = 2560
+ARMS = 3
+
+
+@pytest.fixture
+def track(tmp_path: Path) -> Track:
+    return Track(simulated.small_table(tmp_path), tmp_path, workers=2)
+
+
+@contextmanager
+def ledger_of(track: Track) -> Iterator[tuple[Ledger, RunRequest]]:
+    request = RunRequest(track.experiment, "whole", ResultPaths.of(track.folder / "results"))
+    with open_ledger(request) as ledger:
+        yield ledger, request
+
+
+def session(track: Track, ledger: Ledger, request: RunRequest, limits: Limits = UNLIMITED) -> str | None:
+    """Run until the end or a limit; return the limit."""
+    journal = track.journal(ledger)
+    try:
+        with timed(ledger, request, lambda progress: None) as reporter:
+            run_stages(journal, track.executor(), reporter, Meter(limits, journal, sessions(ledger)))
+    except LimitStop as stop:
+        return stop.reason
+    return None
+
+
+@pytest.mark.parametrize("allowed", range(ARMS + 1))
+def test_no_more_tokens_are_trained_on_than_the_limit_and_a_resumed_run_has_the_same_results(
+    track: Track, tmp_path: Path, allowed: int
+) -> None:
+    limits = Limits(tokens=allowed * TRIAL_TOKENS + TRIAL_TOKENS // 2)
+    with ledger_of(track) as (ledger, request):
+        for _ in range(2):  # the limit is of the ledger, whatever the number of sessions
+            reason = session(track, ledger, request, limits)
+            assert (reason is None) == (allowed == ARMS)
+            trained = [record for record in ledger.records() if record.stage == "pretrain"]
+            assert len(trained) == allowed
+        if reason is not None:
+            assert f"of which {allowed * TRIAL_TOKENS} are used" in reason
+            assert sessions(ledger)[-1].stopped_by == reason
+        assert session(track, ledger, request) is None
+        assert sessions(ledger)[-1].stopped_by is None or allowed == ARMS
+        whole = Track(simulated.small_table(simulated.folder_of(tmp_path, "whole")), tmp_path / "whole")
+        trials, undisturbed = found(snapshot(ledger))["trials"], found(whole.run())["trials"]
+        assert [*trials] == [*undisturbed]
+        assert [rows[0] for rows in trials.values()] == [rows[0] for rows in undisturbed.values()]
+
+
+def test_every_trained_model_is_still_fine_tuned_at_the_limit_of_tokens(track: Track) -> None:
+    with ledger_of(track) as (ledger, request):
+        session(track, ledger, request, Limits(tokens=2 * TRIAL_TOKENS))
+        stages = [record.stage for record in ledger.records() if record.trial is not None]
+        assert sorted(stages) == ["fine_tune", "fine_tune", "pretrain", "pretrain"]
+
+
+def test_a_result_in_the_store_costs_nothing(track: Track) -> None:
+    track.run()
+    with ledger_of(track) as (ledger, request):
+        assert session(track, ledger, request, Limits(tokens=1)) is None
+        assert len(track.computed) == len(set(track.computed))
+
+
+def test_cost_counts_stages_of_all_sessions_and_those_that_a_limit_interrupted(track: Track) -> None:
+    """A simulated stage takes a second; the price is one unit per second."""
+    priced = Limits(cost=2.5, price_per_hour=3600.0)
+    with ledger_of(track) as (ledger, request):
+        assert session(track, ledger, request, priced) == "--stop-after-cost 2.5 at 3600 per worker and hour"
+        computed = [record for record in ledger.records() if not record.reused]
+        assert len(computed) == 3
+        assert session(track, ledger, request, priced) is not None
+        assert len(ledger.records()) <= len(computed) + 1
+        assert session(track, ledger, request, replace(priced, cost=1000.0)) is None
+
+
+def test_wall_clock_is_of_one_process() -> None:
+    limits = Limits(seconds=60.0)
+    assert limits.reached(Spent(seconds=59.9, tokens=10**12, stage_seconds=1e9)) is None
+    assert limits.reached(Spent(seconds=60.0)) == "--stop-after 1m"
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90.0), ("45m", 2700.0), ("2h", 7200.0), ("1.5D", 129600.0)])
+def test_times_are_read_with_their_units(text: str, seconds: float) -> None:
+    assert seconds_in(text) == seconds
+    assert seconds_in(time_text(seconds)) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "2", "h", "-1h", "0s", "nanh", "infd", "2 weeks", "1e999s"])
+def test_other_times_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r".*"):
+        seconds_in(text)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "cost", "price"),
+    [
+        (None, 1.0, None),
+        (None, None, 1.0),
+        (float("nan"), None, None),
+        (None, float("inf"), 1.0),
+        (None, 1.0, float("nan")),
+    ],
+)
+def test_a_limit_that_could_never_hold_is_refused(
+    tokens: float | None, cost: float | None, price: float | None
+) -> None:
+    with pytest.raises(typer.BadParameter):
+        limits_of(None, tokens, cost, price)

@@ -1,0 +1,142 @@
+"""Data-parallel training: several processes have the losses of one, and a dead one repeats the stage."""
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Barrier, Thread
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from runners.training.data_parallel import ALONE, Processes
+from runners.training.loop import train
+from search_space.candidate import Candidate
+from search_space.objective.language_model import LanguageModel
+from search_space.objective.masked_language_model import MaskedLanguageModel
+from tests.factories.small_experiments import SPAN_DYNAMIC, candidate
+from tests.factories.training_data import Run
+
+UPDATES = 3
+DETERMINED = [MaskedLanguageModel(), LanguageModel()]
+"""Objectives whose loss draws nothing."""
+
+
+@dataclass
+class Meeting:
+    """What the threads of a group add up."""
+
+    barrier: Barrier
+    parts: dict[int, Tensor]
+
+
+class Threads(Processes):
+    """A group of threads in place of processes."""
+
+    def __init__(self, rank: int, meeting: Meeting) -> None:
+        super().__init__(rank, meeting.barrier.parties)
+        self._meeting = meeting
+
+    def total(self, values: Tensor) -> Tensor:
+        self._meeting.parts[self.rank] = values
+        self._meeting.barrier.wait(30)
+        whole = torch.stack([self._meeting.parts[rank] for rank in range(self.size)]).sum(0)
+        self._meeting.barrier.wait(30)
+        return whole
+
+
+def trained_together(learner: Candidate, size: int) -> list[Run]:
+    """Return the runs of a group's members after some updates."""
+    runs, meeting = [Run.started(learner) for _ in range(size)], Meeting(Barrier(size), {})
+
+    def work(rank: int) -> None:
+        run = runs[rank]
+        train(
+            run.model,
+            run.lesson,
+            run.optimiser,
+            range(UPDATES),
+            lambda step: run.losses.append(step.loss),
+            Threads(rank, meeting),
+        )
+
+    threads = [Thread(target=work, args=(rank,)) for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return runs
+
+
+@pytest.mark.parametrize("objective", DETERMINED, ids=lambda objective: objective.kind)
+def test_members_have_the_losses_of_one_process_and_equal_weights(objective: MaskedLanguageModel) -> None:
+    learner = candidate(SPAN_DYNAMIC, objective, 0.0)
+    alone = Run.started(learner).train(0, UPDATES)
+    together = trained_together(learner, 2)
+    for member in together:
+        assert member.losses == pytest.approx(alone.losses, abs=1e-6)
+    first, second = together
+    assert all(torch.equal(weight, second.state()[name]) for name, weight in first.state().items())
+
+
+def test_a_gradient_that_no_member_has_stays_absent_and_one_that_some_have_is_added() -> None:
+    models = [nn.ModuleDict({"used": nn.Linear(2, 1), "spare": nn.Linear(2, 1)}) for _ in range(2)]
+    meeting = Meeting(Barrier(2), {})
+    models[0]["used"].weight.grad = torch.tensor([[1.0, 2.0]])
+    models[1]["used"].weight.grad = torch.tensor([[3.0, 4.0]])
+    models[1]["used"].bias.grad = torch.tensor([5.0])
+    members = [Thread(target=Threads(rank, meeting).add_gradients, args=(models[rank],)) for rank in range(2)]
+    for member in members:
+        member.start()
+    for member in members:
+        member.join(30)
+    for model in models:
+        assert model["used"].weight.grad.tolist() == [[4.0, 6.0]]
+        assert model["used"].bias.grad.tolist() == [5.0]
+        assert model["spare"].weight.grad is None
+
+
+def test_one_process_adds_nothing() -> None:
+    values = torch.tensor([1.0])
+    assert ALONE.total(values) is values
+
+
+MEMBER = """
+import sys
+from pathlib import Path
+import torch
+from foundation.child_process import PartnerDied
+from runners.training.data_parallel import joined
+with joined(int(sys.argv[1]), 2, Path(sys.argv[2]), False) as group:
+    print(group.total(torch.tensor([1.0 + group.rank])).item(), flush=True)
+    if group.rank == 0:
+        try:
+            group.total(torch.ones(1))
+        except PartnerDied:
+            print("partner died", flush=True)
+    else:
+        sys.stdin.read()
+"""
+
+
+def test_processes_add_up_and_notice_the_death_of_another(tmp_path: Path) -> None:
+    pipe = subprocess.PIPE
+    members = [
+        subprocess.Popen(
+            [sys.executable, "-c", MEMBER, str(rank), str(tmp_path / "meeting")], stdin=pipe, stdout=pipe, text=True
+        )
+        for rank in range(2)
+    ]
+    try:
+        for member in members:
+            assert member.stdout is not None
+            assert member.stdout.readline() == "3.0\n"
+        os.kill(members[1].pid, signal.SIGKILL)
+        assert members[0].communicate(timeout=60)[0] == "partner died\n"
+    finally:
+        for member in members:
+            member.kill()
+            member.wait()

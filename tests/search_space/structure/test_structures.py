@@ -1,0 +1,178 @@
+"""Spaces of layer programs: every genome is a program, every program has its genome, mutants stay inside."""
+
+import random
+from collections import Counter
+from collections.abc import Mapping
+
+import pytest
+
+from foundation.schema import options_of
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
+from search_space.overrides import InvalidOverride, apply
+from search_space.program_parser import parse_program, sandwich
+from search_space.released.models import PRESETS
+from search_space.structure import Cells, LayerSizes, Structure, StructureOption, SublayerOrder
+from search_space.structure.option import Choose, StackName, chosen_from, program_of
+
+MUTANTS = 10_000
+ENCODER = Architecture.model_validate(
+    {"layers": "(s f)*3", "width": 32, "embedding_width": 32, "heads": 4, "feed_forward_width": 128, "positions": 64,
+     "feed_forward_activation": "relu", "vocabulary_size": 100}
+)  # fmt: skip
+DECODER = EncoderDecoderArchitecture.model_validate(
+    {"kind": "encoder_decoder", "depth": 2, "decoder_layers": "(s c f)*2", "width": 32, "heads": 4,
+     "feed_forward_width": 128, "feed_forward_activation": "relu", "vocabulary_size": 100, "positions": 64}
+)  # fmt: skip
+EVOLVED = ("s", "c", "g", "f", "lin", "conv:3", "sep:11", "sep:9", "sep:7")
+SPACES: dict[str, tuple[StructureOption, Architecture, StackName]] = {
+    "cells": (Cells(blocks=4, cells=(1, 2, 3)), ENCODER, "layers"),
+    "cells_with_heads": (Cells(heads=(2, 4, 8), widths=(0.5, 1.0, 4.0)), ENCODER, "layers"),
+    "decoder_cells": (Cells(layers=EVOLVED, heads=(4, 8), blocks=5), DECODER, "decoder_layers"),
+    "orders": (SublayerOrder(), ENCODER, "layers"),
+    "sandwich": (SublayerOrder(orders="sandwich"), ENCODER, "layers"),
+    "decoder_orders": (SublayerOrder(), DECODER, "decoder_layers"),
+    "layer_sizes": (LayerSizes(heads=(2, 4, 8), feed_forward_width=(32, 64, 128)), ENCODER, "layers"),
+}
+every_space = pytest.mark.parametrize("name", SPACES)
+
+
+def drawn(generator: random.Random) -> Choose:
+    return lambda gene, values: generator.choice(values)
+
+
+def mutated(genome: Mapping[str, str], rate: float, generator: random.Random) -> Choose:
+    """Redraw each gene at a rate, and those that the parent does not have."""
+
+    def choose(gene: str, values: tuple[str, ...]) -> str:
+        return genome[gene] if gene in genome and generator.random() >= rate else generator.choice(values)
+
+    return choose
+
+
+def with_program(architecture: Architecture, stack: StackName, text: str) -> Architecture:
+    own = architecture.own_fields or tuple(type(architecture).model_fields)
+    document = {name: value for name, value in architecture.model_dump().items() if name in own}
+    return type(architecture).model_validate({**document, stack: text})
+
+
+@every_space
+def test_ten_thousand_mutants_are_programs_of_the_space(name: str) -> None:
+    """Each is the child of the one before; every one parses to itself, and its genome gives it again."""
+    structure, baseline, stack = SPACES[name]
+    assert [*structure.mistakes(baseline, stack)] == []
+    generator, genes = random.Random(name), structure.genes(baseline, stack)
+    genome, programs = structure.genome(baseline, stack), set()
+    assert genome is not None
+    assert structure.program(baseline, stack, chosen_from(genome)) == program_of(baseline, stack)
+    for _ in range(MUTANTS if name == "cells" else MUTANTS // 10):
+        asked = dict[str, str]()
+        choose = mutated(genome, 0.2, generator)
+        program = structure.program(
+            baseline,
+            stack,
+            lambda gene, values, choose=choose, asked=asked: asked.setdefault(gene, choose(gene, values)),
+        )
+        assert parse_program(str(program)) == program
+        assert all(value in genes[gene] for gene, value in asked.items())
+        genome = asked
+        programs.add(str(program))
+    assert len(programs) > 2
+
+
+@every_space
+def test_a_program_of_the_space_has_a_genome_that_gives_it(name: str) -> None:
+    structure, baseline, stack = SPACES[name]
+    generator, valid = random.Random(name), 0
+    for _ in range(200):
+        program = structure.program(baseline, stack, drawn(generator))
+        try:
+            architecture = with_program(baseline, stack, str(program))
+        except ValueError:
+            continue
+        if [*architecture.violations()]:
+            continue
+        valid += 1
+        assert program_of(architecture, stack) == program
+        genome = structure.genome(architecture, stack)
+        assert genome is not None
+        assert structure.program(architecture, stack, chosen_from(genome)) == program
+    assert valid >= 100
+
+
+def test_every_structure_has_a_space_here() -> None:
+    assert {type(structure) for structure, *_ in SPACES.values()} == {*options_of(StructureOption)}
+    assert Structure is not None
+
+
+@pytest.mark.parametrize("stack", ["layers", "decoder_layers"])
+def test_the_evolved_transformer_and_the_transformer_are_points_of_one_space(stack: StackName) -> None:
+    evolved = PRESETS["evolved-base"].candidate.architecture
+    assert isinstance(evolved, EncoderDecoderArchitecture)
+    layers = tuple(layer for layer in EVOLVED if layer != "c" or stack == "decoder_layers")
+    structure = Cells(blocks=5, cells=(3, 4, 6), layers=layers, heads=(8, 16))
+    for architecture in (
+        evolved,
+        with_program(with_program(evolved, "layers", "(s f)*6"), "decoder_layers", "(s c f)*6"),
+    ):
+        genome = structure.genome(architecture, stack)
+        assert genome is not None
+        assert structure.program(architecture, stack, chosen_from(genome)) == program_of(architecture, stack)
+
+
+def test_a_sandwich_order_has_the_sublayers_of_its_baseline() -> None:
+    structure, baseline, stack = SPACES["sandwich"]
+    found = [structure.program(baseline, stack, chosen_from({"coefficient": str(k)})) for k in range(3)]
+    assert found == [sandwich(3, k) for k in range(3)]
+    generator = random.Random(1)
+    for name in ("orders", "decoder_orders"):
+        structure, baseline, stack = SPACES[name]
+        wanted = Counter(map(str, program_of(baseline, stack).items))
+        orders = {str(structure.program(baseline, stack, drawn(generator))) for _ in range(300)}
+        assert all(Counter(order.split()) == wanted for order in orders)
+        assert len(orders) == (20 if name == "orders" else 6)  # 6 over 3 of s and f; 4 over 2 of s c and f
+
+
+@pytest.mark.parametrize(
+    ("structure", "changes", "message"),
+    [
+        (Cells(), {"width": 33, "embedding_width": 33, "heads": 3}, "width 0.5 has 16.5 channels at width 33"),
+        (Cells(layers=("s", "c")), {}, "c is cross-attention, which only decoder_layers has"),
+        (Cells(heads=(5,)), {}, "heads 5 does not divide the width 32"),
+        (Cells(widths=(2.0,)), {}, "no width is at most 1"),
+        (SublayerOrder(), {"layers": "s*3"}, "have one order"),
+        (SublayerOrder(orders="sandwich"), {"layers": "s s f"}, "is no sandwich"),
+        (LayerSizes(), {}, "no sizes to choose from"),
+        (LayerSizes(heads=(3,)), {}, "heads 3 does not divide the width 32"),
+        (LayerSizes(feed_forward_width=(3,)), {"layers": "s g"}, "the baseline has no sublayer f"),
+    ],
+)
+def test_a_space_without_programs_says_why(
+    structure: StructureOption, changes: dict[str, object], message: str
+) -> None:
+    architecture = Architecture.model_validate({**ENCODER.model_dump(), **changes})
+    assert message in " ".join(structure.mistakes(architecture, "layers"))
+
+
+@pytest.mark.parametrize("layer", ["x", "conv", "sep:4", "lin:2", "s:3"])
+def test_an_unknown_layer_is_refused(layer: str) -> None:
+    with pytest.raises(ValueError, match="allowed: s, c, g, f, lin, conv:3, sep:7"):
+        Cells(layers=(layer,))
+
+
+def test_genomes_of_one_program_are_one_candidate() -> None:
+    """The order of branches, and genes without an effect, change no program."""
+    structure, baseline, stack = SPACES["cells"]
+    base = {gene: values[0] for gene, values in structure.genes(baseline, stack).items()}
+    genes = {"1.left": "lin", "1.right": "sep:3", "1.left.width": "0.5"}
+    swapped = {"1.left": "sep:3", "1.right": "lin", "1.right.width": "0.5", "3.left": "g", "1.left.heads": "4"}
+    found = [structure.program(baseline, stack, chosen_from({**base, **each})) for each in (genes, swapped)]
+    assert found[0] == found[1]
+
+
+def test_mixed_branches_are_candidates() -> None:
+    """A sublayer beside a chain."""
+    with pytest.raises(InvalidOverride):
+        apply(Candidate(), {"layers": "[s|<lin:4:relu>] f"})
+    assert apply(Candidate(), {"layers": "[s|<lin:4:relu lin:1>] f"}).architecture.depth == 2

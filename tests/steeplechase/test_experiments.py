@@ -1,0 +1,58 @@
+"""`plan` and `run` from Python do what the command does, with the same errors."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import steeplechase
+from steeplechase.experiments import _as_text
+from tests.factories.command_calls import TABLE
+
+SMALL = {
+    "pretraining.tokens": 2048,
+    "pretraining.seeds": [1],
+    "pretraining.evaluations": 1,
+    "pretraining.held_out_sequences": 16,
+    "corpus.document_count": 500,
+    "baseline.recipe.schedule.warmup_tokens": 0,
+}
+
+
+def test_a_plan_is_the_document_of_the_command(tmp_path: Path) -> None:
+    plan = steeplechase.plan(TABLE, scale="smoke", settings={"pretraining.seeds": [1]}, out=tmp_path)
+    assert json.loads(json.dumps(plan)) == plan
+    assert [arm["name"] for arm in plan["arms"]][:2] == ["baseline", "bottleneck"]
+    assert plan["values_per_cell"]["pretraining_seeds"] == 1
+
+
+VALUES = (1e5, 100_000, True, None, "dynamic", [1, 2], {"kind": "none"}, 3e-4, "1: 2", "yes")
+
+
+@pytest.mark.parametrize("value", VALUES, ids=str)
+def test_a_setting_is_read_as_the_value_that_was_given(value: object) -> None:
+    from configuration.yaml.nodes import plain
+    from configuration.yaml.reading import read_document
+
+    (text,) = _as_text({"a.b": value})
+    read = plain(read_document("f", f"value: {text.removeprefix('a.b=')}")[0])
+    assert read == {"value": tuple(value) if isinstance(value, list) else value}
+
+
+def test_mistakes_are_raised_with_every_line(tmp_path: Path) -> None:
+    with pytest.raises(steeplechase.UserError) as refused:
+        steeplechase.plan(TABLE, scale="smoke", settings={"pretraining.tokens": "many", "pretraining.seeds": []})
+    assert len(refused.value.lines) == 2
+    assert all(line.startswith("--set pretraining.") for line in refused.value.lines)
+
+
+@pytest.mark.engines
+def test_a_run_returns_its_results_and_records_its_settings(tmp_path: Path) -> None:
+    found = steeplechase.run("probes/bidirectional_cue", scale="smoke", settings=SMALL, workers=1, out=tmp_path)
+    assert [*found.trials().arm] == ["baseline", "left_to_right"]
+    assert {*found.curves().tokens} == {2048}
+    assert found.snapshot.manifest["settings"] == [f"{key}={json.dumps(value)}" for key, value in SMALL.items()]
+    assert "--set pretraining.tokens=2048" in found.snapshot.sessions[0].command
+    assert str(tmp_path) not in found.snapshot.sessions[0].command
+    assert (tmp_path / "tables" / "trials.csv").is_file()
+    assert dict(found.report.made_with)["Settings"].startswith("pretraining.tokens=2048, ")

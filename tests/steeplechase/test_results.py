@@ -1,0 +1,85 @@
+"""Results in Python: the DataFrames are the report's tables, of a results folder and of a published report alike."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import steeplechase
+from foundation.errors import ConfigurationError, MachineError
+from reports.formats.csv import render_table
+from tests.factories.import_check import HEAVY, NUMERICAL
+from tests.factories.paths import ROOT
+
+PUBLISHED = ROOT / "reports" / "published"
+TABLE2 = PUBLISHED / "table2-wikipedia"
+SMALL = PUBLISHED / "search-laptop"
+TIMES = PUBLISHED / "table9-laptop"
+NAMES = (("held_out_loss", "", "held_out_loss"), ("score", "", "score"), ("rte", "rte", "accuracy"))
+"""A metric of the results table, and its task and metric in long form."""
+
+
+@pytest.fixture(scope="module")
+def results() -> steeplechase.Results:
+    return steeplechase.load(TABLE2)
+
+
+def test_trials_have_the_means_and_numbers_of_seeds_of_the_results_table(results: steeplechase.Results) -> None:
+    trials, table = results.trials(), results.table("results")
+    assert [*trials.columns] == ["arm", "seed", "task", "metric", "value"]
+    for name, task, metric in NAMES:
+        long = trials[(trials.task == task) & (trials.metric == metric)].groupby("arm").value
+        rows = table[table.metric == name].set_index("arm").sort_index()
+        pd.testing.assert_series_equal(long.mean(), rows["mean"], check_names=False)
+        assert (long.count() == rows.n).all()
+    assert not trials.duplicated(["arm", "seed", "task", "metric"]).any()
+
+
+@pytest.mark.parametrize("folder", [TABLE2, SMALL, TIMES], ids=lambda folder: folder.name)
+def test_the_frames_are_the_published_tables(folder: Path) -> None:
+    found = steeplechase.load(folder)
+    published = pd.read_csv(folder / "tables" / "trials.csv", keep_default_na=False)
+    assert [*found.trials().columns] == [*published.columns]
+    assert len(found.trials()) == len(published) > 0
+    for name in found.tables:
+        assert (folder / "tables" / f"{name}.csv").is_file()
+        assert len(found.table(name)) == len(pd.read_csv(folder / "tables" / f"{name}.csv"))
+
+
+def test_curves_end_at_the_held_out_losses_of_the_trials(results: steeplechase.Results) -> None:
+    curves, trials = results.curves(), results.trials()
+    ends = curves.sort_values("tokens").groupby(["arm", "seed"]).held_out_loss.last()
+    losses = trials[trials.metric == "held_out_loss"].set_index(["arm", "seed"]).value
+    pd.testing.assert_series_equal(ends, losses, check_names=False, check_like=True)
+
+
+def test_effects_of_a_timing_experiment_are_its_times() -> None:
+    effects = steeplechase.load(TIMES).effects()
+    assert {"arm", "length", "milliseconds", "times_as_fast"} <= {*effects.columns}
+    assert steeplechase.load(TIMES).curves().empty
+
+
+def test_a_figure_is_shown_and_saved_by_its_name(results: steeplechase.Results, tmp_path: Path) -> None:
+    figure = results.figure("forest")
+    assert figure._repr_svg_().startswith("<svg")
+    assert figure.save(tmp_path / "forest.svg").read_bytes() == (TABLE2 / "figures" / "forest.svg").read_bytes()
+    assert render_table(figure.picture.numbers) == (TABLE2 / "figures" / "forest.csv").read_text()
+    with pytest.raises(ConfigurationError, match=r"\.svg, \.pdf, \.png"):
+        figure.save(tmp_path / "forest.gif")
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones(results: steeplechase.Results) -> None:
+    with pytest.raises(ConfigurationError, match=r"'curve' is not a figure of this report: .*Did you mean 'curves'"):
+        results.figure("curve")
+    with pytest.raises(ConfigurationError, match="'effect' is not a table of this report"):
+        results.table("effect")
+    with pytest.raises(MachineError):
+        steeplechase.load("nowhere")
+
+
+def test_the_import_costs_nothing() -> None:
+    code = "import sys, steeplechase; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert {*HEAVY, *NUMERICAL, "pandas", "pydantic"}.isdisjoint(done.stdout.split())

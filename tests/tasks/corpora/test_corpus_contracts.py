@@ -1,0 +1,121 @@
+"""Contracts of corpora: the kinds here and the example keep them, and each catches the corpus that breaks it."""
+
+import itertools
+from collections.abc import Generator
+from typing import Any, Literal
+
+import pytest
+
+from foundation.randomness import stream
+from foundation.schema import JsonValue, options_of
+from tasks.corpora.corpus import CorpusOption
+from tasks.corpora.document import Document
+from tasks.corpora.planted import made_up_words
+from tasks.corpora.planted_cycle import PlantedCycle
+from tasks.corpora.planted_pairs import PlantedPairs
+from tasks.corpus_contracts import CONTRACTS, corpus_contracts
+from tasks.progress import Progress
+
+WORDS = made_up_words(400)
+CALLS = itertools.count()
+
+
+def text_of(number: int) -> str:
+    """Return a text unlike those of other numbers."""
+    return " ".join(stream(number, "text").choice(WORDS, 120).tolist())
+
+
+class Kept(CorpusOption):
+    """A corpus that keeps every contract; those below change one thing."""
+
+    kind: Literal["kept"] = "kept"
+
+    def inputs(self) -> JsonValue:
+        return {"kind": self.kind}
+
+    def documents(self, progress: Progress) -> Generator[Document, None, int]:
+        for number in range(100):
+            yield Document(f"source {number}", text_of(number))
+        return 0
+
+
+class WithPath(Kept):
+    def inputs(self) -> JsonValue:
+        return {"files": ["/home/someone/text.txt"]}
+
+
+class Counting(Kept):
+    def inputs(self) -> JsonValue:
+        return next(CALLS)
+
+
+class Unseen(Kept):
+    examples = ({}, {"more": 1})
+    more: int = 0
+
+    def documents(self, progress: Progress) -> Generator[Document, None, int]:
+        for number in range(100 + self.more):
+            yield Document(f"source {number}", text_of(number))
+        return 0
+
+
+class Random(Kept):
+    def documents(self, progress: Progress) -> Generator[Document, None, int]:
+        yield Document("one", text_of(next(CALLS)))
+        return 0
+
+
+class Blank(Kept):
+    def documents(self, progress: Progress) -> Generator[Document, None, int]:
+        yield Document("one", "  ")
+        return 0
+
+
+class Plain(Kept):
+    def documents(self, progress: Progress) -> Generator[Document, None, Any]:
+        yield from super().documents(progress)
+
+
+class Needy(Kept):
+    path: str
+
+
+def broken(kind: type[CorpusOption]) -> dict[str, str]:
+    """Return the problem of every contract that does not hold."""
+    return {outcome.contract: outcome.problem for outcome in corpus_contracts(kind) if outcome.problem}
+
+
+@pytest.mark.parametrize("kind", [Kept, PlantedCycle, PlantedPairs])
+def test_these_keep_every_contract(kind: type[CorpusOption]) -> None:
+    assert broken(kind) == {}
+    assert len([*corpus_contracts(kind)]) == len(CONTRACTS) * len(kind.examples)
+
+
+@pytest.mark.parametrize(
+    ("kind", "contract", "problem"),
+    [
+        (WithPath, "its identity is repeated and has no path", "the path '/home/someone/text.txt'"),
+        (Counting, "its identity is repeated and has no path", "two equal declarations differ"),
+        (Unseen, "its identity follows its settings", "which has other documents"),
+        (Random, "documents are the same in every reading", "when read again"),
+        (Blank, "documents have a source and a text", "document 0 has no text"),
+        (Plain, "reading ends with the number of unreadable sources", "documents() returns None"),
+        (Random, "its three splits are large enough", "the corpus is too small"),
+        (Needy, "its examples are settings", "validation error"),
+    ],
+)
+def test_each_contract_catches_what_breaks_it(kind: type[CorpusOption], contract: str, problem: str) -> None:
+    assert problem in broken(kind)[contract]
+
+
+def test_every_kind_is_found_by_its_file() -> None:
+    found = {option.model_fields["kind"].default for option in options_of(CorpusOption)}
+    assert found == {
+        "documentation",
+        "huggingface",
+        "planted_cycle",
+        "planted_pairs",
+        "planted_period",
+        "text_files",
+        "text_lines",
+    }

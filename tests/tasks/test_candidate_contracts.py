@@ -1,0 +1,90 @@
+"""Every option keeps its contracts, from another folder too; a wrong one breaks those that it is wrong in."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from foundation.schema import OpenOption, options_of
+from tasks.candidate_contracts import CONTRACTS, candidate_contracts
+from tasks.contract_candidates import PLACED
+from tests.factories.paths import ROOT
+from tests.factories.plugins import copy_of, loaded, replaced
+
+KIND = "objective shuffled_token_detection"
+SKIPPED = {"objective denoising", "objective supersense"}  # they need a decoder and a table of supersenses
+FAULTS = {
+    "parameters = linear_parameters(architecture.width, 1)": (
+        "parameters = architecture.width",
+        "parameters are those of the built module",
+        "parameters beside the encoder: declared 24, built 25",
+    ),
+    "row[places] = random.permutation(row[places])": (
+        "row[places] = np.random.permutation(row[places])",
+        "a batch is a function of its sequences and the random stream",
+        "two batches of the same sequences and the same random stream differ",
+    ),
+    "inputs = sequences.tokens.copy()": (
+        "inputs = sequences.tokens",
+        "a batch is a function of its sequences and the random stream",
+        "prepare() changes the tokens of its sequences",
+    ),
+    "return self.inputs.size": (
+        "return 1",
+        "micro-batches add up to the batch",
+        "the gradient of two micro-batches differs from the batch's by up to",
+    ),
+    "hidden = self.encoder(self.tensor(inputs))": (
+        "hidden = self.encoder(self.tensor(inputs)).detach()",
+        "gradients reach every parameter",
+        "no gradient: encoder.embeddings.tokens.weight",
+    ),
+    "self.tensor(batch.moved)),)": (
+        "self.tensor(batch.moved)) * np.nan,)",
+        "training lowers the loss",
+        "40 updates on one batch: the loss was nan and is nan nats",
+    ),
+    "losses[rows] = found.detach().cpu().numpy()": (
+        "losses[rows] = np.nan",
+        "the evaluation set is the same for all arms",
+        "held_out_losses: some losses are not finite",
+    ),
+}
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> Iterator[Path]:
+    """Yield the folder of the example, loaded until the test ends."""
+    with loaded(copy_of(ROOT / "examples" / "shuffled_tokens", tmp_path / "plugin")):
+        yield tmp_path / "plugin"
+
+
+def options() -> dict[str, type[OpenOption]]:
+    """Return every option by its axis and its name."""
+    every = {axis.package.rpartition(".")[2]: options_of(axis) for axis in PLACED}
+    return {f"{axis} {each.model_fields['kind'].default}": each for axis, found in every.items() for each in found}
+
+
+@pytest.mark.parametrize("kind", options())
+def test_every_option_keeps_every_contract(kind: str) -> None:
+    found = [*candidate_contracts(options()[kind])]
+    assert [each for each in found if each.problem] == []
+    assert bool([each for each in found if each.skipped]) == (kind in SKIPPED)
+    assert len(found) == (1 if kind in SKIPPED else len(CONTRACTS) * len(options()[kind].examples))
+
+
+def test_a_correct_objective_from_another_folder_keeps_every_contract(plugin: Path) -> None:
+    found = [*candidate_contracts(options()[KIND])]
+    assert len(found) == len(CONTRACTS)
+    assert [each for each in found if each.problem or each.skipped] == []
+
+
+@pytest.mark.parametrize("right", FAULTS)
+def test_a_wrong_objective_breaks_the_contract_it_is_wrong_in(tmp_path: Path, right: str) -> None:
+    wrong, contract, problem = FAULTS[right]
+    folder = copy_of(ROOT / "examples" / "shuffled_tokens", tmp_path / "plugin")
+    assert replaced(folder, right, wrong) >= 1
+    with loaded(folder):
+        found = [*candidate_contracts(options()[KIND])]
+    (line,) = (each.problem for each in found if each.contract == contract)
+    assert line.startswith(problem)

@@ -1,0 +1,141 @@
+"""Files of sources and targets: published counts, every mistake of a file at once, and what a model reads of them."""
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from foundation.errors import CorruptionError, DataError
+from tasks.dataset_folder import FolderOfTasks
+from tasks.downstream import find_task
+from tasks.labelled.task import Example, Examples
+from tasks.labelled.text_pair_files import TextPairFiles
+from tasks.labelled.text_pairs import encode_text_pairs, load_text_pairs, save_text_pairs
+from tasks.lead import lead_scores
+from tests.factories.published_data import ROOT, published
+from tests.factories.small_experiments import WORDS
+
+OBJECTS = TextPairFiles(
+    folder="own",
+    collection="",
+    origin="here",
+    parts={"train": "train.jsonl", "dev": "dev.jsonl"},
+    counts={},
+    metrics=("rougeL",),
+    source="dialogue",
+    target="summary",
+)
+
+
+@pytest.mark.parametrize("name", ["multi30k_de_en", "multi30k_en_de"])
+def test_multi30k_has_its_published_counts_and_its_sides(name: str) -> None:
+    folder = published("mt/multi30k")
+    files = find_task(name).files
+    assert files is not None
+    source = FolderOfTasks(path=str(folder))
+    parts = source.parts(files)
+    assert {part: len(each.examples) for part, each in parts.items()} == {"train": 29000, "dev": 1014, "test": 1000}
+    first = parts["train"].examples[0]
+    german = "Zwei junge weiße Männer sind im Freien in der Nähe vieler Büsche."
+    english = "Two young, White males are outside near many bushes."
+    assert (first.first, first.second) == ((german, english) if name == "multi30k_de_en" else (english, german))
+    inputs = source.inputs(files)
+    assert isinstance(inputs, dict)
+    assert len({*inputs.values()}) == len(inputs) == 6, "both files of every part are in the key"
+
+
+def test_dialogsum_is_read_as_published() -> None:
+    path = published("summarization/dialogsum/dialogsum.dev.jsonl")
+    files = find_task("dialogsum").files
+    assert files is not None
+    assert files.read is not None
+    examples = files.read("dev", path, path.name).examples
+    assert len(examples) == 500
+    assert examples[0].first.startswith("#Person1#: Hello, how are you doing today?")
+    assert str(examples[0].second).startswith("#Person2# has trouble breathing.")
+
+
+def test_ten_rows_of_xsum_have_one_sentence_each() -> None:
+    lines = (published("metrics/xsum").parents[1] / "summarization/xsum_sample/sample.json").read_text().splitlines()
+    rows = [json.loads(line) for line in lines if line.strip()]
+    assert len(rows) == 10
+    assert {"document", "summary"} <= rows[0].keys()
+
+
+def written(folder: Path, sources: str, targets: str) -> Path:
+    (folder / "multi30k").mkdir()
+    for part in ("train", "val"):
+        for language, text in (("de", sources), ("en", targets)):
+            with gzip.open(folder / "multi30k" / f"{part}.{language}.gz", "wt", encoding="utf-8") as file:
+                file.write(text)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("sources", "targets", "message"),
+    [
+        ("eins\nzwei\n", "one\n", r"train\.de\.gz:2: train\.en\.gz ends after 1 lines, train\.de\.gz has more"),
+        ("eins\n", "one\ntwo\n", r"train\.de\.gz:2: train\.de\.gz ends after 1 lines, train\.en\.gz has more"),
+        ("eins\n \ndrei\n", "one\ntwo\n\n", r"train\.de\.gz:2: the source is empty"),
+        ("eins\n \ndrei\n", "one\ntwo\n\n", r"train\.de\.gz:3: the target is empty"),
+    ],
+)
+def test_files_that_are_no_pairs_are_refused_with_their_lines(
+    tmp_path: Path, sources: str, targets: str, message: str
+) -> None:
+    files = find_task("multi30k_de_en").files
+    assert files is not None
+    with pytest.raises(DataError, match=message):
+        FolderOfTasks(path=str(written(tmp_path, sources, targets))).parts(files)
+
+
+def test_a_missing_target_file_is_refused(tmp_path: Path) -> None:
+    files = find_task("multi30k_de_en").files
+    assert files is not None
+    folder = written(tmp_path, "eins\n", "one\n")
+    (folder / "multi30k" / "val.en.gz").unlink()
+    with pytest.raises(DataError, match=r"no val\.en\.gz"):
+        FolderOfTasks(path=str(folder)).inputs(files)
+
+
+def test_every_mistake_of_objects_is_told_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "train.jsonl"
+    rows = [
+        '{"dialogue": "a b", "summary": "a"}',
+        "no JSON",
+        '{"dialogue": "a"}',
+        '{"dialogue": " ", "summary": "x"}',
+    ]
+    path.write_text("\n".join(rows))
+    with pytest.raises(DataError) as refused:
+        OBJECTS.read("train", path, path.name)
+    lines = str(refused.value)
+    for wanted in ("train.jsonl:2: not JSON", 'train.jsonl:3: expected an object with texts under "dialogue"'):
+        assert wanted in lines
+    assert "train.jsonl:4: the source is empty, expected a text" in lines
+
+
+def test_pairs_are_encoded_with_their_ends_and_come_back(tmp_path: Path) -> None:
+    words = [f"w{number}" for number in range(6)]
+    examples = [Example(" ".join(words[:4]), words[0]), Example(words[1], " ".join(words))]
+    pairs = encode_text_pairs(examples, WORDS, 5)
+    assert pairs.targets[0, :2].tolist()[-1] == WORDS.separate
+    assert (pairs.targets[0, int(pairs.target_lengths[0]) :] == WORDS.pad).all()
+    assert pairs.targets[1, int(pairs.target_lengths[1]) - 1] == WORDS.separate, "a truncated target ends too"
+    assert (pairs.sources.truncated, pairs.sources.answers_lost) == (1, 1)
+    save_text_pairs(pairs, tmp_path)
+    again = load_text_pairs(tmp_path)
+    assert np.array_equal(again.targets, pairs.targets)
+    assert (again.references, again.source_texts) == (pairs.references, pairs.source_texts)
+    (tmp_path / "targets.npy").write_bytes(b"")
+    with pytest.raises(CorruptionError):
+        load_text_pairs(tmp_path)
+
+
+def test_the_lead_is_the_beginning_of_the_source() -> None:
+    """As many words as a train target has: a task whose targets are such beginnings is solved by it."""
+    rows = tuple(Example("one two three four five six seven", "one two three") for _ in range(3))
+    assert lead_scores(find_task("xsum"), Examples(rows, rows))["rougeL"] == pytest.approx(100.0)
+    assert ROOT.is_dir()

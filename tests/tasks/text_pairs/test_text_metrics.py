@@ -1,0 +1,104 @@
+"""Metrics of texts equal the scores that sacrebleu and rouge-score gave for published outputs."""
+
+import json
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tasks.text_metrics import LIBRARIES, text_scores
+from tasks.text_metrics.bleu import tokenised_bleu
+from tasks.text_metrics.rouge import f1_of_texts
+from tests.factories.published_data import published
+
+SHARE_OF_XSUM = 11  # one text in so many, because stemming all takes a minute
+
+
+def lines_of(archive: Path, ending: str) -> list[str]:
+    with tarfile.open(archive) as opened:
+        (name,) = (each for each in opened.getnames() if each.endswith(ending))
+        file = opened.extractfile(name)
+        assert file is not None
+        return file.read().decode().split("\n")[:-1]
+
+
+def systems() -> Iterator[tuple[dict[str, float], list[str], list[str]]]:
+    folder = published("metrics/sacrebleu")
+    archive = folder / "wmt17_en_de_systems.tar.xz"
+    references = lines_of(archive, "ref.0.txt")
+    for expected in json.loads((folder / "expected.json").read_text())["scores"]:
+        yield expected, lines_of(archive, f"{expected['system']}.txt"), references
+
+
+def test_bleu_and_chrf_are_those_of_the_official_scorer() -> None:
+    expected, texts, references = next(systems())
+    found = text_scores(("bleu", "chrf"), texts, references)
+    assert found.values["bleu"] == pytest.approx(expected["bleu_13a"], abs=1e-9)
+    assert found.values["chrf"] == pytest.approx(expected["chrf"], abs=1e-9)
+    assert tokenised_bleu(texts, references) == pytest.approx(expected["bleu_none"], abs=1e-9)
+    for metric, (low, high) in found.intervals.items():
+        assert low < found.values[metric] < high
+    assert found.signatures["bleu"].startswith("nrefs:1|bs:1000|seed:12345|case:mixed|eff:no|tok:13a|smooth:exp")
+    assert found.signatures["chrf"].startswith("nrefs:1|bs:1000|seed:12345|case:mixed|eff:yes|nc:6|nw:0|space:no")
+
+
+def test_bleu_ranks_six_systems_as_the_official_scorer() -> None:
+    every = list(systems())
+    ours = [tokenised_bleu(texts, references) for _, texts, references in every]
+    assert ours == pytest.approx([expected["bleu_none"] for expected, _, _ in every], abs=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ["lead", "ptgen"])
+def test_rouge_is_that_of_the_official_scorer(system: str) -> None:
+    folder = published("metrics/xsum")
+    archive, metrics = folder / "xsum-model-predictions.tar.xz", ("rouge1", "rouge2", "rougeL")
+    expected = json.loads((folder / "expected_rouge.json").read_text())[system]["nostem"]
+    texts, gold = lines_of(archive, f"{system}-test-output.txt"), lines_of(archive, "gold-test-sentences.txt")
+    found = f1_of_texts(metrics, texts, gold, stemmed=False)
+    for metric in metrics:
+        assert sum(found[metric]) / len(texts) == pytest.approx(expected[metric][2], abs=1e-9)
+
+
+def test_rouge_of_hand_cases() -> None:
+    """Lin 2004, section 3.1: police killed the gunman; and a text equal to its reference, and one without overlap."""
+    reference = "police killed the gunman"
+    texts = ["police kill the gunman", "the gunman kill police", reference, "nothing here"]
+    found = f1_of_texts(("rouge1", "rougeL"), texts, [reference] * 4, stemmed=False)
+    assert found["rougeL"] == pytest.approx([75.0, 50.0, 100.0, 0.0])
+    assert found["rouge1"][:2] == pytest.approx([75.0, 75.0])
+
+
+@pytest.mark.parametrize("metric", LIBRARIES)
+def test_references_score_100_and_other_texts_0(metric: str) -> None:
+    references = ["the cat sat on the mat by the door", "one two three four five six"]
+    assert text_scores((metric,), references, references).values[metric] == pytest.approx(100.0)
+    assert text_scores((metric,), ["", ""], references).values[metric] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_bleu_of_a_corpus_is_no_mean_of_sentences_and_a_word_alone_has_a_score() -> None:
+    texts, references = ["a b c d e", "x"], ["a b c d e", "y"]
+    corpus = text_scores(("bleu",), texts, references).values["bleu"]
+    each = [
+        text_scores(("bleu",), [text], [reference]).values["bleu"]
+        for text, reference in zip(texts, references, strict=True)
+    ]
+    assert corpus != pytest.approx(sum(each) / 2)
+    assert each[1] == 0.0
+
+
+def test_numbers_of_texts_must_agree() -> None:
+    with pytest.raises(ValueError, match="1 predictions for 2 references"):
+        text_scores(("bleu",), ["one"], ["one", "two"])
+    with pytest.raises(ValueError, match="0 predictions for 0 references"):
+        text_scores(("bleu",), [], [])
+
+
+@pytest.mark.parametrize("name", ["bleu", "chrf"])
+def test_a_corpus_of_which_some_resamples_match_nothing_has_an_interval(name: str) -> None:
+    """Sacrebleu mixes two types of numbers there, and cannot average them."""
+    text = "the cat sat on the mat"
+    found = text_scores((name,), ["zzz"] * 7 + [text], ["yyy"] * 7 + [text])
+    low, high = found.intervals[name]
+    assert 0.0 <= low < found.values[name] < high <= 100.0

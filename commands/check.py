@@ -22,6 +22,8 @@ from tasks.candidate_contracts import candidate_contracts
 from tasks.contract_candidates import PLACED
 from tasks.corpora.option import CorpusOption
 from tasks.corpus_contracts import corpus_contracts
+from tasks.downstream import find_task
+from tasks.task_contracts import task_contracts
 
 EXPERIMENT = "experiment"
 """The key that every experiment file has."""
@@ -62,7 +64,7 @@ def checked(plugin: Plugin) -> Iterator[Outcome]:
         elif option is not None and axis is not None:
             yield Outcome(name, "loaded", skipped=f"{axis.package} has no contracts beside loading")
         elif package == DOWNSTREAM and not name.startswith("_"):
-            yield Outcome(name, "found as a downstream task")
+            yield from task_contracts(find_task(name))
 
 
 def checked_experiments(folder: Path) -> Iterator[Outcome]:

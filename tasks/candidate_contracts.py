@@ -2,7 +2,7 @@
 
 An option of an objective, a selection, a packing, an output layer, a placement of norms or a kind of positions is
 placed in a candidate of two blocks of width 24 and measured on a small text, in this repository and in plugins, at
-each of its `examples`.
+each of its `examples`; so is an option of a corruption or of a generator's training.
 """
 
 import json
@@ -21,9 +21,11 @@ from foundation.schema import VARIANT_KEY, OpenOption, canonical, canonical_text
 from models.contract import Broken, Outcome, outcomes_of, title_of
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
+from search_space.corruption import CorruptionOption
 from tasks.batches import Sequences
 from tasks.contract_candidates import LENGTH, ROWS, placed
 from tasks.contract_text import WORDS, sequences
+from tasks.corruption_contracts import corruption_contracts
 from tasks.evaluation_set import EvaluationSet
 from tasks.objectives import build_model, model_class
 from tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
@@ -51,9 +53,11 @@ def candidate_contracts(kind: type[OpenOption]) -> Iterator[Outcome]:
 
 def outcomes(option: OpenOption, title: str) -> Iterator[Outcome]:
     """Yield the outcome of every contract for an option with its settings."""
+    if isinstance(option, CorruptionOption):
+        yield from corruption_contracts(option, title)
     candidate = placed(option)
     if candidate is None:
-        yield Outcome(title, "loaded", skipped="no objective of an encoder is trained on it alone")
+        yield Outcome(title, "loaded", skipped="no objective of the contracts reads it")
     elif violations := [*candidate.violations()]:
         yield Outcome(title, "loaded", skipped=f"the contracts' candidate breaks a rule: {violations[0].message}")
     else:
@@ -120,11 +124,15 @@ def loss_without_words_is_finite(candidate: Candidate) -> None:
 
 
 def gradients_reach_every_parameter(candidate: Candidate) -> None:
-    """Check that the loss depends on every parameter of the model."""
+    """Check that the loss depends on every parameter, at the first update or where the encoder is trained."""
     model = _model(candidate)
     batch = model.prepare(_sequences(candidate, 24), WORDS, np.random.default_rng(1))
-    model.loss(batch, np.random.default_rng(1)).backward()
-    silent_ones = [name for name, each in model.named_parameters() if each.grad is None or not each.grad.any()]
+    reached: set[str] = set()
+    for update in sorted({0, candidate.recipe.steps(candidate.objective.tokens_before_encoder)}):
+        model.start_update(update)
+        model.loss(batch, np.random.default_rng(1)).backward()
+        reached |= {name for name, each in model.named_parameters() if each.grad is not None and each.grad.any()}
+    silent_ones = [name for name, _ in model.named_parameters() if name not in reached]
     if silent_ones:
         raise Broken(f"no gradient: {', '.join(silent_ones)}")
 

@@ -13,7 +13,7 @@ from tasks.packing import Text, sequences_of
 from tasks.tokenizer import WordPiece
 from tasks.vocabulary import SPECIAL_TOKENS
 
-WORDS = WordPiece([*SPECIAL_TOKENS, *(f"w{number}" for number in range(35))], lowercase=True)
+WORDS = WordPiece([*SPECIAL_TOKENS, *(f"w{number}" for number in range(34)), "."], lowercase=True)
 NAMES = EntityNames(
     ["person", "place", "person", "place"], [[(7,), (8, 9)], [(10, 11)], [(12,)], [(13,), (14, 15, 16)]]
 )

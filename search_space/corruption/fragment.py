@@ -1,13 +1,16 @@
 """Masked sequence to sequence: the decoder predicts a fragment that the source hides. MASS, arXiv 1905.02450, 3.2."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 
-from foundation.schema import Share
+from foundation.schema import JsonValue, Share
 from search_space.corruption.option import CorruptionOption
 
 
 class Fragment(CorruptionOption):
     """Every token of the fragment is [MASK] in the source; the decoder predicts these tokens alone."""
+
+    examples: ClassVar[tuple[Mapping[str, JsonValue], ...]] = ({}, {"discrete": True}, {"reads_all": True})
 
     kind: Literal["fragment"] = "fragment"
     """Chooses a fragment of consecutive tokens."""

@@ -13,6 +13,8 @@ class CorruptionOption(OpenOption):
 
     package: ClassVar[str] = "search_space.corruption"
     modules: ClassVar[str] = "tasks.corruption"
+    is_random: ClassVar[bool] = True
+    """Whether the same text gives other sources or targets with another random stream."""
 
     @property
     def evaluation(self) -> str:

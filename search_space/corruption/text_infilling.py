@@ -1,13 +1,16 @@
 """Text infilling: spans are replaced by one [MASK] each. Lewis et al. 2019, BART, arXiv 1910.13461, section 2.2."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 
-from foundation.schema import PositiveNumber
+from foundation.schema import JsonValue, PositiveNumber
 from search_space.corruption.option import WithRate
 
 
 class TextInfilling(WithRate):
     """Span lengths are drawn from a Poisson distribution; a span of length 0 inserts a [MASK]."""
+
+    examples: ClassVar[tuple[Mapping[str, JsonValue], ...]] = ({}, {"permute_sentences": True})
 
     kind: Literal["text_infilling"] = "text_infilling"
     """Chooses text infilling."""

@@ -34,6 +34,11 @@ class Denoising(PretrainingObjective):
         return self.kind if corruption == TextInfilling().evaluation else f"{self.kind}.{corruption}"
 
     @property
+    def corrupts_at_random(self) -> bool:
+        """Whether the corruption is random."""
+        return self.corruption.is_random
+
+    @property
     def writes_target(self) -> bool:
         """Yes: a decoder predicts it."""
         return True

@@ -1,10 +1,11 @@
 """Two-stage training: the generator first, then the encoder from its weights. Clark et al. 2020 (ELECTRA)."""
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from foundation.schema import Count
+from foundation.schema import Count, JsonValue
 from search_space.objective.generator_training.option import GeneratorTrainingOption
 
 
@@ -15,6 +16,7 @@ class TwoStage(GeneratorTrainingOption):
     """
 
     needs_equal_sizes: ClassVar[bool] = True
+    examples: ClassVar[tuple[Mapping[str, JsonValue], ...]] = ({"generator_tokens": 1000},)
 
     kind: Literal["two_stage"] = "two_stage"
     """Chooses training in two stages."""

@@ -1,5 +1,6 @@
 """Settings of all tests: shapes checked at run time, one torch thread, default signal handlers."""
 
+import gc
 import os
 import signal
 import sys
@@ -20,6 +21,11 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 settings.register_profile("random", deadline=None)
 settings.register_profile("fixed", deadline=None, derandomize=True)
 settings.load_profile("fixed" if os.environ.get("CI") else "random")
+
+
+def pytest_collection_finish() -> None:
+    """Leave the tests and modules out of garbage collections, each of which would visit millions of their objects."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

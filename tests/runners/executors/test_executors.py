@@ -9,7 +9,7 @@ from tests.factories.command_line import ROOT, SHARED, SMOKE, TABLE, Run, lend, 
 
 pytestmark = pytest.mark.engines
 
-TRIALS, STAGES_PER_TRIAL = 8, 4
+TRIALS, STAGES_PER_TRIAL = 12, 4
 
 
 def test_the_smoke_table_is_complete(smoke: Run) -> None:

@@ -20,7 +20,7 @@ demo: $(VENV)/ready-to-run ## the four rows of Table 2 of ConvBERT on the embedd
 	$(BIN)/steeplechase run experiments/demo.yaml --scale demo
 
 test: $(VENV)/ready-to-develop ## all tests
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 bench: $(VENV)/ready-to-develop ## speed and memory against named peers, in one table
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks

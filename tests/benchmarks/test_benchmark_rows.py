@@ -7,6 +7,7 @@ from torch import Tensor
 
 pytest.importorskip("transformers", reason="the peers are in the development extra")
 
+from benchmarks import measuring
 from benchmarks.__main__ import as_json
 from benchmarks.cases import (
     activations,
@@ -31,6 +32,12 @@ from tests.factories.published_data import published
 TINY = Size(operator_batch=2, batch=2, length=24, depth=2, widths=(64, 32), vocabularies=(101, 53), examples=40)
 ONCE = Pace(pairs=1, seconds=0.0)
 NUDGE = 0.05
+
+
+@pytest.fixture(autouse=True)
+def small_matrix_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A matrix product is measured with every row; only the precision of times depends on its size."""
+    monkeypatch.setattr(measuring, "PRODUCT_SIDE", 64)
 
 
 @pytest.mark.parametrize("row", list(rows(TINY)), ids=lambda row: row.name)

@@ -2,23 +2,26 @@
 
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.factories.command_calls import ROOT, TABLE
+from tests.factories.command_line import ROOT, SMOKE, command, variables
 
 pytestmark = pytest.mark.engines
 
 
-@pytest.mark.parametrize("engine", ["local", "ray"])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    ("number", "engine"),
+    [(signal.SIGTERM, "local"), (signal.SIGINT, "local"), (signal.SIGTERM, "ray")],
+    ids=lambda value: getattr(value, "name", value),
+)
 def test_a_stopped_run_reports_that_it_is_resumable(tmp_path: Path, number: signal.Signals, engine: str) -> None:
-    said = ["--scale", "smoke", "--engine", engine, "--out", str(tmp_path)]
-    command = [sys.executable, "-m", "commands.main", "run", str(TABLE), *said]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+    """SIGINT under Ray is in `tests/runners/executors/test_ray_ends.py`, at several moments."""
+    asked = command("run", *SMOKE, "--engine", engine, "--out", tmp_path)
+    pipe = subprocess.PIPE
+    with subprocess.Popen(asked, cwd=ROOT, env=variables(), stdout=pipe, stderr=pipe, text=True) as run:
         while not list(tmp_path.glob("stages/progress/*.json")) and run.poll() is None:
             time.sleep(0.05)  # until a worker is at work
         run.send_signal(number)

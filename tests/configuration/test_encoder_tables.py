@@ -4,12 +4,12 @@ import pytest
 import torch
 
 from configuration.experiment import Experiment
-from configuration.loading import load_experiment
 from configuration.yaml import scales
 from models.build_encoder import build_encoder
 from search_space.overrides import difference
 from search_space.released.models import PRESETS, parameters_as_published, preset_of
 from search_space.released.papers import PublishedTable, published
+from tests.factories.experiment_files import experiment_of
 from tests.factories.paths import EXPERIMENT_FILES, EXPERIMENTS
 
 FILES = [name for name in EXPERIMENT_FILES if "/" in name]
@@ -27,10 +27,6 @@ OF_MODELS = [
 ]
 """Tables whose rows are released models or variants."""
 SCHEMA = "# yaml-language-server: $schema="
-
-
-def at(name: str, scale: str) -> Experiment:
-    return load_experiment(EXPERIMENTS / name, scale)
 
 
 def table_of(experiment: Experiment) -> PublishedTable:
@@ -58,13 +54,13 @@ def test_every_table_has_its_three_scales_and_a_probe_the_small_ones(name: str) 
 
 @pytest.mark.parametrize("name", PROBES)
 def test_a_probe_claims_what_its_mechanism_does(name: str) -> None:
-    assert at(name, "laptop").claims
-    assert at(name, "laptop").corpus.kind.startswith("planted")
+    assert experiment_of(name, "laptop").claims
+    assert experiment_of(name, "laptop").corpus.kind.startswith("planted")
 
 
 @pytest.mark.parametrize("name", OF_MODELS)
 def test_at_paper_scale_an_arm_is_the_row_of_the_table(name: str) -> None:
-    experiment = at(name, "paper")
+    experiment = experiment_of(name, "paper")
     assert experiment.paper is not None
     for arm in experiment.arms:
         if arm.name not in experiment.paper.rows:
@@ -84,7 +80,7 @@ def test_at_paper_scale_an_arm_is_the_row_of_the_table(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in FILES if name.startswith(("bert/", "roberta/"))])
 def test_every_published_metric_of_a_task_is_measured_at_paper_scale(name: str) -> None:
-    experiment = at(name, "paper")
+    experiment = experiment_of(name, "paper")
     for column in table_of(experiment).columns:
         task, _, metric = column.partition(":")
         if metric:
@@ -94,7 +90,7 @@ def test_every_published_metric_of_a_task_is_measured_at_paper_scale(name: str) 
 
 @pytest.mark.parametrize("scale", ["paper", "laptop", "smoke"])
 def test_every_order_of_sublayers_has_the_same_parameters(scale: str) -> None:
-    architectures = [arm.candidate.architecture for arm in at("sandwich/orders.yaml", scale).arms]
+    architectures = [arm.candidate.architecture for arm in experiment_of("sandwich/orders.yaml", scale).arms]
     assert len({architecture.layers for architecture in architectures}) == len(architectures) >= 5
     assert len({architecture.parameters for architecture in architectures}) == 1
 
@@ -102,7 +98,7 @@ def test_every_order_of_sublayers_has_the_same_parameters(scale: str) -> None:
 @pytest.mark.parametrize("name", FILES)
 @torch.no_grad()
 def test_every_arm_at_smoke_scale_can_be_built_and_reads_a_sequence(name: str) -> None:
-    for arm in at(name, "smoke").arms:
+    for arm in experiment_of(name, "smoke").arms:
         architecture, length = arm.candidate.architecture, arm.candidate.recipe.sequence_length
         encoder = build_encoder(architecture, 0.0).eval()
         assert encoder(torch.zeros(1, length, dtype=torch.long)).shape == (1, length, architecture.width)

@@ -8,7 +8,6 @@ import pytest
 from configuration.arm import BASELINE, Arm
 from configuration.experiment import Experiment
 from configuration.fine_tuning_runs import combinations_of, settings_of
-from configuration.loading import load_experiment
 from configuration.metrics import DESCRIPTIONS, SCORE
 from configuration.released_fine_tuning import BASE, SMALL, fine_tuning_differences
 from configuration.yaml import scales
@@ -21,6 +20,7 @@ from search_space.released.papers import PublishedRow, published
 from tasks.data_folder import HINT
 from tasks.dataset_folder import FolderOfTasks
 from tasks.downstream import find_task, task_names
+from tests.factories.experiment_files import experiment_of
 from tests.factories.paths import EXPERIMENT_FILES, EXPERIMENTS
 
 TABLES = (
@@ -35,7 +35,7 @@ ELECTRA = CONVENTIONS["electra"]
 
 
 def at(name: str, scale: str) -> Experiment:
-    return load_experiment(EXPERIMENTS / f"{name}.yaml", scale)
+    return experiment_of(f"{name}.yaml", scale)
 
 
 def where_files_are(experiment: Experiment, folder: Path) -> Experiment:
@@ -164,7 +164,7 @@ def test_every_metric_of_the_papers_columns_is_measured(name: str, scale: str) -
 
 def test_every_columns_task_exists() -> None:
     of_papers = [name for name in EXPERIMENT_FILES if "/" in name and "paper" in scales(EXPERIMENTS / name)]
-    own = {task for name in of_papers for task in load_experiment(EXPERIMENTS / name, "paper").fine_tuning.own_tasks}
+    own = {task for name in of_papers for task in experiment_of(name, "paper").fine_tuning.own_tasks}
     for name, table in published().tables.items():
         for task, _, metric in (column.partition(":") for column in table.columns if ":" in column):
             if task not in ("ax", "glue", *own):  # AX's labels are hidden; GLUE's scores are of several tasks
@@ -240,6 +240,6 @@ def test_a_scale_judges_the_claims_of_its_file_too(file: str) -> None:
     """A scale's list of claims replaces the file's, so that it has to begin with it."""
     if "timing:" in (EXPERIMENTS / file).read_text(encoding="utf-8"):
         pytest.skip("a timing experiment has no claims")
-    base = load_experiment(EXPERIMENTS / file, None).claims
+    base = experiment_of(file, None).claims
     for scale in scales(EXPERIMENTS / file):
-        assert set(base) <= set(load_experiment(EXPERIMENTS / file, scale).claims), scale
+        assert set(base) <= set(experiment_of(file, scale).claims), scale

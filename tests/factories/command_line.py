@@ -11,6 +11,12 @@ from pathlib import Path
 
 from tests.factories.paths import ROOT
 
+TABLE = "experiments/table2.yaml"
+SMALL_CORPUS = ("--set", "corpus.maximum_megabytes=0.5")
+SMOKE = (TABLE, "--scale", "smoke", "--set", "corpus.maximum_megabytes=1")
+"""The smoke table on half of its corpus, which is as little as its tasks can be made of."""
+UNANSWERED = "http://127.0.0.1:9"
+"""A tracking server that is not there: a run warns of it and ends, without the 5 CPU seconds that MLflow takes."""
 SHARED = ("corpus", "tokens", "examples", "contamination", "evaluation_set")
 
 
@@ -31,8 +37,15 @@ def command(*arguments: str | Path) -> list[str]:
     return [sys.executable, "-m", "commands.main", *map(str, arguments)]
 
 
-def steeplechase(*arguments: str | Path, seconds: float = 300) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(*arguments), cwd=ROOT, capture_output=True, text=True, timeout=seconds, check=False)
+def variables(mirrored: bool = False) -> dict[str, str]:
+    """Return the environment of a command, in which MLflow is reached only where a test is about the mirror."""
+    return {**os.environ, **({} if mirrored else {"MLFLOW_TRACKING_URI": UNANSWERED})}
+
+
+def steeplechase(*arguments: str | Path, mirrored: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run the command to its end, for at most five minutes."""
+    asked, environment = command(*arguments), variables(mirrored)
+    return subprocess.run(asked, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
 
 
 def stages_told(text: str) -> int:
@@ -46,11 +59,10 @@ def lend(lender: Path, borrower: Path, kinds: tuple[str, ...]) -> None:
         shutil.copytree(lender / "stages" / kind, borrower / "stages" / kind)
 
 
-def start(*arguments: str | Path) -> "subprocess.Popen[bytes]":
+def start(*arguments: str | Path, mirrored: bool = False) -> "subprocess.Popen[bytes]":
     """Start the command in a process group of its own."""
-    return subprocess.Popen(
-        command(*arguments), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-    )
+    asked, environment, quiet = command(*arguments), variables(mirrored), subprocess.DEVNULL
+    return subprocess.Popen(asked, cwd=ROOT, env=environment, stdout=quiet, stderr=quiet, start_new_session=True)
 
 
 def kill(process: "subprocess.Popen[bytes]") -> set[tuple[int, str]]:

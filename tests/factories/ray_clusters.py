@@ -17,6 +17,12 @@ from pathlib import Path
 from tests.factories.command_line import ROOT, descendants
 
 RAY = (sys.executable, "-m", "ray.scripts.scripts")
+WAIT = """
+import time, ray
+ray.init("{address}", log_to_driver=False)
+while ray.cluster_resources().get("CPU", 0) != {cpus}:
+    time.sleep(0.2)
+"""
 NOT_OURS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token"}
 
 
@@ -35,19 +41,11 @@ class Cluster:
         self.nodes.append(_started([*command, "--node-ip-address=127.0.0.1"], self.variables))
         return self.nodes[-1]
 
-    def cpus(self) -> float:
-        """Return the processors of all its nodes that live."""
-        code = f"import ray; ray.init('{self.address}', log_to_driver=False); print(ray.cluster_resources()['CPU'])"
-        environment = {**os.environ, **self.variables}
-        asked = [sys.executable, "-c", code]
-        done = subprocess.run(asked, env=environment, capture_output=True, text=True, check=False, timeout=120)
-        return float(done.stdout.splitlines()[-1]) if done.returncode == 0 else 0.0
-
     def wait_for(self, cpus: float) -> None:
         """Wait until its nodes offer so many processors."""
-        until = time.monotonic() + 120
-        while self.cpus() != cpus and time.monotonic() < until:
-            time.sleep(1)
+        code = WAIT.format(address=self.address, cpus=cpus)
+        environment = {**os.environ, **self.variables}
+        subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True, timeout=120)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import pytest
 from configuration.loading import load_experiment
 from configuration.validation.warnings import warnings_of
 from configuration.yaml import scales
+from tests.factories.experiment_files import experiment_of
 from tests.factories.paths import EXPERIMENT_FILES, EXPERIMENTS
 
 FILES = [(name, scale) for name in EXPERIMENT_FILES for scale in scales(EXPERIMENTS / name)]
@@ -59,4 +60,4 @@ def test_an_objective_that_is_left_out_is_warned_of_and_one_that_is_named_is_not
 def test_no_experiment_of_the_repository_is_warned_of(file: str, scale: str) -> None:
     if "timing:" in (EXPERIMENTS / file).read_text(encoding="utf-8"):
         pytest.skip("a timing experiment trains nothing")
-    assert warnings_of(load_experiment(EXPERIMENTS / file, scale)) == ()
+    assert warnings_of(experiment_of(file, scale)) == ()

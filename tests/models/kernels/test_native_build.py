@@ -88,12 +88,11 @@ def fake_compiler(folder: Path, work: str, version: str = "fake 1") -> str:
         (': > "$out"', b""),
     ],
 )
-def test_after_a_failed_compilation_torch_is_used_and_no_file_remains(
+def test_after_a_failed_compilation_the_portable_operators_are_used_and_no_file_remains(
     work: str, built: bytes | None, tmp_path: Path
 ) -> None:
     path = fake_compiler(tmp_path / "bin", work)
     assert told(ASK, PATH=path, XDG_CACHE_HOME=str(tmp_path)) == "portable"
-    assert told(COMPUTE, PATH=path, XDG_CACHE_HOME=str(tmp_path)) == "20.0"
     assert list((tmp_path / "steeplechase").iterdir()) == []
     shown = tmp_path / "bin" / "built"
     assert (shown.read_bytes() if shown.exists() else None) == built
@@ -105,12 +104,25 @@ def test_after_a_failed_compilation_torch_is_used_and_no_file_remains(
 def test_a_truncated_library_from_the_compiler_is_not_used(bytes_left: int, tmp_path: Path) -> None:
     real = shutil.which("cc")
     path = fake_compiler(tmp_path / "bin", f'{real} "$@" && truncate -s {bytes_left} "$out"')
-    assert told(COMPUTE, PATH=path, XDG_CACHE_HOME=str(tmp_path)) == "20.0"
     assert told(ASK, PATH=path, XDG_CACHE_HOME=str(tmp_path)) == "portable"
     shown = tmp_path / "bin" / "built"
     assert shown.stat().st_size == bytes_left
     assert not loads(shown)
     assert list((tmp_path / "steeplechase").iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Return a cache with the compiled library, and its arithmetic."""
+    cache = tmp_path_factory.mktemp("sound")
+    return cache, told(ASK, XDG_CACHE_HOME=str(cache))
+
+
+def damaged(cache: Path, sound: Path, damage: str) -> None:
+    """Copy a cache, its library damaged."""
+    shutil.copytree(sound, cache, dirs_exist_ok=True)
+    (built,) = (cache / "steeplechase").iterdir()
+    built.write_bytes(DAMAGES[damage](built.read_bytes()))
 
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
@@ -123,15 +135,22 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 
 @compiled
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_cached_library_is_rebuilt(damage: str, tmp_path: Path) -> None:
-    first = told(ASK, XDG_CACHE_HOME=str(tmp_path))
-    (built,) = (tmp_path / "steeplechase").iterdir()
-    sound = built.read_bytes()
-    built.write_bytes(DAMAGES[damage](sound))
-    assert told(COMPUTE, XDG_CACHE_HOME=str(tmp_path)) == "20.0"
-    assert told(ASK, XDG_CACHE_HOME=str(tmp_path)) == first
+def test_a_damaged_cached_library_is_rebuilt(damage: str, sound: tuple[Path, str], tmp_path: Path) -> None:
+    cache, arithmetic = sound
+    damaged(tmp_path, cache, damage)
+    assert told(ASK, XDG_CACHE_HOME=str(tmp_path)) == arithmetic
     (again,) = (tmp_path / "steeplechase").iterdir()
     assert again.stem.endswith(hashlib.sha256(again.read_bytes()).hexdigest()[:12])
+
+
+@compiled
+def test_operators_compute_after_a_failed_compilation_and_with_a_rebuilt_library(
+    sound: tuple[Path, str], tmp_path: Path
+) -> None:
+    failing, cache = fake_compiler(tmp_path / "bin", "exit 1"), tmp_path / "cache"
+    assert told(COMPUTE, PATH=failing, XDG_CACHE_HOME=str(tmp_path)) == "20.0"
+    damaged(cache, sound[0], "one bit")
+    assert told(COMPUTE, XDG_CACHE_HOME=str(cache)) == "20.0"
 
 
 @compiled

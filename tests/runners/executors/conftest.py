@@ -1,12 +1,12 @@
 """A run of seconds shared by the tests of executors: two arms on random text."""
 
 import random
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.factories.command_line import Run, steeplechase
+from tests.factories.command_line import Run
+from tests.factories.shared_runs import shared_run
 
 EXPERIMENT = """
 experiment: small
@@ -38,10 +38,6 @@ def small_experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def small(small_experiment: Path) -> Run:
+def small(tmp_path_factory: pytest.TempPathFactory, small_experiment: Path) -> Run:
     """Return that experiment, run to its end by two local workers."""
-    folder = small_experiment.with_name("results")
-    started = time.monotonic()
-    done = steeplechase("run", small_experiment, "--out", folder, "--workers", "2")
-    assert done.returncode == 0, done.stderr
-    return Run(folder, done.stderr, time.monotonic() - started)
+    return shared_run(tmp_path_factory, "small", str(small_experiment))

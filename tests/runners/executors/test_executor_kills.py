@@ -10,12 +10,21 @@ from pathlib import Path
 import pytest
 
 from ledger.example_tables import Replicate, kept_example_tables
-from tests.factories.command_line import SHARED, Run, descendants, ended_within, kill, lend, start, steeplechase
+from tests.factories.command_line import (
+    SHARED,
+    SMOKE,
+    Run,
+    descendants,
+    ended_within,
+    kill,
+    lend,
+    start,
+    steeplechase,
+)
 
 pytestmark = pytest.mark.engines
 
-TABLE = "experiments/table2.yaml"
-KILLS = 3
+KILLS = 2
 SEED = 20261121
 
 
@@ -37,17 +46,17 @@ def examples(folder: Path) -> dict[str, tuple[tuple[Replicate, ...], list[list[f
 def test_after_random_kills_the_same_command_gives_the_same_table(smoke: Run, tmp_path: Path) -> None:
     lend(smoke.folder, tmp_path, SHARED)
     chance = random.Random(SEED)
-    command = ("run", TABLE, "--scale", "smoke", "--out", tmp_path, "--workers", "2")
+    command = ("run", *SMOKE, "--out", tmp_path, "--workers", "2")
     killed = 0
     while killed < KILLS:
-        driver = start(*command)
+        driver = start(*command, mirrored=True)
         time.sleep(chance.uniform(0.1, 0.3) * smoke.seconds)
         if driver.poll() is not None:  # it ended before the kill
             break
         assert ended_within(kill(driver), seconds=5)
         killed += 1
     assert killed > 1
-    done = steeplechase(*command)
+    done = steeplechase(*command, mirrored=True)
     assert done.returncode == 0, done.stderr
     assert Run(tmp_path, "", 0.0).table == smoke.table
     assert examples(tmp_path) == examples(smoke.folder)
@@ -59,7 +68,7 @@ def test_after_random_kills_the_same_command_gives_the_same_table(smoke: Run, tm
 
 def test_workers_exit_when_their_driver_dies(smoke: Run, tmp_path: Path) -> None:
     lend(smoke.folder, tmp_path, SHARED)
-    driver = start("run", TABLE, "--scale", "smoke", "--out", tmp_path, "--workers", "2")
+    driver = start("run", *SMOKE, "--out", tmp_path, "--workers", "2")
     until = time.monotonic() + 60
     while len(descendants(driver.pid)) < 2 and time.monotonic() < until:
         time.sleep(0.1)

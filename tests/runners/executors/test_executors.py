@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.factories.command_line import ROOT, SHARED, Run, lend, stages_told, steeplechase
+from tests.factories.command_line import ROOT, SHARED, SMOKE, TABLE, Run, lend, stages_told, steeplechase
 
 pytestmark = pytest.mark.engines
 
-TABLE = "experiments/table2.yaml"
 TRIALS, STAGES_PER_TRIAL = 12, 4
 
 
@@ -23,7 +22,7 @@ def test_the_smoke_table_is_complete(smoke: Run) -> None:
 
 def test_repeating_the_command_computes_nothing_and_gives_the_same_output(smoke: Run) -> None:
     table = smoke.table
-    again = steeplechase("run", TABLE, "--scale", "smoke", "--out", smoke.folder)
+    again = steeplechase("run", *SMOKE, "--out", smoke.folder)
     assert (again.returncode, stages_told(again.stderr)) == (0, 0)
     assert smoke.table == table
 
@@ -35,7 +34,7 @@ def test_trials_recomputed_with_other_executors_give_the_same_table(
     smoke: Run, tmp_path: Path, how: tuple[str, ...]
 ) -> None:
     lend(smoke.folder, tmp_path, SHARED)  # the trials alone are compared
-    done = steeplechase("run", TABLE, "--scale", "smoke", "--out", tmp_path, *how)
+    done = steeplechase("run", *SMOKE, "--out", tmp_path, *how)
     assert done.returncode == 0, done.stderr
     assert len(list((tmp_path / "stages" / "pretrain").iterdir())) == TRIALS
     assert Run(tmp_path, done.stderr, 0.0).table == smoke.table
@@ -48,7 +47,7 @@ def test_tasks_listed_in_another_order_are_the_same_experiment(smoke: Run, tmp_p
     assert order in text
     (tmp_path / "table2.yaml").write_text(text.replace(order, other))
     shutil.copytree(smoke.folder / "stages", tmp_path / "results" / "stages")  # the test compares keys
-    command = ("run", tmp_path / "table2.yaml", "--scale", "smoke", "--out", tmp_path / "results")
+    command = ("run", tmp_path / "table2.yaml", *SMOKE[1:], "--out", tmp_path / "results")
     done = steeplechase(*command)
     assert (done.returncode, stages_told(done.stderr)) == (0, 0), done.stderr
     assert Run(tmp_path / "results", "", 0.0).table == smoke.table

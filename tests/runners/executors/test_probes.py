@@ -12,23 +12,23 @@ PROBES = ROOT / "experiments" / "probes"
 
 
 @pytest.mark.parametrize(
-    ("name", "metric", "off", "least"),
+    ("name", "tokens", "metric", "off", "least"),
     [
-        ("transfer", "word_order", "scratch", 20.0),
-        ("bidirectional_cue", "held_out_loss", "left_to_right", -0.5),
-        ("segment_memory", "held_out_loss", "no_memory", -2.0),
+        ("transfer", 512_000, "word_order", "scratch", 20.0),
+        ("bidirectional_cue", 409_600, "held_out_loss", "left_to_right", -0.5),
+        ("segment_memory", 172_800, "held_out_loss", "no_memory", -2.0),
     ],
 )
 def test_what_is_planted_is_learned_with_the_mechanism_alone(
-    name: str, metric: str, off: str, least: float, tmp_path: Path
+    name: str, tokens: int, metric: str, off: str, least: float, tmp_path: Path
 ) -> None:
-    """One seed of three. A negative number: the loss is lower by at least that."""
-    text = (PROBES / f"{name}.yaml").read_text()
-    assert "seeds: [1, 2, 3]" in text
-    (tmp_path / "probe.yaml").write_text(text.replace("seeds: [1, 2, 3]", "seeds: [1]"))
-    done = steeplechase("run", tmp_path / "probe.yaml", "--scale", "laptop", "--out", tmp_path / "results")
+    """One seed of three, at about half of the budget where that suffices. Negative: the loss is lower by that."""
+    changes = ("--set", "pretraining.seeds=[1]", "--set", f"pretraining.tokens={tokens}")
+    done = steeplechase(
+        "run", PROBES / f"{name}.yaml", "--scale", "laptop", *changes, "--workers", "1", "--out", tmp_path
+    )
     assert done.returncode == 0, done.stderr
-    with (tmp_path / "results" / "tables" / "results.csv").open() as file:
+    with (tmp_path / "tables" / "results.csv").open() as file:
         means = {row["arm"]: float(row["mean"]) for row in csv.DictReader(file) if row["metric"] == metric}
     difference = means["baseline"] - means[off]
     assert difference / least > 1

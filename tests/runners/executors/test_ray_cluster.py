@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.factories.command_line import ROOT, Run, command, lend
+from tests.factories.command_line import ROOT, Run, command, lend, variables
 from tests.factories.ray_clusters import Cluster, cluster, kill
 
 pytestmark = [pytest.mark.engines, pytest.mark.slow]
@@ -23,8 +23,8 @@ def four_processors() -> Iterator[Cluster]:
         yield made
 
 
-def started(variables: Mapping[str, str], *arguments: str | Path) -> "subprocess.Popen[str]":
-    environment = {**os.environ, **variables}
+def started(of_cluster: Mapping[str, str], *arguments: str | Path) -> "subprocess.Popen[str]":
+    environment = {**variables(), **of_cluster}
     pipe = subprocess.PIPE
     return subprocess.Popen(command(*arguments), cwd=ROOT, env=environment, stdout=pipe, stderr=pipe, text=True)
 

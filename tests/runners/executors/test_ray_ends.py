@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.factories.command_line import ROOT, Run, command, descendants, ended_within, lend, steeplechase
+from tests.factories.command_line import ROOT, Run, command, descendants, ended_within, lend, steeplechase, variables
 
 pytestmark = [pytest.mark.engines, pytest.mark.slow]
 
@@ -62,7 +62,8 @@ def told_until(
 ) -> tuple[int, str, set[tuple[int, str]]]:
     """Start the run, act on it at a moment; return its exit code, its output and its processes at that moment."""
     started = command("run", experiment, "--out", folder, "--engine", "ray")
-    with subprocess.Popen(started, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as run:
+    quiet, pipe = subprocess.DEVNULL, subprocess.PIPE
+    with subprocess.Popen(started, cwd=ROOT, env=variables(), stdout=quiet, stderr=pipe, text=True) as run:
         while not moment(folder, run.pid) and run.poll() is None:
             time.sleep(0.05)
         below = descendants(run.pid)

@@ -76,12 +76,12 @@ def test_an_option_that_is_invalid_with_the_recipe_is_never_proposed() -> None:
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_a_small_space_is_exhausted_and_then_the_run_ends(tmp_path: Path, sampler: str) -> None:
-    design = {**SEARCH, "sampler": sampler, "max_candidates": 90, "cohort": 7, "max_seeds": 1}
+    space = {**SPACE, "convolution.kernel_size": KERNELS[:2]}
+    design = {**SEARCH, "space": space, "sampler": sampler, "max_candidates": 90, "cohort": 7, "max_seeds": 1}
     course = simulated.search(tmp_path, design=design)
-    for order in (1, 2):
-        track = Track(course, tmp_path, order=random.Random(order), ledger_path=Path(":memory:"), publishes=False)
-        arms = found(track.run())["arms"]
-        assert len({candidate for *_, candidate in arms}) == len(arms) == 3 * (1 + 2 * len(KERNELS))
+    track = Track(course, tmp_path, order=random.Random(1), ledger_path=Path(":memory:"), publishes=False)
+    arms = found(track.run())["arms"]
+    assert len({candidate for *_, candidate in arms}) == len(arms) == 3 * (1 + 2 * 2)
 
 
 def test_importance_ranks_the_relevant_axis_first_and_is_empty_with_too_few_results() -> None:

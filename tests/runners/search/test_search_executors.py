@@ -24,6 +24,7 @@ def experiment_of(folder: Path, policy: bool) -> Path:
     smoke = text[1][text[1].index("  smoke:") :]
     assert PROGRESSIVE in smoke
     assert COHORTS in smoke
+    smoke = smoke.replace("maximum_megabytes: 2", "maximum_megabytes: 0.5")
     head = text[0].replace("progressive_mean", "pause" if policy else "top_fraction")
     if policy:
         head = "\n".join(line for line in head.splitlines() if line.strip() not in ("cohort: 10", "sampler: tpe"))

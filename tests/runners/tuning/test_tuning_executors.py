@@ -8,9 +8,11 @@ import pytest
 
 from ledger.database import Ledger
 from ledger.tuning_plan import CHOICES
-from tests.factories.command_line import SHARED, Run, ended_within, kill, lend, start, steeplechase
+from tests.factories.command_line import ended_within, kill, lend, start, steeplechase
 
 pytestmark = [pytest.mark.engines, pytest.mark.slow]
+
+SHARED = ("corpus", "tokens", "evaluation_set")
 
 EXPERIMENT = """
 experiment: tuned
@@ -23,7 +25,7 @@ baseline:
             schedule: { kind: linear, warmup_tokens: 2000 } }
 design: { kind: list, arms: { dynamic: { bottleneck_ratio: 2, convolution: dynamic } } }
 tune: { vary: { recipe.peak_learning_rate: { log: [1e-3, 1e-2] } }, trials: 3, seeds: [101], tokens: 5000 }
-corpus: { kind: documentation, maximum_megabytes: 2 }
+corpus: { kind: documentation, maximum_megabytes: 0.5 }
 pretraining: { tokens: 10000, seeds: [1, 2], held_out_sequences: 64, evaluations: 2 }
 """
 
@@ -33,14 +35,14 @@ def chosen(folder: Path) -> object:
         return ledger.fact(CHOICES)
 
 
-def test_both_executors_and_a_killed_driver_give_the_same_choices_and_report(smoke: Run, tmp_path: Path) -> None:
+def test_both_executors_and_a_killed_driver_give_the_same_choices_and_report(tmp_path: Path) -> None:
     file = tmp_path / "tuned.yaml"
     file.write_text(EXPERIMENT)
     folders = {name: tmp_path / name for name in ("local", "ray", "killed")}
-    for folder in folders.values():
-        lend(smoke.folder, folder, SHARED)
     local = steeplechase("run", file, "--out", folders["local"], "--workers", "1")
     assert local.returncode == 0, local.stderr
+    for name in ("ray", "killed"):
+        lend(folders["local"], folders[name], SHARED)
     driver = start("run", file, "--out", folders["killed"], "--workers", "2")
     until = time.monotonic() + 120
     while not list((folders["killed"] / "stages").glob("pretrain/*")) and time.monotonic() < until:

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from functools import cache
 from statistics import fmean
 
 import pytest
@@ -50,6 +51,11 @@ def test_columns_and_order_are_as_promised() -> None:
     assert metrics == ["held_out_loss", "score", TASKS[0], further[0], TASKS[1], further[1]]
 
 
+@cache
+def unmixed() -> str:
+    return csv.render(build(table2()))
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_order_of_trials_records_and_tasks_never_changes_the_csv(shuffler: random.Random) -> None:
@@ -63,7 +69,7 @@ def test_order_of_trials_records_and_tasks_never_changes_the_csv(shuffler: rando
         shared=tuple(_mixed(view.shared, shuffler)),
         document={**view.document, "fine_tuning": {"tasks": tasks, "seeds": [1, 2]}},
     )
-    assert csv.render(build(mixed)) == csv.render(build(view))
+    assert csv.render(build(mixed)) == unmixed()
 
 
 def _mixed(items: object, shuffler: random.Random) -> list[object]:

@@ -20,7 +20,7 @@ from tests.factories.reports import Trial, document, primary, snapshot
 TABLES, ARMS = 120, 8
 TASKS = ("docs_acceptability", "docs_answer", "docs_pair")
 NAMES = ("baseline", *(f"same-{number}" for number in range(1, ARMS)))
-FALSE_ALARMS = (0.01, 0.05 + 0.04)
+FALSE_ALARMS = (0.005, 0.05 + 0.022)
 """Welch's t is below its level at few seeds, and splitting α over looks is below it by design."""
 RULES = {
     "until decided": SequentialSeeds(start=3, max=9, step=3, margin={"held_out_loss": 0.01}),

@@ -112,8 +112,16 @@ class Snapshot:
 
     @property
     def over(self) -> bool:
-        """Whether every trial has ended."""
-        return all(history.status not in (TrialStatus.WAITING, TrialStatus.RUNNING) for history in self.every_history)
+        """Whether every trial has ended; not before the trials of an experiment that has them are declared."""
+        declared = bool(self.every_history) or not self.labels
+        return declared and all(
+            history.status not in (TrialStatus.WAITING, TrialStatus.RUNNING) for history in self.every_history
+        )
+
+    @property
+    def stopped_by_limit(self) -> str | None:
+        """The limit that ended the last session; None if it ended otherwise, or if every trial has ended."""
+        return self.sessions[-1].stopped_by if self.sessions and not self.over else None
 
 
 def snapshot(ledger: LedgerRows) -> Snapshot:

@@ -1,8 +1,8 @@
 """Shapley values of the factors of a two-level full factorial: each one's share over all orders of adding them.
 
 The value of a set of changes is the metric of the arm that has these changes and no others. The shares add up to the
-difference between the arm with all changes and the baseline (`analysis/shapley.py`), the last row of each metric. Where
-the interval of that difference contains 0, it is no quantity to take shares of: near 0 they grow without bound.
+difference between the arm with all changes and the baseline (`analysis/shapley.py`), the last row of each metric. No
+shares are given where the interval of that difference contains 0: near 0 they grow without bound.
 """
 
 from collections.abc import Iterator

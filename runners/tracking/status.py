@@ -8,6 +8,8 @@ from ledger.stage_results import DivergedFineTuning, DivergedPretraining, Failed
 from runners.tracking.errors import redacted
 from runners.tracking.mirrored_run import RunStatus
 
+INCOMPLETE = "incomplete"
+"""Standing of what a limit of the run interrupted."""
 LONGEST_TAG_CHARACTERS = 500  # MLflow takes 8000; a column shows far less
 STATUS = {
     TrialStatus.WAITING: RunStatus.SCHEDULED,
@@ -17,6 +19,13 @@ STATUS = {
     TrialStatus.DIVERGED: RunStatus.FAILED,
     TrialStatus.FAILED: RunStatus.FAILED,
 }
+
+
+def interruption(status: TrialStatus, limit: str | None) -> str | None:
+    """Return the reason where a limit, None without one, interrupted a study, an arm or a trial; else None."""
+    if limit is None or status is not TrialStatus.RUNNING:
+        return None
+    return cut(f"{limit}; the same command with a higher limit resumes it")
 
 
 def arm_status(histories: Sequence[TrialHistory]) -> TrialStatus:

@@ -42,6 +42,8 @@ def arm_status(histories: Sequence[TrialHistory]) -> TrialStatus:
 def stop_reason(history: TrialHistory) -> str:
     """Return why a trial ended early, empty if it did not."""
     if history.status is TrialStatus.STOPPED and (decision := history.stopped_by):
+        if history.stopped_at_end_of_budget:
+            return f"end of the budget at hurdle {decision.level + 1}: {decision.value:.4g}"
         return f"hurdle {decision.level + 1}: {_against(decision.value, decision.threshold)}"
     for record in history.records:
         if history.status is TrialStatus.DIVERGED and record.status is Status.DIVERGED:

@@ -60,11 +60,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/ready-to-run: $(BIN)/python pyproject.toml constraints.txt
-	@echo "Installing pinned dependencies into $(VENV); about 5 minutes and 3 to 6 GB the first time."
+	@echo "Installing pinned dependencies into $(VENV); some minutes and 2 to 6 GB the first time."
 	$(PIP) --editable ".[texts]"
 	@touch $@
 
 $(VENV)/ready-to-develop: $(BIN)/python pyproject.toml constraints.txt
-	@echo "Installing pinned dependencies into $(VENV); about 5 minutes and 3 to 6 GB the first time."
+	@echo "Installing pinned dependencies into $(VENV); some minutes and 2 to 6 GB the first time."
 	$(PIP) --editable '.[development]'
 	@touch $@ $(VENV)/ready-to-run

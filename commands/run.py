@@ -69,6 +69,9 @@ def run(  # noqa: PLR0913, PLR0917 — one argument per option of the command
     address: Annotated[
         str | None, typer.Option(help="A Ray cluster, with --engine ray; all its nodes see the --out folder.")
     ] = None,
+    store: Annotated[
+        str | None, typer.Option(metavar="URL", help="Object store of the stages, such as s3://BUCKET/PREFIX.")
+    ] = None,
     reuse: Reused = None,
     gpus_per_trial: Annotated[
         float | None,
@@ -90,7 +93,7 @@ def run(  # noqa: PLR0913, PLR0917 — one argument per option of the command
         _check_gpus(gpus_per_trial, engine)
     limits = limits_of(stop_after, stop_after_tokens, stop_after_cost, price_per_hour)
     given = tuple(settings or ()), tuple(reuse or ())
-    options = RunOptions(engine.value, workers, out, address, *given, gpus_per_trial, limits)
+    options = RunOptions(engine.value, workers, out, address, *given, gpus_per_trial, limits, store or "")
     _, snapshot = run_experiment(experiment, scale, options, _print_brief)
     if snapshot.failed:
         raise typer.Exit(DONE_WITH_FAILED_TRIALS)

@@ -52,6 +52,8 @@ class RunOptions:
     """GPUs of a trial under Ray, a fraction or a whole number."""
     limits: Limits = UNLIMITED
     """What the run may spend; at a limit it ends incomplete and resumable."""
+    objects: str = ""
+    """URL of an object store for the stages."""
 
 
 def run_experiment(
@@ -77,6 +79,7 @@ def run_experiment(
         reuse=options.reuse,
         gpus_per_trial=options.gpus_per_trial,
         limits=options.limits,
+        objects=options.objects,
     )
     with stopping() as stop:
         return request, _drive(request, Console(stderr=True), stop, on_report)

@@ -59,28 +59,34 @@ class ArtifactStore:
         self._verified: set[Path] = set()
 
     def folder(self, kind: str, key: str) -> Path:
-        """Return the folder of a finished stage."""
+        """Return the folder of a finished stage; of an object store that of its copy."""
         return self.root / kind / key
 
     def progress_file(self, key: str) -> Path:
         """Return the file in which a running stage reports its progress."""
         return self.root / PROGRESS / f"{key}.json"
 
+    def has(self, kind: str, key: str) -> bool:
+        """Return whether a stage is finished."""
+        return self.folder(kind, key).is_dir()
+
+    def file(self, kind: str, key: str, name: str) -> Path:
+        """Return one file of a stage; it does not exist if the stage has none or is not finished."""
+        return self.folder(kind, key) / name
+
     def outcome(self, kind: str, key: str) -> Outcome | None:
         """Return a finished stage's outcome, None if it has not been computed. Raises CorruptionError."""
         folder = self.folder(kind, key)
         if not folder.is_dir():
             return None
-        manifest = _read_manifest(folder, kind, key)
-        return Outcome(Status(manifest.status), manifest.result, manifest.seconds, manifest.warm_up_seconds)
+        return read_manifest(folder, kind, key).outcome
 
     def read(self, kind: str, key: str) -> Path:
         """Return the folder of a finished stage after verifying every file's hash. Raises CorruptionError."""
         folder = self.folder(kind, key)
         if folder not in self._verified:
-            for name, expected in _read_manifest(folder, kind, key).files.items():
-                if not (folder / name).is_file() or sha256_of(folder / name) != expected:
-                    raise CorruptionError(_advice(folder, f"{name} differs from what was written"))
+            if differing := read_manifest(folder, kind, key).differing_in(folder):
+                raise CorruptionError(advice(folder, f"{differing[0]} differs from what was written"))
             self._verified.add(folder)
         return folder
 
@@ -108,20 +114,11 @@ class ArtifactStore:
         self, kind: str, key: str, work: Path, outcome: Outcome, inputs: Mapping[str, str] | None = None
     ) -> None:
         """Move a stage's work folder into place, fsynced on return. `inputs` has the keys of the stages it read."""
-        files = sorted(path.relative_to(work).as_posix() for path in work.rglob("*") if path.is_file())
-        hashes = {name: sha256_of(work / name) for name in files if name != MANIFEST}
-        manifest = _Manifest(
-            version=MANIFEST_VERSION,
-            kind=kind,
-            key=key,
-            inputs=dict(inputs or {}),
-            status=outcome.status.value,
-            result=dict(outcome.result),
-            seconds=outcome.seconds,
-            warm_up_seconds=outcome.warm_up_seconds,
-            files=hashes,
-        )
-        write_whole(work / MANIFEST, manifest.sealed().model_dump_json().encode())
+        seal(kind, key, work, outcome, inputs)
+        self._move(kind, key, work)
+
+    def _move(self, kind: str, key: str, work: Path) -> None:
+        """Move a sealed work folder into place, unless the stage is there; fsynced on return."""
         target = self.folder(kind, key)
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():
@@ -131,7 +128,9 @@ class ArtifactStore:
         flush(self.root)
 
 
-class _Manifest(Schema):
+class StageManifest(Schema):
+    """What a finished stage is: its result, and the hash of each of its files."""
+
     version: int = 1
     kind: str = ""
     key: str = ""
@@ -146,29 +145,70 @@ class _Manifest(Schema):
     seal: str = ""
     """Fingerprint of all other fields."""
 
-    def sealed(self) -> "_Manifest":
+    @property
+    def outcome(self) -> Outcome:
+        """The outcome of the stage."""
+        return Outcome(Status(self.status), self.result, self.seconds, self.warm_up_seconds)
+
+    def differing_in(self, folder: Path) -> list[str]:
+        """Return the files that are missing in a folder or have another content."""
+        found = ((folder / name, name, expected) for name, expected in self.files.items())
+        return [name for file, name, expected in found if not file.is_file() or sha256_of(file) != expected]
+
+    def sealed(self) -> "StageManifest":
+        """Return the manifest with its seal."""
         return self.model_copy(update={"seal": fingerprint(self.model_dump(exclude={"seal"}))})
 
 
-def _read_manifest(folder: Path, kind: str, key: str) -> _Manifest:
-    """Return the manifest of a stage. Raises CorruptionError if it is damaged or belongs to another stage."""
-    try:
-        manifest = _Manifest.model_validate_json(read_regular(folder / MANIFEST))
-    except (OSError, ValueError) as error:
-        raise CorruptionError(_advice(folder, f"its manifest cannot be read ({type(error).__name__})")) from error
-    if manifest.version != MANIFEST_VERSION:
-        fault = f"its manifest has version {manifest.version}, this version reads {MANIFEST_VERSION}"
-        why = "; version 1 does not identify the stage" if manifest.version == 1 else ""
-        store = folder.parent.parent
-        raise CorruptionError(
-            f"{folder}: {fault}{why}. Move {store} away and run again: its stages will be computed again"
-        )
-    if manifest != manifest.sealed():
-        raise CorruptionError(_advice(folder, "its manifest differs from what was written"))
-    if (manifest.kind, manifest.key) != (kind, key):
-        raise CorruptionError(_advice(folder, f"contains another stage, {manifest.kind}/{manifest.key}"))
+def seal(kind: str, key: str, work: Path, outcome: Outcome, inputs: Mapping[str, str] | None) -> StageManifest:
+    """Write the manifest of a finished stage into its work folder, with the hash of every file."""
+    files = sorted(path.relative_to(work).as_posix() for path in work.rglob("*") if path.is_file())
+    hashes = {name: sha256_of(work / name) for name in files if name != MANIFEST}
+    unsealed = StageManifest(
+        version=MANIFEST_VERSION,
+        kind=kind,
+        key=key,
+        inputs=dict(inputs or {}),
+        status=outcome.status.value,
+        result=dict(outcome.result),
+        seconds=outcome.seconds,
+        warm_up_seconds=outcome.warm_up_seconds,
+        files=hashes,
+    )
+    manifest = unsealed.sealed()
+    write_whole(work / MANIFEST, manifest.model_dump_json().encode())
     return manifest
 
 
-def _advice(folder: Path, fault: str) -> str:
-    return f"{folder}: {fault}. Move the folder away and run again: the stage will be computed again"
+def read_manifest(folder: Path, kind: str, key: str) -> StageManifest:
+    """Return the manifest of a stage's folder. Raises CorruptionError if it is damaged or of another stage."""
+    try:
+        content = read_regular(folder / MANIFEST)
+    except OSError as error:
+        raise CorruptionError(advice(folder, f"its manifest cannot be read ({type(error).__name__})")) from error
+    return manifest_in(content, folder, kind, key)
+
+
+def manifest_in(content: bytes, place: Path | str, kind: str, key: str) -> StageManifest:
+    """Return the manifest of the stage at a place. Raises CorruptionError if it is damaged or of another stage."""
+    try:
+        manifest = StageManifest.model_validate_json(content)
+    except ValueError as error:
+        raise CorruptionError(advice(place, f"its manifest cannot be read ({type(error).__name__})")) from error
+    if manifest.version != MANIFEST_VERSION:
+        fault = f"its manifest has version {manifest.version}, this version reads {MANIFEST_VERSION}"
+        why = "; version 1 does not identify the stage" if manifest.version == 1 else ""
+        store = str(place).rpartition(f"/{kind}/")[0]
+        raise CorruptionError(
+            f"{place}: {fault}{why}. Move {store} away and run again: its stages will be computed again"
+        )
+    if manifest != manifest.sealed():
+        raise CorruptionError(advice(place, "its manifest differs from what was written"))
+    if (manifest.kind, manifest.key) != (kind, key):
+        raise CorruptionError(advice(place, f"contains another stage, {manifest.kind}/{manifest.key}"))
+    return manifest
+
+
+def advice(place: Path | str, fault: str) -> str:
+    """Return the message about a damaged stage."""
+    return f"{place}: {fault}. Move the folder away and run again: the stage will be computed again"

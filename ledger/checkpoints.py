@@ -54,7 +54,7 @@ def pretrained_trial(folder: Path, trial: str | None) -> PretrainedTrial:
     name = _choose(folder, trial, current, tuple(ends))
     arm, record, result = ends[name]
     vocabulary = next(record for record in current.shared if record.stage == TOKENS)
-    store = ArtifactStore(ResultPaths.of(folder).stages)
+    store = ResultPaths.of(folder).store()
     return PretrainedTrial(
         experiment=current.experiment,
         scale=current.scale,
@@ -87,7 +87,7 @@ def tuned_trials(folder: Path) -> list[TunedTrial]:
     """
     with closing(Ledger.at(folder)) as ledger:
         current = snapshot(ledger)
-    store = ArtifactStore(ResultPaths.of(folder).stages)
+    store = ResultPaths.of(folder).store()
     architectures = {row.name: row.candidate.architecture for row in current.arms}
     found: dict[tuple[str, str], TunedTrial] = {}
     for history in current.histories:

@@ -99,7 +99,7 @@ def kept_example_tables(folder: Path) -> dict[str, ExampleTable]:
 
 
 def _stored(folder: Path, rows: LedgerRows) -> "_StoredExamples":
-    store = ArtifactStore(ResultPaths.of(folder).stages)
+    store = ResultPaths.of(folder).store()
     return _StoredExamples(snapshot(rows), store, ReusedExamples(reused_rows(folder, rows)))
 
 
@@ -237,7 +237,7 @@ class _StoredExamples:
         metrics: Sequence[str],
         fine_tuning_seed: int | None = None,
     ) -> np.ndarray:
-        path = self._store.folder(record.stage, record.key) / name
+        path = self._store.file(record.stage, record.key, name)
         if not path.is_file():
             if (reused := self._reused.values(record.key, metrics, fine_tuning_seed)) is not None:
                 return reused
@@ -259,8 +259,8 @@ class _StoredExamples:
         if result.task not in self._reported_examples:
             shared = with_results(self._found.shared, ExamplesResult)
             record, examples = next((record, found) for record, found in shared if found.task == result.task)
-            if not (folder := self._store.folder(record.stage, record.key)).is_dir():
-                self._miss(folder, metrics)
+            if not self._store.has(record.stage, record.key):
+                self._miss(self._store.folder(record.stage, record.key), metrics)
                 return None
             self._reported_examples[result.task] = ~self._selection_half(record, examples)
         return np.asarray(values[self._reported_examples[result.task]])

@@ -30,7 +30,7 @@ def seconds_per_operation(folder: Path) -> Mapping[str, float]:
     pretraining = document.get("pretraining") if isinstance(document, dict) else None
     tokens = pretraining.get("tokens") if isinstance(pretraining, dict) else None
     baseline = arms[0].candidate.architecture if arms else None
-    seconds_by_trial = _pretraining_seconds(records, ArtifactStore(ResultPaths.of(folder).stages))
+    seconds_by_trial = _pretraining_seconds(records, ResultPaths.of(folder).store())
     rates: dict[str, float] = {}
     unreliable: list[str] = []
     for arm in arms:

@@ -7,12 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from foundation.atomic_files import make_folder, open_lock
-from foundation.errors import ConflictError, MachineError
-from ledger.artifacts import MANIFEST, UNFINISHED
+from foundation.atomic_files import make_folder, open_lock, read_regular, write_whole
+from foundation.errors import ConflictError, CorruptionError, MachineError
+from ledger.artifacts import MANIFEST, UNFINISHED, ArtifactStore
+from ledger.object_artifacts import artifact_store
+from ledger.object_store import refuse_url
 
 RESULTS = "results"
 LOCK = "lock"
+OBJECTS = "object_store"
+"""File with the URL of the object store that has the stages."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,35 @@ class ResultPaths:
 
     @property
     def stages(self) -> Path:
-        """The artifact store."""
+        """The artifact store; with an object store, this machine's copies."""
         return self.root / "stages"
+
+    @property
+    def objects(self) -> str:
+        """The URL of the object store that has the stages; empty without one."""
+        try:
+            return read_regular(self.folder / OBJECTS).decode().strip()
+        except FileNotFoundError:
+            return ""
+        except (OSError, ValueError) as error:
+            raise CorruptionError(f"{self.folder / OBJECTS}: cannot be read ({type(error).__name__})") from error
+
+    def store(self) -> ArtifactStore:
+        """Return the store of finished stages. Raises MachineError if an object store cannot be opened."""
+        return artifact_store(self.stages, self.objects)
+
+    def use_objects(self, url: str, begun: bool) -> None:
+        """Record the URL of the object store, empty for the recorded one or none; `begun` if there is a ledger.
+
+        Raises ConflictError if the results are in another place.
+        """
+        if not url or url.rstrip("/") == self.objects:
+            return
+        if begun:
+            place = self.objects or f"{self.stages}, without --store"
+            raise ConflictError(f"{self.folder}: its stages are in {place}. Did you mean another --out folder?")
+        refuse_url(url)
+        write_whole(self.folder / OBJECTS, f"{url.rstrip('/')}\n".encode())
 
     def make(self) -> None:
         """Create the folders. Raises MachineError if that fails."""

@@ -4,7 +4,7 @@ Tables, the live view and MLflow all use it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from configuration.arm import BASELINE
 from configuration.stage_label import PRETRAIN, StageLabel
@@ -19,6 +19,8 @@ from ledger.sessions import Session, sessions
 from ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
 from ledger.tuning_selection import Choice
 
+PROGRESSIVE_HURDLES = "progressive_hurdles"
+"""The policy that has hurdles of its own."""
 PARENTS = "parents"
 """Fact in the ledger: the parent of each mutant of a finished search by evolution."""
 
@@ -33,6 +35,8 @@ class TrialHistory:
     status: TrialStatus
     audit: tuple[Record, ...] = ()
     """Records of a stopped trial's further training in an audit; only the audit's table uses them."""
+    stopped_at_end_of_budget: bool = False
+    """Whether the end of a policy's budget stopped it, and no hurdle."""
 
     @property
     def stopped_by(self) -> Decision | None:
@@ -112,8 +116,16 @@ class Snapshot:
 
     @property
     def over(self) -> bool:
-        """Whether every trial has ended."""
-        return all(history.status not in (TrialStatus.WAITING, TrialStatus.RUNNING) for history in self.every_history)
+        """Whether every trial has ended; not before the trials of an experiment that has them are declared."""
+        declared = bool(self.every_history) or not self.labels
+        return declared and all(
+            history.status not in (TrialStatus.WAITING, TrialStatus.RUNNING) for history in self.every_history
+        )
+
+    @property
+    def stopped_by_limit(self) -> str | None:
+        """The limit that ended the last session; None if it ended otherwise, or if every trial has ended."""
+        return self.sessions[-1].stopped_by if self.sessions and not self.over else None
 
 
 def snapshot(ledger: LedgerRows) -> Snapshot:
@@ -181,10 +193,40 @@ def histories_of(ledger: LedgerRows, labels: Sequence[str]) -> tuple[TrialHistor
             records.setdefault(record.trial, []).append(record)
     for decision in ledger.decisions():
         decisions.setdefault(decision.trial, []).append(decision)
-    return tuple(
+    ended = stopped_at_end_of_budget(ledger.decisions(), _policy(ledger.fact("document")))
+    found = (
         history_of(trial, records.get(trial.name, ()), decisions.get(trial.name, ()), labels)
         for trial in ledger.trials()
     )
+    return tuple(replace(each, stopped_at_end_of_budget=each.trial.name in ended) for each in found)
+
+
+def stopped_at_end_of_budget(decisions: Iterable[Decision], policy: str | None) -> frozenset[str]:
+    """Return the trials that waited at a pause when the budget of a search's policy ended.
+
+    Their decisions have no threshold. Nor have those of the trials whose values set a hurdle of the policy
+    `progressive_hurdles`, which come before every decision of their level that has one.
+    """
+    if policy is None:
+        return frozenset()
+    with_hurdle: set[int] = set()
+    ended: set[str] = set()
+    for decision in decisions:
+        has_hurdle = policy != PROGRESSIVE_HURDLES or decision.level in with_hurdle
+        if decision.threshold is not None:
+            with_hurdle.add(decision.level)
+        elif has_hurdle and not decision.cleared and decision.value is not None:
+            ended.add(decision.trial)
+    return frozenset(ended)
+
+
+def _policy(document: JsonValue) -> str | None:
+    """Return the policy of the search in an experiment's document, None without one."""
+    fields = document if isinstance(document, dict) else {}
+    design = fields.get("designs", fields.get("design"))
+    designs = design if isinstance(design, list) else [design]
+    policies = (each.get("policy") for each in designs if isinstance(each, dict))
+    return next((policy for policy in policies if isinstance(policy, str)), None)
 
 
 def history_of(

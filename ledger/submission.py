@@ -30,7 +30,7 @@ def submission(folder: Path, trial: str) -> dict[str, str]:
     with closing(Ledger.at(folder)) as ledger:
         current = snapshot(ledger)
     history = _history(folder, current, trial)
-    files = dict(_files(current, history, ArtifactStore(ResultPaths.of(folder).stages)))
+    files = dict(_files(current, history, ResultPaths.of(folder).store()))
     if not files:
         message = f"{folder}: {trial} has no predictions of GLUE's test sets; fine-tune on a task with a test file"
         raise ConfigurationError(message)

@@ -15,9 +15,9 @@ from foundation.environment import machine, manifest
 from foundation.errors import ConflictError, CorruptionError
 from foundation.schema import JsonValue
 from ledger.amendments import amend
-from ledger.artifacts import ArtifactStore
 from ledger.csv_export import has_export
 from ledger.database import LEDGER_NAME, Ledger
+from ledger.object_store import ObjectStore
 from ledger.paths import ResultPaths
 from ledger.reading import refuse_former_timings
 from ledger.reuse import reuse
@@ -66,11 +66,13 @@ class RunRequest:
     """GPUs of a trial under Ray; None shares all of them between the workers."""
     limits: Limits = UNLIMITED
     """What the run may spend."""
+    objects: str = ""
+    """URL of an object store for the stages; empty for the recorded one, or for the results folder."""
 
     @property
     def executor_settings(self) -> ExecutorSettings:
         """Where trials run."""
-        return ExecutorSettings(self.workers, self.address, self.gpus_per_trial)
+        return ExecutorSettings(self.workers, self.address, self.gpus_per_trial, self.paths.objects)
 
 
 def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
@@ -86,7 +88,7 @@ def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
             refuse_another_machine(ledger, shared.machine)
         reuse(ledger, request.paths.folder, request.reuse)
         reused = reused_rows(request.paths.folder, ledger)
-        journal = Journal(experiment, shared, ArtifactStore(request.paths.stages), ledger, reused)
+        journal = Journal(experiment, shared, request.paths.store(), ledger, reused)
         meter = Meter(request.limits, journal, sessions(ledger), began)
         try:
             with timed(ledger, request, on_progress) as reporter, _executor_of(request) as executor:
@@ -205,7 +207,11 @@ def open_ledger(request: RunRequest) -> Iterator[Ledger]:
     """Lock the results folder and open its ledger. Raises ConflictError if it belongs to another experiment."""
     refuse_former_timings(request.paths.folder)
     lost_ledger(request.paths)
+    begun = (request.paths.folder / LEDGER_NAME).exists()
     request.paths.make()
+    request.paths.use_objects(request.objects, begun)
+    if request.paths.objects:
+        ObjectStore(request.paths.objects).check()
     with request.paths.locked(), closing(Ledger(request.paths.folder / LEDGER_NAME)) as ledger:
         experiment = request.experiment
         copy_plugins(experiment.plugins, request.paths.root / COPIES)

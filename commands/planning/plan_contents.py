@@ -74,7 +74,7 @@ class Plan:
 def plan_of(chosen: Chosen, convention: Convention, places: ResultPaths) -> Plan:
     """Return the plan. Raises CorruptionError if a ledger under the results is damaged."""
     experiment, arm_table = chosen.experiment, chosen.experiment.arm_table
-    store = ArtifactStore(places.stages)
+    store = places.store()
     try:
         shared = shared_stages(experiment)
     except (DataError, MachineError) as refusal:  # the data of another scale may be on another machine
@@ -144,7 +144,7 @@ def _candidates_like(chosen: Chosen, arm: Arm) -> int:
 
 
 def _is_cached(store: ArtifactStore, stage: Stage) -> bool:
-    return store.folder(stage.kind, stage.key).is_dir()
+    return store.has(stage.kind, stage.key)
 
 
 def _cells(chosen: Chosen) -> dict[str, dict[str, tuple[str, ...]]]:

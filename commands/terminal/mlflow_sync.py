@@ -5,6 +5,7 @@ in one line at the start and, if it persists, at the end.
 """
 
 import os
+import time
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -56,13 +57,16 @@ class Mirroring:
 
     def finish(self, found: Snapshot, files: Sequence[Path]) -> str | None:
         """Mirror the final state, with the report's files; return a warning on timeout or outage."""
-        if self._thread.is_alive():
-            return self._unanswered(LONGEST_STOP_SECONDS)
+        until = time.monotonic() + LONGEST_FINISH_SECONDS
+        if self._thread.is_alive():  # it may be creating the database of a first run
+            self._thread.join(LONGEST_FINISH_SECONDS)
+            if self._thread.is_alive():
+                return self._unanswered(LONGEST_FINISH_SECONDS)
         outages: list[str] = []
         stop = Event()
         last = Thread(target=self._finish, args=(found, files, Patience(stop=stop), outages), daemon=True)
         last.start()
-        last.join(LONGEST_FINISH_SECONDS)
+        last.join(max(0.0, until - time.monotonic()))
         if last.is_alive():
             stop.set()
             return self._unanswered(LONGEST_FINISH_SECONDS)

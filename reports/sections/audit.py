@@ -10,7 +10,6 @@ Intervals: Wilson 1927 for shares, the stratified bootstrap (Efron 1979) for Ken
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
-from typing import NamedTuple
 
 from analysis.proportions import wilson
 from configuration.arm import BASELINE
@@ -22,6 +21,7 @@ from ledger.snapshot import TrialHistory
 from reports.grid import Column, Grid, grid
 from reports.number_format import NOTHING, fixed
 from reports.section import Content, Section, with_rows
+from reports.sections.trial_status import Stop, stop_of
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from reports.table import Row, Table, number, table
@@ -29,19 +29,6 @@ from reports.table import Row, Table, number, table
 COLUMNS = "hurdle stopped audited wrong share low high beat_worst correlation tau_low tau_high n regret"
 DRAWS, LEAST_FOR_INTERVAL = 1000, 4
 ALL = "all"
-
-
-class Stop(NamedTuple):
-    """At which hurdle a trial was stopped, counted from 0."""
-
-    level: int
-    sets: bool = False
-    """Whether there was no threshold yet: the trial is one of those whose values set it, without a decision on it."""
-
-    @property
-    def name(self) -> int | str:
-        """The hurdle as the column `hurdle` has it."""
-        return f"{self.level + 1}, set here" if self.sets else self.level + 1
 
 
 @dataclass(frozen=True)
@@ -66,20 +53,15 @@ def _rows(results: Results) -> Iterator[Row]:
     endings = tuple(trial for _, trial in _endings(results))
     if not any(trial.stopped_at is not None for trial in endings):
         return
-    stops = [stop for trial in _candidate_trials(results) if (stop := _stop_of(trial)) is not None]
+    stops = [stop for trial in _candidate_trials(results) if (stop := stop_of(trial)) is not None]
     for stop in sorted(set(stops)):
-        yield _row(stop.name, [stop], stops, endings)
+        name = f"{stop.level + 1}, {stop.cause}" if stop.cause else stop.level + 1
+        yield _row(name, [stop], stops, endings)
     yield _row(ALL, sorted(set(stops)), stops, endings)
 
 
 def _candidate_trials(results: Results) -> Iterator[TrialHistory]:
     return (history for history in results.snapshot.histories if history.trial.arm != BASELINE)
-
-
-def _stop_of(history: TrialHistory) -> Stop | None:
-    if history.status is not TrialStatus.STOPPED or (decision := history.stopped_by) is None:
-        return None
-    return Stop(decision.level, decision.threshold is None and decision.value is not None)
 
 
 def _endings(results: Results) -> Iterator[tuple[str, Ending]]:
@@ -92,7 +74,7 @@ def _endings(results: Results) -> Iterator[tuple[str, Ending]]:
         final, stop = None, None
         if history.status is TrialStatus.FINISHED:
             final = final_loss(history, results.snapshot.labels)
-        elif history.audit and (stop := _stop_of(history)) is not None:
+        elif history.audit and (stop := stop_of(history)) is not None:
             diverged = any(record.status.value == "diverged" for record in history.audit)
             ends = [final_loss_of(record) for record in history.audit if record.label == last]
             final = float("inf") if diverged else ends[-1] if ends else None
@@ -132,7 +114,7 @@ def _row(name: int | str, stops_here: list[Stop], stops: list[Stop], endings: tu
     low, high = (None, None) if wrong is None else interval_of_share(wrong, len(audited))
     best = min((ending.final for ending in audited), default=float("inf"))
     one_row = len(stops_here) == 1 and not (
-        stops_here[0].sets and Stop(stops_here[0].level) in stops
+        stops_here[0].cause and Stop(stops_here[0].level) in stops
     )  # one hurdle can have two rows
     tau, tau_low, tau_high, n = _agreement(stops_here[0].level, stops, endings) if one_row else (None, None, None, 0)
     return {

@@ -1,6 +1,6 @@
 """Candidates of a search, ranked by the last rung reached and by the paired difference to the baseline there."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
@@ -194,14 +194,15 @@ def _value_text(value: JsonValue) -> str:
     return f"{kind} ({fields})".strip() if fields else kind
 
 
-def candidates_grid(candidates: Table) -> Iterator[Grid]:
-    """Yield the candidates as a grid; none without candidates."""
+def candidates_grid(candidates: Table, at_end_of_budget: Container[str]) -> Iterator[Grid]:
+    """Yield the candidates as a grid, with the arms that the end of a budget stopped; none without candidates."""
     if not candidates.rows:
         return
 
     def cells(row: Row) -> list[str | Cell]:
         tokens, sets = row["tokens"], row["threshold"] is None and row["value"] is not None
-        level, word = row["stopped_at_hurdle"], "sets hurdle" if sets else "hurdle"
+        ended = row["arm"] in at_end_of_budget
+        level, word = row["stopped_at_hurdle"], "end of budget," if ended else "sets hurdle" if sets else "hurdle"
         return [
             str(row["arm"]),
             str(row["rank"] or NOTHING),
@@ -257,7 +258,8 @@ def _notes(results: Results) -> Iterator[str]:
 
 def _content(evidence: Evidence) -> Content:
     candidates = candidates_table(evidence.results)
-    grids = (with_notes(shown, _notes(evidence.results)) for shown in candidates_grid(candidates))
+    ended = {each.trial.arm for each in evidence.results.snapshot.histories if each.stopped_at_end_of_budget}
+    grids = (with_notes(shown, _notes(evidence.results)) for shown in candidates_grid(candidates, ended))
     return Content((candidates,), tuple(grids))
 
 

@@ -48,8 +48,7 @@ def failures_notes(results: Results) -> Iterator[tuple[str, str]]:
 
 def limit_notes(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """Yield the footer's note on a run that a limit has ended; none once every trial has ended."""
-    limit = snapshot.sessions[-1].stopped_by if snapshot.sessions else None
-    if limit is not None and not snapshot.over:
+    if (limit := snapshot.stopped_by_limit) is not None:
         waiting = sum(history.status in (TrialStatus.WAITING, TrialStatus.RUNNING) for history in snapshot.histories)
         left = f"{waiting} of {len(snapshot.histories)} trials have not ended"
         yield INCOMPLETE, f"{limit} ended the run, and {left}; the same `run` with a higher limit resumes it"

@@ -7,6 +7,7 @@ from analysis.difference import Effect, MeanTest
 from configuration.arm import BASELINE
 from configuration.counting_notes import counting_note
 from ledger.records import ArmRow
+from ledger.task_references import TITLES as REFERENCE_TITLES
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import TWO_SEEDS, difference_text, mean_text, scientific, short, two_seeds
 from reports.section import Content, Section
@@ -20,7 +21,6 @@ from reports.statistics.comparisons import TEST_NAMES
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.statistics.task_references import TITLES as REFERENCE_TITLES
 from reports.table import Row, Table, interval, table
 
 BEST_MARK = " *"

@@ -8,11 +8,11 @@ from foundation.schema import JsonValue
 from ledger.records import with_results
 from ledger.snapshot import Snapshot
 from ledger.stage_results import ExamplesResult, finite
+from ledger.task_references import untrained_scores
 from reports.grid import Column, Grid, grid
 from reports.number_format import NOTHING, UNKNOWN, fixed
 from reports.section import Content, Section
 from reports.statistics.evidence import Evidence
-from reports.statistics.task_references import untrained_scores
 from reports.table import Row, Table, number, table
 
 SCORE_DECIMALS = 1

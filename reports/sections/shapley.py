@@ -1,7 +1,8 @@
 """Shapley values of the factors of a two-level full factorial: each one's share over all orders of adding them.
 
 The value of a set of changes is the metric of the arm that has these changes and no others. The shares add up to the
-difference between the arm with all changes and the baseline (`analysis/shapley.py`).
+difference between the arm with all changes and the baseline (`analysis/shapley.py`), the last row of each metric. No
+shares are given where the interval of that difference contains 0: near 0 they grow without bound.
 """
 
 from collections.abc import Iterator
@@ -20,6 +21,8 @@ from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, interval, number, table
 
+WHOLE = "all changes together"
+"""Row of the difference between the arm with all changes and the one with none."""
 LARGEST = 8
 """Most factors of a table: a factorial of more has over 256 arms."""
 
@@ -34,7 +37,7 @@ def factorial_of(results: Results) -> CrossedArms | None:
 
 
 def shapley_table(results: Results, crossed: CrossedArms) -> Table:
-    """Return the Shapley value of every factor's change on every metric."""
+    """Return the Shapley value of every factor's change on every metric, and the difference that these add up to."""
     return table("shapley", "factor metric n delta low high share", _rows(results, crossed))
 
 
@@ -49,15 +52,20 @@ def _rows(results: Results, crossed: CrossedArms) -> Iterator[Row]:
     level = max(results.confidence(arm) for arm in arms)
     for metric in results.metrics:
         samples = [results.values.get(arm, {}).get(metric.name, {}) for arm in arms]
-        found = [
+        whole, *values = (
             contrast_difference(samples, row, level, results.test) if all(samples) else Difference()
-            for row in weights.weights.tolist()
-        ]
-        total = sum(each.delta or 0.0 for each in found)
-        for name, difference in zip(names, found, strict=True):
-            share = difference.delta / total if difference.delta is not None and total else None
+            for row in [weights.weights.sum(axis=0).tolist(), *weights.weights.tolist()]
+        )
+        for name, difference in [*zip(names, values, strict=True), (WHOLE, whole)]:
             row: Row = {"factor": name, "metric": metric.name, "n": difference.n, **interval(difference)}
-            yield {**row, "share": share}
+            yield {**row, "share": _share(difference, whole)}
+
+
+def _share(value: Difference, whole: Difference) -> float | None:
+    """Return the share of the whole; None where the whole's interval contains 0 or is unknown."""
+    if value.delta is None or whole.delta is None or not whole.excludes_zero:
+        return None
+    return value.delta / whole.delta
 
 
 def shapley_grid(results: Results, shares: Table) -> Iterator[Grid]:
@@ -69,7 +77,8 @@ def shapley_grid(results: Results, shares: Table) -> Iterator[Grid]:
     if rows:
         title = "Shapley values: what each change contributes, averaged over all orders of adding them"
         shown = grid("shapley", title, columns, (_cells(row, decimals[str(row["metric"])]) for row in rows))
-        yield with_notes(shown, [_note(results)])
+        left_out = [str(row["metric"]) for row in rows if row["factor"] == WHOLE and row["share"] is None]
+        yield with_notes(shown, [_note(results), *_why_no_share(left_out)])
 
 
 def _cells(row: Row, decimals: int) -> list[str | Cell]:
@@ -80,10 +89,16 @@ def _cells(row: Row, decimals: int) -> list[str | Cell]:
 
 def _note(results: Results) -> str:
     return (
-        "The values of a metric add up to the difference between the arm with all changes and the one with none; a "
+        f"The values of a metric add up to {WHOLE}: the arm with all of them minus the one with none. A "
         f"share is negative where a change works against that. Own 95% intervals by {TEST_NAMES[results.test]}, "
         "without correction."
     )
+
+
+def _why_no_share(metrics: list[str]) -> list[str]:
+    names = ", ".join(Metric(name).title for name in metrics)
+    why = "the interval of all changes together contains 0 or is unknown, so that the denominator may be 0"
+    return [f"No shares on {names}: {why}."] if metrics else []
 
 
 def _content(evidence: Evidence) -> Content:

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
+from ledger.task_references import TITLES
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, UNKNOWN, fixed
 from reports.section import Content, Section, with_rows
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from reports.statistics.task_pilot import PilotedArm, pilot_of, qualifying_tasks
-from reports.statistics.task_references import TITLES
 from reports.table import Row, Table, table
 
 COLUMNS = ("task", "metric", "arm", "n", "mean", "low", "high", *TITLES, "untrained_n", "exceeded", "qualifies")

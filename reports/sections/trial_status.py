@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from enum import StrEnum
+from typing import NamedTuple
 
-from ledger.records import Decision, TrialStatus
+from ledger.records import TrialStatus
 from ledger.snapshot import TrialHistory
 
 
@@ -20,21 +22,48 @@ def status_of(trials: Sequence[TrialHistory], seeds_in_all: int) -> str:
 
 
 def _stopped(trials: Sequence[TrialHistory], total: int) -> list[str]:
-    stops = [history.stopped_by for history in trials if history.status is TrialStatus.STOPPED]
+    stopped = [(stop_of(history), history) for history in trials]
     parts = []
-    for level, sets in sorted({(stop.level, _sets(stop)) for stop in stops if stop is not None}):
-        stops_here = [stop for stop in stops if stop is not None and (stop.level, _sets(stop)) == (level, sets)]
+    for stop in sorted({stop for stop, _ in stopped if stop is not None}):
+        histories = [history for other, history in stopped if other == stop]
+        stops_here = [history.stopped_by for history in histories if history.stopped_by is not None]
         values = ", ".join("not finite" if stop.value is None else f"{stop.value:.4g}" for stop in stops_here)
-        audited = sum(bool(history.audit) for history in trials if history.stopped_by in stops_here)
+        audited = any(history.audit for history in histories)
         seeds = "" if len(stops_here) == total else f" ({_seeds(len(stops_here), total)})"
-        stopped = f"stopped at hurdle {level + 1}{', which it sets' if sets else ''}"
-        parts.append(f"{stopped}{seeds}, value {values}{', audited' if audited else ''}")
+        parts.append(f"{stop.text}{seeds}, value {values}{', audited' if audited else ''}")
     return parts
 
 
-def _sets(stop: Decision) -> bool:
-    """Return whether there was no threshold yet and the trial is one of those that set it."""
-    return stop.threshold is None and stop.value is not None
+class Cause(StrEnum):
+    """Why a trial was stopped, as the audit's table names it."""
+
+    HURDLE = ""
+    SETS_HURDLE = "set here"
+    """There was no threshold yet: its value is one of those that set it, and nothing was decided on it."""
+    END_OF_BUDGET = "end of budget"
+    """It waited when the budget of the search's policy ended."""
+
+
+class Stop(NamedTuple):
+    """At which hurdle a trial was stopped, counted from 0, and why."""
+
+    level: int
+    cause: Cause = Cause.HURDLE
+
+    @property
+    def text(self) -> str:
+        """The stop in words."""
+        end = {Cause.SETS_HURDLE: ", which it sets", Cause.END_OF_BUDGET: " by the end of the budget"}
+        return f"stopped at hurdle {self.level + 1}{end.get(self.cause, '')}"
+
+
+def stop_of(history: TrialHistory) -> Stop | None:
+    """Return the stop of a stopped trial, None of another."""
+    if history.status is not TrialStatus.STOPPED or (decision := history.stopped_by) is None:
+        return None
+    sets = decision.threshold is None and decision.value is not None
+    cause = Cause.SETS_HURDLE if sets else Cause.HURDLE
+    return Stop(decision.level, Cause.END_OF_BUDGET if history.stopped_at_end_of_budget else cause)
 
 
 def _counted(word: str, count: int, total: int, always: bool) -> list[str]:

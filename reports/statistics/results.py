@@ -14,19 +14,18 @@ from configuration.arm import BASELINE
 from configuration.experiment import Experiment
 from configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, PrimaryMetric
 from configuration.seeds import first_seeds, looks_of
+from ledger.arm_values import ArmValues, NestedArmValues, means_of, nested_values_of
 from ledger.attention_locality import Attention, attention_of
 from ledger.example_tables import ExampleTable
 from ledger.records import ArmRow, TrialStatus, shared_evaluation_set
 from ledger.snapshot import Snapshot, TrialHistory
+from ledger.task_standing import TaskStanding, task_standings, tasks_in_score
 from reports.number_format import decimals_for
 from reports.statistics.comparisons import Cell, CellTest, Comparison, compare
 from reports.statistics.curves import longest_curves
 from reports.statistics.example_intervals import estimate_over_examples
 from reports.statistics.experiment import experiment_of, margins_of
 from reports.statistics.metrics import Metric, ordered
-from reports.statistics.task_references import references_of
-from reports.statistics.task_standing import TaskStanding, standings
-from reports.statistics.values import ArmValues, NestedArmValues, means_of, nested_values_of
 
 NO_EXAMPLES: Mapping[str, ExampleTable] = MappingProxyType({})
 
@@ -261,11 +260,9 @@ def results_of(
     experiment = experiment_of(snapshot.document)
     primary = primary or experiment.fine_tuning.primary_metric
     tasks = tuple(sorted(experiment.fine_tuning.tasks))
-    nested = nested_values_of(snapshot, tasks, primary)
-    found = standings(references_of(snapshot, primary), means_of(nested), tasks)
-    scored = tuple(task for task in tasks if task not in found or not found[task].below)
-    if scored != tasks:
-        nested = nested_values_of(snapshot, tasks, primary, scored)
+    found = task_standings(snapshot, tasks, primary)
+    scored = tasks_in_score(tasks, found)
+    nested = nested_values_of(snapshot, tasks, primary, scored)
     measured = {metric for by_metric in nested.values() for metric in by_metric}
     arms = tuple(sorted(snapshot.arms, key=lambda arm: (arm.name != BASELINE, arm.position, arm.name)))
     trials: dict[str, list[TrialHistory]] = {arm.name: [] for arm in arms}

@@ -14,9 +14,9 @@ from statistics import fmean
 
 from analysis.difference import CONFIDENCE
 from analysis.distributions import t_quantile
+from ledger.task_references import UNTRAINED_ENCODER, TaskReferences, references_of
+from ledger.task_standing import pooled
 from reports.statistics.results import Results
-from reports.statistics.task_references import UNTRAINED_ENCODER, TaskReferences, references_of
-from reports.statistics.task_standing import pooled
 
 
 @dataclass(frozen=True)

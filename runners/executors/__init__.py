@@ -23,6 +23,8 @@ class ExecutorSettings:
     """A Ray cluster's address; None starts Ray on this machine."""
     gpus_per_trial: float | None = None
     """GPUs of a trial under Ray, a fraction or a whole number; None shares all of them between the workers."""
+    objects: str = ""
+    """URL of the object store that has the stages; empty if every worker sees their folder."""
 
 
 class Executor(Protocol):

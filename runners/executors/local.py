@@ -26,8 +26,8 @@ class LocalExecutor:
     An exclusive stage runs alone: it starts when every worker is idle, and no other task starts until it has ended.
     """
 
-    def __init__(self, store: Path, workers: int) -> None:
-        self._store, self._limit = str(store), workers
+    def __init__(self, store: Path, workers: int, objects: str = "") -> None:
+        self._store, self._limit, self._objects = str(store), workers, objects
         self._workers: list[_Worker] = []
 
     def __enter__(self) -> "LocalExecutor":
@@ -58,7 +58,7 @@ class LocalExecutor:
         if idle is None:
             idle = _Worker()
             self._workers.append(idle)
-        idle.start(task, self._store)
+        idle.start(task, Job.of(task.stage, self._store, self._objects))
 
     def finished(self) -> list[tuple[StageTask, Outcome | Failure]]:
         """Return the tasks that have ended, after a short wait if there are none."""
@@ -90,12 +90,12 @@ class _Worker:
         assert self._process.stdout is not None
         return self._process.stdout.fileno()
 
-    def start(self, task: StageTask, store: str) -> None:
+    def start(self, task: StageTask, job: Job) -> None:
         self._process = self._process or _launch()
         self.task = task
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):  # `collect` reports a dead worker
-            self._process.stdin.write(as_line(Job.of(task.stage, store)) + "\n")
+            self._process.stdin.write(as_line(job) + "\n")
             self._process.stdin.flush()
 
     def collect(self) -> tuple[StageTask, Outcome | Failure]:
@@ -130,4 +130,4 @@ def worker_environment() -> dict[str, str]:
 
 def open_executor(store: Path, settings: ExecutorSettings) -> LocalExecutor:
     """Return the local executor; settings of clusters are ignored."""
-    return LocalExecutor(store, settings.workers)
+    return LocalExecutor(store, settings.workers, settings.objects)

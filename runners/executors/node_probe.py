@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from foundation.errors import MachineError
+from ledger.object_store import ObjectStore
 from models.kernels.native.build import arithmetic
 from runners.stages.declarations import KINDS
 from runners.stages.stage import installed_version
@@ -22,17 +24,27 @@ class NodeReport:
 
     node: str
     """Host name and address, for messages."""
-    sees_results: bool
+    unseen: str
+    """Why it does not see the results; empty if it does."""
     environment: Mapping[str, str]
     """Versions of the libraries that enter the keys of stages, and the implementation of the operators."""
 
 
-def sees(visible: Path, token: str) -> bool:
-    """Return whether this process reads the token in the file that the driver has written."""
+def unseen(node: str, visible: Path, token: str, objects: str) -> str:
+    """Return a line if this process does not read the token in the driver's file or object; else an empty text."""
+    if objects:
+        try:
+            found = ObjectStore(objects).answers(token)
+        except MachineError as error:
+            return f"Ray node {node} cannot read the object store: {error}"
+        return "" if found else f"Ray node {node} does not find what the driver has written to {objects}"
     try:
-        return visible.read_text() == token
+        found = visible.read_text() == token
     except OSError:
-        return False
+        found = False
+    remedy = "put --out on a file system that all nodes share, or add --store"
+    place = visible.parent.parent
+    return "" if found else f"Ray node {node} does not see {place}, where the driver keeps its results; {remedy}"
 
 
 def named(address: str) -> str:
@@ -46,24 +58,17 @@ def environment() -> dict[str, str]:
     return {**{name: installed_version(name) for name in libraries}, OPERATORS: arithmetic()}
 
 
-def report_of(address: str, visible: Path, token: str) -> NodeReport:
+def report_of(address: str, visible: Path, token: str, objects: str = "") -> NodeReport:
     """Return the report of this node."""
-    return NodeReport(named(address), sees(visible, token), environment())
+    node = named(address)
+    return NodeReport(node, unseen(node, visible, token, objects), environment())
 
 
-def not_seen(node: str, visible: Path) -> str:
-    """Return the line about a node that does not see the results folder."""
-    return (
-        f"Ray node {node} does not see {visible.parent.parent}, where the driver keeps its results; "
-        "put --out on a file system that all nodes share"
-    )
-
-
-def mistakes(reports: list[NodeReport], visible: Path, driver: Mapping[str, str]) -> Iterator[str]:
+def mistakes(reports: list[NodeReport], driver: Mapping[str, str]) -> Iterator[str]:
     """Yield a line for every node that cannot run stages of this driver."""
     for report in sorted(reports, key=lambda each: each.node):
-        if not report.sees_results:
-            yield not_seen(report.node, visible)
+        if report.unseen:
+            yield report.unseen
         differing = [name for name in driver if report.environment.get(name) != driver[name]]
         if differing:
             values = ", ".join(f"{name} {report.environment.get(name)} for {driver[name]}" for name in differing)

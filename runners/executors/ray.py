@@ -19,6 +19,7 @@ from typing import Any
 from foundation.child_process import module_command
 from foundation.errors import MachineError, StoppedError
 from ledger.artifacts import Outcome
+from ledger.object_store import ObjectStore
 from runners.executors import ExecutorSettings
 from runners.executors.local import SECONDS_BETWEEN_POLLS, LocalExecutor, worker_environment
 from runners.executors.ray_pipes import Hosting, end_session
@@ -52,8 +53,8 @@ class RayExecutor:
 
     def __init__(self, store: Path, settings: ExecutorSettings) -> None:
         self._store, self._settings = store.resolve(), settings
-        self._local = LocalExecutor(store, settings.workers)
-        self._adapter = TuneAdapter(self._store, settings.workers)
+        self._local = LocalExecutor(store, settings.workers, settings.objects)
+        self._adapter = TuneAdapter(self._store, settings.workers, settings.objects)
         self._open = ExitStack()
         self._host: _Host | None = None
         self._log = Path()
@@ -145,9 +146,12 @@ class RayExecutor:
 
     def _launched(self) -> "_Host":
         asked = self._settings
-        scratch = self._open.enter_context(scratch_folder(temporary() if asked.address is None else self._store))
+        shared = asked.address is not None and not asked.objects
+        scratch = self._open.enter_context(scratch_folder(self._store if shared else temporary()))
         token = secrets.token_hex(16)
-        hosting = Hosting(asked.workers, asked.address, str(scratch), token, asked.gpus_per_trial)
+        hosting = Hosting(asked.workers, asked.address, str(scratch), token, asked.gpus_per_trial, asked.objects)
+        if asked.objects:
+            self._open.enter_context(ObjectStore(asked.objects).probe(token))
         hosting.visible.write_text(hosting.token)
         self._log = scratch / LOG
         host = _Host(hosting, self._log)

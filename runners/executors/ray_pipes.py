@@ -25,10 +25,12 @@ class Hosting:
     """Content of the file `visible`."""
     gpus_per_trial: float | None = None
     """A fraction or a whole number; None shares the GPUs between the workers."""
+    objects: str = ""
+    """URL of the object store that has the stages, in place of a folder that every node sees."""
 
     @property
     def visible(self) -> Path:
-        """A file that every node must be able to read."""
+        """A file that every node must be able to read, unless the stages are in an object store."""
         return Path(self.scratch, "visible")
 
     def as_text(self) -> str:

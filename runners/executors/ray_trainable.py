@@ -15,7 +15,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from foundation.errors import MachineError
 from runners.executors.local import ONE_THREAD, QUIET
-from runners.executors.node_probe import NodeReport, environment, mistakes, named, not_seen, report_of, sees
+from runners.executors.node_probe import NodeReport, environment, mistakes, named, report_of, unseen
 from runners.executors.ray_pipes import Driver, Hosting
 from runners.executors.worker import answer, failure
 
@@ -67,7 +67,9 @@ def refuse_nodes(hosting: Hosting) -> None:
         if node["Alive"] and node["Resources"].get("CPU", 0) >= 1:
             here = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
             address = node["NodeManagerAddress"]
-            pending = probe.options(scheduling_strategy=here).remote(address, hosting.visible, hosting.token)
+            pending = probe.options(scheduling_strategy=here).remote(
+                address, hosting.visible, hosting.token, hosting.objects
+            )
             asked[pending] = f"{node['NodeManagerHostname']} ({address})"
     answered, silent = ray.wait([*asked], num_returns=len(asked), timeout=SECONDS_TO_PROBE) if asked else ([], [])
     lines = [f"Ray node {asked[each]} does not answer within {SECONDS_TO_PROBE:.0f} s" for each in silent]
@@ -78,7 +80,7 @@ def refuse_nodes(hosting: Hosting) -> None:
         except ray.exceptions.RayError as error:
             first_line = str(error).strip().rpartition("\n")[2]
             lines.append(f"Ray node {asked[each]} cannot run a task: {first_line}")
-    if lines := [*lines, *mistakes(reports, hosting.visible, environment())]:
+    if lines := [*lines, *mistakes(reports, environment())]:
         raise MachineError(lines)
 
 
@@ -162,7 +164,7 @@ class StageTrainable(tune.Trainable):
         """Read the trial's pending stages, as lines of JSON."""
         self._lines: list[str] = list(config["jobs"])
         self._next = 0
-        self._error = self._error_of_node(Path(config["visible"]), config["token"])
+        self._error = self._error_of_node(Path(config["visible"]), config["token"], config["objects"])
 
     def step(self) -> dict[str, Any]:
         """Compute the next stage and return its answer as a line of JSON."""
@@ -176,11 +178,10 @@ class StageTrainable(tune.Trainable):
         self.setup(new_config)
         return True
 
-    def _error_of_node(self, visible: Path, token: str) -> MachineError | None:
+    def _error_of_node(self, visible: Path, token: str, objects: str) -> MachineError | None:
         """Return an error if this node, which may have joined after the probe, does not see the results."""
-        if sees(visible, token):
-            return None
-        return MachineError(not_seen(named(ray.util.get_node_ip_address()), visible))
+        reason = unseen(named(ray.util.get_node_ip_address()), visible, token, objects)
+        return MachineError(reason) if reason else None
 
 
 class QueueSearcher(Searcher):
@@ -197,7 +198,8 @@ class QueueSearcher(Searcher):
             return trial
         if (refused := too_many_processes(trial, self._hosting)) is not None:
             self._driver.ask("refused", refused)
-        return {**trial, "visible": str(self._hosting.visible), "token": self._hosting.token}
+        hosting = self._hosting
+        return {**trial, "visible": str(hosting.visible), "token": hosting.token, "objects": hosting.objects}
 
     def on_trial_complete(self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False) -> None:
         """Do nothing: the driver has every result."""

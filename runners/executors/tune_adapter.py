@@ -39,8 +39,8 @@ class TuneAdapter:
     idle trial.
     """
 
-    def __init__(self, store: Path, workers: int) -> None:
-        self._store, self._workers = str(store), workers
+    def __init__(self, store: Path, workers: int, objects: str = "") -> None:
+        self._store, self._workers, self._objects = str(store), workers, objects
         self._running: dict[str, _RunningTrial] = {}
         self._deaths: Counter[tuple[str, str]] = Counter()
 
@@ -68,7 +68,7 @@ class TuneAdapter:
         for name, running in self._running.items():
             if not running.suggested:
                 running.suggested = True
-                jobs = [as_line(Job.of(task.stage, self._store)) for task in running.tasks]
+                jobs = [as_line(Job.of(task.stage, self._store, self._objects)) for task in running.tasks]
                 return {"trial": name, "jobs": jobs, "processes": running.processes}
         return None
 

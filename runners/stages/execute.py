@@ -6,7 +6,8 @@ from pathlib import Path
 
 from configuration.plugins import load_plugin
 from foundation.schema import JsonValue
-from ledger.artifacts import ArtifactStore, Outcome
+from ledger.artifacts import Outcome
+from ledger.object_artifacts import artifact_store
 from ledger.records import Status
 from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import KINDS
@@ -26,7 +27,7 @@ def execute(job: Job) -> Outcome:
     """
     for folder_of_plugin, sha256 in job.plugins:
         load_plugin(Path(folder_of_plugin), sha256)
-    store = ArtifactStore(Path(job.store))
+    store = artifact_store(Path(job.store), job.objects)
     with store.computing(job.key) as folder:
         cached = store.outcome(job.stage, job.key)
         if cached is not None:

@@ -117,10 +117,12 @@ class Job:
     """Folder of the stage store."""
     plugins: Sequence[tuple[str, str]] = ()
     """Folder and sha256 of the plugins that the stage uses."""
+    objects: str = ""
+    """URL of the object store that has the stages; `store` then has this machine's copies."""
 
     @classmethod
-    def of(cls, stage: Stage, store: str) -> "Job":
+    def of(cls, stage: Stage, store: str, objects: str = "") -> "Job":
         """Return the job that computes a stage."""
         inputs = {name: (source.kind, source.key) for name, source in stage.inputs.items()}
         plugins = [copied(plugin, Path(store).parent / COPIES) for plugin in stage.plugins]
-        return cls(stage.kind, stage.key, stage.declaration.model_dump_json(), inputs, store, plugins)
+        return cls(stage.kind, stage.key, stage.declaration.model_dump_json(), inputs, store, plugins, objects)

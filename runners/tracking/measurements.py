@@ -16,8 +16,9 @@ from configuration.stage_label import PRETRAIN, TASK_STAGES, fine_tuning_cells, 
 from ledger.metrics import values_of_trial
 from ledger.records import Record, with_results
 from ledger.selected_settings import chosen_records
-from ledger.snapshot import TrialHistory
+from ledger.snapshot import Snapshot, TrialHistory
 from ledger.stage_results import Curve, FineTuneResult, Pretraining, PretrainResult, Real, finite, finite_points
+from ledger.task_standing import task_standings, tasks_in_score
 from runners.tracking.mirrored_run import Point
 
 HELD_OUT_LOSS, SCORE = "final/held_out_loss", "final/score"
@@ -39,6 +40,33 @@ class FinalValue:
 
     value: float
     sequence: int
+
+
+@dataclass(frozen=True)
+class Score:
+    """The tasks whose mean is the score, by the rule of the reports."""
+
+    tasks: tuple[str, ...] = ()
+    """None before all trials have ended or a limit has ended the run: whether a task counts depends on all arms."""
+    sequence: int = 0
+    """Above every record, since the score depends on all of them."""
+    description: str = ""
+    """The tasks in the score, and those left out with the references that they do not exceed."""
+
+
+def score_of(snapshot: Snapshot) -> Score:
+    """Return the tasks that are in the score of a study."""
+    tasks = tasks_of(snapshot.labels)
+    if not tasks or not (snapshot.over or snapshot.stopped_by_limit):
+        return Score()
+    found = task_standings(snapshot, tasks, _primary_metric_in(snapshot.histories))
+    scored = tasks_in_score(tasks, found)
+    left_out = [f"{task} (not above {', '.join(found[task].missed)})" for task in tasks if task not in scored]
+    description = ", ".join(scored) or "none"
+    if left_out:
+        description = f"{description}; left out: {', '.join(left_out)}"
+    records = [record for history in snapshot.every_history for record in (*history.records, *history.audit)]
+    return Score(scored, 1 + max((record.sequence for record in records), default=0), description)
 
 
 def thinned(points: Sequence[Point], limit: int) -> tuple[Point, ...]:
@@ -81,17 +109,19 @@ def _term_curve(name: str, result: Pretraining) -> Curve:
     return result.term_curves.get(name, ())
 
 
-def final_values(history: TrialHistory, labels: tuple[str, ...]) -> dict[str, FinalValue]:
+def final_values(history: TrialHistory, labels: tuple[str, ...], score: Score) -> dict[str, FinalValue]:
     """Return the final values of the trial, as in reports: means over fine-tuning seeds.
 
-    A value exists once all records that it depends on exist, and never changes later.
+    A value exists once all records that it depends on exist, and never changes later, except for the score: further
+    trials may change the tasks that are in it.
     """
-    tasks, primary = tasks_of(labels), _primary_metric_in(history)
+    tasks, primary = tasks_of(labels), _primary_metric_in([history])
     by_key = {}
-    for metric, values in values_of_trial(history, labels, tasks, primary):
+    for metric, values in values_of_trial(history, labels, tasks, primary, score.tasks):
         value = finite(fmean(values))
         if value is not None:
-            by_key[_key(metric, tasks, primary)] = FinalValue(value, _sequence(history, labels, metric))
+            latest = score.sequence if metric == metrics.SCORE else _sequence(history, labels, metric)
+            by_key[_key(metric, tasks, primary)] = FinalValue(value, latest)
     return by_key
 
 
@@ -170,9 +200,10 @@ def _final_entries(history: TrialHistory, labels: Sequence[str]) -> Iterator[tup
             yield f"{metric} of {record.label}", value
 
 
-def _primary_metric_in(history: TrialHistory) -> metrics.PrimaryMetric:
+def _primary_metric_in(histories: Iterable[TrialHistory]) -> metrics.PrimaryMetric:
     """Return the primary metric by task; the records of tasks that the experiment declares have it."""
-    own = {result.task: result.primary_metric for _, result in with_results(history.records, FineTuneResult)}
+    records = [record for history in histories for record in history.records]
+    own = {result.task: result.primary_metric for _, result in with_results(records, FineTuneResult)}
     return lambda task: own.get(task) or metrics.primary_metric(task)
 
 

@@ -1,7 +1,7 @@
 """The intended content of one MLflow run, as plain values, computed before MLflow is called."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -12,6 +12,7 @@ STUDY_TAG = "steeplechase.study"
 SYNCED_TAG = "steeplechase.synced"
 PARENT_TAG = "mlflow.parentRunId"
 NOTE_TAG = "mlflow.note.content"
+SCORE_TAG = "score_tasks"
 OUTDATED_TAG = "steeplechase.outdated_parameters"
 EXPERIMENT_TAG = "steeplechase.experiment"
 """Of an MLflow experiment: the experiment without its scale."""
@@ -26,7 +27,7 @@ class RunStatus(StrEnum):
     RUNNING = "RUNNING"
     FINISHED = "FINISHED"
     KILLED = "KILLED"
-    """Stopped at a hurdle."""
+    """Stopped at a hurdle, or interrupted by a limit of the run."""
     FAILED = "FAILED"
     """Diverged, or failed."""
 
@@ -69,8 +70,9 @@ class MirroredRun:
     """Files attached unchanged."""
 
     def content(self, file_hashes: Mapping[str, str]) -> str:
-        """Return the fingerprint of the run's content."""
-        document = {**asdict(self), "files": dict(file_hashes)}
+        """Return the fingerprint of the run's content; the times of points only order them."""
+        points = [[point.key, point.value, point.step] for point in self.points]
+        document = {**asdict(replace(self, points=())), "points": points, "files": dict(file_hashes)}
         return fingerprint(
             {name: list(value) if isinstance(value, tuple) else value for name, value in document.items()}
         )

@@ -13,6 +13,7 @@ from ledger.snapshot import Snapshot, TrialHistory
 from runners.tracking.measurements import (
     HELD_OUT_LOSS,
     FinalValue,
+    Score,
     arm_values,
     audit_text,
     curve_points,
@@ -20,10 +21,19 @@ from runners.tracking.measurements import (
     final_points,
     final_values,
     not_finite,
+    score_of,
 )
-from runners.tracking.mirrored_run import IDENTITY_TAG, NOTE_TAG, STUDY_TAG, MirroredRun, Point
+from runners.tracking.mirrored_run import (
+    IDENTITY_TAG,
+    NOTE_TAG,
+    SCORE_TAG,
+    STUDY_TAG,
+    MirroredRun,
+    Point,
+    RunStatus,
+)
 from runners.tracking.parameters import flat_parameters, short_code, shortened
-from runners.tracking.status import STATUS, arm_status, cut, stop_reason
+from runners.tracking.status import INCOMPLETE, STATUS, arm_status, cut, interruption, stop_reason
 from search_space.candidate import Candidate
 
 ALL = "all"  # value of a grouping tag on a run above the group
@@ -44,7 +54,7 @@ def study_identity(snapshot: Snapshot, origin: str) -> str:
 
 def projected(snapshot: Snapshot, origin: str, artifacts: Sequence[Path]) -> tuple[MirroredRun, ...]:
     """Return every run of the study, parents first."""
-    projection = _Projection(snapshot, study_identity(snapshot, origin))
+    projection = _Projection(snapshot, study_identity(snapshot, origin), score_of(snapshot))
     rows, tried = _in_order(snapshot)
     runs = [projection.study(artifacts), *projection.arms(rows)]
     if snapshot.tuning is not None:
@@ -77,6 +87,7 @@ def _in_order(snapshot: Snapshot) -> tuple[tuple[ArmRow, ...], tuple[ArmRow, ...
 class _Projection:
     snapshot: Snapshot
     identity: str
+    score: Score
     prefix: str = ""
     """Prefix of the level tag: arms of tuning are not rows of the table."""
 
@@ -98,8 +109,8 @@ class _Projection:
             parent=None,
             name=study_name(*self._names),
             order=0,
-            status=STATUS[status],
-            tags={**tags, NOTE_TAG: note, "trials": _status_counts(snapshot.every_history)},
+            status=self._status(status),
+            tags={**tags, NOTE_TAG: note, "trials": _status_counts(snapshot.every_history), **self._score_tag},
             parameters={},
             points=(),
             compute_milliseconds=_milliseconds([*snapshot.shared, *records]),
@@ -117,8 +128,8 @@ class _Projection:
             parent=self.identity,
             name=arm.name,
             order=1 + arm.position * ORDER_PER_ARM,
-            status=STATUS[status],
-            tags={**tags, NOTE_TAG: _changes(arm), "trials": _status_counts(histories)},
+            status=self._status(status),
+            tags={**tags, NOTE_TAG: _changes(arm), "trials": _status_counts(histories), **self._score_tag},
             parameters=parameters,
             points=(*final_points(self._compared(arm)), *_sizes(arm)) if STATUS[status].ended else (),
             compute_milliseconds=_milliseconds([record for history in histories for record in history.records]),
@@ -143,10 +154,10 @@ class _Projection:
             parent=f"{self.identity}/{arm.name}",
             name=history.trial.name,
             order=1 + arm.position * ORDER_PER_ARM + number,
-            status=STATUS[history.status],
+            status=self._status(history.status),
             tags={**tags, **{name: text for name, text in optional_tags.items() if text}},
             parameters=parameters,
-            points=(*final_points(final_values(history, labels).items()), *curve_points(history, labels)),
+            points=(*final_points(final_values(history, labels, self.score).items()), *curve_points(history, labels)),
             compute_milliseconds=_milliseconds(history.records),
             texts=_full_parameters(full_values),
         )
@@ -165,15 +176,27 @@ class _Projection:
     def _finals(self, arm: str) -> dict[int, dict[str, FinalValue]]:
         """Return the final values by seed and metric, without a held-out loss that is another than the baseline's."""
         hidden = HELD_OUT_LOSS if arm in self.snapshot.arms_with_other_loss else None
-        finals = {each.trial.seed: final_values(each, self.snapshot.labels) for each in self.snapshot.of_arm(arm)}
+        finals = {
+            each.trial.seed: final_values(each, self.snapshot.labels, self.score)
+            for each in self.snapshot.of_arm(arm)
+        }
         return {seed: {key: value for key, value in own.items() if key != hidden} for seed, own in finals.items()}
 
     @property
     def _names(self) -> tuple[str, str]:
         return self.snapshot.experiment, self.snapshot.scale
 
+    def _status(self, status: TrialStatus) -> RunStatus:
+        """Return MLflow's status; what a limit interrupted has ended until the run is resumed."""
+        return RunStatus.KILLED if interruption(status, self.snapshot.stopped_by_limit) else STATUS[status]
+
+    @property
+    def _score_tag(self) -> dict[str, str]:
+        return {SCORE_TAG: cut(self.score.description)} if self.score.description else {}
+
     def _tags(self, level: str, groups: tuple[str, str, str], status: TrialStatus, identity: str) -> dict[str, str]:
         arm, seed, convolution = groups
+        reason = interruption(status, self.snapshot.stopped_by_limit)
         return {
             IDENTITY_TAG: identity,
             STUDY_TAG: self.identity,
@@ -183,7 +206,8 @@ class _Projection:
             "arm": arm,
             "seed": seed,
             "convolution": convolution,
-            "standing": status.value,
+            "standing": INCOMPLETE if reason else status.value,
+            **({"stop_reason": reason} if reason else {}),
         }
 
 

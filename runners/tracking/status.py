@@ -8,6 +8,8 @@ from ledger.stage_results import DivergedFineTuning, DivergedPretraining, Failed
 from runners.tracking.errors import redacted
 from runners.tracking.mirrored_run import RunStatus
 
+INCOMPLETE = "incomplete"
+"""Standing of what a limit of the run interrupted."""
 LONGEST_TAG_CHARACTERS = 500  # MLflow takes 8000; a column shows far less
 STATUS = {
     TrialStatus.WAITING: RunStatus.SCHEDULED,
@@ -17,6 +19,13 @@ STATUS = {
     TrialStatus.DIVERGED: RunStatus.FAILED,
     TrialStatus.FAILED: RunStatus.FAILED,
 }
+
+
+def interruption(status: TrialStatus, limit: str | None) -> str | None:
+    """Return the reason where a limit, None without one, interrupted a study, an arm or a trial; else None."""
+    if limit is None or status is not TrialStatus.RUNNING:
+        return None
+    return cut(f"{limit}; the same command with a higher limit resumes it")
 
 
 def arm_status(histories: Sequence[TrialHistory]) -> TrialStatus:
@@ -33,6 +42,8 @@ def arm_status(histories: Sequence[TrialHistory]) -> TrialStatus:
 def stop_reason(history: TrialHistory) -> str:
     """Return why a trial ended early, empty if it did not."""
     if history.status is TrialStatus.STOPPED and (decision := history.stopped_by):
+        if history.stopped_at_end_of_budget:
+            return f"end of the budget at hurdle {decision.level + 1}: {decision.value:.4g}"
         return f"hurdle {decision.level + 1}: {_against(decision.value, decision.threshold)}"
     for record in history.records:
         if history.status is TrialStatus.DIVERGED and record.status is Status.DIVERGED:

@@ -18,6 +18,7 @@ from runners.tracking.mirrored_run import (
     IDENTITY_TAG,
     OUTDATED_TAG,
     PARENT_TAG,
+    SCORE_TAG,
     STUDY_TAG,
     SYNCED_TAG,
     MirroredRun,
@@ -30,7 +31,7 @@ from runners.tracking.store import TrackingStore
 if TYPE_CHECKING:
     from runners.tracking.mlflow_client import KnownExperiment, KnownRun, TrackingClient
 
-TRANSIENT_TAGS = ("stop_reason", "non_finite", OUTDATED_TAG)  # dropped when a failed trial is retried
+TRANSIENT_TAGS = ("stop_reason", "non_finite", SCORE_TAG, OUTDATED_TAG)  # dropped when a run or a trial is resumed
 EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}  # else the page asks for the type
 
 

@@ -16,6 +16,7 @@ from foundation.schema import JsonValue, Schema
 from tasks.corpora.file_lines import check_signature, text_lines
 from tasks.data_folder import missing, resolved
 from tasks.labelled.mistakes import Mistakes
+from tasks.labelled.named_columns import rows_of_columns
 
 WORD_COLUMN = "lemma"
 
@@ -76,20 +77,8 @@ def values_of_words(path: Path, layout: LexiconLayout) -> Mapping[str, set[str]]
 def _entries(
     lines: Iterable[tuple[int, str]], layout: LexiconLayout, mistakes: Mistakes
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield each word with values of it; the first line decides the layout."""
-    columns: tuple[int, int] | None = None
-    width = 2
-    for number, line in lines:
-        cells = line.split("\t")
-        if number == 1 and {WORD_COLUMN, layout.column} <= {*cells}:
-            columns, width = (cells.index(WORD_COLUMN), cells.index(layout.column)), len(cells)
-            continue
-        if not line.strip():
-            continue
-        if len(cells) != width:
-            mistakes.add(number, f"{len(cells)} columns, expected {width} separated by tabs")
-            continue
-        word, listed = (cells[column].strip() for column in columns or (0, 1))
+    """Yield each word with values of it."""
+    for number, _, (word, listed) in rows_of_columns(lines, (WORD_COLUMN, layout.column), mistakes):
         values = [value.strip() for value in listed.split(",")]
         if not word or not all(values):
             mistakes.add(number, f"a word without a {layout.value}" if word else f"a {layout.value} without a word")

@@ -15,6 +15,7 @@ from pydantic import Field
 from tasks.corpora.document import Document
 from tasks.corpora.file_lines import check_signature, text_lines
 from tasks.labelled.mistakes import Mistakes
+from tasks.labelled.named_columns import rows_of_columns
 from tasks.mentions.mention import Mention, MentionFinder
 from tasks.mentions.mentions_of_file import MentionsOfFile
 
@@ -77,20 +78,8 @@ def _names(path: Path) -> dict[str, Entity]:
 
 
 def _entries(lines: Iterable[tuple[int, str]], mistakes: Mistakes) -> Iterator[tuple[str, Entity]]:
-    """Yield each name with its entity; the first line decides the layout."""
-    columns, width, wordnet = (0, 1, 2), 3, False
-    for number, line in lines:
-        cells = line.split("\t")
-        if number == 1 and {*WORDNET_COLUMNS} <= {*cells}:
-            first, second, third = map(cells.index, WORDNET_COLUMNS)
-            columns, width, wordnet = (first, second, third), len(cells), True
-            continue
-        if not line.strip():
-            continue
-        if len(cells) != width:
-            mistakes.add(number, f"{len(cells)} columns, expected {width} separated by tabs")
-            continue
-        name, entity, entity_type = (cells[column].strip() for column in columns)
+    """Yield each name with its entity."""
+    for number, wordnet, (name, entity, entity_type) in rows_of_columns(lines, WORDNET_COLUMNS, mistakes):
         if not (name and entity and entity_type):
             mistakes.add(number, "an empty column")
         elif not wordnet or (name[0].isupper() and len(name) >= SHORTEST_NAME and entity_type.startswith(NOUNS)):

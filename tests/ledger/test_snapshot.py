@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from ledger.database import Ledger
 from ledger.records import Decision, Record, Status, TrialRow, TrialStatus
-from ledger.snapshot import history_of, snapshot
+from ledger.snapshot import history_of, snapshot, stopped_at_end_of_budget
+from reports.sections.trial_status import status_of
+from runners.tracking.status import stop_reason
 from tests.factories.stage_results import PLAUSIBLE, result_of
 
 TRIAL = TrialRow("dynamic/1", "dynamic", 1)
@@ -102,3 +104,28 @@ def test_a_snapshot_folds_every_trial_and_is_over_when_each_has_ended() -> None:
         assert [history.trial.seed for history in done.of_arm("dynamic")] == [1, 2, 3]
         assert [row.label for row in done.shared] == ["corpus"]
         assert all(len(history.records) == len(LABELS) for history in done.histories)
+
+
+def test_the_end_of_a_budget_is_told_from_a_hurdle_and_from_setting_one() -> None:
+    made = [
+        Decision(1, "sets", 0, False, 5.0, None, ()),
+        Decision(2, "below", 0, False, 5.0, 4.0, ("sets",)),
+        Decision(3, "over", 0, True, 3.0, 4.0, ("sets",)),
+        Decision(4, "waits", 0, False, 3.5, None, ()),
+        Decision(5, "over", 1, False, 2.0, None, ()),
+        Decision(6, "diverged", 0, False, None, None, ()),
+    ]
+    assert stopped_at_end_of_budget(made, None) == frozenset()
+    assert stopped_at_end_of_budget(made, "progressive_hurdles") == {"waits"}
+    assert stopped_at_end_of_budget(made, "tournament") == {"sets", "waits", "over"}
+
+
+def test_the_end_of_a_budget_is_named_in_reports_and_in_mlflow() -> None:
+    waits = replace(
+        history_of(TRIAL, records(FINISHED), [Decision(1, TRIAL.name, 0, False, 3.5, None, ())], LABELS),
+        stopped_at_end_of_budget=True,
+    )
+    assert status_of([waits], 1) == "stopped at hurdle 1 by the end of the budget, value 3.5"
+    assert stop_reason(waits) == "end of the budget at hurdle 1: 3.5"
+    sets = replace(waits, stopped_at_end_of_budget=False)
+    assert status_of([sets], 1) == "stopped at hurdle 1, which it sets, value 3.5"

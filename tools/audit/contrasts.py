@@ -197,25 +197,25 @@ def factors(study: Study, _: Published) -> Iterator[Row]:
 
 
 def shapley(study: Study, _: Published) -> Iterator[Row]:
-    """Yield each component's value over all orders of adding it."""
+    """Yield each component's value over all orders of adding it, and their sum; shares of a sum that is not 0."""
     design = factorial_of(study)
     if design is None or design.missing or any(len(values) != 2 for values in design.values):
         return
     size = len(design.names)
+    ends = {arm: float(sum(run) == size) - float(not any(run)) for run, arm in design.arms.items()}
     for metric in study.metrics:
-        found = []
+        whole = study.interval(study.contrast(ends, metric), *ends)
+        decided = whole["low"] is not None and (whole["low"] > 0 or whole["high"] < 0)
         for factor in range(size):
-            weights: Weights = dict.fromkeys(design.arms.values(), 0.0)
+            weights: Weights = {}
             for run, arm in design.arms.items():
                 before = sum(run) - run[factor]
-                share = math.factorial(before) * math.factorial(size - before - 1) / math.factorial(size)
-                weights[arm] = share if run[factor] else -share
-            found.append((weights, study.contrast(weights, metric)))
-        total = math.fsum(one.value for _, one in found)
-        for factor, (weights, one) in enumerate(found):
-            part = one.value / total if total and not math.isnan(total) else None
-            named = {"factor": design.label(factor, 1), "metric": metric, "share": part}
-            yield {**named, **study.interval(one, *weights)}
+                part = math.factorial(before) * math.factorial(size - before - 1) / math.factorial(size)
+                weights[arm] = part if run[factor] else -part
+            found = study.interval(study.contrast(weights, metric), *weights)
+            share = found["delta"] / whole["delta"] if decided else None
+            yield {"factor": design.label(factor, 1), "metric": metric, **found, "share": share}
+        yield {"factor": "all changes together", "metric": metric, **whole, "share": 1.0 if decided else None}
 
 
 def isolated(study: Study, _: Published) -> Iterator[Row]:

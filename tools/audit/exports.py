@@ -53,6 +53,8 @@ class Decision:
     cleared: bool
     value: float | None
     threshold: float | None
+    at_end_of_budget: bool = False
+    """Whether it stopped a trial that waited when the budget of a policy ended."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +196,7 @@ def read_export(folder: Path) -> Export:
     ledger = folder / "ledger"
     facts = {row["name"]: json.loads(row["content"]) for row in read_csv(ledger / "facts.csv")}
     records = _latest(map(_record, read_csv(ledger / "records.csv")))
-    decisions = [(row["trial"], _decision(row)) for row in read_csv(ledger / "decisions.csv")]
+    decisions = list(_decisions(read_csv(ledger / "decisions.csv"), facts["document"]))
     rows = [row for row in read_csv(ledger / "arms.csv") if not row["tuning_trial_of"]]
     rows.sort(key=lambda row: (row["name"] != BASELINE, int(row["position"]), row["name"]))
     names = {row["name"] for row in rows}
@@ -227,9 +229,24 @@ def _latest(records: Iterator[Record]) -> Sequence[Record]:
     return sorted(by_label.values(), key=lambda record: record.sequence)
 
 
-def _decision(row: dict[str, str]) -> Decision:
-    value, threshold = (float(row[name]) if row[name] else None for name in ("value", "threshold"))
-    return Decision(int(row["level"]), row["cleared"] == "true", value, threshold)
+def _decisions(rows: Sequence[Row], document: Row) -> Iterator[tuple[str, Decision]]:
+    """Yield each decision with its trial, in the ledger's order.
+
+    Under a policy a stop without a threshold is one by the end of the budget, but for the trials that set a hurdle of
+    `progressive_hurdles`, which come before the first decision against that hurdle.
+    """
+    declared: Any = document.get("designs", document.get("design", []))
+    policies = [each.get("policy") for each in (declared if isinstance(declared, list) else [declared])]
+    policy = next((each for each in policies if each is not None), None)
+    judged = set()
+    for row in rows:
+        level, cleared = int(row["level"]), row["cleared"] == "true"
+        value, threshold = (float(row[name]) if row[name] else None for name in ("value", "threshold"))
+        if threshold is not None:
+            judged.add(level)
+        open_end = policy is not None and (policy != "progressive_hurdles" or level in judged)
+        waited = open_end and not cleared and threshold is None and value is not None
+        yield row["trial"], Decision(level, cleared, value, threshold, waited)
 
 
 def _arm(row: dict[str, str], pruned: Sequence[Row]) -> Arm:

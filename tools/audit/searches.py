@@ -103,9 +103,10 @@ class Ending:
     stopped_by: Decision | None
 
 
-def _sets(stop: Decision) -> bool:
-    """Whether the stopped trial is one of those whose values set the hurdle."""
-    return stop.threshold is None and stop.value is not None
+def _cause(stop: Decision) -> str:
+    """Return why a stop has no threshold: the value set the hurdle, or a budget ended; empty if it has one."""
+    sets = stop.threshold is None and stop.value is not None
+    return "end of budget" if stop.at_end_of_budget else "set here" if sets else ""
 
 
 def audit(study: Study, _: Published) -> Iterator[Row]:
@@ -113,10 +114,10 @@ def audit(study: Study, _: Published) -> Iterator[Row]:
     trials = [trial for trial in study.export.trials if trial.arm != BASELINE]
     stops = [trial.stopped_by for trial in trials if trial.status == STOPPED and trial.stopped_by]
     endings = [ending for trial in trials if (ending := _ending(study, trial)) is not None]
-    for level, sets in sorted({(stop.level, _sets(stop)) for stop in stops}):
-        here = [stop for stop in stops if (stop.level, _sets(stop)) == (level, sets)]
-        ranked = not (sets and any(not _sets(stop) and stop.level == level for stop in stops))
-        name = f"{level + 1}, set here" if sets else str(level + 1)
+    for level, cause in sorted({(stop.level, _cause(stop)) for stop in stops}):
+        here = [stop for stop in stops if (stop.level, _cause(stop)) == (level, cause)]
+        ranked = not (cause and any(not _cause(stop) and stop.level == level for stop in stops))
+        name = f"{level + 1}, {cause}" if cause else str(level + 1)
         tau = _agreement(level, stops, endings) if ranked else (None, None, None, 0)
         yield _audited(name, here, endings, tau)
     yield _audited("all", stops, endings, (None, None, None, 0))
@@ -126,8 +127,8 @@ Tau = tuple[float | None, float | None, float | None, int]
 
 
 def _audited(name: str, here: Sequence[Decision], endings: Sequence[Ending], tau: Tau) -> Row:
-    kinds = {(stop.level, _sets(stop)) for stop in here}
-    audited = [e.final for e in endings if e.stopped_by and (e.stopped_by.level, _sets(e.stopped_by)) in kinds]
+    kinds = {(stop.level, _cause(stop)) for stop in here}
+    audited = [e.final for e in endings if e.stopped_by and (e.stopped_by.level, _cause(e.stopped_by)) in kinds]
     survivors = sorted(ending.final for ending in endings if ending.stopped_by is None)
     row: Row = {"hurdle": name, "stopped": len(here), "audited": len(audited)}
     row |= dict(zip(("correlation", "tau_low", "tau_high", "n"), tau, strict=True))

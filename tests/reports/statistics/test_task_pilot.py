@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ledger.snapshot import Snapshot
+from ledger.task_standing import pooled
 from reports.report import build
 from reports.sections.reference import reference_grid, reference_table
 from reports.sections.task_pilot import pilot_grid
 from reports.statistics.results import results_of
 from reports.statistics.task_pilot import PilotedArm, pilot_of, qualifying_tasks
-from reports.statistics.task_standing import pooled
 from tests.factories.reports import Trial, document, primary, shared, snapshot
 
 TASK = "docs_pair"

@@ -2,23 +2,23 @@
 
 from pathlib import Path
 
+from ledger.object_store import ObjectStore
 from runners.executors.node_probe import OPERATORS, NodeReport, environment, mistakes, report_of
 
 DRIVER = {"torch": "2.13.0", OPERATORS: "native 1"}
-VISIBLE = Path("/results/stages/steeplechase-ray-1/visible")
 
 
 def test_nodes_like_the_driver_are_accepted() -> None:
-    assert [*mistakes([NodeReport("a", True, DRIVER), NodeReport("b", True, DRIVER)], VISIBLE, DRIVER)] == []
+    assert [*mistakes([NodeReport("a", "", DRIVER), NodeReport("b", "", DRIVER)], DRIVER)] == []
 
 
 def test_every_mistake_of_every_node_is_told_at_once_with_the_folder_and_the_values() -> None:
     reports = [
-        NodeReport("two (10.0.0.2)", True, {**DRIVER, "torch": "2.12.0"}),
-        NodeReport("one (10.0.0.1)", False, {**DRIVER, OPERATORS: "portable"}),
+        NodeReport("two (10.0.0.2)", "", {**DRIVER, "torch": "2.12.0"}),
+        NodeReport("one (10.0.0.1)", "Ray node one does not see /results", {**DRIVER, OPERATORS: "portable"}),
     ]
-    first, second, third = mistakes(reports, VISIBLE, DRIVER)
-    assert first.startswith("Ray node one (10.0.0.1) does not see /results/stages, ")
+    first, second, third = mistakes(reports, DRIVER)
+    assert first == "Ray node one does not see /results"
     assert "operators portable for native 1" in second
     assert third.startswith(
         "Ray node two (10.0.0.2) would compute other numbers than the driver: torch 2.12.0 for 2.13.0;"
@@ -26,13 +26,24 @@ def test_every_mistake_of_every_node_is_told_at_once_with_the_folder_and_the_val
 
 
 def test_a_node_reports_what_it_reads_and_what_keys_hold(tmp_path: Path) -> None:
-    visible = tmp_path / "visible"
-    assert not report_of("10.0.0.1", visible, "token").sees_results
+    visible = tmp_path / "stages" / "scratch" / "visible"
+    visible.parent.mkdir(parents=True)
+    expected = f"(10.0.0.1) does not see {tmp_path / 'stages'}, where the driver keeps its results; put --out on"
+    assert expected in report_of("10.0.0.1", visible, "token").unseen
     visible.write_text("of another run")
-    assert not report_of("10.0.0.1", visible, "token").sees_results
+    assert expected in report_of("10.0.0.1", visible, "token").unseen
     visible.write_text("token")
     report = report_of("10.0.0.1", visible, "token")
-    assert report.sees_results
+    assert report.unseen == ""
     assert report.environment == environment()
     assert report.node.endswith(" (10.0.0.1)")
     assert {"torch", "tokenizers", "numpy", "scikit-learn", OPERATORS} <= environment().keys()
+
+
+def test_a_node_reads_the_drivers_object(tmp_path: Path) -> None:
+    url, nowhere = f"file://{tmp_path}/objects", tmp_path / "visible"
+    with ObjectStore(url).probe("token"):
+        assert report_of("10.0.0.1", nowhere, "token", url).unseen == ""
+        assert "does not find what the driver has written" in report_of("10.0.0.1", nowhere, "other", url).unseen
+    assert "does not find" in report_of("10.0.0.1", nowhere, "token", url).unseen
+    assert "cannot read the object store: nonsense://x" in report_of("a", nowhere, "token", "nonsense://x").unseen

@@ -72,7 +72,7 @@ def test_a_node_without_the_results_folder_is_named_before_any_stage_runs(
     last = told.splitlines()[-1]
     assert last.startswith("Ray node ")
     assert f"does not see {results / 'stages'}" in last
-    assert last.endswith("put --out on a file system that all nodes share")
+    assert last.endswith("put --out on a file system that all nodes share, or add --store")
     assert "Move the folder away" not in told
     assert [*(results / "stages").glob("*/*/manifest.json")] == []  # nothing was run before
 

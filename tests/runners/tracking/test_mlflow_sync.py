@@ -91,6 +91,27 @@ def test_a_mirror_that_does_not_end_is_abandoned(places: ResultPaths, monkeypatc
     assert time.monotonic() - started < 5
 
 
+def test_a_mirror_that_is_under_way_at_the_end_is_waited_for(
+    places: ResultPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = []
+    monkeypatch.setattr(mirroring, "LONGEST_STOP_SECONDS", 0.0)
+    monkeypatch.setattr(Mirroring, "_keep_up", lambda _: (time.sleep(0.3), ended.append("first")))
+    monkeypatch.setattr(Mirroring, "_finish", lambda *_: ended.append("last"))
+    watched = Mirroring(places, None)
+    with watched:
+        pass
+    assert watched.finish(study(1), ()) is None
+    assert ended == ["first", "last"]
+    monkeypatch.setattr(mirroring, "LONGEST_FINISH_SECONDS", 0.01)
+    with Mirroring(places, None) as another:
+        pass
+    warning = another.finish(study(1), ())
+    assert warning is not None
+    assert "was not done in 0.01 seconds" in warning
+    assert ended[:2] == ["first", "last"]
+
+
 def test_the_table_is_printed_before_the_last_mirror(
     places: ResultPaths, chosen: Chosen, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from foundation.schema import options_of
 from ledger.records import Status, TrialStatus
+from ledger.sessions import Session
 from ledger.snapshot import Snapshot
 from ledger.stage_results import FailedStage, FineTuneResult, PretrainResult
 from runners.tracking import TrackingStore, mirror
@@ -98,10 +99,35 @@ def test_a_continued_study_updates_its_runs(store: TrackingStore) -> None:
     assert statuses(store.database_file)["depthwise/1"] == "RUNNING"
     assert statuses(store.database_file)["depthwise/2"] == "SCHEDULED"
     summary = mirror(whole, store)
-    assert (summary.created, summary.updated, summary.unchanged) == (0, 4, 3)  # the study, one arm, two trials
+    assert (summary.created, summary.updated, summary.unchanged) == (0, 7, 0)  # the score is known now
     assert set(statuses(store.database_file).values()) == {"FINISHED"}
     identities = values_of_tag(store.database_file, IDENTITY_TAG)
     assert len(identities) == len(set(identities.values())) == 7
+
+
+def test_a_study_that_a_limit_stops_has_ended_and_its_resumption_doubles_nothing(store: TrackingStore) -> None:
+    whole, database = study(arms=2, seeds=(1, 2)), store.database_file
+    limited = Session("run", "2026-01-02T03:04:05+00:00", {}, 60.0, "--stop-after 1m")
+    stopped, resumed = (
+        replace(still_running(whole), sessions=(replace(limited, stopped_by=by),))
+        for by in (limited.stopped_by, None)
+    )
+    mirror(stopped, store)
+    interrupted = {"table2-laptop", "depthwise", "depthwise/1"}
+    found, standing = statuses(database), values_of_tag(database, "standing")
+    assert {name for name, status in found.items() if status == "KILLED"} == interrupted
+    assert found["depthwise/2"] == "SCHEDULED"  # no stage of it has begun
+    assert {name for name, text in standing.items() if text == "incomplete"} == interrupted
+    reason = "--stop-after 1m; the same command with a higher limit resumes it"
+    assert values_of_tag(database, "stop_reason") == dict.fromkeys(interrupted, reason)
+    mirror(resumed, store)
+    assert {name for name, status in statuses(database).items() if status == "RUNNING"} == interrupted
+    assert values_of_tag(database, "stop_reason") == {}
+    mirror(whole, store)
+    assert set(statuses(database).values()) == {"FINISHED"}
+    identities = values_of_tag(database, IDENTITY_TAG)
+    assert len(identities) == len(set(identities.values())) == len(rows(database, "SELECT * FROM runs")) == 7
+    assert mirror(replace(whole, sessions=(limited,)), store).unchanged == 7
 
 
 def test_a_run_missing_from_the_ledger_is_closed(store: TrackingStore) -> None:

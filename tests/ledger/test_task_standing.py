@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ledger.snapshot import Snapshot
+from ledger.task_references import TaskReferences
+from ledger.task_standing import standing_of
 from reports.statistics.results import Results, results_of
-from reports.statistics.task_references import TaskReferences
-from reports.statistics.task_standing import standing_of
 from tests.factories.reports import Trial, document, primary, snapshot
 
 SAMPLE = st.lists(st.integers(-400, 400).map(lambda value: value / 4), min_size=3, max_size=3, unique=True)

@@ -13,8 +13,10 @@ from statistics import fmean
 
 from analysis.distributions import t_upper
 from analysis.paired import ALPHA
-from reports.statistics.task_references import UNTRAINED_ENCODER, TaskReferences
-from reports.statistics.values import ArmValues
+from configuration.metrics import PrimaryMetric
+from ledger.arm_values import ArmValues, means_of, nested_values_of
+from ledger.snapshot import Snapshot
+from ledger.task_references import UNTRAINED_ENCODER, TaskReferences, references_of
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,17 @@ def standings(
         if task in references
     }
     return {task: standing for task, standing in found.items() if standing is not None}
+
+
+def task_standings(snapshot: Snapshot, tasks: Sequence[str], primary: PrimaryMetric) -> dict[str, TaskStanding]:
+    """Return the standing of every task of an experiment that has references and values."""
+    values = means_of(nested_values_of(snapshot, tasks, primary))
+    return standings(references_of(snapshot, primary), values, tasks)
+
+
+def tasks_in_score(tasks: Sequence[str], found: Mapping[str, TaskStanding]) -> tuple[str, ...]:
+    """Return the tasks that the score is the mean of: those that are not below a reference."""
+    return tuple(task for task in tasks if task not in found or not found[task].below)
 
 
 def pooled(samples: Sequence[Sequence[float]]) -> tuple[float | None, int]:

@@ -1,0 +1,190 @@
+"""Stages in an object store: whole or absent, verified when they are copied, computed again after a cut upload."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from foundation.errors import ConfigurationError, ConflictError, CorruptionError, MachineError
+from ledger.artifacts import ArtifactStore, Outcome
+from ledger.object_artifacts import ObjectArtifactStore, artifact_store
+from ledger.object_store import ObjectStore, refuse_url
+from ledger.paths import ResultPaths
+from ledger.records import Status
+from tests.factories.paths import ROOT
+
+OUTCOME = Outcome(Status.FINISHED, {"held_out_loss": 5.25, "curve": [[1, 2.5]]}, 1.5)
+FILES = {"weights.bin": b"\x01\x02" * 4096, "part/labels.txt": b"0\n1\n", "part/again.txt": b"0\n1\n"}
+STAGE = ("pretrain", "key")
+
+
+@pytest.fixture(params=["file", "memory"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    place = {"file": f"file://{tmp_path}/objects", "memory": "memory://tests/objects"}[request.param]
+    yield place
+    if request.param == "memory":
+        from fsspec import filesystem
+
+        filesystem("memory").store.clear()
+
+
+class CutOff(Exception):
+    """The process ended."""
+
+
+class FailingStore(ObjectStore):
+    """An object store whose process ends at one of its writes, before or in the middle of it."""
+
+    def __init__(self, url: str, writes: int) -> None:
+        super().__init__(url)
+        self.left = writes
+
+    def upload(self, file: Path, name: str) -> None:
+        self._count()
+        super().upload(file, name)
+
+    def write(self, name: str, content: bytes) -> None:
+        self._count()
+        super().write(name, content)
+
+    def _count(self) -> None:
+        if self.left == 0:
+            raise CutOff
+        self.left -= 1
+
+
+def publish(store: ArtifactStore) -> None:
+    with store.computing(STAGE[1]) as folder:
+        for name, content in FILES.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_bytes(content)
+        store.publish(*STAGE, folder, OUTCOME, {"tokens": "other"})
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {name: content for name, content in found.items() if name != "manifest.json"}
+
+
+def test_another_machine_reads_what_was_published(url: str, tmp_path: Path) -> None:
+    here, there = (artifact_store(tmp_path / name, url) for name in ("here", "there"))
+    assert there.outcome(*STAGE) is None
+    assert not there.has(*STAGE)
+    publish(here)
+    assert there.outcome(*STAGE) == here.outcome(*STAGE) == OUTCOME
+    assert there.has(*STAGE)
+    single = there.file(*STAGE, "part/labels.txt")
+    assert single.read_bytes() == FILES["part/labels.txt"]
+    assert not there.folder(*STAGE).exists()  # one file does not copy the stage
+    assert files_of(there.read(*STAGE)) == files_of(here.read(*STAGE)) == FILES
+    assert not there.file(*STAGE, "absent").exists()
+    assert not list((tmp_path / "there" / "unfinished").iterdir())
+
+
+@pytest.mark.parametrize("writes", range(len(FILES) + 1))
+def test_a_cut_upload_is_no_finished_stage_and_is_computed_again(url: str, tmp_path: Path, writes: int) -> None:
+    with pytest.raises(CutOff):
+        publish(ObjectArtifactStore(tmp_path / "here", FailingStore(url, writes)))
+    for place in ("here", "there"):
+        assert artifact_store(tmp_path / place, url).outcome(*STAGE) is None
+    publish(artifact_store(tmp_path / "here", url))
+    assert files_of(artifact_store(tmp_path / "there", url).read(*STAGE)) == FILES
+
+
+def test_the_first_of_two_results_is_kept(url: str, tmp_path: Path) -> None:
+    first, second = (artifact_store(tmp_path / name, url) for name in ("first", "second"))
+    with second.computing(STAGE[1]) as folder:
+        publish(first)
+        second.publish(*STAGE, folder, Outcome(Status.FINISHED, {"held_out_loss": 0.0}, 9.0))
+    for place in ("first", "second", "third"):
+        store = artifact_store(tmp_path / place, url)
+        assert store.outcome(*STAGE) == OUTCOME
+        assert files_of(store.read(*STAGE)) == FILES
+
+
+@pytest.mark.parametrize("damage", [b"", b"other" * 999])
+def test_a_damaged_object_is_an_error_and_a_damaged_copy_is_replaced(url: str, tmp_path: Path, damage: bytes) -> None:
+    here = artifact_store(tmp_path / "here", url)
+    publish(here)
+    (here.folder(*STAGE) / "weights.bin").write_bytes(damage)
+    assert files_of(artifact_store(tmp_path / "here", url).read(*STAGE)) == FILES
+    objects = ObjectStore(url)
+    manifest = objects.read("stages/pretrain/key.json")
+    assert manifest is not None
+    objects.write("stages/pretrain/key.json", manifest.replace(b"5.25", b"4.25"))
+    with pytest.raises(CorruptionError, match="differs from what was written"):
+        artifact_store(tmp_path / "there", url).outcome(*STAGE)
+    objects.write("stages/pretrain/key.json", manifest)
+    for each in ObjectStore(url)._files.ls(objects._path("files"), detail=False):
+        objects._files.pipe_file(each, damage)
+    there = artifact_store(tmp_path / "there", url)
+    with pytest.raises(CorruptionError, match="differs from what was written"):
+        there.read(*STAGE)
+    assert not there.folder(*STAGE).exists()
+
+
+def test_a_stage_that_is_not_there_is_named(url: str, tmp_path: Path) -> None:
+    with pytest.raises(MachineError, match=r"stages/pretrain/key\.json: missing"):
+        artifact_store(tmp_path, url).read(*STAGE)
+
+
+def test_a_store_that_takes_nothing_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "objects").write_text("a file")
+    with pytest.raises(MachineError, match="objects"):
+        ObjectStore(f"file://{tmp_path}/objects").check()
+    shutil.rmtree(tmp_path / "good", ignore_errors=True)
+    ObjectStore(f"file://{tmp_path}/good").check()
+    with pytest.raises(MachineError, match="nonsense"):
+        ObjectStore("nonsense://bucket")
+
+
+@pytest.mark.parametrize("url", ["bucket/prefix", "s3://", "s3://user:password@bucket/x", "memory://x", "://x"])
+def test_a_url_that_is_none_or_has_a_password_is_refused(url: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        refuse_url(url)
+    assert "password@" not in str(refused.value)
+
+
+def test_a_results_folder_keeps_its_store(tmp_path: Path) -> None:
+    paths = ResultPaths.of(tmp_path / "results")
+    paths.make()
+    assert (paths.objects, type(paths.store())) == ("", ArtifactStore)
+    paths.use_objects("", begun=True)
+    with pytest.raises(ConflictError, match="without --store"):
+        paths.use_objects("file:///elsewhere", begun=True)
+    paths.use_objects(f"file://{tmp_path}/objects/", begun=False)
+    for given in ("", f"file://{tmp_path}/objects"):
+        paths.use_objects(given, begun=True)
+    assert paths.objects == f"file://{tmp_path}/objects"
+    assert isinstance(paths.store(), ObjectArtifactStore)
+    with pytest.raises(ConflictError, match="Did you mean another --out folder"):
+        paths.use_objects("file:///elsewhere", begun=True)
+
+
+COPY = """
+import sys
+from pathlib import Path
+from ledger.object_artifacts import artifact_store
+store = artifact_store(Path(sys.argv[1]), sys.argv[2])
+print("ready", flush=True)
+sys.stdin.readline()
+store.read("pretrain", "key")
+"""
+
+
+def test_processes_of_one_machine_copy_a_stage_at_the_same_time(tmp_path: Path) -> None:
+    url, copies = f"file://{tmp_path}/objects", tmp_path / "there"
+    publish(artifact_store(tmp_path / "here", url))
+    arguments, pipe = [sys.executable, "-c", COPY, str(copies), url], subprocess.PIPE
+    readers = [subprocess.Popen(arguments, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) for _ in range(3)]
+    for reader in readers:
+        assert reader.stdout is not None
+        assert reader.stdout.readline() == "ready\n"
+    for reader in readers:
+        assert reader.stdin is not None
+        reader.stdin.close()
+    assert [reader.wait() for reader in readers] == [0, 0, 0]
+    assert files_of(copies / "pretrain" / "key") == FILES

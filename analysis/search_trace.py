@@ -16,7 +16,7 @@ class Training:
     spent: float
     """Full trainings that the search has spent when it ends; the last value is the whole cost."""
     loss: float
-    """The lowest loss observed in it; infinite if the candidate has diverged."""
+    """The lowest loss observed in it; infinite if the candidate has diverged, or another seed of it is to come."""
     finished: bool
     """Whether the candidate has had its full training."""
     forward_flops: float
@@ -33,8 +33,8 @@ class SearchTrace:
     trainings: tuple[Training, ...]
     chosen_loss: float | None
     """The loss of the chosen candidate after a full training; None if it was never trained to its end."""
-    duplicates: int
-    """Proposals that equal a candidate of before, which cost nothing."""
+    duplicates: int | None
+    """Proposals that equal a candidate of before; None if they are not known."""
 
     @cached_property
     def chosen(self) -> str | None:

@@ -1,21 +1,20 @@
 """`steeplechase search`: searches of one space side by side, and the curves of a search for replays."""
 
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.arguments import ResultsFolder, Scale, choose_any
-from configuration.experiment import Experiment
-from configuration.latency import LatencyExperiment
-from foundation.atomic_files import refuse_existing, write_whole
+from commands.arguments import ResultsFolder, Scale
+from foundation.atomic_files import make_folder, refuse_existing, write_whole
 from foundation.errors import ConfigurationError, DataError
+from reports.formats import format_names
+
+if TYPE_CHECKING:
+    from runners.search.tabulated import Table
 
 application = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-SETTINGS_MARK = "@"
-"""Between an experiment and settings in place of its values."""
+TERMINAL = "terminal"
 
 Contenders = Annotated[
     list[str],
@@ -26,6 +25,15 @@ Contenders = Annotated[
 ]
 Curves = Annotated[
     Path | None, typer.Option(metavar="CURVES", help="A tabulated space, in which experiments are replayed.")
+]
+Format = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        metavar="|".join(format_names()),
+        autocompletion=lambda: [*format_names()],
+        help="Output format.",
+    ),
 ]
 Seeds = Annotated[int, typer.Option(min=1, help="Search seeds of a replay: 0 to one less.")]
 
@@ -57,50 +65,45 @@ def export_command(folder: ResultsFolder, out: Annotated[Path, typer.Argument(me
 
 @application.command("compare")
 def compare(
-    searches: Contenders, curves: Curves = None, scale: Scale = None, seeds: Seeds = 20, form: str = "terminal"
+    searches: Contenders,
+    curves: Curves = None,
+    scale: Scale = None,
+    seeds: Seeds = 20,
+    form: Format = TERMINAL,
+    out: Annotated[Path | None, typer.Option(metavar="OUT", help="A new folder: tables, figure, every format.")] = None,
 ) -> None:
-    """Print several searches of one space side by side: what each found, and what it cost."""
+    """Print several searches of one space side by side: what each found, and what it cost.
+
+    Results folders that differ in `design.seed` alone are one search at several seeds.
+    """
+    from commands.searching.contenders import grouped, recorded, replayed
     from reports.formats import render
     from reports.search_comparison import comparison_report
     from reports.statistics.search_comparison import SearchComparison
+    from reports.write import write_report
 
-    compared = tuple(_replayed(each, curves, scale, seeds) for each in searches)
-    print(render(comparison_report(SearchComparison(compared), ""), form), end="")  # noqa: T201 — the result itself
+    table = None if curves is None else _table(curves)
+    contenders = []
+    for named in searches:
+        if Path(named).is_dir():
+            contenders.append(recorded(Path(named)))
+        elif table is None:
+            raise ConfigurationError(f"{named}: no results folder; an experiment needs --curves to be replayed on")
+        else:
+            contenders.append(replayed(named, table, scale, seeds))
+    report = comparison_report(SearchComparison(grouped(contenders)), contenders[0].experiment)
+    if out is not None:
+        refuse_existing(out)
+        make_folder(out)
+        write_report(report, out)
+    print(render(report, form), end="")  # noqa: T201 — the result itself
 
 
-def _replayed(named: str, curves: Path | None, scale: str | None, seeds: int) -> "ComparedSearch":
-    from reports.statistics.search_comparison import ComparedSearch
+def _table(path: Path) -> "Table":
     from runners.replay.curves.reading import read_curves
-    from runners.search.simulated_trace import simulated_trace
     from runners.search.tabulated import Table
 
-    (read,) = read_curves(curves)
-    table = Table(read)
-    experiment = _experiment(named, scale)
-    traces = tuple(simulated_trace(_at_seed(experiment, seed), table) for seed in range(seeds))
-    return ComparedSearch(_short(named), traces, f"{named}, replayed on {read.name} at {seeds} search seeds")
-
-
-def _experiment(named: str, scale: str | None) -> Experiment:
-    path, _, settings = named.partition(SETTINGS_MARK)
-    experiment, _, _ = choose_any(Path(path), scale, settings.split(",") if settings else ())
-    if isinstance(experiment, LatencyExperiment):
-        raise ConfigurationError(f"{path}: a timing experiment; a search is needed")
-    return experiment
-
-
-def _short(named: str) -> str:
-    """Return an experiment's file name, and its settings by the last words of their paths."""
-    path, _, settings = named.partition(SETTINGS_MARK)
-    last = map(_last, settings.split(","))
-    return SETTINGS_MARK.join(filter(None, [Path(path).stem, ",".join(last)]))
-
-
-def _last(setting: str) -> str:
-    key, equals, value = setting.partition("=")
-    return f"{key.rpartition('.')[2]}{equals}{value}"
-
-
-def _at_seed(experiment: Experiment, seed: int) -> Experiment:
-    assert experiment.search is not None
-    return experiment.model_copy(update={"design": experiment.search.model_copy(update={"seed": seed})})
+    read = read_curves(path)
+    if len(read) != 1:
+        raise DataError(f"{path}: {len(read)} tasks; one tabulated space is needed")
+    return Table(read[0])

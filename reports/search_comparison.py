@@ -4,32 +4,49 @@ from collections.abc import Iterator
 
 from analysis.difference import Effect
 from analysis.search_trace import SearchTrace
+from configuration.experiment import Experiment
+from configuration.yaml.writing import experiment_text
 from reports.document import Report
+from reports.figures import best_by_cost
+from reports.figures.figure import Picture
 from reports.grid import Column, Grid, grid
 from reports.number_format import NOTHING, decimals_for, difference_text, fixed, mean_text, signed
-from reports.statistics.search_comparison import ComparedSearch, SearchComparison, forward_flops
+from reports.sanitise import printable
+from reports.statistics.search_comparison import PRICES, ComparedSearch, SearchComparison
 from reports.table import Row, Table, interval, table
 
 PAIRED_NOTE = "Δ is from the first search, paired by search seed where both have the seeds, else Welch's; 95% intervals"
 LOSS_NOTE = "best seen: the lowest held-out loss observed; chosen: the final loss of that candidate in a full training"
 COST_NOTE = "cost in full trainings of a candidate, by share of tokens, without the baseline and the audit"
-VOLUME_NOTE = "hypervolume: share of the box between the best and worst loss and FLOPs of all searches that is dominated"
+VOLUME_NOTE = (
+    "hypervolume: the share, dominated by the candidates of a search, of the box between the best and the worst loss and price of all "
+    "searches; FLOPs are of one sequence, seconds those of a candidate's training"
+)
 
 
-def comparison_report(comparison: SearchComparison, space: str) -> Report:
-    """Return the report of searches of a space."""
+def comparison_report(comparison: SearchComparison, experiment: Experiment) -> Report:
+    """Return the report of searches of a space; the experiment is that of the first one."""
     tables = (summary_table(comparison), by_cost_table(comparison), trials_table(comparison))
     return Report(
         experiment="comparison of searches",
         scale="",
-        question=space,
+        question=f"What do searches of one space find at equal cost? {_space(experiment)}",
         finding=finding(comparison),
         paper="",
         tables=tables[:2],
         grids=tuple(_grids(comparison)),
         footer=tuple((search.name, search.source) for search in comparison.searches),
         trials=tables[2],
+        pictures=(Picture(best_by_cost.FIGURE, comparison),),
+        declaration=experiment_text(experiment, f"{printable(experiment.experiment)}: the first of the searches"),
     )
+
+
+def _space(experiment: Experiment) -> str:
+    search = experiment.search
+    assert search is not None
+    axes = [*search.space, *(f"programs of {stack} from {option.kind}" for stack, option in search.structure.items())]
+    return f"Axes: {', '.join(axes)}."
 
 
 def finding(comparison: SearchComparison) -> str:
@@ -58,9 +75,9 @@ def summary_table(comparison: SearchComparison) -> Table:
         for name, value in _MEASURES.items():
             found = comparison.effect(search, value)
             rows.append(_measured(search, name, found))
-        volume = comparison.effect(search, lambda trace: comparison.hypervolume(trace, forward_flops))
-        rows.append(_measured(search, "hypervolume_loss_flops", volume))
-    return table("searches", "search measure mean sd n delta low high", rows)
+        for price in PRICES:
+            rows.append(_measured(search, f"hypervolume_{price}", _volume(comparison, search, price)))
+    return table("results", "search measure mean sd n delta low high", rows)
 
 
 def _measured(search: ComparedSearch, name: str, found: Effect) -> Row:
@@ -115,17 +132,18 @@ def trials_table(comparison: SearchComparison) -> Table:
 
 def _grids(comparison: SearchComparison) -> Iterator[Grid]:
     decimals = _decimals(comparison)
-    columns = [
-        Column("search", numeric=False),
-        *(Column("mean ± sd (n)", "best seen"), Column("Δ [95%]", "best seen")),
-        *(Column("mean ± sd (n)", "chosen"), Column("Δ [95%]", "chosen")),
-        *(Column("mean ± sd (n)", "hypervolume"), Column("Δ [95%]", "hypervolume")),
-    ]
+    effects = {
+        "best seen": [comparison.effect(search, _best) for search in comparison.searches],
+        "chosen": [comparison.effect(search, _chosen) for search in comparison.searches],
+    }
+    for price, title in PRICES.items():
+        effects[f"hypervolume, {title}"] = [_volume(comparison, search, price) for search in comparison.searches]
+    known = {title: found for title, found in effects.items() if any(each.mean is not None for each in found)}
+    columns = [Column("search", numeric=False)]
+    columns += [Column(name, title) for title in known for name in ("mean ± sd (n)", "Δ [95%]")]
     rows = []
-    for search in comparison.searches:
-        volume = comparison.effect(search, lambda trace: comparison.hypervolume(trace, forward_flops))
-        effects = [comparison.effect(search, _best), comparison.effect(search, _chosen), volume]
-        cells = [(mean_text(each, decimals), _delta(comparison, search, each, decimals)) for each in effects]
+    for place, search in enumerate(comparison.searches):
+        cells = [(mean_text(found[place], decimals), _delta(comparison, search, found[place], decimals)) for found in known.values()]
         rows.append([search.name, *(text for pair in cells for text in pair)])
     notes = (LOSS_NOTE, PAIRED_NOTE, VOLUME_NOTE)
     yield _with_notes(grid("searches", "What each search found, held-out loss in nats", columns, rows), notes)
@@ -151,6 +169,10 @@ def _curve_grid(comparison: SearchComparison, decimals: int) -> Grid:
         means = [_at(comparison, search, cost).mean for cost in comparison.costs]
         rows.append([search.name, *(NOTHING if mean is None else fixed(mean, decimals) for mean in means)])
     return grid("best_by_cost", "Lowest loss seen by full trainings spent, mean over search seeds", columns, rows)
+
+
+def _volume(comparison: SearchComparison, search: ComparedSearch, price: str) -> Effect:
+    return comparison.effect(search, lambda trace: comparison.hypervolume(trace, price))
 
 
 def _with_notes(made: Grid, notes: tuple[str, ...]) -> Grid:
@@ -184,6 +206,6 @@ _MEASURES = {
     "cost": lambda trace: trace.cost,
     "candidates": lambda trace: float(trace.candidates),
     "finished": lambda trace: float(trace.finished),
-    "duplicates": lambda trace: float(trace.duplicates),
+    "duplicates": lambda trace: None if trace.duplicates is None else float(trace.duplicates),
     "seconds": lambda trace: trace.seconds,
 }

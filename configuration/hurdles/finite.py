@@ -20,6 +20,11 @@ class Finite(Schema):
         return None
 
     @property
+    def larger_is_better(self) -> bool:
+        """Whether larger values pass: never, no value is compared."""
+        return False
+
+    @property
     def rung_tokens(self) -> tuple[int, ...]:
         """Empty: no rung before the end."""
         return ()

@@ -24,6 +24,11 @@ class Pause(Schema):
         return None
 
     @property
+    def larger_is_better(self) -> bool:
+        """Whether larger values pass: losses are smaller for better trials."""
+        return False
+
+    @property
     def rung_tokens(self) -> tuple[int, ...]:
         """Token counts of the rungs."""
         return self.rungs

@@ -84,7 +84,7 @@ def _stop_of(history: TrialHistory) -> Stop | None:
 
 def _endings(results: Results) -> Iterator[tuple[str, Ending]]:
     """Yield the name and the ending of every trial that was trained to the end of its budget."""
-    sign = -1.0 if results.experiment.pretraining.hurdle.probe else 1.0
+    sign = -1.0 if results.experiment.pretraining.hurdle.larger_is_better else 1.0
     last = next(reversed(pretraining_marks(results.snapshot.labels)), None)
     added = _added_by_seed(results)
     for history in _candidate_trials(results):

@@ -61,11 +61,11 @@ class Simulation:
                 seconds = float(self._costs[points - 1]) - float(self._costs[done - 1] if done else 0.0)
                 heapq.heappush(training, (now + seconds, started, Action(action.candidate, points)))
                 started += 1
+            self.duplicates = race.duplicates
             if not training:
                 return
             now, _, ended = heapq.heappop(training)
             yield self._arrive(race, ended)
-            self.duplicates = race.duplicates
 
     def _trained_points(self, race: Race, action: Action) -> int:
         """Return the points of an action, fewer if the candidate diverges before."""

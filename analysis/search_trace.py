@@ -1,4 +1,4 @@
-"""What a search has found by what it has spent: traces of single searches, and their curves on a common grid of costs."""
+"""What a search has found by what it has spent: the trainings of one search at one seed, in their order."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -70,7 +70,9 @@ def compare(
     scale: Scale = None,
     seeds: Seeds = 20,
     form: Format = TERMINAL,
-    out: Annotated[Path | None, typer.Option(metavar="OUT", help="A new folder: tables, figure, every format.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="OUT", help="A new folder: tables, figure, every format.")
+    ] = None,
 ) -> None:
     """Print several searches of one space side by side: what each found, and what it cost.
 

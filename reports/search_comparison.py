@@ -10,17 +10,21 @@ from reports.document import Report
 from reports.figures import best_by_cost
 from reports.figures.figure import Picture
 from reports.grid import Column, Grid, grid
-from reports.number_format import NOTHING, decimals_for, difference_text, fixed, mean_text, signed
+from reports.number_format import NOTHING, decimals_for, difference_text, fixed, mean_text
 from reports.sanitise import printable
 from reports.statistics.search_comparison import PRICES, ComparedSearch, SearchComparison
 from reports.table import Row, Table, interval, table
 
-PAIRED_NOTE = "Δ is from the first search, paired by search seed where both have the seeds, else Welch's; 95% intervals"
-LOSS_NOTE = "best seen: the lowest held-out loss observed; chosen: the final loss of that candidate in a full training"
+PAIRED_NOTE = (
+    "Δ is from the first search, paired by search seed where both have the seeds, else Welch's; 95% intervals"
+)
+LOSS_NOTE = (
+    "best seen: the lowest held-out loss observed; chosen: the final loss of that candidate in a full training"
+)
 COST_NOTE = "cost in full trainings of a candidate, by share of tokens, without the baseline and the audit"
 VOLUME_NOTE = (
-    "hypervolume: the share, dominated by the candidates of a search, of the box between the best and the worst loss and price of all "
-    "searches; FLOPs are of one sequence, seconds those of a candidate's training"
+    "hypervolume: the share, dominated by the candidates of a search, of the box between the best and the worst loss "
+    "and price of all searches; FLOPs are of one sequence, seconds those of a candidate's training"
 )
 
 
@@ -143,7 +147,10 @@ def _grids(comparison: SearchComparison) -> Iterator[Grid]:
     columns += [Column(name, title) for title in known for name in ("mean ± sd (n)", "Δ [95%]")]
     rows = []
     for place, search in enumerate(comparison.searches):
-        cells = [(mean_text(found[place], decimals), _delta(comparison, search, found[place], decimals)) for found in known.values()]
+        cells = [
+            (mean_text(found[place], decimals), _delta(comparison, search, found[place], decimals))
+            for found in known.values()
+        ]
         rows.append([search.name, *(text for pair in cells for text in pair)])
     notes = (LOSS_NOTE, PAIRED_NOTE, VOLUME_NOTE)
     yield _with_notes(grid("searches", "What each search found, held-out loss in nats", columns, rows), notes)

@@ -122,7 +122,9 @@ def _named(searches: Sequence[ComparedSearch]) -> tuple[ComparedSearch, ...]:
     """Return the searches with a number after names that are not unique."""
     names = [search.name for search in searches]
     return tuple(
-        search if names.count(search.name) == 1 else ComparedSearch(f"{search.name} {number}", search.traces, search.source)
+        search
+        if names.count(search.name) == 1
+        else ComparedSearch(f"{search.name} {number}", search.traces, search.source)
         for number, search in enumerate(searches, start=1)
     )
 

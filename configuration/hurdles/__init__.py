@@ -12,6 +12,18 @@ from configuration.hurdles.top_fraction import TopFraction
 from configuration.hurdles.zero_cost import ZeroCost
 from foundation.schema import OPTION
 
-HurdleRule = Annotated[Finite | ProgressiveMean | TopFraction | Asha | Hyperband | Extrapolate | Pause | ZeroCost, OPTION]
+HurdleRule = Annotated[
+    Finite | ProgressiveMean | TopFraction | Asha | Hyperband | Extrapolate | Pause | ZeroCost, OPTION
+]
 
-__all__ = ["Asha", "Extrapolate", "Finite", "HurdleRule", "Hyperband", "Pause", "ProgressiveMean", "TopFraction", "ZeroCost"]
+__all__ = [
+    "Asha",
+    "Extrapolate",
+    "Finite",
+    "HurdleRule",
+    "Hyperband",
+    "Pause",
+    "ProgressiveMean",
+    "TopFraction",
+    "ZeroCost",
+]

@@ -25,6 +25,11 @@ class Finite(Schema):
         return False
 
     @property
+    def compared(self) -> str:
+        """What is compared, for reports: the held-out loss."""
+        return "loss"
+
+    @property
     def rung_tokens(self) -> tuple[int, ...]:
         """Empty: no rung before the end."""
         return ()

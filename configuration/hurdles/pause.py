@@ -29,6 +29,11 @@ class Pause(Schema):
         return False
 
     @property
+    def compared(self) -> str:
+        """What is compared, for reports: the held-out loss."""
+        return "loss"
+
+    @property
     def rung_tokens(self) -> tuple[int, ...]:
         """Token counts of the rungs."""
         return self.rungs

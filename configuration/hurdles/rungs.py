@@ -28,6 +28,11 @@ class Rungs(Schema):
         return self.probe is not None
 
     @property
+    def compared(self) -> str:
+        """What is compared, for reports: the score of a probe, or the held-out loss."""
+        return "loss" if self.probe is None else "score"
+
+    @property
     def rung_tokens(self) -> tuple[int, ...]:
         """Token counts of the rungs."""
         return self.rungs

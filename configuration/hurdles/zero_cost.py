@@ -38,6 +38,11 @@ class ZeroCost(Schema):
         return True
 
     @property
+    def compared(self) -> str:
+        """What is compared, for reports: the proxy."""
+        return "proxy"
+
+    @property
     def rung_tokens(self) -> tuple[int, ...]:
         """Empty: the hurdle stands before the first token."""
         return ()

@@ -2,7 +2,17 @@
 
 from typing import Any
 
-from reports.figures import aligned_gaps, attention, axis_response, best_by_cost, curves, forest, ladder, latency, pareto
+from reports.figures import (
+    aligned_gaps,
+    attention,
+    axis_response,
+    best_by_cost,
+    curves,
+    forest,
+    ladder,
+    latency,
+    pareto,
+)
 from reports.figures.figure import ReportFigure
 from reports.statistics.evidence import Evidence
 from reports.statistics.latency import LatencyEvidence

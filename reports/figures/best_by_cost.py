@@ -73,7 +73,9 @@ def _draw_panel(axes: Any, curves: tuple[BestByCost, ...]) -> None:
         style = series_style(position)
         axes.step(curve.costs, curve.mean, where="post", color=style["color"], linestyle=style["linestyle"])
         if None not in curve.low:
-            axes.fill_between(curve.costs, curve.low, curve.high, step="post", color=style["color"], alpha=0.15, linewidth=0)
+            axes.fill_between(
+                curve.costs, curve.low, curve.high, step="post", color=style["color"], alpha=0.15, linewidth=0
+            )
     spread = any(None not in curve.low for curve in curves)
     axes.set_title(f"{TITLE}, {BAND}" if spread else TITLE.partition(",")[0], fontsize=9.5)
     axes.set_xlabel("full trainings of a candidate spent")

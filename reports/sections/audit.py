@@ -231,7 +231,8 @@ def audit_sentence(results: Results) -> str:
     wrong_stops = f"{total['wrong']} ended better than the median survivor (95% interval: {share}% of stops wrong)"
     first = rows[0]
     hurdle = str(first["hurdle"]).partition(",")[0]
-    ranks = f"; rank correlation of the loss at hurdle {hurdle} with the final loss {_interval(first)}"
+    compared = results.experiment.pretraining.hurdle.compared
+    ranks = f"; rank correlation of the {compared} at hurdle {hurdle} with the final loss {_interval(first)}"
     correlation = ranks if first["correlation"] is not None else ""
     return f"{counted}: {wrong_stops}{correlation}; regret {fixed(number(total['regret']) or 0.0, 4)} nats."
 

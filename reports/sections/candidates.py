@@ -194,8 +194,8 @@ def _value_text(value: JsonValue) -> str:
     return f"{kind} ({fields})".strip() if fields else kind
 
 
-def candidates_grid(candidates: Table) -> Iterator[Grid]:
-    """Yield the candidates as a grid; none without candidates."""
+def candidates_grid(candidates: Table, compared: str) -> Iterator[Grid]:
+    """Yield the candidates as a grid; none without candidates. `compared` is what hurdles compare."""
     if not candidates.rows:
         return
 
@@ -223,7 +223,7 @@ def candidates_grid(candidates: Table) -> Iterator[Grid]:
         Column("loss ± sd (n)", "last rung"),
         Column("Δ [95%] (n)", "last rung"),
         Column("at", "stopped", numeric=False),
-        Column("loss / threshold", "stopped"),
+        Column(f"{compared} / threshold", "stopped"),
     ]
     title = "Candidates, ranked by the last rung reached and by Δ to the baseline there"
     yield grid(candidates.name, title, columns, map(cells, candidates.rows))
@@ -257,7 +257,8 @@ def _notes(results: Results) -> Iterator[str]:
 
 def _content(evidence: Evidence) -> Content:
     candidates = candidates_table(evidence.results)
-    grids = (with_notes(shown, _notes(evidence.results)) for shown in candidates_grid(candidates))
+    compared = evidence.results.experiment.pretraining.hurdle.compared
+    grids = (with_notes(shown, _notes(evidence.results)) for shown in candidates_grid(candidates, compared))
     return Content((candidates,), tuple(grids))
 
 

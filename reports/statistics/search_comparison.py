@@ -52,7 +52,7 @@ class BestByCost:
 
 @dataclass(frozen=True)
 class SearchComparison:
-    """Searches of one space; differences are from the first one, paired by search seed where both have the same seeds."""
+    """Searches of one space; differences are from the first one, paired by search seed where both have the same."""
 
     searches: tuple[ComparedSearch, ...]
 

@@ -1,7 +1,7 @@
 """A search with a policy, simulated on a tabulated space: the candidates and decisions that `run` would have.
 
-A training takes its losses from the table and ends in the order of cost. With `at_once: 1` and one seed the simulation
-is `run` with the same losses; with more at once the order of arrival in `run` is that of the machine.
+A training takes its losses from the table and ends in the order of cost. With `at_once: 1` and one pretraining seed
+the simulation is `run` with the same losses; with more at once trainings in `run` end in the order of the machine.
 """
 
 from collections.abc import Sequence
@@ -86,7 +86,10 @@ def simulated(experiment: Experiment, table: Table) -> Simulated:
         raise ConfigurationError("design.policy: only a search with a policy can be replayed on a table")
     if mistakes := table.mistakes(experiment):
         raise ConfigurationError(mistakes)
-    costs, generator = np.array(tokens) / experiment.pretraining.tokens, stream(design.seed, f"policy {design.policy}")
+    costs, generator = (
+        np.array(tokens) / experiment.pretraining.tokens,
+        stream(design.seed, f"policy {design.policy}"),
+    )
     arms: Sequence[Arm]
     breeder = TabulatedBreeder(experiment, table) if design.policy in EVOLUTIONARY else None
     if breeder is not None:

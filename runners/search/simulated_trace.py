@@ -27,4 +27,3 @@ def simulated_trace(experiment: Experiment, table: Table) -> SearchTrace:
         )
     trace = SearchTrace(experiment.search.seed, tuple(trainings), None, found.duplicates)
     return trace.choosing(finals)
-

@@ -41,7 +41,9 @@ class Table:
         assert search is not None
         found = []
         if declared is not None and declared != canonical(experiment.baseline):
-            found.append(f"the baseline is not that of the table {self.curves.name}, whose losses are of other models")
+            found.append(
+                f"the baseline is not that of the table {self.curves.name}, whose losses are of other models"
+            )
         wanted = (*experiment.pretraining.hurdle.rung_tokens, experiment.pretraining.tokens)
         lacking = [count for count in wanted if count not in self._columns]
         if lacking:
@@ -58,7 +60,9 @@ class Table:
         return {round(step): column for column, step in enumerate(self.curves.steps)}
 
 
-def with_points(experiment: Experiment, curves: RecordedCurves, candidates: Mapping[str, Candidate]) -> RecordedCurves:
+def with_points(
+    experiment: Experiment, curves: RecordedCurves, candidates: Mapping[str, Candidate]
+) -> RecordedCurves:
     """Return the curves of a results folder with points as configurations; `candidates` are its arms by name."""
     assert experiment.search is not None
     points = [{**point_of(experiment.search, candidates[name])} for name in curves.candidates]

@@ -1,8 +1,9 @@
 """The plain format: JSON lines, one object per point.
 
-The first line may have `direction`, min (the default) or max, and say more of the curves. Every other object has `candidate` (text or a number),
-`step` (a number), `value` (a number; null, NaN or infinite after divergence) and, on at least one of the candidate's
-points, `config`, a mapping. A first line with `direction` may also be a point. Points may come in any order.
+The first line may have `direction`, min (the default) or max, and say more of the curves. Every other object has
+`candidate` (text or a number), `step` (a number), `value` (a number; null, NaN or infinite after divergence) and, on
+at least one of the candidate's points, `config`, a mapping. A first line with `direction` may also be a point. Points
+may come in any order.
 
     {"direction": "min"}
     {"candidate": "a", "config": {"learning_rate": 0.001}, "step": 1, "value": 5.2}

@@ -1,4 +1,4 @@
-"""Sum over the parameters of the Euclidean norms of their gradients. Abdelfattah et al. 2021, arXiv 2101.08134, 3.1."""
+"""Sum of the Euclidean norms of all gradients. Abdelfattah et al. 2021, arXiv 2101.08134, section 3.1."""
 
 from collections.abc import Iterable
 

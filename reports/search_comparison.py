@@ -65,11 +65,22 @@ def finding(comparison: SearchComparison) -> str:
         if found.difference.delta is None:
             sentences.append(f"{search.name} shares no measured loss with {reference}.")
             continue
-        decided = found.difference.low is not None and found.difference.excludes_zero
-        word = ("lower" if found.difference.delta < 0 else "higher") if decided else "not significantly different"
+        word = _word(found)
         text = difference_text(found.difference, _decimals(comparison))
-        sentences.append(f"{search.name}: {measure} {word} than of {reference} (Δ {text}, n = {found.difference.n}).")
+        shown = f"Δ {text}, n = {found.difference.n}"
+        sentences.append(f"{search.name} against {reference}: {measure} {word} ({shown}).")
     return " ".join(sentences) or f"One search: {reference}."
+
+
+def _word(found: Effect) -> str:
+    """Return what the difference shows: its sign where the interval excludes zero."""
+    difference = found.difference
+    assert difference.delta is not None
+    if difference.low is None:
+        return "without an interval, at one search seed"
+    if not difference.excludes_zero:
+        return "not significantly different"
+    return "lower" if difference.delta < 0 else "higher"
 
 
 def summary_table(comparison: SearchComparison) -> Table:

@@ -47,6 +47,7 @@ COMMANDS = {
     "publish": Command(REPORTS, "commands.publish:publish"),
     "rebuild": Command(REPORTS, "commands.publish:rebuild"),
     "claims": Command(REPORTS, "commands.claims:claims"),
+    "search": Command(REPORTS, "commands.search:application"),
     "replay": Command(REPORTS, "commands.replay:replay_command"),
     "describe": Command(MODELS, "commands.describe:describe"),
     "export": Command(MODELS, "commands.export:export"),

@@ -21,6 +21,8 @@ UNTRAINED = "untrained"
 """The stage that initialises an untrained encoder, and the prefix of the labels of tasks evaluated on it."""
 WORD_EMBEDDINGS = "word_embeddings"
 """The stage that computes embeddings of the rare words of a task before it is fine-tuned."""
+ZERO_COST = "zero_cost"
+"""The stage that computes a zero-cost proxy of the untrained model, for a hurdle before the first token."""
 LATENCY = "latency"
 """The stage that measures the latency of every arm at one sequence length."""
 

@@ -18,6 +18,7 @@ from configuration.stage_label import (
     UNPRUNED,
     UNTRAINED,
     WORD_EMBEDDINGS,
+    ZERO_COST,
 )
 from foundation.schema import JsonValue, canonical
 from ledger.records import ArmRow, Decision, Record, Status, TrialRow
@@ -41,6 +42,7 @@ from ledger.stage_results import (
     TokensResult,
     UntrainedResult,
     WordEmbeddingsResult,
+    ZeroCostResult,
 )
 from search_space.candidate import Candidate
 
@@ -65,6 +67,7 @@ FINISHED: Mapping[str, type[StageResult]] = {
     LINEAR_PROBE: LinearProbeResult,
     MINIMAL_PAIRS: MinimalPairsResult,
     UNTRAINED: UntrainedResult,
+    ZERO_COST: ZeroCostResult,
     PROBE: FineTuneResult,
 }
 """Result type of a finished stage, by kind."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from configuration.experiment import Experiment
 from configuration.experiment_objectives import objectives_of
 from configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
+from configuration.hurdles import ZeroCost
 from configuration.initial_checkpoint import WEIGHTS, InitialCheckpoint, read_initial_checkpoint
 from configuration.stage_label import LONG_SEQUENCE_PHASE, PROBE, UNPRUNED, StageLabel
 from runners.evaluation_set_stages import evaluation_set_stage, other_evaluation_sets
@@ -30,6 +31,7 @@ from runners.stages.declarations import (
     FineTuneStage,
     PretrainStage,
     TokensStage,
+    ZeroCostStage,
 )
 from runners.stages.stage import Stage
 from runners.task_sources import limited, task_source
@@ -120,6 +122,11 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
     """Return the stages of one candidate at one pretraining seed by label, in topological order."""
     stages: dict[str, Stage] = {}
     inputs = {"tokens": shared.tokens, "evaluation_set": shared.evaluation_set_of(candidate.objective)}
+    hurdle = experiment.pretraining.hurdle
+    if isinstance(hurdle, ZeroCost):
+        generator = candidate.objective.generator_of(candidate.architecture, experiment.baseline.architecture)
+        untrained = ZeroCostStage(candidate=candidate, generator=generator, seed=seed, proxy=hurdle.proxy)
+        stages[hurdle_labels(experiment)[0]] = Stage(untrained, {"tokens": shared.tokens})
     last_step = 0
     pretrained: Stage | None = None
     for label, tokens in zip(pretrain_labels(experiment), pretraining_tokens(experiment), strict=True):
@@ -134,7 +141,7 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
             declaration = pruning(experiment, candidate, seed, step)
             pretrained = Stage(declaration, {**inputs, "previous": pretrained})
         stages[label], last_step = pretrained, step
-        probe = experiment.pretraining.hurdle.probe
+        probe = hurdle.probe
         if probe is not None and (name := str(StageLabel(PROBE, tokens))) in hurdle_labels(experiment):
             settings = settings_of(experiment.fine_tuning, probe.task)
             run = FineTuningRun(probe.task, probe.seed, settings, {}, None)

@@ -2,8 +2,9 @@
 
 from configuration.experiment import Experiment
 from configuration.fine_tuning_runs import fine_tuning_runs
+from configuration.hurdles import ZeroCost
 from configuration.measurements import ATTENTION, PERPLEXITY, RARE_WORDS
-from configuration.stage_label import LONG_SEQUENCE_PHASE, PRETRAIN, PROBE, UNPRUNED, StageLabel
+from configuration.stage_label import LONG_SEQUENCE_PHASE, PRETRAIN, PROBE, UNPRUNED, ZERO_COST, StageLabel
 from runners.stages.stage import Stage
 from search_space.candidate import Candidate
 
@@ -19,8 +20,13 @@ def pretrain_labels(experiment: Experiment) -> tuple[str, ...]:
 
 
 def hurdle_labels(experiment: Experiment) -> tuple[str, ...]:
-    """Return the labels of the stages whose values the hurdles compare: probes if declared, else pretraining."""
+    """Return the labels of the stages whose values the hurdles compare.
+
+    They are probes if declared, else pretraining; for a zero-cost proxy its own stage, before any pretraining.
+    """
     hurdle = experiment.pretraining.hurdle
+    if isinstance(hurdle, ZeroCost):
+        return (str(StageLabel(ZERO_COST, 0)),)
     return tuple(str(StageLabel(PROBE if hurdle.probe else PRETRAIN, tokens)) for tokens in hurdle.rung_tokens)
 
 

@@ -1,8 +1,9 @@
 """Constraints on the candidates of an experiment, besides the rules of the architecture.
 
 A name is a path of the space as in a design (`bottleneck_ratio`, `convolution.kernel_size`, `recipe.dropout`), or one
-of the costs in closed form: `parameters`, `forward_flops`. The value of an option's path is its kind. A constraint on
-a field that a candidate's option lacks does not apply to that candidate.
+of the counts in closed form: `parameters`, `forward_flops`, and `self_attentions`, the self-attention sublayers of
+`layers`. The value of an option's path is its kind. A constraint on a field that a candidate's option lacks does not
+apply to that candidate, nor one on the sublayers of a module that is built by a factory.
 """
 
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -11,11 +12,13 @@ from pydantic import AfterValidator
 
 from foundation.errors import did_you_mean
 from foundation.schema import VARIANT_KEY, Schema, cached_until_options_change, options_of
+from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.constraint_language import Constant, Expression, InvalidExpression, Value, parse
+from search_space.layer_program import SublayerKind
 from search_space.overrides import absolute_path
 
-COSTS = ("parameters", "forward_flops")
+COUNTS = ("parameters", "forward_flops", "self_attentions")
 
 
 @cached_until_options_change
@@ -38,7 +41,7 @@ def _values_by_path() -> dict[str, tuple[str, ...]]:
 def parsed(text: str) -> Expression:
     """Return the expression. Raises InvalidExpression for a syntax error, an unknown path or an unknown value."""
     expression = parse(text)
-    known = (*known_paths(), *COSTS)
+    known = (*known_paths(), *COUNTS)
     for name in expression.names:
         if name not in known:
             hint = did_you_mean(name, known, "", str) or "Text stands in quotes, as in convolution == 'none'"
@@ -88,6 +91,8 @@ def _value(candidate: Candidate, name: str) -> Value:
         return candidate.architecture.parameters
     if name == "forward_flops":
         return candidate.architecture.forward_flops(candidate.recipe.sequence_length)
+    if name == "self_attentions":
+        return _self_attentions(candidate.architecture)
     value: Any = candidate
     for part in absolute_path(name):
         if not isinstance(value, Schema) or part not in type(value).model_fields:
@@ -95,6 +100,13 @@ def _value(candidate: Candidate, name: str) -> Value:
         value = getattr(value, part)
     constant: Value = getattr(value, VARIANT_KEY) if isinstance(value, Schema) else value
     return constant
+
+
+def _self_attentions(architecture: Architecture) -> int | None:
+    if architecture.is_counted:
+        return None
+    kinds = [sublayer.kind for sublayer in architecture.program.sublayers()]
+    return kinds.count(SublayerKind.SELF_ATTENTION)
 
 
 def _texts(annotation: Any) -> tuple[str, ...]:

@@ -9,8 +9,21 @@ from configuration.hurdles.hyperband import Hyperband
 from configuration.hurdles.pause import Pause
 from configuration.hurdles.progressive_mean import ProgressiveMean
 from configuration.hurdles.top_fraction import TopFraction
+from configuration.hurdles.zero_cost import ZeroCost
 from foundation.schema import OPTION
 
-HurdleRule = Annotated[Finite | ProgressiveMean | TopFraction | Asha | Hyperband | Extrapolate | Pause, OPTION]
+HurdleRule = Annotated[
+    Finite | ProgressiveMean | TopFraction | Asha | Hyperband | Extrapolate | Pause | ZeroCost, OPTION
+]
 
-__all__ = ["Asha", "Extrapolate", "Finite", "HurdleRule", "Hyperband", "Pause", "ProgressiveMean", "TopFraction"]
+__all__ = [
+    "Asha",
+    "Extrapolate",
+    "Finite",
+    "HurdleRule",
+    "Hyperband",
+    "Pause",
+    "ProgressiveMean",
+    "TopFraction",
+    "ZeroCost",
+]

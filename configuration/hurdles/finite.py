@@ -20,6 +20,16 @@ class Finite(Schema):
         return None
 
     @property
+    def larger_is_better(self) -> bool:
+        """Whether larger values pass: never, no value is compared."""
+        return False
+
+    @property
+    def compared(self) -> str:
+        """What is compared, for reports: the held-out loss."""
+        return "loss"
+
+    @property
     def rung_tokens(self) -> tuple[int, ...]:
         """Empty: no rung before the end."""
         return ()

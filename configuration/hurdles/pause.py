@@ -24,6 +24,16 @@ class Pause(Schema):
         return None
 
     @property
+    def larger_is_better(self) -> bool:
+        """Whether larger values pass: losses are smaller for better trials."""
+        return False
+
+    @property
+    def compared(self) -> str:
+        """What is compared, for reports: the held-out loss."""
+        return "loss"
+
+    @property
     def rung_tokens(self) -> tuple[int, ...]:
         """Token counts of the rungs."""
         return self.rungs

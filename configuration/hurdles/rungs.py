@@ -23,6 +23,16 @@ class Rungs(Schema):
     """Compare the score of a short fine-tuning in place of the held-out loss."""
 
     @property
+    def larger_is_better(self) -> bool:
+        """Whether larger values pass: scores of a probe are larger for better trials, losses smaller."""
+        return self.probe is not None
+
+    @property
+    def compared(self) -> str:
+        """What is compared, for reports: the score of a probe, or the held-out loss."""
+        return "loss" if self.probe is None else "score"
+
+    @property
     def rung_tokens(self) -> tuple[int, ...]:
         """Token counts of the rungs."""
         return self.rungs

@@ -8,6 +8,7 @@ from configuration.designs import Search
 from configuration.experiment import Experiment
 from configuration.fine_tuning import FineTuning
 from configuration.fine_tuning_runs import is_frozen, settings_of
+from configuration.hurdles import ZeroCost
 from configuration.initial_checkpoint import InitialCheckpoint, differing_fields, read_initial_checkpoint
 from configuration.metrics import ATTENTION_DIAGONAL, comparable_metrics
 from configuration.validation.fine_tuning import fine_tuning_violations
@@ -135,10 +136,11 @@ def _pretraining_violations(experiment: Experiment) -> Iterator[Violation]:
         if rung >= tokens:
             message = f"{rung} is not below pretraining.tokens, {tokens}"
             yield Violation((*location, "rungs", position), message)
-    if rungs and experiment.search is None:
+    decides = bool(rungs) or isinstance(experiment.pretraining.hurdle, ZeroCost)
+    if decides and experiment.search is None:
         message = "would stop declared arms of a table; allowed here: finite. Did you mean design.kind search?"
         yield Violation((*location, "kind"), f"{experiment.pretraining.hurdle.kind} {message}")
-    if experiment.pretraining.audit is not None and not rungs:
+    if experiment.pretraining.audit is not None and not decides:
         message = f"an audit needs a hurdle with rungs; {experiment.pretraining.hurdle.kind} stops no trial early"
         yield Violation(("pretraining", "audit"), message)
     yield from policy_violations(experiment)

@@ -37,6 +37,7 @@ from ledger.stage_results.training import (
     PretrainResult,
     SearchChoice,
     UntrainedResult,
+    ZeroCostResult,
 )
 
 
@@ -60,6 +61,7 @@ StageResult = (
     | LinearProbeResult
     | MinimalPairsResult
     | UntrainedResult
+    | ZeroCostResult
     | DivergedFineTuning
     | AttentionResult
     | PerplexityResult
@@ -102,6 +104,7 @@ __all__ = [
     "TokensResult",
     "UntrainedResult",
     "WordEmbeddingsResult",
+    "ZeroCostResult",
     "finite",
     "finite_points",
 ]

@@ -161,6 +161,14 @@ class UntrainedResult(Result):
     parameters: int
 
 
+class ZeroCostResult(Result):
+    """A zero-cost proxy of a model at its random initialisation."""
+
+    proxy: str
+    proxy_value: Real
+    """Larger is better."""
+
+
 class DivergedFineTuning(Result):
     """A fine-tuning whose loss or logits were not finite."""
 

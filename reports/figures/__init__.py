@@ -2,7 +2,17 @@
 
 from typing import Any
 
-from reports.figures import aligned_gaps, attention, axis_response, curves, forest, ladder, latency, pareto
+from reports.figures import (
+    aligned_gaps,
+    attention,
+    axis_response,
+    best_by_cost,
+    curves,
+    forest,
+    ladder,
+    latency,
+    pareto,
+)
 from reports.figures.figure import ReportFigure
 from reports.statistics.evidence import Evidence
 from reports.statistics.latency import LatencyEvidence
@@ -15,6 +25,7 @@ FIGURES: tuple[ReportFigure[Evidence, Any], ...] = (
     aligned_gaps.FIGURE,
     forest.FIGURE,
     pareto.FIGURE,
+    best_by_cost.FIGURE,
 )
 """Figures of training experiments, in display order."""
 LATENCY_FIGURES: tuple[ReportFigure[LatencyEvidence, Any], ...] = (latency.FIGURE,)

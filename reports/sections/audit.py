@@ -66,7 +66,7 @@ def _candidate_trials(results: Results) -> Iterator[TrialHistory]:
 
 def _endings(results: Results) -> Iterator[tuple[str, Ending]]:
     """Yield the name and the ending of every trial that was trained to the end of its budget."""
-    sign = -1.0 if results.experiment.pretraining.hurdle.probe else 1.0
+    sign = -1.0 if results.experiment.pretraining.hurdle.larger_is_better else 1.0
     last = next(reversed(pretraining_marks(results.snapshot.labels)), None)
     added = _added_by_seed(results)
     for history in _candidate_trials(results):
@@ -213,7 +213,8 @@ def audit_sentence(results: Results) -> str:
     wrong_stops = f"{total['wrong']} ended better than the median survivor (95% interval: {share}% of stops wrong)"
     first = rows[0]
     hurdle = str(first["hurdle"]).partition(",")[0]
-    ranks = f"; rank correlation of the loss at hurdle {hurdle} with the final loss {_interval(first)}"
+    compared = results.experiment.pretraining.hurdle.compared
+    ranks = f"; rank correlation of the {compared} at hurdle {hurdle} with the final loss {_interval(first)}"
     correlation = ranks if first["correlation"] is not None else ""
     return f"{counted}: {wrong_stops}{correlation}; regret {fixed(number(total['regret']) or 0.0, 4)} nats."
 

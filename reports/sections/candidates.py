@@ -194,8 +194,11 @@ def _value_text(value: JsonValue) -> str:
     return f"{kind} ({fields})".strip() if fields else kind
 
 
-def candidates_grid(candidates: Table, at_end_of_budget: Container[str]) -> Iterator[Grid]:
-    """Yield the candidates as a grid, with the arms that the end of a budget stopped; none without candidates."""
+def candidates_grid(candidates: Table, compared: str, at_end_of_budget: Container[str]) -> Iterator[Grid]:
+    """Yield the candidates as a grid; none without candidates.
+
+    `compared` is what hurdles compare; the arms `at_end_of_budget` were stopped by it and by no hurdle.
+    """
     if not candidates.rows:
         return
 
@@ -224,7 +227,7 @@ def candidates_grid(candidates: Table, at_end_of_budget: Container[str]) -> Iter
         Column("loss ± sd (n)", "last rung"),
         Column("Δ [95%] (n)", "last rung"),
         Column("at", "stopped", numeric=False),
-        Column("loss / threshold", "stopped"),
+        Column(f"{compared} / threshold", "stopped"),
     ]
     title = "Candidates, ranked by the last rung reached and by Δ to the baseline there"
     yield grid(candidates.name, title, columns, map(cells, candidates.rows))
@@ -258,8 +261,9 @@ def _notes(results: Results) -> Iterator[str]:
 
 def _content(evidence: Evidence) -> Content:
     candidates = candidates_table(evidence.results)
+    compared = evidence.results.experiment.pretraining.hurdle.compared
     ended = {each.trial.arm for each in evidence.results.snapshot.histories if each.stopped_at_end_of_budget}
-    grids = (with_notes(shown, _notes(evidence.results)) for shown in candidates_grid(candidates, ended))
+    grids = (with_notes(shown, _notes(evidence.results)) for shown in candidates_grid(candidates, compared, ended))
     return Content((candidates,), tuple(grids))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from configuration.arm import BASELINE
-from configuration.stage_label import pretraining_marks
+from configuration.stage_label import ZERO_COST, StageLabel, pretraining_marks
 from ledger.records import TrialStatus
 from reports.grid import Column, Grid, grid
 from reports.number_format import fixed, short
@@ -18,7 +18,9 @@ COLUMNS = "hurdle tokens stopped saved audited audit_cost"
 
 def savings_table(results: Results) -> Table:
     """Return a row per hurdle that stopped trials: the rest of their trainings, by share of tokens."""
-    marks = [int(label.partition("@")[2]) for label in pretraining_marks(results.snapshot.labels)]
+    labels = results.snapshot.labels
+    before = [0] if any(StageLabel.parse(label).kind == ZERO_COST for label in labels) else []
+    marks = [*before, *(int(label.partition("@")[2]) for label in pretraining_marks(labels))]
     stopped = [
         (history, stop.level)
         for history in results.snapshot.histories

@@ -69,6 +69,7 @@ class Evolution:
                 return None
             if candidate in self.finished:
                 self._born += 1
+                self._view.repeat(candidate)
                 self._finish(self.finished[candidate])
             elif not self._view.reached[candidate] and not self._view.in_training[candidate]:
                 self._born += 1

@@ -76,6 +76,9 @@ class View(Protocol):
     def judge(self, candidate: int, judgement: Judgement) -> None:
         """Note the decision of a hurdle; a candidate that is not cleared is never trained again."""
 
+    def repeat(self, candidate: int) -> None:
+        """Note a child that equals a candidate of before, which costs nothing."""
+
 
 class Policy(Protocol):
     """State of a policy between decisions: a function of the observations, their order and the seed."""

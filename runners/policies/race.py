@@ -33,6 +33,8 @@ class Race:
         self.breeder = breeder or RecordedBreeder(features)
         self.judgements: dict[tuple[int, int], Judgement] = {}
         """What the policy's hurdles decided, by candidate and its observed points."""
+        self.duplicates = 0
+        """Children that equalled a candidate of before."""
         self._budget = budget
         self._truncated: int | None = None
         self._policy = policy(self, generator)
@@ -66,6 +68,10 @@ class Race:
     def judge(self, candidate: int, judgement: Judgement) -> None:
         """Note the decision of a hurdle of the policy."""
         self.judgements[candidate, judgement.points] = judgement
+
+    def repeat(self, candidate: int) -> None:
+        """Count a child that equals a candidate of before."""
+        self.duplicates += 1
 
     def _next_action(self) -> Action | None:
         """Return the policy's next action, truncated to the budget; None after a truncated one.

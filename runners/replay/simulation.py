@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from runners.policies.policy import Action, Numbers, PolicyFactory
+from runners.policies.policy import Action, Breeder, Numbers, PolicyFactory
 from runners.policies.race import Race
 
 
@@ -27,13 +27,21 @@ class SimulationState:
 
 
 class Simulation:
-    """One order of candidates and budget; values are [candidates, points]."""
+    """One order of candidates and budget; values are [candidates, points].
 
-    def __init__(self, values: Numbers, costs: Numbers, features: Numbers, budget: float) -> None:
+    A breeder may fill the values of a candidate when it numbers it.
+    """
+
+    def __init__(
+        self, values: Numbers, costs: Numbers, features: Numbers, budget: float, breeder: Breeder | None = None
+    ) -> None:
         self._values, self._costs, self._features, self._budget = values, costs, features, budget
+        self._breeder = breeder
         self._best, self._incumbent = np.inf, 0
         self.reached = np.zeros(len(values), dtype=np.int64)
         """Number of observed points of each candidate [candidates]."""
+        self.duplicates = 0
+        """Children that equalled a candidate of before."""
 
     def run(
         self, policy: PolicyFactory, generator: np.random.Generator, workers: int = 1
@@ -42,7 +50,7 @@ class Simulation:
 
         The last training is truncated to the budget. Raises ValueError for an action that trains nothing.
         """
-        race = Race(policy, self._features, self._costs, self._budget, generator)
+        race = Race(policy, self._features, self._costs, self._budget, generator, self._breeder)
         self.reached = race.reached
         training: list[tuple[float, int, Action]] = []
         now, started = 0.0, 0
@@ -53,6 +61,7 @@ class Simulation:
                 seconds = float(self._costs[points - 1]) - float(self._costs[done - 1] if done else 0.0)
                 heapq.heappush(training, (now + seconds, started, Action(action.candidate, points)))
                 started += 1
+            self.duplicates = race.duplicates
             if not training:
                 return
             now, _, ended = heapq.heappop(training)

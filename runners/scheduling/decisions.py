@@ -21,7 +21,7 @@ def hurdle_decisions(settings: Pretraining, trials: Sequence[Trial]) -> tuple[De
         return ()
     population = Population(tuple(trial.view for trial in trials), settings.tokens)
     decisions = settings.hurdle.decide(population)
-    probed = settings.hurdle.probe is not None
+    probed = settings.hurdle.larger_is_better
     return tuple(_as_row(trial, decisions[trial.name], probed) for trial in trials if trial.name in decisions)
 
 

@@ -69,6 +69,11 @@ class RaceOfTrials:
         """Whether nothing trains, so that the search has ended."""
         return not self._race.targets
 
+    @property
+    def duplicates(self) -> int:
+        """Children that equalled a candidate of before."""
+        return self._race.duplicates
+
     def target(self, arm: str) -> int:
         """Return the points to which a candidate trains, or has trained where nothing more is asked."""
         candidate = self._candidates[arm]

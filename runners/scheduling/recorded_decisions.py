@@ -17,6 +17,8 @@ class Reproduced:
     policy: str
     candidates: int
     decisions: int
+    duplicates: int
+    """Children that equalled a candidate of before."""
 
 
 def reproduce(experiment: Experiment, rows: LedgerRows) -> Reproduced:
@@ -46,4 +48,4 @@ def reproduce(experiment: Experiment, rows: LedgerRows) -> Reproduced:
     for trial, level in sorted({key for key, _ in recorded.items() ^ expected.items()}):
         wrong = f"the decision on {trial} at pause {level + 1} does not follow from the recorded results"
         raise ConflictError(f"{rows.path}: {wrong}; they are of other code")
-    return Reproduced(experiment.search.policy, len(entered), len(recorded))
+    return Reproduced(experiment.search.policy, len(entered), len(recorded), race.duplicates)

@@ -2,6 +2,7 @@
 
 from configuration.stage_label import StageLabel
 from ledger.records import Record, Status, final_loss_of
+from ledger.stage_results import ZeroCostResult, finite
 from runners.scoring import primary_score
 
 
@@ -9,7 +10,10 @@ def value_at_hurdle(record: Record, probed: bool) -> float | None:
     """Return the value that hurdles compare, smaller is better; None if the stage has none."""
     if record.status is not Status.FINISHED:
         return None
-    value = primary_score(record) if probed else final_loss_of(record)
+    if isinstance(record.result, ZeroCostResult):
+        value = finite(record.result.proxy_value)
+    else:
+        value = primary_score(record) if probed else final_loss_of(record)
     sign = -1.0 if probed else 1.0  # larger scores are better
     return None if value is None else sign * value
 

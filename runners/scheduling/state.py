@@ -102,7 +102,7 @@ class RunState:
 
     @property
     def _probed(self) -> bool:
-        return self.experiment.pretraining.hurdle.probe is not None
+        return self.experiment.pretraining.hurdle.larger_is_better
 
     def _add_trial(self, row: TrialRow) -> None:
         arm = self._arms[row.arm]

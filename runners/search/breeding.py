@@ -9,6 +9,7 @@ from numpy.random import Generator
 
 from configuration.arm import Arm, changed_arm
 from configuration.experiment import Experiment
+from foundation.schema import canonical_text
 from runners.search.encoding import draw, identity, mutant, point_of, possible, uniformly
 
 DRAWS = 1000
@@ -28,6 +29,9 @@ class BreedingPool:
         self._declared = identity(experiment.baseline)
         self._capacity = design.max_candidates - 1
         self._numbers: dict[str, int] = {}
+        self._known: dict[str, int | None] = {}
+        """The numbers of points that were seen before, None of those without one."""
+        self._genomes: dict[int | None, dict[str, str]] = {}
         self.arms: list[Arm] = []
         """By number."""
         self.parents: dict[int, int | None] = {}
@@ -46,8 +50,7 @@ class BreedingPool:
     def mutant(self, parent: int | None, rate: float, generator: Generator) -> int | None:
         """Return a mutant that differs from its parent and from the declared architecture."""
         assert rate == self._design.tournament.mutation_rate
-        candidate = self._baseline if parent is None else self.arms[parent].candidate
-        genome, before = point_of(self._design, candidate), len(self.arms)
+        genome, before = self._genome(parent), len(self.arms)
         for _ in range(DRAWS if before < self._capacity else 0):
             point = mutant(self._design, self._baseline, genome, generator)
             number = self._number(point) if point else None
@@ -57,8 +60,21 @@ class BreedingPool:
                 return number
         return None
 
+    def _genome(self, number: int | None) -> dict[str, str]:
+        """Return the genome of a candidate, or of the declared architecture."""
+        if number not in self._genomes:
+            candidate = self._baseline if number is None else self.arms[number].candidate
+            self._genomes[number] = point_of(self._design, candidate)
+        return self._genomes[number]
+
     def _number(self, point: dict[str, Any]) -> int | None:
         """Return the number of a point's candidate; None if it is impossible or declared."""
+        key = canonical_text(point)
+        if key not in self._known:
+            self._known[key] = self._numbered(point)
+        return self._known[key]
+
+    def _numbered(self, point: dict[str, Any]) -> int | None:
         text = possible(self._baseline, point, self._constraints)
         if text is None or text == self._declared:
             return None

@@ -3,7 +3,8 @@
 from typing import ClassVar, Literal
 
 from configuration.fine_tuning import TaskTraining
-from configuration.stage_label import LINEAR_PROBE, MINIMAL_PAIRS, UNTRAINED
+from configuration.hurdles.zero_cost import ProxyName
+from configuration.stage_label import LINEAR_PROBE, MINIMAL_PAIRS, UNTRAINED, ZERO_COST
 from foundation.schema import Count, JsonValue, Seed
 from runners.stages.measurement_declarations import (
     AttentionStage,
@@ -225,6 +226,19 @@ class UntrainedStage(StageDeclaration):
     seed: Seed
 
 
+class ZeroCostStage(StageDeclaration):
+    """Compute a zero-cost proxy of an untrained model on its first batch. Reads `tokens`."""
+
+    stage: ClassVar[str] = ZERO_COST
+    code_version: ClassVar[int] = 1
+    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy", "tokenizers")
+    uses_kernels: ClassVar[bool] = True
+    candidate: Candidate
+    generator: Architecture | None
+    seed: Seed
+    proxy: ProxyName
+
+
 class LinearProbeStage(StageDeclaration):
     """Fit a linear probe of word tags on each layer of a frozen encoder. Reads `pretrained` and `examples`."""
 
@@ -274,6 +288,7 @@ KINDS: dict[str, type[StageDeclaration]] = {
         PretrainStage,
         FineTuneStage,
         UntrainedStage,
+        ZeroCostStage,
         LinearProbeStage,
         MinimalPairsStage,
         AttentionStage,

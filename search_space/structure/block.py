@@ -67,6 +67,11 @@ class BlockCoding:
     activations: tuple[str, ...]
 
     @property
+    def operations(self) -> tuple[str, ...]:
+        """The layers of which chains are made."""
+        return tuple(layer for layer in self.layers if layer not in SUBLAYERS)
+
+    @property
     def then_widths(self) -> tuple[str, ...]:
         """The widths at which a chain can end."""
         return tuple(width for width in self.widths if Fraction(width) <= 1)
@@ -81,15 +86,14 @@ class BlockCoding:
             "operation_activation": (NOTHING, *self.activations),
             "middle_norm": ("0", "1"),
         }
-        operations = tuple(layer for layer in self.layers if layer not in SUBLAYERS)
+        operations = self.operations
+        then = {"then": (NOTHING, *operations), "then.norm": ("0", "1"), "then.width": self.then_widths}
         return {
             "left": self.layers,
             **{f"left.{name}": values for name, values in branch.items()},
             "right": (NOTHING, *self.layers),
             **{f"right.{name}": values for name, values in branch.items()},
-            "then": (NOTHING, *operations),
-            "then.norm": ("0", "1"),
-            "then.width": self.then_widths,
+            **(then if operations else {}),
         }
 
     def item(self, choose: Choose) -> Item:

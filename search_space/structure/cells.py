@@ -113,7 +113,8 @@ class Cells(StructureOption):
             yield "c is cross-attention, which only decoder_layers has"
         if decodes and isinstance(baseline, EncoderDecoderArchitecture) and "c" not in self.layers:
             yield "a decoder needs the layer c; without it no program reads the source"
-        if not self._coding(baseline).then_widths:
+        coding = self._coding(baseline)
+        if coding.operations and not coding.then_widths:
             yield "no width is at most 1, so that no chain of operations can end at the model's width"
 
     def _coding(self, baseline: Architecture) -> BlockCoding:

@@ -100,6 +100,7 @@ PLAUSIBLE: Mapping[str, Mapping[str, Any]] = {
         "groups": {"binding": 75.0, "ellipsis": 50.0},
     },
     "untrained": {"parameters": 51_000},
+    "zero_cost": {"proxy": "gradient_norm", "proxy_value": 1.5},
     "attention": {
         "sequences": 2,
         "length": 4,

@@ -14,6 +14,7 @@ import numpy as np
 
 BASELINE, LOSS, SCORE, DIAGONAL = "baseline", "held_out_loss", "score", "attention_diagonal"
 PRETRAIN, FINISHED, DIVERGED, STOPPED = "pretrain", "finished", "diverged", "stopped"
+ZERO_COST = "zero_cost"
 Row = dict[str, Any]
 Model = tuple[str, int, str]
 """Arm, pretraining seed and fine-tuning seed; the last is empty before fine-tuning."""
@@ -40,9 +41,9 @@ class Record:
 
     @property
     def tokens(self) -> int | None:
-        """The tokens of a pretraining label, `pretrain@6000000`."""
+        """The tokens of a label of pretraining, `pretrain@6000000`, or of a proxy before it, `zero_cost@0`."""
         kind, _, tokens = self.label.partition("@")
-        return int(tokens) if kind == PRETRAIN and tokens else None
+        return int(tokens) if kind in (PRETRAIN, ZERO_COST) and tokens else None
 
 
 @dataclass(frozen=True)

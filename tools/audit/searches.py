@@ -143,7 +143,8 @@ def _audited(name: str, here: Sequence[Decision], endings: Sequence[Ending], tau
 
 def _ending(study: Study, trial: Trial) -> Ending | None:
     """Return the ending of a trial; its loss is without the baseline's deviation at the same seed."""
-    sign = -1.0 if study.document["pretraining"]["hurdle"].get("probe") else 1.0
+    hurdle = study.document["pretraining"]["hurdle"]
+    sign = -1.0 if hurdle.get("probe") or hurdle["kind"] == "zero_cost" else 1.0
     last = [label for label in trial.labels if label.startswith(f"{PRETRAIN}@")][-1]
     own = {t.seed: t.final_loss for t in study.export.of_arm(BASELINE) if t.status == FINISHED and t.final_loss}
     deviation = own[trial.seed] - float(np.mean([*own.values()])) if trial.seed in own else 0.0

@@ -1,8 +1,9 @@
 """The plain format: JSON lines, one object per point.
 
-The first line may have `direction`, min (the default) or max. Every other object has `candidate` (text or a number),
-`step` (a number), `value` (a number; null, NaN or infinite after divergence) and, on at least one of the candidate's
-points, `config`, a mapping. A first line with `direction` may also be a point. Points may come in any order.
+The first line may have `direction`, min (the default) or max, and say more of the curves. Every other object has
+`candidate` (text or a number), `step` (a number), `value` (a number; null, NaN or infinite after divergence) and, on
+at least one of the candidate's points, `config`, a mapping. A first line with `direction` may also be a point. Points
+may come in any order.
 
     {"direction": "min"}
     {"candidate": "a", "config": {"learning_rate": 0.001}, "step": 1, "value": 5.2}
@@ -12,6 +13,7 @@ points, `config`, a mapping. A first line with `direction` may also be a point. 
 import json
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from foundation.schema import JsonValue
 from runners.replay.curves.recorded import RecordedCurves, Unreadable, recorded
@@ -23,11 +25,12 @@ def read(name: str, text: str) -> RecordedCurves:
     """Return the curves of a text. Raises Unreadable with the line, the rule and the value."""
     points: dict[str, dict[float, float]] = {}
     configs: dict[str, Mapping[str, JsonValue]] = {}
-    direction = "min"
+    direction, about = "min", dict[str, JsonValue]()
     for number, document in _objects(text):
         if not points and "direction" in document:
             direction = _direction(document["direction"], number)
             if "candidate" not in document:
+                about = {key: value for key, value in document.items() if key != "direction"}
                 continue
         candidate, step, value = _candidate(document, number), _step(document, number), _value(document, number)
         if step in points.setdefault(candidate, {}):
@@ -36,12 +39,12 @@ def read(name: str, text: str) -> RecordedCurves:
         configs[candidate] = _config(document, configs.get(candidate), candidate, number)
     if not points:
         raise Unreadable("1: no point; one JSON object per line is needed, with candidate, config, step and value")
-    return recorded(name, configs, points, direction == "max")
+    return replace(recorded(name, configs, points, direction == "max"), about=about)
 
 
 def written(curves: RecordedCurves) -> str:
     """Return curves in the plain format, direction min; `read` returns the same curves."""
-    lines: list[str] = [json.dumps({"direction": "min"})]
+    lines: list[str] = [json.dumps({"direction": "min", **curves.about})]
     for row, candidate in enumerate(curves.candidates):
         for column, step in enumerate(curves.steps):
             value = float(curves.values[row, column])

@@ -1,7 +1,7 @@
 """Recorded learning curves of many candidates; smaller is better, diverged values are infinite."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -28,6 +28,8 @@ class RecordedCurves:
     """[candidates, points], smaller is better; infinite from the divergence of a candidate on."""
     left_out: int = 0
     """Number of candidates of the file that were not trained to the last step."""
+    about: Mapping[str, JsonValue] = field(default_factory=dict)
+    """What the first line of the plain format says beside the direction."""
 
     @cached_property
     def costs(self) -> Numbers:

@@ -1,0 +1,1 @@
+"""What `steeplechase search` compares: searches in results folders, and searches that are replayed on a table."""

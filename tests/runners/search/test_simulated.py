@@ -1,0 +1,147 @@
+"""Searches simulated on a tabulated space: what `run` does with the same losses, and tables of other spaces."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analysis.search_trace import SearchTrace
+from configuration.experiment import Experiment
+from configuration.loading import load_experiment
+from foundation.errors import ConfigurationError, DataError
+from foundation.schema import canonical
+from ledger.search_trace import recorded_trace
+from ledger.snapshot import snapshot
+from runners.dag import SharedStages, shared_stages, trial_stages
+from runners.replay.curves import plain
+from runners.replay.curves.recorded import from_table
+from runners.scheduling.recorded_decisions import reproduce
+from runners.search.encoding import point_of
+from runners.search.simulated import simulated
+from runners.search.simulated_trace import simulated_trace
+from runners.search.tabulated import BASELINE_KEY, Table
+from runners.stage_labels import pretrain_labels, pretraining_tokens
+from runners.work_queue import StageTask
+from search_space.candidate import Candidate
+from tests.factories import simulated_training as trained
+from tests.factories.paths import ROOT
+from tests.factories.simulated_training import Track, opened
+
+CELLS = {
+    "layers": {
+        "kind": "cells",
+        "blocks": 2,
+        "cells": [1],
+        "layers": ["s", "f"],
+        "widths": [1],
+        "activations": ["gelu"],
+    }
+}
+TOURNAMENT = {"population": 4, "tournament_size": 2, "mutation_rate": 0.2}
+DESIGN = {
+    "kind": "search",
+    "structure": CELLS,
+    "space": {"bottleneck_ratio": [1, 2]},
+    "max_candidates": 60,
+    "trainings": 4,
+}
+POLICIES = [
+    {"policy": "progressive_hurdles", "tournament": {**TOURNAMENT, "children_per_hurdle": 2}},
+    {"policy": "tournament", "tournament": {**TOURNAMENT, "trained_share": 0.5}},
+    {"policy": "tournament", "tournament": {**TOURNAMENT, "initial_population": "random"}},
+    {"policy": "random"},
+    {"policy": "freeze_thaw"},
+]
+
+
+@dataclass(frozen=True)
+class TaughtTable(Table):
+    """A table of every candidate that could be asked for, by the losses of the simulated trainer."""
+
+    shared: SharedStages
+
+    def losses(self, experiment: Experiment, candidate: Candidate, tokens: Any) -> Any:
+        stages = trial_stages(experiment, self.shared, candidate, 1)
+        ends = [trained.curve(StageTask("x/1", label, stages[label])) for label in pretrain_labels(experiment)]
+        return np.array([end.result["held_out_loss"] for end in ends])  # type: ignore[union-attr]
+
+
+def search(folder: Path, **design: Any) -> Experiment:
+    pretraining = {"tokens": 2560, "seeds": [1], "hurdle": {"kind": "pause", "rungs": [640, 1280]}}
+    return trained.search(folder, design={**DESIGN, **design}, pretraining=pretraining)
+
+
+def table_of(experiment: Experiment, candidates: list[Candidate]) -> Table:
+    assert experiment.search is not None
+    steps = pretraining_tokens(experiment)
+    values = np.linspace(5, 4, len(candidates) * len(steps)).reshape(len(candidates), len(steps))
+    points = [{**point_of(experiment.search, candidate)} for candidate in candidates]
+    curves = from_table("table", [str(row) for row in range(len(candidates))], points, steps, values)
+    return Table(replace(curves, about={BASELINE_KEY: canonical(experiment.baseline)}))
+
+
+@pytest.mark.parametrize("design", POLICIES, ids=lambda design: "-".join(map(str, design)) + design["policy"])
+def test_a_simulated_search_is_the_run_with_the_same_losses(tmp_path: Path, design: dict[str, Any]) -> None:
+    experiment = search(tmp_path, **design)
+    Track(experiment, tmp_path, workers=1, publishes=False).run()
+    with opened(tmp_path / "ledger.sqlite") as ledger:
+        found, again = snapshot(ledger), reproduce(experiment, ledger)
+    recorded = recorded_trace(found, experiment, again.duplicates)
+    replayed = simulated_trace(experiment, _taught(experiment))
+    assert _ends(recorded) == pytest.approx(_ends(replayed))
+    assert recorded.duplicates == replayed.duplicates
+    assert [each.candidate for each in recorded.trainings if each.finished] == [
+        each.candidate for each in replayed.trainings if each.finished
+    ]
+
+
+def _taught(experiment: Experiment) -> Table:
+    values = np.array([[3.0, 2.0, 1.0], [3.0, 2.0, 0.0]])
+    nothing = from_table("taught", ["a", "b"], [{}, {}], pretraining_tokens(experiment), values)
+    return TaughtTable(nothing, shared_stages(experiment))
+
+
+def _ends(trace: SearchTrace) -> list[float]:
+    """Return the best loss at every cost, which is the same however a training is divided into records."""
+    return trace.best_at(np.linspace(0, 4, 25).tolist())[6:].tolist()  # type: ignore[no-any-return]
+
+
+def test_a_table_of_another_space_or_baseline_is_refused(tmp_path: Path) -> None:
+    experiment = search(tmp_path, **POLICIES[0])
+    pair = [experiment.baseline, experiment.baseline.model_copy(update={"recipe": experiment.baseline.recipe})]
+    table = table_of(experiment, pair)
+    with pytest.raises(DataError, match=r"no curve of .*bottleneck_ratio"):
+        simulated(experiment, table)
+    other = Table(replace(table.curves, about={BASELINE_KEY: {"other": 1}}, steps=(1.0, 2.0, 2560.0)))
+    with pytest.raises(ConfigurationError, match="baseline is not that of the table") as refusal:
+        simulated(experiment, other)
+    assert "no losses at 640, 1280 tokens" in refusal.value.lines[1]
+    with pytest.raises(ConfigurationError, match="only a search with a policy"):
+        simulated(trained.search(tmp_path), table)
+
+
+def test_what_is_written_of_a_table_is_read_again(tmp_path: Path) -> None:
+    experiment = search(tmp_path, **POLICIES[0])
+    curves = table_of(experiment, [experiment.baseline] * 3).curves
+    again = plain.read(curves.name, plain.written(curves))
+    assert (again.about, again.configs, again.steps) == (curves.about, curves.configs, curves.steps)
+    assert (again.values == curves.values).all()
+
+
+@pytest.mark.parametrize("scale", ["laptop", "excerpt", "smoke"])
+def test_the_tabulated_searches_have_the_space_of_the_table(scale: str) -> None:
+    folder = ROOT / "experiments" / "evolved" / "tabulated"
+    table = load_experiment(folder / "table.yaml", scale)
+    assert table.search is not None
+    searches = [load_experiment(path, scale) for path in sorted(folder.glob("*.yaml")) if path.stem != "table"]
+    assert len(searches) == 3
+    for each in searches:
+        assert each.search is not None
+        assert (each.search.space, each.search.structure) == (table.search.space, table.search.structure)
+        assert (each.baseline, each.constraints, each.corpus) == (table.baseline, table.constraints, table.corpus)
+        assert each.pretraining.tokens == table.pretraining.tokens
+        total = table.baseline.recipe.steps(table.pretraining.tokens)
+        measured = {total * part // table.pretraining.evaluations for part in range(1, 17)}
+        assert {each.baseline.recipe.steps(rung) for rung in pretraining_tokens(each)} <= measured

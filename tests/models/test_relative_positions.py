@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from models.continuation import continuation_of
 from models.encoder import Encoder
 from models.initialisation import initialise
 from models.position.relative import shifted
@@ -214,8 +215,6 @@ def test_positions_one_by_one_equal_one_pass() -> None:
         torch.randn(2, 5, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(1)),
     )
     attention = encoder.blocks[0].get_submodule("attention")
-    found, earlier = [], None
-    for place in range(5):
-        output, earlier = attention.extend(row[:, place : place + 1], earlier)
-        found.append(output)
+    continued = continuation_of(attention, None)
+    found = [continued(row[:, place : place + 1]) for place in range(5)]
     assert (torch.cat(found, 1) - attention(row)).abs().max() < LARGEST

@@ -78,7 +78,7 @@ def test_losses_are_those_of_a_mask_at_each_place(segments: int) -> None:
     found = under_test.target_losses(pairs, ROWS)
     joined, expected = JoinedPairs.of(pairs, ROWS, WORDS.pad), []
     encoder = under_test.model.encoder
-    for row, place in np.argwhere(joined.in_target):
+    for row, place in np.argwhere(joined.in_target).tolist():
         tokens = torch.from_numpy(joined.tokens[row : row + 1, : place + 1].copy())
         target, tokens[0, -1] = tokens[0, -1:].clone(), WORDS.mask
         source = int(joined.sources[row])

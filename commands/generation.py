@@ -1,16 +1,15 @@
-"""Loads a fine-tuned encoder–decoder and generates texts."""
+"""Loads a fine-tuned writer of texts and generates texts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from foundation.errors import DataError
 from ledger.checkpoints import TunedTrial
-from models.build_encoder import build_encoder
-from models.encoder_decoder import EncoderDecoder
 from models.generation.search import SearchSettings
-from runners.stages.generated_texts import FINE_TUNED, continued
+from runners.stages.generated_texts import FINE_TUNED, continued, text_writer
 from runners.training.checkpoint import load_weights
 from tasks.tokenizer import load_tokenizer
 
@@ -30,14 +29,14 @@ def texts_of(tuned: TunedTrial, sources: Sequence[str], search: Search) -> list[
     """Return the text that the trial generates for each source. Raises DataError for sources that are too long."""
     tokenizer, architecture = load_tokenizer(tuned.tokens), tuned.architecture
     encoded = [[tokenizer.classify, *tokens, tokenizer.separate] for tokens in tokenizer.encode(sources)]
-    reasons = [architecture.too_long(len(tokens)) for tokens in encoded]
+    writer = text_writer(architecture, tokenizer)
+    before = max(map(len, encoded)) if writer.equal_sources else 0  # a target behind its source needs positions too
+    reasons = [architecture.too_long(len(tokens) + writer.equal_sources) for tokens in encoded]
     too_long = [f"line {number}: {reason}" for number, reason in enumerate(reasons, 1) if reason]
     if too_long:
         raise DataError(too_long[:20])
-    model = build_encoder(architecture, 0.0)
-    assert isinstance(model, EncoderDecoder)
-    load_weights(tuned.stage / FINE_TUNED, model)
-    room = (architecture.longest_sequence or search.longest + 1) - 1  # for [CLS]
+    load_weights(tuned.stage / FINE_TUNED, writer.module)
+    room = (architecture.longest_sequence or before + search.longest + 1) - max(1, before)  # 1: for [CLS]
     settings = SearchSettings(
         end=tokenizer.separate,
         longest=min(search.longest, room),
@@ -46,12 +45,13 @@ def texts_of(tuned: TunedTrial, sources: Sequence[str], search: Search) -> list[
         forbidden=(tokenizer.pad, tokenizer.classify, tokenizer.mask),
     )
     texts = [""] * len(encoded)
-    order = sorted(range(len(encoded)), key=lambda row: len(encoded[row]))
-    for first in range(0, len(order), SOURCES_AT_A_TIME):
-        rows = order[first : first + SOURCES_AT_A_TIME]
-        longest = max(len(encoded[row]) for row in rows)
-        tokens = torch.tensor([encoded[row] + [tokenizer.pad] * (longest - len(encoded[row])) for row in rows])
-        mask = torch.arange(longest) < torch.tensor([len(encoded[row]) for row in rows])[:, None]
-        for row, found in zip(rows, continued(model, tokens, mask, tokenizer, settings), strict=True):
-            texts[row] = tokenizer.decode(found.tokens)
+    for rows in writer.batches(np.asarray([len(each) for each in encoded], np.int32), SOURCES_AT_A_TIME):
+        lengths = [len(encoded[row]) for row in rows]
+        tokens = torch.full((len(rows), max(lengths)), tokenizer.pad)
+        for place, row in enumerate(rows):
+            tokens[place, : lengths[place]] = torch.tensor(encoded[row])
+        mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
+        found = continued(writer, tokens, None if bool(mask.all()) else mask, settings)
+        for row, hypothesis in zip(rows, found, strict=True):
+            texts[row] = tokenizer.decode(hypothesis.tokens)
     return texts

@@ -21,5 +21,11 @@ class TextGeneration(Schema):
     length_penalty: float = Field(default=0.6, ge=0, le=10)
     """α of the length penalty ((5 + length) / 6)^α of a beam search (arXiv 1609.08144, eq. 14). Default: Vaswani
     et al.'s."""
+    label_smoothing: float | None = Field(default=None, ge=0, lt=1, examples=[0.1])
+    """Share of the target distribution that is spread over the vocabulary; None: the recipe's, which an architecture
+    without a decoder has not. UNILM: 0.1."""
+    target_mask_share: float = Field(default=0.7, gt=0, le=1)
+    """Share of a target's tokens that a stack without a decoder masks and predicts in training; a decoder predicts
+    every token. Default: UNILM's (arXiv 1905.03197, section 2.4)."""
     longest_output: Count | None = None
     """The most tokens of a generated text, its end included; by default the task's `sequence_length`."""

@@ -1,15 +1,17 @@
 """A block: sublayers one after the other, each with a residual and a layer norm before or after it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
 from models.attention_context import NO_CONTEXT, AttentionContext
+from models.continuation import Continuation, continuation_of
 from models.convolution import PaddingMask
-from models.decoding_context import DecodingContext
-from models.normalisation import Map, connection
+from models.decoding_context import DecodingContext, Source
+from models.normalisation import Connect, Map, connection
+from models.prepared_layers import PreparedNorm
 from models.sublayer import build_sublayer
 from search_space.normalisation import Normalisation
 from search_space.stack import Block as BlockDeclaration
@@ -64,15 +66,49 @@ class Block(nn.Module):
         return x
 
     def decode(
-        self, x: Float[Tensor, "batch seq width"], context: DecodingContext, name: str
+        self, x: Float[Tensor, "batch seq width"], context: DecodingContext
     ) -> Float[Tensor, "batch seq width"]:
-        """Return the output of a decoder's block at the positions of `x`; `name` is the place of its caches."""
-        for kind, (sublayer, norm) in zip(self.kinds, self.sublayers(), strict=True):
-            x = self._connect(x, context.reading(sublayer, f"{name}.{kind}"), norm, self._drop)
+        """Return the output of a decoder's block."""
+        for sublayer, norm in self.sublayers():
+            x = self._connect(x, context.reading(sublayer), norm, self._drop)
         return x
+
+    def continuation(self, source: Source | None) -> Continuation:
+        """Return the block at the start of a sequence that is decoded, without dropout."""
+        parts = [(continuation_of(sublayer, source), _prepared(norm)) for sublayer, norm in self.sublayers()]
+        return _Continued(self._connect, parts)
 
     def _drop(self, x: Tensor) -> Tensor:
         return dropout(x, self.dropout_rate, self.training)
+
+
+class _Continued(Continuation):
+    """The sublayers of a block, one after the other, while a sequence is decoded."""
+
+    def __init__(self, connect: Connect, parts: Sequence[tuple[Continuation, Map]]) -> None:
+        self._connect, self._parts = connect, parts
+
+    def __call__(self, x: Float[Tensor, "rows new width"]) -> Float[Tensor, "rows new width"]:
+        for sublayer, norm in self._parts:
+            x = self._connect(x, sublayer, norm, _unchanged)
+        return x
+
+    def reorder(self, rows: Int[Tensor, " rows"]) -> None:
+        for sublayer, _ in self._parts:
+            sublayer.reorder(rows)
+
+    def forget(self, count: int) -> None:
+        for sublayer, _ in self._parts:
+            sublayer.forget(count)
+
+
+def _prepared(norm: nn.Module) -> Map:
+    assert isinstance(norm, nn.LayerNorm)
+    return PreparedNorm(norm)
+
+
+def _unchanged(x: Tensor) -> Tensor:
+    return x
 
 
 def _reading(sublayer: nn.Module, padding_mask: PaddingMask, context: AttentionContext) -> Map:

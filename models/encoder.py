@@ -33,16 +33,24 @@ class Embeddings(nn.Module):
         self.norm = nn.LayerNorm(width, eps=normalisation.epsilon) if normalisation.embedding else None
 
     def forward(
-        self, tokens: Int[Tensor, "batch seq"], segments: Int[Tensor, "batch seq"] | None
+        self, tokens: Int[Tensor, "batch seq"], segments: Int[Tensor, "batch seq"] | None, first: int = 0
     ) -> Float[Tensor, "batch seq embedding"]:
-        """Return the embedded tokens; `segments` None, or a table of one row, puts all tokens into segment 0."""
-        embedded: Tensor = self.tokens(tokens) + self.positions(tokens.shape[1])
+        """Return the embedded tokens, of which the first stands at position `first`.
+
+        `segments` None, or a table of one row, puts all tokens into segment 0.
+        """
+        embedded: Tensor = self.tokens(tokens) + self.positions_from(first, tokens.shape[1])
         if self.segments is not None:
             one = segments is None or len(self.segments.weight) == 1
             embedded = embedded + (self.segments.weight[0] if one else self.segments(segments))
         if self.supersenses is not None:
             embedded = embedded + self.supersenses(tokens)
         return embedded if self.norm is None else self.norm(embedded)
+
+    def positions_from(self, first: int, count: int) -> Float[Tensor, "seq embedding"] | float:
+        """Return what is added to `count` tokens from position `first` on."""
+        table: Tensor | float = self.positions(first + count)
+        return table[first:] if first and isinstance(table, Tensor) else table
 
 
 class QueryStart(nn.Module):

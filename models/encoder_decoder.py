@@ -27,11 +27,12 @@ class ScaledEmbeddings(Embeddings):
         self,
         tokens: Int[Tensor, "batch seq"],
         segments: Int[Tensor, "batch seq"] | None = None,
+        first: int = 0,
         places: Int[Tensor, "batch seq"] | None = None,
     ) -> Float[Tensor, "batch seq embedding"]:
-        """Return the embedded tokens at their places, from the first on by default; there are no segments."""
+        """Return the embedded tokens at their places, by default from `first` on; there are no segments."""
         if places is None:
-            positions = self.positions(tokens.shape[1])
+            positions = self.positions_from(first, tokens.shape[1])
         else:
             table = self.positions(int(places.max()) + 1)
             positions = table[places] if isinstance(table, Tensor) else table
@@ -66,19 +67,13 @@ class Decoder(nn.Module):
         self,
         tokens: Int[Tensor, "batch seq"],
         context: DecodingContext,
-        new: int | None = None,
         places: Int[Tensor, "batch seq"] | None = None,
-    ) -> Float[Tensor, "batch new width"]:
-        """Return the vectors of the last `new` tokens, of all by default; those before are in the caches.
-
-        `places` are the positions of the tokens, from the first on by default.
-        """
-        embedded = self.embeddings(tokens, None, places)
-        x = to_autocast_dtype(
-            dropout(embedded if new is None else embedded[:, -new:], self.dropout_rate, self.training)
-        )
-        for number, block in enumerate(self.blocks):
-            x = _decoded(self.activation_checkpointing, block, x, context, f"{number}")
+    ) -> Float[Tensor, "batch seq width"]:
+        """Return a vector per token; `places` are the positions of the tokens, from the first on by default."""
+        embedded = self.embeddings(tokens, None, 0, places)
+        x = to_autocast_dtype(dropout(embedded, self.dropout_rate, self.training))
+        for block in self.blocks:
+            x = _decoded(self.activation_checkpointing, block, x, context)
         return x if self.final_norm is None else to_autocast_dtype(self.final_norm(x))
 
 
@@ -152,23 +147,21 @@ class EncoderDecoder(Encoder):
         return self.logits(self.decoder(target, context))
 
 
-def _decoded(
-    mode: ActivationCheckpointing, block: nn.Module, x: Tensor, context: DecodingContext, name: str
-) -> Tensor:
-    if context.caches is not None or mode == "none":
+def _decoded(mode: ActivationCheckpointing, block: nn.Module, x: Tensor, context: DecodingContext) -> Tensor:
+    if mode == "none":
         assert isinstance(block, Block)
-        return block.decode(x, context, name)
-    return run_checkpointed(mode, _Decoding(block, context, name), x)
+        return block.decode(x, context)
+    return run_checkpointed(mode, _Decoding(block, context), x)
 
 
 class _Decoding(nn.Module):
     """A block as a function of its input, for activation checkpointing."""
 
-    def __init__(self, block: nn.Module, context: DecodingContext, name: str) -> None:
+    def __init__(self, block: nn.Module, context: DecodingContext) -> None:
         super().__init__()
-        self.block, self.context, self.name = block, context, name
+        self.block, self.context = block, context
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the block's output."""
         assert isinstance(self.block, Block)
-        return self.block.decode(x, self.context, self.name)
+        return self.block.decode(x, self.context)

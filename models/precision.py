@@ -13,6 +13,8 @@ from foundation.environment import instructions
 from foundation.errors import MachineError
 
 Precision = Literal["float32", "bfloat16"]
+KNOWN = frozenset({"cpu", "cuda"})
+"""Devices that have autocast; of others, such as meta, torch is asked first."""
 INSTRUCTIONS = ("avx512_bf16", "amx_bf16", "bf16")  # as Linux names them on x86 and ARM
 
 
@@ -33,9 +35,7 @@ def has_bfloat16(device: torch.device) -> bool:
 
 def to_autocast_dtype(x: Tensor) -> Tensor:
     """Return x in the autocast data type, so that an input of several matrix products is converted once."""
-    device = x.device.type
-    lower = torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
-    return x.to(torch.get_autocast_dtype(device)) if lower else x
+    return x.to(torch.get_autocast_dtype(x.device.type)) if _has_autocast(x.device) else x
 
 
 def to_float32(x: Tensor) -> Tensor:
@@ -45,5 +45,13 @@ def to_float32(x: Tensor) -> Tensor:
 
 def without_autocast(device: torch.device) -> AbstractContextManager[object]:
     """Return a context without autocast: operations compute in the data type of their inputs."""
-    available = torch.amp.is_autocast_available(device.type)
-    return torch.autocast(device.type, enabled=False) if available else nullcontext()
+    return torch.autocast(device.type, enabled=False) if _has_autocast(device) else nullcontext()
+
+
+def _has_autocast(device: torch.device) -> bool:
+    """Return whether operations on the device are computed in autocast's data type."""
+    return torch.is_autocast_enabled(device.type) if device.type in KNOWN else _is_enabled(device.type)
+
+
+def _is_enabled(device: str) -> bool:
+    return torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)

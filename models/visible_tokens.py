@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Bool
+from jaxtyping import Bool, Int
 from torch import Tensor
 
 from search_space.sublayer.attention import Visibility
@@ -26,3 +26,12 @@ def visible_tokens(
         "right_to_left": square.triu(),
     }
     return torch.stack([masks[each] for each in visibilities])
+
+
+def behind_sources(sources: Int[Tensor, " batch"], length: int) -> Bool[Tensor, "batch seq seq"]:
+    """Return where a query, the first of both places, reads a key, with a source of its own length in each row.
+
+    The tokens of a source read each other; those behind it read the source and those up to themselves.
+    """
+    square = torch.ones(length, length, dtype=torch.bool, device=sources.device).tril()
+    return square | (torch.arange(length, device=sources.device) < sources[:, None])[:, None, :]

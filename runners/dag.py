@@ -195,6 +195,8 @@ def _task_stage(
     declaration = _fine_tune_declaration(run, candidate, pretraining_seed)
     if experiment.fine_tuning.find(run.task).form == "text_pair":
         regularisation = {name: getattr(candidate.recipe, name) for name in ("dropout", "label_smoothing")}
+        if declaration.generation.label_smoothing is not None:
+            regularisation["label_smoothing"] = declaration.generation.label_smoothing
         declaration = declaration.model_copy(update=regularisation)
         sources["tokens"] = shared.tokens  # whose vocabulary turns generated tokens into text
     if word_embeddings is not None:

@@ -46,7 +46,12 @@ class FolderOfTasks(Schema):
         located = self.located(files)
         hashes: dict[str, JsonValue] = {part: _file_hash(path) for part, path in located.items()}
         beside = {part: path.with_name(files.beside[part]) for part, path in located.items() if part in files.beside}
-        return hashes | {f"{part}, {path.name}": _file_hash(path) for part, path in beside.items()}
+        hashes |= {f"{part}, {path.name}": _file_hash(path) for part, path in beside.items()}
+        if not files.siblings:
+            return hashes
+        for part, first in located.items():
+            hashes |= {f"{part}, {each.name}": _file_hash(each) for each in _matching(first.parent, files.siblings)}
+        return hashes
 
     def located(self, files: TaskFiles) -> Mapping[str, Path]:
         """Return the official file of each existing part; none if the task is read from fetched files.

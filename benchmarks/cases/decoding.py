@@ -14,24 +14,28 @@ from models.initialisation import initialise
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 
 REACH = 5.0
-HEADS, SOURCE_TOKENS, SOURCES = 4, 32, 2
+HEADS, SOURCE_TOKENS = 4, 32
+SOURCES = (1, 2, 16)
+"""Sources that are decoded together: one row of the table each."""
 START, END = 2, 3
 
 
 def rows(size: Size = FULL_SIZE) -> Iterator[Row]:
-    """Yield the row: `size.length` tokens for each of two sources."""
-    name = f"greedy decoding, h={size.widths[0]}, {size.depth}+{size.depth} layers, B{SOURCES} T{size.length}"
-    yield Row(name, "the same decoder without caches, float32", REACH, lambda pace: _measure(size, pace))
+    """Yield the rows: `size.length` tokens for each source."""
+    for sources in SOURCES:
+        name = f"greedy decoding, h={size.widths[0]}, {size.depth}+{size.depth} layers, B{sources} T{size.length}"
+        peer = "the same decoder without caches, float32"
+        yield Row(name, peer, REACH, lambda pace, count=sources: _measure(size, count, pace))  # type: ignore[misc]
 
 
-def _measure(size: Size, pace: Pace) -> Figure:
+def _measure(size: Size, count: int, pace: Pace) -> Figure:
     model = _model(size)
     sources = torch.randint(
-        4, size.vocabularies[1], (SOURCES, SOURCE_TOKENS), generator=torch.Generator().manual_seed(1)
+        4, size.vocabularies[1], (count, SOURCE_TOKENS), generator=torch.Generator().manual_seed(1)
     )
     with torch.no_grad():
         source = model.encode(sources)
-    prompt = torch.full((SOURCES, 1), START)
+    prompt = torch.full((count, 1), START)
     settings = SearchSettings(END, size.length, forbidden=(END,))  # so that every row has all tokens
 
     def decoded(*, cached: bool) -> list[Hypothesis]:

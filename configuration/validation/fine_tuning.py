@@ -75,10 +75,7 @@ def _text_pair_violations(experiment: Experiment) -> Iterator[Violation]:
     probe = experiment.pretraining.hurdle.probe
     names = [name for name in (*tuning.tasks, *([probe.task] if probe else [])) if name in tuning.known_tasks]
     for task in dict.fromkeys(name for name in names if tuning.find(name).form == "text_pair"):
-        one_stack = [arm.name for arm in experiment.arms if not arm.candidate.objective.writes_target]
-        if one_stack:
-            message = f"{task} needs architectures of kind encoder_decoder; without a decoder: {', '.join(one_stack)}"
-            yield Violation(("tasks",), message)
+        yield from _writing_violations(experiment, task)
         settings = settings_of(tuning, task)
         averaged, epochs = settings.generation.averaged_checkpoints, settings.epochs
         if averaged > epochs:
@@ -93,6 +90,30 @@ def _text_pair_violations(experiment: Experiment) -> Iterator[Violation]:
             if name in changed:
                 own = "; the recipe's dropout holds" if name == "dropout" else ""
                 yield Violation(("by_task", task, name), f"changes nothing: {task} has targets that are texts{own}")
+
+
+def _writing_violations(experiment: Experiment, task: str) -> Iterator[Violation]:
+    """Yield the arms that cannot write the targets of a task."""
+    candidates = {arm.name: arm.candidate for arm in experiment.arms}
+    unable = [
+        name
+        for name, each in candidates.items()
+        if not (each.objective.writes_target or each.objective.continues_by_mask)
+    ]
+    if unable:
+        needed = "architectures of kind encoder_decoder, or objective mixed_visibility"
+        yield Violation(("tasks",), f"{task} needs {needed}; these arms have neither: {', '.join(unable)}")
+    settings = settings_of(experiment.fine_tuning, task)
+    longest = settings.sequence_length + max(settings.sequence_length, settings.generation.longest_output or 0)
+    for name, each in candidates.items():
+        if not each.objective.continues_by_mask:
+            continue
+        if each.architecture.position.in_attention:
+            kind = each.architecture.position.kind
+            message = f"{task}: {name} cannot write targets with {kind} positions; use learned or sinusoidal ones"
+            yield Violation(("tasks",), message)
+        elif too_long := each.architecture.too_long(longest):
+            yield Violation(("sequence_length",), f"{task}: {name} reads a source and a target as one: {too_long}")
 
 
 def _reads_tokens(task: DownstreamTask) -> bool:

@@ -4,58 +4,72 @@ UNILM, Dong et al. 2019, arXiv 1905.03197: the source is read in both directions
 first tokens of a decoding are the source.
 """
 
-from dataclasses import replace
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from models.attention_context import AttentionContext
 from models.block import Block
-from models.decoding_context import DecodingContext
 from models.encoder import Encoder
-from models.generation.decoding import Decoding, Logits
-from models.precision import to_autocast_dtype
+from models.generation.decoding import Decoding, IncrementalReader, Logits, Reader, WholeReader
 from models.sublayer.attention import Sublayer as SelfAttention
 from models.visible_tokens import visible_tokens
 
 
-class _Cloze:
-    """The states of a stack at a [MASK] behind the tokens so far."""
+class _Segments:
+    """The segments of a source and of the target behind it; None: the stack tells them not apart."""
 
-    def __init__(self, encoder: Encoder, mask: int, segments: tuple[int, int] | None) -> None:
-        self._encoder, self._mask, self._segments = encoder, mask, segments
+    def __init__(self, numbers: tuple[int, int] | None) -> None:
+        self._numbers = numbers
+
+    def of(self, tokens: Int[Tensor, "rows seq"], first: int, source: int) -> Int[Tensor, "rows seq"] | None:
+        """Return the segments of tokens from position `first` on."""
+        if self._numbers is None:
+            return None
+        places = torch.arange(first, first + tokens.shape[1], device=tokens.device).expand(len(tokens), -1)
+        return torch.where(places < source, *self._numbers)
+
+
+class _WholeCloze(WholeReader):
+    """All tokens so far and a [MASK] behind them are read again for each new token."""
+
+    def __init__(self, encoder: Encoder, mask: int, segments: _Segments) -> None:
+        super().__init__(self._masked_states)
+        self._encoder, self._mask, self._segments, self._source = encoder, mask, segments, 0
+
+    def _masked_states(self, tokens: Int[Tensor, "rows seq"]) -> Float[Tensor, "rows masked width"]:
+        self._source = self._source or tokens.shape[1]
+        masked = _with_mask(tokens, self._mask)
+        visible = visible_tokens(["prefix"] * len(tokens), masked.shape[1], self._source, tokens.device)
+        segments = self._segments.of(masked, 0, self._source)
+        return self._encoder.read(masked, segments, None, AttentionContext(visible=visible))
+
+
+class _IncrementalCloze(Reader):
+    """New tokens are read with the [MASK] behind them, which is forgotten afterwards."""
+
+    def __init__(self, encoder: Encoder, mask: int, segments: _Segments) -> None:
+        self._reader, self._mask, self._segments = IncrementalReader(encoder, encoder.projection), mask, segments
         self._source = 0
 
-    def states(
-        self, tokens: Int[Tensor, "rows seq"], context: DecodingContext, new: int
-    ) -> Float[Tensor, "rows 1 width"]:
-        """Return the vector of the [MASK], which no cache keeps."""
-        self._source = self._source or tokens.shape[1]
-        masked = torch.cat([tokens, torch.full_like(tokens[:, :1], self._mask)], 1)
-        if context.caches is None:
-            visible = visible_tokens(["prefix"] * len(tokens), masked.shape[1], self._source, tokens.device)
-            whole = self._encoder.read(masked, self._segments_of(masked), None, AttentionContext(visible=visible))
-            return whole[:, -1:]
-        self._decoded(tokens, context, new)
-        return self._decoded(masked, replace(context, caches=dict(context.caches)), 1)
+    def read(self, tokens: Int[Tensor, "rows new"]) -> Float[Tensor, "rows width"]:
+        """Append tokens; return the vector of a [MASK] behind them. The first tokens are the source."""
+        if not self._source:
+            self._source = tokens.shape[1]
+            self._reader.states(tokens, self._segments.of(tokens, 0, self._source))
+            tokens = tokens[:, :0]
+        masked = _with_mask(tokens, self._mask)
+        states = self._reader.states(masked, self._segments.of(masked, self._reader.length, self._source))
+        self._reader.forget(1)
+        return states[:, -1]
 
-    def _decoded(
-        self, tokens: Int[Tensor, "rows seq"], context: DecodingContext, new: int
-    ) -> Float[Tensor, "rows new width"]:
-        encoder = self._encoder
-        x = to_autocast_dtype(encoder.embeddings(tokens, self._segments_of(tokens))[:, -new:])
-        x = x if encoder.projection is None else encoder.projection(x)
-        for number, block in enumerate(encoder.blocks):
-            assert isinstance(block, Block)
-            x = block.decode(x, context, f"{number}")
-        return x if encoder.final_norm is None else to_autocast_dtype(encoder.final_norm(x))
+    def reorder(self, rows: Int[Tensor, " rows"]) -> None:
+        """Continue with the caches of other rows."""
+        self._reader.reorder(rows)
 
-    def _segments_of(self, tokens: Int[Tensor, "rows seq"]) -> Int[Tensor, "rows seq"] | None:
-        if self._segments is None:
-            return None
-        places = torch.arange(tokens.shape[1], device=tokens.device).expand(len(tokens), -1)
-        return torch.where(places < self._source, *self._segments)
+
+def _with_mask(tokens: Int[Tensor, "rows seq"], mask: int) -> Int[Tensor, "rows masked"]:
+    return torch.cat([tokens, tokens.new_full((len(tokens), 1), mask)], 1)
 
 
 def cloze_decoding(
@@ -76,4 +90,5 @@ def cloze_decoding(
         raise ValueError(
             "a source and a target need attention alone: no convolution, relative positions or recurrence"
         )
-    return Decoding(_Cloze(encoder, mask, segments).states, logits, cached=cached)
+    reader = _IncrementalCloze if cached else _WholeCloze
+    return Decoding(reader(encoder, mask, _Segments(segments)), logits)

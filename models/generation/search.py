@@ -50,11 +50,12 @@ def greedy_search(
 ) -> list[Hypothesis]:
     """Return the continuation of each row by the most probable token at each step."""
     rows, new = len(prompt), prompt
+    forbidden = torch.tensor(settings.forbidden, dtype=torch.long, device=prompt.device)
     finished = torch.zeros(rows, dtype=torch.bool, device=prompt.device)
     total = torch.zeros(rows, dtype=torch.float64, device=prompt.device)
     columns: list[Tensor] = []
     while len(columns) < settings.longest and not bool(finished.all()):
-        found, token = _allowed(decoding.advance(new), settings.forbidden).max(-1)
+        found, token = _allowed(decoding.advance(new), forbidden).max(-1)
         token = torch.where(finished, settings.end, token)
         total += torch.where(finished, 0.0, found.double())
         finished |= token == settings.end
@@ -76,8 +77,8 @@ def beam_search(decoding: Decoding, prompt: Int[Tensor, "rows prompt"], settings
     """
     beams = settings.beams
     rows, device = len(prompt), prompt.device
-    new = prompt.repeat_interleave(beams, 0)
-    log_probabilities = _allowed(decoding.advance(new), settings.forbidden)
+    forbidden = torch.tensor(settings.forbidden, dtype=torch.long, device=device)
+    log_probabilities = _allowed(decoding.advance(prompt.repeat_interleave(beams, 0)), forbidden)
     vocabulary = log_probabilities.shape[1]
     if beams > vocabulary:
         raise ValueError(f"{beams} beams of a vocabulary of {vocabulary} tokens; allowed: 1 to {vocabulary}")
@@ -102,7 +103,7 @@ def beam_search(decoding: Decoding, prompt: Int[Tensor, "rows prompt"], settings
         ):
             break
         decoding.reorder((parents + beams * torch.arange(rows, device=device)[:, None]).flatten())
-        log_probabilities = _allowed(decoding.advance(tokens.view(-1, 1)), settings.forbidden)
+        log_probabilities = _allowed(decoding.advance(tokens.view(-1, 1)), forbidden)
     for each, hypotheses, row in zip(ended, under_way.tolist(), scores.tolist(), strict=True):
         each.keep_unfinished(hypotheses, row)
     return [each.best for each in ended]
@@ -157,10 +158,8 @@ def _keep_ended(
                 each.add(Hypothesis(tuple(under_way[row, int(parents[row, place])].tolist()), score))
 
 
-def _allowed(log_probabilities: Float[Tensor, "rows vocab"], forbidden: tuple[int, ...]) -> Tensor:
-    if forbidden:
-        log_probabilities[:, list(forbidden)] = -torch.inf
-    return log_probabilities
+def _allowed(log_probabilities: Float[Tensor, "rows vocab"], forbidden: Int[Tensor, " forbidden"]) -> Tensor:
+    return log_probabilities.index_fill_(1, forbidden, -torch.inf)
 
 
 def _until(row: list[int], end: int) -> tuple[int, ...]:

@@ -35,6 +35,27 @@ def vocabulary_cross_entropy(
     return cross_entropy(logits, targets), targets if uniforms is None else sample_tokens(logits.detach(), uniforms)
 
 
+def smoothed_cross_entropy(
+    x: Float[Tensor, "predicted embedding"],
+    table: Float[Tensor, "vocab embedding"],
+    bias: Float[Tensor, " vocab"],
+    targets: Int[Tensor, " predicted"],
+    label_smoothing: float,
+) -> Float[Tensor, ""]:
+    """Return the mean cross-entropy in nats, with a share of the target distribution spread over the vocabulary.
+
+    Szegedy et al. 2015, arXiv 1512.00567, section 7. With a share ε it is the cross-entropy of the targets plus
+    ε (z_t - z̄), the logit of the target and the mean of all logits. Both are products of x, with a row of the table
+    and with the mean of its rows, so that no second pass over the vocabulary is needed.
+    """
+    loss, _ = vocabulary_cross_entropy(x, table, bias, targets)
+    if not label_smoothing:
+        return loss
+    direction = (table[targets] - table.mean(0)).to(x.dtype)
+    above_mean = to_float32((x * direction).sum(-1)) + bias[targets] - bias.mean()
+    return loss + label_smoothing * above_mean.mean()
+
+
 def sample_tokens(
     logits: Float[Tensor, "predicted vocab"], uniforms: Float[Tensor, " predicted"]
 ) -> Int[Tensor, " predicted"]:
@@ -62,5 +83,7 @@ class _VocabularyCrossEntropy(torch.autograd.Function):
         scale = (gradients[0] / len(x)).to(x.dtype)
         to_x = (probabilities @ table - table[targets]) * scale
         to_table = (probabilities.T @ (x * scale)).index_add_(0, targets, -x * scale)
+        if not ctx.needs_input_grad[2]:
+            return to_x, to_table, None, None, None
         to_bias = probabilities.T @ scale.expand(len(x))
         return to_x, to_table, to_bias.float().index_add_(0, targets, -scale.float().expand(len(x))), None, None

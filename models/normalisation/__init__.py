@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from importlib import import_module
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from search_space.normalisation import Normalisation
 
 Map = Callable[[Tensor], Tensor]
-Connect = Callable[[Tensor, Map, nn.Module, Map], Tensor]
+Connect = Callable[[Tensor, Map, Map, Map], Tensor]
 """From the input [batch seq width], the sublayer, its norm and its dropout to the output [batch seq width]."""
 
 

@@ -1,15 +1,17 @@
 """Mixed attention: self-attention and a convolution branch side by side. ConvBERT, arXiv 2008.02496, fig. 3."""
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import dropout, scaled_dot_product_attention
 
 from models.attention_context import NO_CONTEXT, AttentionContext
+from models.continuation import Continuation, KeyValueCache, Recomputed, by_head
 from models.convolution import PaddingMask, build_branch
-from models.decoding_context import Cached
+from models.decoding_context import Source
 from models.position import build_position_scores
 from models.precision import without_autocast
+from models.prepared_layers import PreparedLinear
 from search_space.sublayer.attention import VISIBLE_SIDE, SelfAttention, Visibility
 
 
@@ -44,32 +46,13 @@ class Sublayer(nn.Module):
         mixed: Tensor = self.output(attended)
         return mixed
 
-    def extend(
-        self, x: Float[Tensor, "batch new width"], earlier: Cached | None
-    ) -> tuple[Float[Tensor, "batch new width"], Cached]:
-        """Return the output at new positions, left to right, and the keys and values so far [batch heads seq dim].
+    def continuation(self, source: Source | None) -> Continuation:
+        """Return the sublayer with its keys and values so far.
 
-        Where the architecture reads both directions, the first positions are a source, which reads itself whole.
-        With a convolution branch, which reads its neighbourhood again, or with relative positions, the inputs so far
-        [batch seq width].
+        With a convolution branch, which reads its neighbourhood again, or with relative positions, the inputs so far.
         """
-        new = x.shape[1]
-        if self.branch is not None or self.relative is not None:
-            inputs = torch.cat([*(earlier or ()), x], 1)
-            return self(inputs, None)[:, -new:], (inputs,)
-        q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in self._maps(x))
-        if earlier is not None:
-            k, v = torch.cat([earlier[0], k], 2), torch.cat([earlier[1], v], 2)
-        visible = None
-        if new > 1 and (earlier is not None or VISIBLE_SIDE[self.visibility] == "before"):
-            visible = torch.ones(new, k.shape[2], dtype=torch.bool, device=x.device).tril(k.shape[2] - new)
-        with without_autocast(x.device):
-            attended = scaled_dot_product_attention(q, k, v, attn_mask=visible)
-        mixed: Tensor = self.output(attended.transpose(1, 2).flatten(-2))
-        return mixed, (k, v)
-
-    def _maps(self, x: Float[Tensor, "batch new width"]) -> tuple[Tensor, Tensor, Tensor]:
-        return self.query(x), self.key(x), self.value(x)
+        plain = self.branch is None and self.relative is None
+        return _Continued(self) if plain else Recomputed(self)
 
     def _attend(
         self,
@@ -110,6 +93,34 @@ class Sublayer(nn.Module):
             return q, visible
         q, scores = self.relative(q, keys, context)
         return q, scores if visible is None else scores.masked_fill(~visible, -torch.inf)
+
+
+class _Continued(Continuation):
+    """Self-attention, left to right. Where it reads both directions, the first call is a source, read whole."""
+
+    def __init__(self, layer: Sublayer) -> None:
+        self._maps, self._output = PreparedLinear(layer.query, layer.key, layer.value), PreparedLinear(layer.output)
+        keys, values = layer.key.out_features, layer.value.out_features
+        self._heads, self._sizes = layer.heads, (keys, keys + values)
+        self._reads_ahead = VISIBLE_SIDE[layer.visibility] != "before"
+        self._kept = KeyValueCache(layer.heads, keys, values)
+
+    def __call__(self, x: Float[Tensor, "rows new width"]) -> Float[Tensor, "rows new width"]:
+        new, first = x.shape[1], self._kept.length == 0
+        query, keys_and_values = self._maps(x).split_with_sizes(self._sizes, -1)
+        q, (k, v) = by_head(query, self._heads), self._kept.append(keys_and_values)
+        visible = None
+        if new > 1 and not (first and self._reads_ahead):
+            visible = torch.ones(new, k.shape[2], dtype=torch.bool, device=x.device).tril(k.shape[2] - new)
+        with without_autocast(x.device):
+            attended = scaled_dot_product_attention(q, k, v, attn_mask=visible)
+        return self._output(attended.transpose(1, 2).flatten(-2))
+
+    def reorder(self, rows: Int[Tensor, " rows"]) -> None:
+        self._kept.reorder(rows)
+
+    def forget(self, count: int) -> None:
+        self._kept.forget(count)
 
 
 def visible_keys(

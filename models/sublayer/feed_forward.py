@@ -6,9 +6,12 @@ from torch import Tensor, nn
 
 from models.activation import activation_function
 from models.attention_context import NO_CONTEXT, AttentionContext
+from models.continuation import Continuation, Positionwise, WithoutPast
 from models.convolution import PaddingMask
-from models.decoding_context import Positionwise
+from models.decoding_context import Source
 from models.initialisation import truncated_normal
+from models.precision import to_autocast_dtype
+from models.prepared_layers import PreparedLinear
 from search_space.sublayer.feed_forward import FeedForward
 
 
@@ -54,10 +57,34 @@ class Sublayer(Positionwise):
         groups = x.flatten(0, 1).unflatten(-1, (self.groups, -1)).transpose(0, 1)
         return self._mapped(groups).transpose(0, 1).reshape(x.shape)
 
+    def continuation(self, source: Source | None) -> Continuation:
+        """Return the network, which keeps nothing."""
+        return _Continued(self) if self.groups == 1 else super().continuation(source)
+
     def _mapped(self, x: Float[Tensor, "rows tokens inputs"]) -> Float[Tensor, "rows tokens outputs"]:
         inner = self.activation(self.up(x))
         mapped: Tensor = self.down(inner if self.middle_norm is None else self.middle_norm(inner))
         return mapped
+
+
+class _Continued(WithoutPast):
+    """A dense feed-forward network."""
+
+    def __init__(self, layer: Sublayer) -> None:
+        assert isinstance(layer.up, nn.Linear)
+        assert isinstance(layer.down, nn.Linear)
+        self._up, self._down, self._activation = (
+            PreparedLinear(layer.up),
+            PreparedLinear(layer.down),
+            layer.activation,
+        )
+        self._activation, self._middle_norm = layer.activation, layer.middle_norm
+
+    def __call__(self, x: Float[Tensor, "rows new width"]) -> Float[Tensor, "rows new width"]:
+        rows, new, width = x.shape
+        inner = self._activation(self._up.of_tokens(x.reshape(rows * new, width)))
+        inner = inner if self._middle_norm is None else to_autocast_dtype(self._middle_norm(inner))
+        return self._down.of_tokens(inner).view(rows, new, width)
 
 
 def linear(inputs: int, outputs: int, groups: int) -> nn.Module:

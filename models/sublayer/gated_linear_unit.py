@@ -5,8 +5,8 @@ from torch import Tensor, nn
 from torch.nn.functional import glu
 
 from models.attention_context import NO_CONTEXT, AttentionContext
+from models.continuation import Positionwise
 from models.convolution import PaddingMask
-from models.decoding_context import Positionwise
 from search_space.sublayer.gated_linear_unit import GatedLinearUnit
 
 

@@ -1,11 +1,12 @@
 """Two sublayers on the same input, added."""
 
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from models.attention_context import NO_CONTEXT, AttentionContext
+from models.continuation import Continuation, continuation_of
 from models.convolution import PaddingMask
-from models.decoding_context import DecodingContext
+from models.decoding_context import DecodingContext, Source
 from models.sublayer import build_sublayer
 from search_space.sublayer.parallel import ParallelSublayers
 
@@ -28,6 +29,28 @@ class Sublayer(nn.Module):
         total: Tensor = self.first(x, padding_mask, context) + self.second(x, padding_mask, context)
         return total
 
-    def read(self, x: Float[Tensor, "batch seq width"], context: DecodingContext, name: str) -> Tensor:
-        """Return the sum in a decoder [batch seq width]; each branch has a cache of its own."""
-        return context.read(self.first, x, f"{name}.first") + context.read(self.second, x, f"{name}.second")
+    def read(self, x: Float[Tensor, "batch seq width"], context: DecodingContext) -> Tensor:
+        """Return the sum in a decoder [batch seq width]."""
+        return context.read(self.first, x) + context.read(self.second, x)
+
+    def continuation(self, source: Source | None) -> Continuation:
+        """Return both branches at the start of a sequence."""
+        return _Continued(continuation_of(self.first, source), continuation_of(self.second, source))
+
+
+class _Continued(Continuation):
+    """The sum of two continuations."""
+
+    def __init__(self, first: Continuation, second: Continuation) -> None:
+        self._first, self._second = first, second
+
+    def __call__(self, x: Float[Tensor, "rows new width"]) -> Float[Tensor, "rows new width"]:
+        return self._first(x) + self._second(x)
+
+    def reorder(self, rows: Int[Tensor, " rows"]) -> None:
+        self._first.reorder(rows)
+        self._second.reorder(rows)
+
+    def forget(self, count: int) -> None:
+        self._first.forget(count)
+        self._second.forget(count)

@@ -1,6 +1,7 @@
 """Scores of generated texts with their spread over seeds and over texts, and a few texts beside their references."""
 
 from collections.abc import Iterator
+from math import exp
 from statistics import fmean, stdev
 
 from ledger.records import with_results
@@ -17,6 +18,10 @@ SAMPLES = "text_samples"
 TITLE = "Generated texts: scores over seeds, and over resampled texts of dev"
 SAMPLES_TITLE = "Texts of the first seed beside their references"
 DECIMALS = 2
+PERPLEXITY = "perplexity of targets"
+PER_TOKEN = "lower is better; e to the mean loss in nats of the tokens of dev, ends included"
+LARGEST_LOSS = 700.0
+"""Above it a perplexity is no finite number."""
 NOTE = (
     "± over seeds: the standard deviation over pretraining seeds. Over texts: half of the 95% interval of one "
     "model's score when the texts of dev are resampled, the mean over models; no difference's interval contains it."
@@ -56,6 +61,20 @@ def _score_rows(results: Results) -> Iterator[Row]:
                 "high": finite(high),
                 "texts": result.examples,
                 "signature": (result.signatures or {}).get(metric, ""),
+            }
+        dev_loss = finite((result.target_losses or {}).get("dev"))
+        if dev_loss is not None:
+            yield {
+                "arm": arm,
+                "seed": seed,
+                "fine_tuning_seed": result.seed,
+                "task": result.task,
+                "metric": PERPLEXITY,
+                "value": exp(dev_loss) if dev_loss < LARGEST_LOSS else None,
+                "low": None,
+                "high": None,
+                "texts": result.examples,
+                "signature": PER_TOKEN,
             }
 
 

@@ -1,35 +1,33 @@
-"""Fine-tunes an encoder–decoder on sources and targets, and writes the texts it generates for unseen sources."""
+"""Fine-tunes a writer of texts on sources and targets, and writes the texts it generates for unseen sources."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from foundation.randomness import stream_seed
+from foundation.randomness import stream, stream_seed
 from foundation.schema import JsonValue
 from ledger.example_values import write_example_values
 from ledger.result_files import example_scores_file, other_parts, predictions_file
 from models.build_encoder import build_encoder
 from models.devices import open_device
 from models.encoder_decoder import EncoderDecoder
-from models.generation.decoding import target_decoding
 from models.generation.search import Hypothesis, SearchSettings, beam_search, greedy_search
 from runners.stages.batch_order import epoch_batches, root_seed
 from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import FineTuneStage
 from runners.stages.pretrain import CHECKPOINT
 from runners.training.checkpoint import load_weights, save_weights
+from runners.training.cloze_writer import ClozeModel, ClozeWriter
+from runners.training.decoder_writer import DecoderWriter
 from runners.training.optimisers.adamw import adamw
-from runners.training.sequence_to_sequence import (
-    NotFiniteUpdate,
-    TrainingPairs,
-    TrainingSettings,
-    source_tensors,
-    target_loss,
-    train_pairs,
-)
+from runners.training.sequence_to_sequence import NotFiniteUpdate, TrainingSettings, mean_target_loss, train_pairs
+from runners.training.text_writer import TextWriter, source_tensors
+from search_space.architecture import Architecture
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from tasks.labelled.text_pairs import EncodedTextPairs, load_text_pairs
 from tasks.text_metrics.exact_match import NAME, matches
 from tasks.tokenizer import Tokenizer, load_tokenizer
@@ -41,34 +39,47 @@ FINE_TUNED = "fine_tuned"
 def compute(stage: FineTuneStage, context: StageContext) -> dict[str, JsonValue]:
     """Write the trained weights and the generated texts of every part; return counts and losses. Raises Diverged."""
     tokenizer = load_tokenizer(context.inputs["tokens"])
-    model = build_encoder(stage.architecture, stage.dropout)
-    assert isinstance(model, EncoderDecoder)
-    load_weights(context.inputs["pretrained"] / CHECKPOINT, model, "encoder.")
-    model.to(open_device(stage.device))
-    _train(model, load_text_pairs(context.inputs["examples"] / "train"), tokenizer, stage, context)
-    save_weights(context.folder / FINE_TUNED, model)
+    writer = text_writer(stage.architecture, tokenizer, stage.dropout, stage.generation.target_mask_share)
+    load_pretrained(writer, context.inputs["pretrained"] / CHECKPOINT)
+    writer.module.to(open_device(stage.device))
+    _train(writer, load_text_pairs(context.inputs["examples"] / "train"), stage, context)
+    save_weights(context.folder / FINE_TUNED, writer.module)
     counts: dict[str, JsonValue] = {}
     losses: dict[str, JsonValue] = {}
     score_files: dict[str, JsonValue] = {}
     for part in ("dev", *other_parts(context.inputs["examples"])):
         pairs = load_text_pairs(context.inputs["examples"] / part)
-        texts = generated_texts(model, pairs, tokenizer, stage, context)
+        texts = generated_texts(writer, pairs, tokenizer, stage, context)
         (context.folder / predictions_file(part)).write_text(json.dumps(texts, ensure_ascii=False))
         equal = {NAME: matches(texts, pairs.references)}
         score_files[part] = write_example_values(context.folder / example_scores_file(part), equal)
-        counts[part], losses[part] = len(pairs), target_loss(model, pairs, tokenizer.classify, _batches(pairs))
+        counts[part], losses[part] = len(pairs), mean_target_loss(writer, pairs, _batches(writer, pairs))
     others = {part: count for part, count in counts.items() if part != "dev"}
     result: dict[str, JsonValue] = {"examples": counts["dev"], "example_scores": score_files, "target_losses": losses}
     return result | ({"others": others} if others else {})
 
 
-def _train(
-    model: EncoderDecoder,
-    pairs: EncodedTextPairs,
-    tokenizer: Tokenizer,
-    stage: FineTuneStage,
-    context: StageContext,
-) -> None:
+def text_writer(
+    architecture: Architecture, tokenizer: Tokenizer, dropout: float = 0.0, mask_share: float = 1.0
+) -> TextWriter:
+    """Return the writer of an architecture: an encoder–decoder, or a stack that was trained on [MASK]."""
+    if not isinstance(architecture, EncoderDecoderArchitecture):
+        return ClozeWriter(ClozeModel(architecture, dropout), tokenizer, mask_share)
+    model = build_encoder(architecture, dropout)
+    assert isinstance(model, EncoderDecoder)
+    return DecoderWriter(model, tokenizer.classify)
+
+
+def load_pretrained(writer: TextWriter, checkpoint: Path) -> None:
+    """Read the pretrained weights, of a stack with its vocabulary head."""
+    if isinstance(writer, ClozeWriter):
+        load_weights(checkpoint, writer.model.encoder, "encoder.")
+        load_weights(checkpoint, writer.model.head, "head.")
+    else:
+        load_weights(checkpoint, writer.module, "encoder.")
+
+
+def _train(writer: TextWriter, pairs: EncodedTextPairs, stage: FineTuneStage, context: StageContext) -> None:
     settings = TrainingSettings(
         stage.epochs,
         stage.peak_learning_rate,
@@ -80,10 +91,10 @@ def _train(
     )
     try:
         train_pairs(
-            model,
-            TrainingPairs(pairs, tokenizer.classify),
+            writer,
+            pairs,
             settings,
-            adamw(model, stage.weight_decay),
+            adamw(writer.module, stage.weight_decay),
             lambda epoch: epoch_batches(pairs.sources, stage, epoch),
             lambda update: _draw_dropout(stage, update),
             lambda share, loss: context.progress(stage.task, share, loss),
@@ -93,12 +104,14 @@ def _train(
         raise Diverged(result | {"loss": str(fault.loss)}) from fault
 
 
-def _draw_dropout(stage: FineTuneStage, update: int) -> None:
+def _draw_dropout(stage: FineTuneStage, update: int) -> np.random.Generator:
+    """Seed the dropout of an update, and return the random stream of its masks."""
     torch.manual_seed(stream_seed(root_seed(stage), "fine-tuning dropout", update))
+    return stream(root_seed(stage), "fine-tuning masks", update)
 
 
 def generated_texts(
-    model: EncoderDecoder,
+    writer: TextWriter,
     pairs: EncodedTextPairs,
     tokenizer: Tokenizer,
     stage: FineTuneStage,
@@ -107,11 +120,11 @@ def generated_texts(
     """Return the text that the model generates for every source, in their order."""
     settings = search_settings(stage, tokenizer, pairs.targets.shape[1])
     texts = [""] * len(pairs)
-    batches = list(_batches(pairs))
+    batches = list(_batches(writer, pairs))
     for number, rows in enumerate(batches, start=1):
         context.progress(f"generating the texts of {stage.task}, batch {number} of {len(batches)}", 1.0)
-        tokens, mask = source_tensors(pairs, rows, model.device)
-        for row, hypothesis in zip(rows.tolist(), continued(model, tokens, mask, tokenizer, settings), strict=True):
+        found = continued(writer, *source_tensors(pairs, rows, writer.device), settings)
+        for row, hypothesis in zip(rows.tolist(), found, strict=True):
             texts[row] = tokenizer.decode(hypothesis.tokens)
     return texts
 
@@ -129,22 +142,14 @@ def search_settings(stage: FineTuneStage, tokenizer: Tokenizer, longest: int) ->
 
 @torch.inference_mode()
 def continued(
-    model: EncoderDecoder,
-    tokens: torch.Tensor,
-    mask: torch.Tensor | None,
-    tokenizer: Tokenizer,
-    settings: SearchSettings,
+    writer: TextWriter, tokens: torch.Tensor, mask: torch.Tensor | None, settings: SearchSettings
 ) -> list[Hypothesis]:
     """Return the target of each source [batch source] by greedy search, or by beam search with more beams."""
-    model.eval()
-    source = model.encode(tokens, mask)
-    prompt = torch.full((len(tokens), 1), tokenizer.classify, device=tokens.device)
+    writer.module.eval()
+    decoding, prompt = writer.decoding(tokens, mask, settings.beams)
     search = greedy_search if settings.beams == 1 else beam_search
-    return search(target_decoding(model, source, settings.beams), prompt, settings)
+    return search(decoding, prompt, settings)
 
 
-def _batches(pairs: EncodedTextPairs) -> Iterator[NDArray[np.int64]]:
-    """Yield the pairs in batches of sources of similar lengths."""
-    order = np.argsort(np.asarray(pairs.sources.lengths), kind="stable")
-    for first in range(0, len(order), SOURCES_AT_A_TIME):
-        yield order[first : first + SOURCES_AT_A_TIME]
+def _batches(writer: TextWriter, pairs: EncodedTextPairs) -> Iterable[NDArray[np.int64]]:
+    return writer.batches(np.asarray(pairs.sources.lengths), SOURCES_AT_A_TIME)

@@ -22,11 +22,17 @@ class LanguageModel(PretrainingObjective):
     output_layer: OutputLayer = Field(default_factory=Transformed)
     """From hidden states to the vocabulary: `transformed` as in BERT, `embeddings` as in GPT, or `adaptive`."""
 
+    predicted_share: float = Field(default=1.0, gt=0, le=1, examples=[0.5])
+    """Share of every training sequence that is predicted: its last tokens, or its first ones from right to left. 0.5
+    is the half loss of Al-Rfou et al. 2018 (arXiv 1808.04444) and of Table 6 of Transformer-XL. The held-out loss is
+    of all tokens."""
+
     @property
     def description(self) -> str:
         """The name, and the output layer where it is not the usual one."""
         usual = isinstance(self.output_layer, Transformed)
-        return super().description if usual else f"{super().description}, output layer {self.output_layer.kind}"
+        part = "" if self.predicted_share == 1 else f", {self.predicted_share:.0%} of a sequence predicted"
+        return f"{super().description}{'' if usual else f', output layer {self.output_layer.kind}'}{part}"
 
     @property
     def corrupts_at_random(self) -> bool:
@@ -57,8 +63,9 @@ class LanguageModel(PretrainingObjective):
         return True
 
     def predictions(self, length: int) -> int:
-        """Return the number of predicted tokens: all but [CLS] and [SEP], or but a consecutive segment's first."""
-        return max(1, length - (1 if self.packing.consecutive else 2))
+        """Return the number of predicted tokens: its share of all but [CLS] and [SEP], or but a first one."""
+        tokens = max(1, length - (1 if self.packing.consecutive else 2))
+        return max(1, round(self.predicted_share * tokens))
 
     def added_parts(
         self, architecture: Architecture, generator: Architecture | None, length: int

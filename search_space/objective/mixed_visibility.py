@@ -69,6 +69,11 @@ class MixedVisibility(Masking):
         return MaskedLanguageModel(**self.masking_fields)
 
     @property
+    def continues_by_mask(self) -> bool:
+        """Yes: as in section 2.4 of UNILM."""
+        return True
+
+    @property
     def visibilities(self) -> tuple[Visibility, ...]:
         """Both directions: the objective hides what it hides for each sequence."""
         return ("bidirectional",)

@@ -70,6 +70,11 @@ class PretrainingObjective(OpenOption):
         return False
 
     @property
+    def continues_by_mask(self) -> bool:
+        """Whether one stack can write a target behind a source, each token by a [MASK] in its place."""
+        return False
+
+    @property
     def reads_memory(self) -> bool:
         """Whether it can keep a memory of earlier segments between its batches."""
         return False

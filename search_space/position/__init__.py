@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from foundation.schema import OPTION
+from search_space.position.clipped_relative import ClippedRelativePositions
 from search_space.position.learned import LearnedPositions
 from search_space.position.none import NoPositions
 from search_space.position.option import PositionOption
@@ -12,6 +13,7 @@ from search_space.position.sinusoidal import SinusoidalPositions
 Position = Annotated[PositionOption, OPTION]
 
 __all__ = [
+    "ClippedRelativePositions",
     "LearnedPositions",
     "NoPositions",
     "Position",

@@ -1,9 +1,32 @@
 """What every option of positions offers."""
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import ClassVar
 
 from foundation.schema import OpenOption
+from search_space.cost import Operations
+
+
+@dataclass(frozen=True)
+class ScoreSizes:
+    """The sizes of an attention sublayer that positions in its scores depend on."""
+
+    width: int
+    heads: int
+    keys: int
+    """Channels of all keys of a token."""
+    length: int
+    """Tokens of a sequence."""
+    read: int
+    """Tokens that a query may read, a memory's included."""
+    looks_ahead: bool
+    """Whether a query reads tokens behind its own."""
+
+    @property
+    def distances(self) -> int:
+        """Number of distances between a query and a token that it may read."""
+        return self.read + self.length - 1 if self.looks_ahead else self.read
 
 
 class PositionOption(OpenOption):
@@ -22,3 +45,19 @@ class PositionOption(OpenOption):
     @abstractmethod
     def longest(self, positions: int) -> int | None:
         """Return the longest sequence in tokens; None for any."""
+
+    def score_parameters(self, sizes: ScoreSizes) -> int:
+        """Return the parameters of an attention sublayer whose scores depend on positions."""
+        return 0
+
+    def sequence_operations(self, sizes: ScoreSizes) -> Operations:
+        """Return the operations that are done once for a sequence, by token."""
+        return Operations()
+
+    def query_operations(self, sizes: ScoreSizes) -> Operations:
+        """Return the operations of the position terms of one query."""
+        return Operations()
+
+    def saved_activations(self, sizes: ScoreSizes) -> int:
+        """Return the values that are saved for the backward pass, by token."""
+        return 0

@@ -8,7 +8,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from foundation.schema import Count
-from search_space.position.option import PositionOption
+from search_space.cost import Operations
+from search_space.position.option import PositionOption, ScoreSizes
 
 
 class RelativePositions(PositionOption):
@@ -34,3 +35,25 @@ class RelativePositions(PositionOption):
     def longest(self, positions: int) -> int | None:
         """Return the longest sequence in tokens: None, any."""
         return None
+
+    def score_parameters(self, sizes: ScoreSizes) -> int:
+        """Return the map of the distances and both biases; segments have a bias and two vectors."""
+        return sizes.width * sizes.keys + 2 * sizes.keys + (3 * sizes.keys if self.segment_encodings else 0)
+
+    def sequence_operations(self, sizes: ScoreSizes) -> Operations:
+        """Return the map of the distances."""
+        return Operations(multiply_adds=sizes.distances * sizes.width * sizes.keys // sizes.length)
+
+    def query_operations(self, sizes: ScoreSizes) -> Operations:
+        """Return the products with the mapped distances, and the biases."""
+        keys, scores = sizes.keys, sizes.read * sizes.heads
+        terms = Operations(multiply_adds=sizes.distances * keys, additions=2 * keys, scalings=scores)
+        if self.segment_encodings:
+            terms += Operations(multiply_adds=2 * keys, additions=keys + scores)
+        return terms
+
+    def saved_activations(self, sizes: ScoreSizes) -> int:
+        """Return the queries with both biases, the scores, and the distances before and after their map."""
+        keys, heads = sizes.keys, sizes.heads
+        saved = 2 * keys + sizes.read * heads + sizes.distances * (keys + sizes.width) // sizes.length
+        return saved + (keys + 2 * heads if self.segment_encodings else 0)

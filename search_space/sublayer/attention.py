@@ -6,8 +6,7 @@ from typing import ClassVar, Literal
 
 from search_space.convolution import Convolution
 from search_space.cost import Component, Operations, Role, linear
-from search_space.position.option import PositionOption
-from search_space.position.relative import RelativePositions
+from search_space.position.option import PositionOption, ScoreSizes
 from search_space.shape import AttentionShape, linear_parameters
 from search_space.sublayer.head_sizes import HeadSizes
 
@@ -84,7 +83,7 @@ class SelfAttention(HeadSizes):
         saved = values + self.heads  # the normaliser of each softmax is saved
         yield Component(Role.ATTENTION_SCORES, shape, 0, scores, saved)
         if self.position is not None:
-            yield self._relative_scores(length)
+            yield self._position_scores(self.position, length)
         branch = self.convolution
         yield Component(
             Role.CONVOLUTION,
@@ -99,35 +98,16 @@ class SelfAttention(HeadSizes):
         parameters = linear_parameters(context, width) - (0 if self.biases else width)
         yield Component(Role.OUTPUT_MAP, shape, parameters, output, saved)
 
-    def _relative_scores(self, length: int) -> Component:
-        """Return the map of the distances, which is computed once for a sequence, the products, and both biases."""
-        keys, read, distances = self.keys, length + self.memory, self._distances(length)
-        mapped = distances * self.width * keys // length
-        operations = Operations(multiply_adds=mapped) + self._position_terms(length)
-        parameters = self.width * keys + 2 * keys
-        saved = 2 * keys + read * self.heads + distances * (keys + self.width) // length
-        if self._encodes_segments:
-            parameters += 3 * keys  # a bias, and a vector for equal and for different segments
-            saved += keys + 2 * self.heads
+    def _position_scores(self, position: PositionOption, length: int) -> Component:
+        """Return the positions in the scores."""
+        sizes = self._score_sizes(length)
+        operations = position.sequence_operations(sizes) + position.query_operations(sizes)
+        parameters, saved = position.score_parameters(sizes), position.saved_activations(sizes)
         return Component(Role.RELATIVE_SCORES, self.shape, parameters, operations, saved)
 
-    def _distances(self, length: int) -> int:
-        read = length + self.memory
-        return (
-            read if VISIBLE_SIDE[self.visibility] == "before" and self.visibility != "prefix" else read + length - 1
-        )
-
-    @property
-    def _encodes_segments(self) -> bool:
-        return isinstance(self.position, RelativePositions) and self.position.segment_encodings
-
-    def _position_terms(self, length: int) -> Operations:
-        """Return the operations of the position terms of one query."""
-        keys, scores = self.keys, (length + self.memory) * self.heads
-        terms = Operations(multiply_adds=self._distances(length) * keys, additions=2 * keys, scalings=scores)
-        if self._encodes_segments:
-            terms += Operations(multiply_adds=2 * keys, additions=keys + scores)
-        return terms
+    def _score_sizes(self, length: int) -> ScoreSizes:
+        looks_ahead = VISIBLE_SIDE[self.visibility] != "before" or self.visibility == "prefix"
+        return ScoreSizes(self.width, self.heads, self.keys, length, length + self.memory, looks_ahead)
 
     def query_operations(self, length: int) -> Operations:
         """Return the operations of a query that stands beside the content of a sequence, whose keys it reads."""
@@ -138,7 +118,9 @@ class SelfAttention(HeadSizes):
         )
         maps = linear(width, keys) + linear(self.context_width, width) + Operations(additions=width, dropped=width)
         maps += Operations(additions=0 if self.biases else -(keys + width))
-        return attention + maps + (Operations() if self.position is None else self._position_terms(length))
+        if self.position is None:
+            return attention + maps
+        return attention + maps + self.position.query_operations(self._score_sizes(length))
 
     def mistakes(self) -> Iterator[str]:
         """Yield what the convolution branch, whose values have the width of its queries, cannot be built with."""

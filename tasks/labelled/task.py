@@ -111,6 +111,7 @@ class TaskFiles:
     collection: str = ""  # optional parent folder of the official layout
     beside: Mapping[str, str] = field(default_factory=dict)
     """By part, a second file in the same folder, which `read` finds beside the first: the targets of the sources."""
+    siblings: str = ""  # pattern of the files of a part, in the folder of its first one, all of which `read` reads
 
 
 def folder_within(root: Path, folder: str, collection: str = "") -> Path:

@@ -10,6 +10,7 @@ from torch.nn.functional import cross_entropy
 
 from foundation.randomness import stream
 from models.build_encoder import build_encoder
+from models.decoder_loss import target_loss
 from models.decoding_context import DecodingContext
 from models.encoder_decoder import EncoderDecoder
 from search_space.architecture import Architecture
@@ -68,19 +69,15 @@ class Model(PretrainingModel[DenoisingBatch]):
 
     def loss_terms(self, batch: DenoisingBatch, random: np.random.Generator) -> tuple[Float[Tensor, ""]]:
         """Return the mean cross-entropy in nats over the predicted tokens, smoothed as the recipe declares."""
-        logits = self._logits(batch)
-        if not batch.predictions:
-            return (logits.sum() * 0.0,)
-        targets = self.tensor(batch.targets).flatten()
         smoothing = self.label_smoothing if self.training else 0.0
-        return (cross_entropy(logits, targets, ignore_index=NOT_PREDICTED, label_smoothing=smoothing),)
+        return (target_loss(self.encoder, self._states(batch), self.tensor(batch.targets), smoothing),)
 
-    def _logits(self, batch: DenoisingBatch) -> Float[Tensor, "predicted vocab"]:
+    def _states(self, batch: DenoisingBatch) -> Float[Tensor, "batch target width"]:
         mask = None if batch.real.all() else self.tensor(batch.real)
         source = self.encoder.encode(self.tensor(batch.source), mask)
         inputs, places = self.tensor(batch.inputs), self.tensor(batch.places)
-        states = self.encoder.decoder(inputs, DecodingContext(source), places=places)
-        return self.encoder.logits(states).flatten(0, 1)
+        states: Tensor = self.encoder.decoder(inputs, DecodingContext(source), places=places)
+        return states
 
     @classmethod
     def evaluation_set(cls, source: EvaluationSource) -> EvaluationSet:
@@ -106,7 +103,8 @@ class Model(PretrainingModel[DenoisingBatch]):
         for rows, part in evaluation_set.batches():
             batch = self._read(part)
             targets = self.tensor(batch.targets).flatten()
-            found = cross_entropy(self._logits(batch), targets, ignore_index=NOT_PREDICTED, reduction="none")
+            logits = self.encoder.logits(self._states(batch)).flatten(0, 1)
+            found = cross_entropy(logits, targets, ignore_index=NOT_PREDICTED, reduction="none")
             losses[rows] = found[targets != NOT_PREDICTED].view(part.targets.shape).detach().cpu().numpy()
         return losses
 

@@ -46,6 +46,8 @@ class Model(MaskedTokenModel[SegmentBatch]):
         super().__init__(candidate)
         self.step = 1 if candidate.architecture.visibility == "left_to_right" else -1
         self.consecutive = candidate.objective.packing.consecutive
+        assert isinstance(candidate.objective, LanguageModel)
+        self.predicted_share = candidate.objective.predicted_share
         keeps = candidate.architecture.memory > 0
         self.memory = KeptMemory(self.encoder, candidate.recipe.batch_sequences) if keeps else None
 
@@ -56,8 +58,16 @@ class Model(MaskedTokenModel[SegmentBatch]):
 
     def prepare(self, sequences: Sequences, tokenizer: Tokenizer, random: np.random.Generator) -> SegmentBatch:
         """Return the sequences with every ordinary token as a prediction; nothing is drawn."""
-        batch = padded(every_token(sequences, tokenizer, self.consecutive), sequences, tokenizer)
+        predicted = self._share_of(every_token(sequences, tokenizer, self.consecutive))
+        batch = padded(predicted, sequences, tokenizer)
         return SegmentBatch(**vars(batch), numbers=sequences.numbers)
+
+    def _share_of(self, batch: MaskedBatch) -> MaskedBatch:
+        """Return the batch with the declared share of its predictions: those with most text on their visible side."""
+        count = max(1, round(self.predicted_share * batch.targets.shape[1]))
+        kept = slice(-count, None) if self.step == 1 else slice(count)
+        columns = (batch.masked_positions[:, kept], batch.targets[:, kept], batch.spans[:, kept])
+        return batch if self.predicted_share == 1 else MaskedBatch(batch.inputs, *columns)
 
     def predicting_vectors(
         self, inputs: Int[Tensor, "batch seq"], padding_mask: PaddingMask = None

@@ -1,13 +1,13 @@
 """Planted sources and targets: a marker says whether the target is a copy of the source's rest, or its reversal."""
 
 import numpy as np
-import torch
 
 from models.build_encoder import build_encoder
 from models.encoder_decoder import EncoderDecoder
 from models.initialisation import initialise
+from runners.training.decoder_writer import DecoderWriter
 from runners.training.optimisers.adamw import adamw
-from runners.training.sequence_to_sequence import TrainingPairs, TrainingSettings, train_pairs
+from runners.training.sequence_to_sequence import TrainingSettings, train_pairs
 from tasks.labelled.encoding import EncodedExamples
 from tasks.labelled.text_pairs import EncodedTextPairs
 from tests.factories.encoder_decoders import architecture
@@ -52,15 +52,15 @@ def trained_on_planted_pairs(*, updates: int, looks_ahead: bool = False) -> tupl
             block.attention.visibility = "bidirectional"  # type: ignore[union-attr, assignment]
     losses: list[float] = []
     settings = TrainingSettings(1, 5e-3, 0.1, "linear", 0.0, 1, "float32")
-    training = TrainingPairs(planted_pairs(64 * updates, 1), START)
+    pairs = planted_pairs(64 * updates, 1)
     batches = np.arange(64 * updates).reshape(updates, 64)
     train_pairs(
-        model,
-        training,
+        DecoderWriter(model, START),
+        pairs,
         settings,
         adamw(model, 0.0, betas=(0.9, 0.98)),
         lambda _epoch: list(batches),
-        lambda update: torch.manual_seed(update) and None,
+        np.random.default_rng,
         lambda _share, loss: losses.append(loss),
     )
     return model.eval(), losses

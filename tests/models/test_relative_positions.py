@@ -7,11 +7,14 @@ import pytest
 import torch
 from torch import Tensor
 
+from models.continuation import continuation_of
 from models.encoder import Encoder
 from models.initialisation import initialise
+from models.position import build_position_scores
 from models.position.relative import shifted
 from models.segment_memory import KeptMemory, SegmentMemory, read_segment
 from search_space.architecture import Architecture
+from search_space.sublayer.attention import SelfAttention
 from tests.factories.small_experiments import stir
 
 LARGEST = 1e-10
@@ -214,8 +217,38 @@ def test_positions_one_by_one_equal_one_pass() -> None:
         torch.randn(2, 5, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(1)),
     )
     attention = encoder.blocks[0].get_submodule("attention")
-    found, earlier = [], None
-    for place in range(5):
-        output, earlier = attention.extend(row[:, place : place + 1], earlier)
-        found.append(output)
+    continued = continuation_of(attention, None)
+    found = [continued(row[:, place : place + 1]) for place in range(5)]
     assert (torch.cat(found, 1) - attention(row)).abs().max() < LARGEST
+
+
+def test_clipped_positions_are_the_papers_equation() -> None:
+    """Shaw et al. 2018, eq. 4, by a loop over pairs, with keys of a memory and in both directions of reading."""
+    for visibility, keys in (("left_to_right", 9), ("bidirectional", 6)):
+        architecture = Architecture.model_validate(
+            {**SIZES, "depth": 1, "visibility": visibility, "position": {"kind": "clipped_relative", "clip": 3}}
+        )
+        (attention,) = (each for each in architecture.blocks[0] if isinstance(each, SelfAttention))
+        scores = build_position_scores(attention)
+        assert scores is not None
+        initialise(scores, 1)
+        stir(scores)
+        vectors, query = scores.get_parameter("vectors"), torch.randn(2, 2, 6, 4)
+        same, found = scores(query, keys)
+        assert torch.equal(same, query)
+        for i in range(6):
+            for j in range(keys):
+                distance = i + keys - 6 - j
+                if distance < 0 and visibility == "left_to_right":
+                    continue
+                row = max(-3, min(3, distance)) + (3 if visibility == "bidirectional" else 0)
+                expected = (query[:, :, i] * vectors[row]).sum(-1) / 2
+                assert (found[:, :, i, j] - expected).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("length", [1, 4])
+@torch.no_grad()
+def test_clipped_positions_with_a_whole_memory_equal_one_pass(length: int) -> None:
+    encoder = built(memory=16, position={"kind": "clipped_relative", "clip": 3}).float()
+    row = tokens(13, rows=2)
+    assert (in_segments(encoder, row, length, 16) - encoder(row)).abs().max() < 1e-5

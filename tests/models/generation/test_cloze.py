@@ -11,6 +11,7 @@ from models.attention_context import AttentionContext
 from models.encoder import Encoder
 from models.generation.cloze import cloze_decoding
 from models.generation.search import SearchSettings, beam_search, greedy_search
+from models.initialisation import initialise
 from models.visible_tokens import visible_tokens
 from search_space.architecture import Architecture
 from tests.factories.small_experiments import stir
@@ -23,7 +24,9 @@ SIZES: dict[str, Any] = {
 
 
 def stack(**changes: Any) -> Encoder:
-    encoder = Encoder(Architecture.model_validate({**SIZES, **changes}), 0.0).double().eval()
+    encoder = Encoder(Architecture.model_validate({**SIZES, **changes}), 0.0)
+    initialise(encoder, 1)
+    encoder.double().eval()
     stir(encoder)
     with torch.no_grad():  # so that tokens and the source, and not biases, decide
         for parameter in encoder.parameters():

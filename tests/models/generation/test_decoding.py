@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from models.encoder import Encoder
-from models.generation.decoding import Decoding, stack_decoding, target_decoding
+from models.generation.decoding import stack_decoding, target_decoding
 from models.generation.search import SearchSettings, beam_search, greedy_search
 from models.heads.masked_language_model import MaskedLanguageModelHead
 from models.initialisation import initialise
@@ -95,11 +95,11 @@ def test_reordered_rows_continue_with_their_own_past() -> None:
     model = built(architecture())
     source = model.encode(tokens(1, 1))
     source = source.rows(torch.zeros(4, dtype=torch.long))
-    decoding = Decoding(model.decoder, model.logits, source)
+    decoding = target_decoding(model, source)
     decoding.advance(tokens(2, 4, 3))
     order = torch.tensor([2, 2, 0, 3])
     decoding.reorder(order)
     found = decoding.advance(tokens(4, 4, 1))
-    fresh = Decoding(model.decoder, model.logits, source)
+    fresh = target_decoding(model, source)
     expected = fresh.advance(torch.cat([tokens(2, 4, 3)[order], tokens(4, 4, 1)], 1))
     assert (found - expected).abs().max() < 1e-5

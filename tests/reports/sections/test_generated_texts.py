@@ -1,5 +1,7 @@
 """Scores of generated texts: spread over seeds and over texts, signatures, and samples that cannot become markup."""
 
+import math
+
 import pytest
 
 from reports.formats import render
@@ -18,6 +20,7 @@ def result(bleu: float) -> dict[str, object]:
         "scores": {"bleu": bleu},
         "intervals": {"bleu": [bleu - 1.5, bleu + 1.5]},
         "signatures": {"bleu": SIGNATURE},
+        "target_losses": {"dev": 2.0, "test": 9.0},
         "samples": [{"source": HOSTILE, "reference": "a dog and a cat", "generated": "a dog"}],
     }
 
@@ -33,7 +36,7 @@ def report() -> Report:
 
 def test_every_model_has_its_score_interval_and_signature() -> None:
     tables = {table.name: table for table in report().tables}
-    rows = {(row["arm"], row["seed"]): row for row in tables["generated_texts"].rows}
+    rows = {(row["arm"], row["seed"]): row for row in tables["generated_texts"].rows if row["metric"] == "bleu"}
     assert len(rows) == 4
     one = rows["wide", 1]
     assert [one[name] for name in ("value", "low", "high", "texts", "signature")] == [
@@ -43,6 +46,13 @@ def test_every_model_has_its_score_interval_and_signature() -> None:
         200,
         SIGNATURE,
     ]
+
+
+def test_the_perplexity_of_the_targets_is_that_of_their_loss_on_dev() -> None:
+    found = next(table for table in report().tables if table.name == "generated_texts")
+    values = [row["value"] for row in found.rows if row["metric"] == "perplexity of targets"]
+    assert values == pytest.approx([math.exp(2.0)] * 4)
+    assert "7.39 ± 0.00 (2)" in render(report(), "markdown")
 
 
 def test_the_page_tells_both_spreads_and_the_first_texts() -> None:

@@ -1,6 +1,7 @@
 """Fine-tuning on pairs of texts: copies are learned and scored, and `generate` writes what the stage wrote."""
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from foundation.schema import JsonValue
 from ledger.checkpoints import TunedTrial
 from ledger.result_files import example_scores_file, predictions_file
 from models.build_encoder import build_encoder
+from models.heads.masked_language_model import MaskedLanguageModelHead
 from models.initialisation import initialise
 from runners.scoring import part_scores
 from runners.stages import generated_texts
@@ -21,6 +23,7 @@ from runners.stages.frozen_examples import encode_part
 from runners.stages.pretrain import CHECKPOINT
 from runners.stages.progress import ProgressFile
 from runners.training.checkpoint import save_weights
+from search_space.architecture import Architecture
 from tasks.downstream import find_task
 from tasks.labelled.task import Example
 from tests.factories.encoder_decoders import architecture
@@ -33,6 +36,14 @@ ARM = architecture(
 )  # fmt: skip
 
 
+STACK = Architecture.model_validate(
+    {
+        "depth": 1, "width": 32, "embedding_width": 32, "heads": 4, "feed_forward_width": 64, "segments": 6,
+        "positions": 2 * LENGTH, "vocabulary_size": WORDS.vocabulary_size,
+    }
+)  # fmt: skip
+
+
 def pairs(count: int, seed: int) -> list[Example]:
     """Return sources of four words, whose targets are the sources."""
     words = np.random.default_rng(seed).integers(0, 8, (count, 4))
@@ -40,18 +51,22 @@ def pairs(count: int, seed: int) -> list[Example]:
     return [Example(text, text) for text in texts]
 
 
-def stage(rate: float, epochs: int) -> FineTuneStage:
+def stage(rate: float, epochs: int, architecture: Architecture = ARM) -> FineTuneStage:
     return FineTuneStage(
-        architecture=ARM, task=TASK.name, pretraining_seed=1, seed=1, epochs=epochs, batch_examples=32,
+        architecture=architecture, task=TASK.name, pretraining_seed=1, seed=1, epochs=epochs, batch_examples=32,
         peak_learning_rate=rate, warmup_share=0.1, weight_decay=0.0, dropout=0.0,
     )  # fmt: skip
 
 
-def tuned(folder: Path, rate: float = 1e-2, epochs: int = 12) -> dict[str, JsonValue]:
-    for part, count in (("train", 600), ("dev", 40), ("test", 10)):
+def tuned(
+    folder: Path, rate: float = 1e-2, epochs: int = 12, train: int = 600, architecture: Architecture = ARM
+) -> dict[str, JsonValue]:
+    for part, count in (("train", train), ("dev", 40), ("test", 10)):
         (folder / "examples" / part).mkdir(parents=True)
         encode_part(TASK, pairs(count, len(part)), WORDS, LENGTH, folder / "examples" / part)
-    model = nn.ModuleDict({"encoder": build_encoder(ARM, 0.0)})
+    model = nn.ModuleDict({"encoder": build_encoder(architecture, 0.0)})
+    if architecture is not ARM:
+        model["head"] = MaskedLanguageModelHead(architecture)
     initialise(model, 1)
     save_weights(folder / CHECKPOINT, model)
     (folder / "tokens").mkdir()
@@ -59,7 +74,7 @@ def tuned(folder: Path, rate: float = 1e-2, epochs: int = 12) -> dict[str, JsonV
     (folder / "work").mkdir()
     inputs = {"examples": folder / "examples", "pretrained": folder, "tokens": folder / "tokens"}
     context = StageContext(inputs, folder / "work", ProgressFile(folder / "progress.json"))
-    return generated_texts.compute(stage(rate, epochs), context)
+    return generated_texts.compute(stage(rate, epochs, architecture), context)
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +102,16 @@ def test_generate_writes_the_texts_of_the_stage(finished: tuple[Path, dict[str, 
     assert texts_of(trial, sources, Search(1, 0.0, LENGTH)) == texts
     beams = texts_of(trial, sources, Search(3, 0.6, LENGTH))
     assert np.mean([beam == text for beam, text in zip(beams, texts, strict=True)]) > 0.9
+
+
+def test_a_stack_without_a_decoder_writes_texts_that_generate_repeats(tmp_path: Path) -> None:
+    """UNILM's fine-tuning: one stack with six segments, whose source and target are one sequence."""
+    result = tuned(tmp_path, epochs=3, train=200, architecture=STACK)
+    texts = json.loads((tmp_path / "work" / predictions_file("dev")).read_text())
+    assert (result["examples"], len(texts)) == (40, 40)
+    assert result["target_losses"]["dev"] < math.log(WORDS.vocabulary_size)  # type: ignore[index, call-overload, operator]
+    trial = TunedTrial("baseline/1", TASK.name, STACK, tmp_path / "work", tmp_path / "tokens")
+    assert texts_of(trial, [pair.first for pair in pairs(40, 3)], Search(1, 0.0, LENGTH)) == texts
 
 
 def test_a_rate_that_is_too_high_ends_as_a_diverged_trial(tmp_path: Path) -> None:

@@ -11,15 +11,9 @@ from torch.nn.functional import cross_entropy
 from models.encoder_decoder import EncoderDecoder
 from models.generation.decoding import target_decoding
 from models.generation.search import SearchSettings, beam_search, greedy_search
+from runners.training.decoder_writer import NOT_PREDICTED, DecoderWriter, PairTensors, pair_loss
 from runners.training.optimisers.adamw import adamw
-from runners.training.sequence_to_sequence import (
-    PairTensors,
-    TrainingPairs,
-    TrainingSettings,
-    pair_loss,
-    target_loss,
-    train_pairs,
-)
+from runners.training.sequence_to_sequence import TrainingSettings, mean_target_loss, train_pairs
 from tests.factories.encoder_decoders import architecture, built
 from tests.factories.planted_text_pairs import END, START, VOCABULARY, planted_pairs, trained_on_planted_pairs
 
@@ -60,8 +54,9 @@ def test_a_decoder_that_looks_ahead_has_a_low_loss_and_generates_nothing() -> No
 def test_the_target_loss_is_of_every_token_with_its_end() -> None:
     model = trained()
     batches = [ROWS[:30], ROWS[30:]]
-    found = target_loss(model, UNSEEN, START, batches)
-    assert found == pytest.approx(target_loss(model, UNSEEN, START, [ROWS]), rel=1e-4)
+    writer = DecoderWriter(model, START)
+    found = mean_target_loss(writer, UNSEEN, batches)
+    assert found == pytest.approx(mean_target_loss(writer, UNSEEN, [ROWS]), rel=1e-4)
     batch = PairTensors.of(UNSEEN, ROWS, START, torch.device("cpu"))
     with torch.inference_mode():
         logits = model.target_logits(batch.sources, None, batch.inputs)
@@ -75,19 +70,30 @@ def test_inputs_are_the_targets_shifted_right() -> None:
     assert batch.targets[:, -1].tolist() == [END, END]
 
 
-@pytest.mark.parametrize("smoothing", [0.1, 0.5])
-def test_the_smoothed_loss_is_at_least_the_entropy_of_the_smoothed_target(smoothing: float) -> None:
-    """Its floor, at the smoothed target itself, is that entropy (arXiv 1512.00567, section 7)."""
-    model = built(architecture("transformer", vocabulary_size=VOCABULARY))
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
+@pytest.mark.parametrize("kind", ["transformer", "untied"])
+def test_the_smoothed_loss_and_its_gradients_are_those_of_torch(kind: str, smoothing: float) -> None:
+    """Over the predicted tokens alone; the reference has the logits of all positions."""
+    model = built(architecture(kind, vocabulary_size=VOCABULARY))
     batch = PairTensors.of(UNSEEN, ROWS[:4], START, torch.device("cpu"))
-    right, wrong = 1 - smoothing + smoothing / VOCABULARY, smoothing / VOCABULARY
-    entropy = -right * math.log(right) - (VOCABULARY - 1) * wrong * math.log(wrong)
-    ideal = torch.full((4, batch.targets.shape[1], VOCABULARY), math.log(wrong))
-    ideal.scatter_(2, batch.targets[..., None], math.log(right))
-    model.target_logits = lambda *_: ideal  # type: ignore[method-assign]
-    assert pair_loss(model, batch, smoothing).item() == pytest.approx(entropy, rel=1e-5)
-    model.target_logits = lambda *_: 1.3 * ideal  # type: ignore[method-assign]
-    assert pair_loss(model, batch, smoothing).item() > entropy
+    batch.targets[:2, 5:] = NOT_PREDICTED
+    found = pair_loss(model, batch, smoothing)
+    gradients = torch.autograd.grad(found, list(model.parameters()))
+    logits = model.target_logits(batch.sources, None, batch.inputs).flatten(0, 1)
+    expected = cross_entropy(logits, batch.targets.flatten(), label_smoothing=smoothing)
+    assert found.item() == pytest.approx(expected.item(), rel=1e-5)
+    for one, other in zip(gradients, torch.autograd.grad(expected, list(model.parameters())), strict=True):
+        assert (one - other).abs().max() <= 1e-4 * max(1.0, other.abs().max().item())
+
+
+def test_a_batch_without_predictions_has_no_loss_and_no_gradient() -> None:
+    model = built(architecture("transformer", vocabulary_size=VOCABULARY))
+    batch = PairTensors.of(UNSEEN, ROWS[:2], START, torch.device("cpu"))
+    batch.targets[:] = NOT_PREDICTED
+    loss = pair_loss(model, batch, 0.1)
+    loss.backward()
+    assert loss.item() == 0
+    assert all(each.grad is None or not each.grad.any() for each in model.parameters())
 
 
 def settings(**changes: object) -> TrainingSettings:
@@ -106,13 +112,13 @@ def test_rates_are_those_of_the_schedules() -> None:
 
 
 def test_averaged_weights_are_the_mean_of_the_last_epochs() -> None:
-    training, batches = TrainingPairs(planted_pairs(32, 5), START), list(np.arange(32).reshape(2, 16))
+    pairs, batches = planted_pairs(32, 5), list(np.arange(32).reshape(2, 16))
 
     def weights(averaged: int, epochs: int) -> dict[str, torch.Tensor]:
         model = built(architecture("transformer", vocabulary_size=VOCABULARY), spread=0.0)
         changed = settings(epochs=epochs, averaged_checkpoints=averaged, schedule="inverse_square_root")
-        hooks = (lambda _epoch: batches, lambda _update: None, lambda _share, _loss: None)
-        train_pairs(model, training, changed, adamw(model, 0.0), *hooks)
+        hooks = (lambda _epoch: batches, np.random.default_rng, lambda _share, _loss: None)
+        train_pairs(DecoderWriter(model, START), pairs, changed, adamw(model, 0.0), *hooks)
         return dict(model.named_parameters())
 
     # the rates of this schedule without warm-up do not depend on the number of updates

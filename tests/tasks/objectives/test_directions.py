@@ -140,3 +140,33 @@ def test_a_causal_model_is_measured_on_masked_tokens_given_the_text_before_them(
         assert found[row, column] == pytest.approx(expected, abs=1e-4)
     assert LanguageModel().measured_on("masked_language_model")
     assert not MaskedLanguageModel().measured_on("language_model")
+
+
+@pytest.mark.parametrize(("visibility", "places"), [("left_to_right", [5, 6, 7, 8]), ("right_to_left", [1, 2, 3, 4])])
+def test_the_half_loss_is_of_the_predictions_with_most_text(visibility: str, places: list[int]) -> None:
+    """Transformer-XL, Table 6; the loss is that of the whole batch at those places alone."""
+    recipe = Recipe(sequence_length=2 * PAIRS + 2, batch_sequences=3, dropout=0.0)
+    architecture = Architecture.model_validate(
+        {
+            "depth": 1,
+            "width": 16,
+            "embedding_width": 16,
+            "heads": 2,
+            "positions": 16,
+            "vocabulary_size": WORDS.vocabulary_size,
+            "visibility": visibility,
+        }
+    )
+    half, whole = (
+        Candidate(architecture=architecture, objective=LanguageModel(predicted_share=share), recipe=recipe)
+        for share in (0.5, 1.0)
+    )
+    sequences, random = sequences_of(pairs(np.random.default_rng(1), 3)), np.random.default_rng(1)
+    model, reference = (build_model(each, None, 1).eval() for each in (half, whole))
+    batch = model.prepare(sequences, WORDS, random)
+    assert batch.masked_positions.tolist() == [places] * 3
+    assert batch.predictions == 3 * half.objective.predictions(2 * PAIRS + 2)
+    everything = reference.prepare(sequences, WORDS, random).evaluation_set(random)
+    with torch.no_grad():
+        expected = reference.held_out_losses(everything)[:, np.asarray(places) - 1].mean()
+    assert model.loss(batch, random).item() == pytest.approx(expected, rel=1e-4)

@@ -11,7 +11,6 @@ from foundation.atomic_files import make_folder, open_lock, read_regular, write_
 from foundation.errors import ConflictError, CorruptionError, MachineError
 from ledger.artifacts import MANIFEST, UNFINISHED, ArtifactStore
 from ledger.object_artifacts import artifact_store
-from ledger.object_store import refuse_url
 
 RESULTS = "results"
 LOCK = "lock"
@@ -73,7 +72,6 @@ class ResultPaths:
         if begun:
             place = self.objects or f"{self.stages}, without --store"
             raise ConflictError(f"{self.folder}: its stages are in {place}. Did you mean another --out folder?")
-        refuse_url(url)
         write_whole(self.folder / OBJECTS, f"{url.rstrip('/')}\n".encode())
 
     def make(self) -> None:

@@ -17,7 +17,7 @@ from foundation.schema import JsonValue
 from ledger.amendments import amend
 from ledger.csv_export import has_export
 from ledger.database import LEDGER_NAME, Ledger
-from ledger.object_store import ObjectStore
+from ledger.object_store import ObjectStore, refuse_url
 from ledger.paths import ResultPaths
 from ledger.reading import refuse_former_timings
 from ledger.reuse import reuse
@@ -207,6 +207,8 @@ def open_ledger(request: RunRequest) -> Iterator[Ledger]:
     """Lock the results folder and open its ledger. Raises ConflictError if it belongs to another experiment."""
     refuse_former_timings(request.paths.folder)
     lost_ledger(request.paths)
+    if request.objects:
+        refuse_url(request.objects)
     begun = (request.paths.folder / LEDGER_NAME).exists()
     request.paths.make()
     request.paths.use_objects(request.objects, begun)

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
 
 from models.continuation import continuation_of
 from models.encoder import Encoder
@@ -252,3 +254,14 @@ def test_clipped_positions_with_a_whole_memory_equal_one_pass(length: int) -> No
     encoder = built(memory=16, position={"kind": "clipped_relative", "clip": 3}).float()
     row = tokens(13, rows=2)
     assert (in_segments(encoder, row, length, 16) - encoder(row)).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("visibility", ["left_to_right", "bidirectional"])
+@pytest.mark.parametrize("kind", ["relative", "clipped_relative"])
+def test_costs_are_those_of_the_built_encoder(kind: str, visibility: str) -> None:
+    encoder = built(position={"kind": kind}, visibility=visibility, attention_biases=True)
+    assert sum(each.numel() for each in encoder.parameters()) == encoder.architecture.parameters
+    with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
+        encoder(tokens(16))
+    products = sum(part.copies * part.operations.multiply_adds for part in encoder.architecture.parts(16))
+    assert 2 * 16 * products == counter.get_total_flops()

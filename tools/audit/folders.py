@@ -6,7 +6,17 @@ from dataclasses import dataclass, field
 from itertools import permutations
 from pathlib import Path
 
-from tools.audit import claims, contrasts, descriptions, examples, latencies, plateaus, searches, verdicts
+from tools.audit import (
+    claims,
+    contrasts,
+    descriptions,
+    examples,
+    latencies,
+    plateaus,
+    search_costs,
+    searches,
+    verdicts,
+)
 from tools.audit.compare import Difference, Outcome, compare_table, json_cells
 from tools.audit.exports import Row, read_csv, read_export
 from tools.audit.prose import Triple, check_prose, triples_of
@@ -18,6 +28,7 @@ TRAINING: Mapping[str, Rule] = {
     **contrasts.RULES,
     **claims.RULES,
     **searches.RULES,
+    **search_costs.RULES,
     **plateaus.RULES,
     **descriptions.RULES,
     **examples.RULES,

@@ -122,7 +122,7 @@ def by_cost_table(comparison: SearchComparison) -> Table:
                     **interval(found.difference),
                 }
             )
-    return table("best_by_cost", "search cost mean sd n delta low high", rows)
+    return table("loss_at_costs", "search cost mean sd n delta low high", rows)
 
 
 def trials_table(comparison: SearchComparison) -> Table:
@@ -186,7 +186,7 @@ def _curve_grid(comparison: SearchComparison, decimals: int) -> Grid:
     for search in comparison.searches:
         means = [_at(comparison, search, cost).mean for cost in comparison.costs]
         rows.append([search.name, *(NOTHING if mean is None else fixed(mean, decimals) for mean in means)])
-    return grid("best_by_cost", "Lowest loss seen by full trainings spent, mean over search seeds", columns, rows)
+    return grid("loss_at_costs", "Lowest loss seen by full trainings spent, mean over search seeds", columns, rows)
 
 
 def _volume(comparison: SearchComparison, search: ComparedSearch, price: str) -> Effect:

@@ -30,7 +30,7 @@ def _of_evidence(evidence: Evidence) -> SearchComparison | None:
 
 def best_by_cost_table(comparison: SearchComparison) -> Table:
     """Return the points of the curves."""
-    return table("best_by_cost_curve", "search n cost mean low high", _rows(comparison))
+    return table("best_by_cost", "search n cost mean low high", _rows(comparison))
 
 
 def _rows(comparison: SearchComparison) -> Iterator[Row]:

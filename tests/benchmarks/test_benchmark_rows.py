@@ -1,5 +1,7 @@
 """Every row of the benchmarks runs, and every comparison of outputs can fail; no time is asserted."""
 
+import gc
+
 import numpy as np
 import pytest
 import torch
@@ -35,9 +37,10 @@ NUDGE = 0.05
 
 
 @pytest.fixture(autouse=True)
-def small_matrix_product(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A matrix product is measured with every row; only the precision of times depends on its size."""
+def quick_measurements(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure a small matrix product beside each row, and collect no garbage of other tests between measurements."""
     monkeypatch.setattr(measuring, "PRODUCT_SIDE", 64)
+    gc.freeze()
 
 
 @pytest.mark.parametrize("row", list(rows(TINY)), ids=lambda row: row.name)

@@ -4,6 +4,7 @@ Every table passes through snapshot, results and comparisons. 120 tables are dra
 6 ± 4.8 at two standard errors. Under the paired t the arms have an effect of the seed in common, under Welch's none.
 """
 
+from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
@@ -87,6 +88,14 @@ def tables(kind: str, test: MeanTest) -> tuple[Results, ...]:
     if kind in RULES:
         return tuple(until_decided(number, test, RULES[kind]) for number in range(TABLES))
     return tuple(table(number, test, dict.fromkeys(NAMES, int(kind[0]))) for number in range(TABLES))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forgotten() -> Iterator[None]:
+    """Forget the tables at the end: garbage collections of later tests would visit them."""
+    yield
+    tables.cache_clear()
+    drawn.cache_clear()
 
 
 KINDS = [(kind, test) for kind in ("3 seeds", "5 seeds") for test in MeanTest] + [

@@ -39,12 +39,12 @@ def seen(points: tuple[dict[str, Any], ...]) -> tuple[Observation, ...]:
 @pytest.mark.parametrize("seed", [0, 2**32 - 1])
 def test_cohorts_are_distinct_points_of_the_space_and_deterministic_in_the_seed(sampler: str, seed: int) -> None:
     design, known = search(sampler, seed), ()
-    for cohort in range(1, 4):
+    for cohort in (1, 2):
         points = propose(design, BASELINE, known, cohort, 4)
         assert cohort == 1 or points == propose(design, BASELINE, known, cohort, 4)
         known += seen(points)
     candidates = [apply(BASELINE, dict(one.changes)) for one in known]
-    assert len({candidate.model_dump_json() for candidate in [*candidates, BASELINE]}) == 13
+    assert len({candidate.model_dump_json() for candidate in [*candidates, BASELINE]}) == 9
     for one, candidate in zip(known, candidates, strict=True):
         assert all(value in SPACE[axis] for axis, value in one.changes.items())
         has_kernel = isinstance(candidate.architecture.convolution, WithKernel)
@@ -60,7 +60,7 @@ def test_another_seed_proposes_other_points() -> None:
 def test_points_that_break_a_rule_are_never_proposed(sampler: str) -> None:
     space = {"heads": (2, 4, 8), "bottleneck_ratio": (1, 2, 4, 8)}
     design = search(sampler, space=space)
-    points = propose(design, BASELINE, (), 1, 12)
+    points = propose(design, BASELINE, (), 1, 8)  # all that are possible
     possible = [(heads, ratio) for heads, ratio in product(*space.values()) if heads % ratio == 0]
     assert sorted((point["heads"], point["bottleneck_ratio"]) for point in points) == sorted(
         pair for pair in possible if pair != (4, 1)
@@ -77,7 +77,7 @@ def test_an_option_that_is_invalid_with_the_recipe_is_never_proposed() -> None:
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_a_small_space_is_exhausted_and_then_the_run_ends(tmp_path: Path, sampler: str) -> None:
     space = {**SPACE, "convolution.kernel_size": KERNELS[:2]}
-    design = {**SEARCH, "space": space, "sampler": sampler, "max_candidates": 90, "cohort": 7, "max_seeds": 1}
+    design = {**SEARCH, "space": space, "sampler": sampler, "max_candidates": 90, "cohort": 3, "max_seeds": 1}
     course = simulated.search(tmp_path, design=design)
     track = Track(course, tmp_path, order=random.Random(1), ledger_path=Path(":memory:"), publishes=False)
     arms = found(track.run())["arms"]

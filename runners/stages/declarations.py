@@ -3,8 +3,7 @@
 from typing import ClassVar, Literal
 
 from configuration.fine_tuning import TaskTraining
-from configuration.hurdles.zero_cost import ProxyName
-from configuration.stage_label import LINEAR_PROBE, MINIMAL_PAIRS, UNTRAINED, ZERO_COST
+from configuration.stage_label import LINEAR_PROBE, MINIMAL_PAIRS, UNTRAINED
 from foundation.schema import Count, JsonValue, Seed
 from runners.stages.measurement_declarations import (
     AttentionStage,
@@ -12,6 +11,7 @@ from runners.stages.measurement_declarations import (
     PerplexityStage,
     RareWordsStage,
     WordEmbeddingsStage,
+    ZeroCostStage,
 )
 from runners.stages.stage import StageDeclaration
 from search_space.architecture import Architecture
@@ -224,19 +224,6 @@ class UntrainedStage(StageDeclaration):
     candidate: Candidate
     generator: Architecture | None
     seed: Seed
-
-
-class ZeroCostStage(StageDeclaration):
-    """Compute a zero-cost proxy of an untrained model on its first batch. Reads `tokens`."""
-
-    stage: ClassVar[str] = ZERO_COST
-    code_version: ClassVar[int] = 1
-    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy", "tokenizers")
-    uses_kernels: ClassVar[bool] = True
-    candidate: Candidate
-    generator: Architecture | None
-    seed: Seed
-    proxy: ProxyName
 
 
 class LinearProbeStage(StageDeclaration):

@@ -1,11 +1,12 @@
-"""Declarations of the stages that measure a trained or a timed model. Without torch, because `plan` computes keys."""
+"""Declarations of the stages that measure a trained, an untrained or a timed model. Without torch, because `plan` computes keys."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
+from configuration.hurdles.zero_cost import ProxyName
 from configuration.latency import Part
 from configuration.measurements import PERPLEXITY, RARE_WORDS
-from configuration.stage_label import LATENCY, WORD_EMBEDDINGS
+from configuration.stage_label import LATENCY, WORD_EMBEDDINGS, ZERO_COST
 from foundation.schema import Count, JsonValue, Name, Seed
 from ledger.stage_results import Machine
 from runners.stages.stage import StageDeclaration
@@ -117,3 +118,16 @@ class LatencyStage(StageDeclaration):
     precision: Literal["float32", "bfloat16"]
     machine: Machine
     """What latency depends on besides the declaration: processor, device, versions, a hash of the model code."""
+
+
+class ZeroCostStage(StageDeclaration):
+    """Compute a zero-cost proxy of an untrained model on its first batch. Reads `tokens`."""
+
+    stage: ClassVar[str] = ZERO_COST
+    code_version: ClassVar[int] = 1
+    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy", "tokenizers")
+    uses_kernels: ClassVar[bool] = True
+    candidate: Candidate
+    generator: Architecture | None
+    seed: Seed
+    proxy: ProxyName

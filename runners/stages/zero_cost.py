@@ -5,7 +5,7 @@ import torch
 from foundation.randomness import stream, stream_seed
 from foundation.schema import JsonValue
 from runners.stages.context import StageContext
-from runners.stages.declarations import ZeroCostStage
+from runners.stages.measurement_declarations import ZeroCostStage
 from runners.training.loop import accumulate_gradients
 from runners.training.proxies import proxy_named
 from tasks.objectives import build_model

@@ -31,8 +31,8 @@ from runners.stages.declarations import (
     FineTuneStage,
     PretrainStage,
     TokensStage,
-    ZeroCostStage,
 )
+from runners.stages.measurement_declarations import ZeroCostStage
 from runners.stages.stage import Stage
 from runners.task_sources import limited, task_source
 from search_space.candidate import Candidate

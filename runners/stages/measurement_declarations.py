@@ -1,4 +1,4 @@
-"""Declarations of the stages that measure a model: trained, untrained or timed. Without torch: `plan` computes keys."""
+"""Declarations of the stages that measure a model: trained, untrained or timed. Without torch, for `plan`."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Literal

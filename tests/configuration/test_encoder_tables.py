@@ -14,6 +14,8 @@ from tests.factories.paths import EXPERIMENT_FILES, EXPERIMENTS
 
 FILES = [name for name in EXPERIMENT_FILES if "/" in name]
 PROBES = [name for name in FILES if name.startswith("probes/")]
+OWN = [name for name in FILES if name.startswith("evolved/tabulated/")]
+"""A space of our own, which no paper has a table of."""
 OF_OTHERS = ("electra/table5.yaml", "mass/table7.yaml", "roberta/table3.yaml")
 """Tables whose rows are objectives or recipes of their own."""
 OF_MODELS = [
@@ -48,8 +50,8 @@ def test_an_experiment_names_the_schema_that_is_there(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_table_has_its_three_scales_and_a_probe_the_small_ones(name: str) -> None:
-    assert set(scales(EXPERIMENTS / name)) >= {"laptop", "smoke", *(["paper"] if name not in PROBES else [])}
+def test_every_table_has_its_three_scales_and_others_the_small_ones(name: str) -> None:
+    assert set(scales(EXPERIMENTS / name)) >= {"laptop", "smoke", *(["paper"] if name not in PROBES + OWN else [])}
 
 
 @pytest.mark.parametrize("name", PROBES)
@@ -67,7 +69,9 @@ def test_at_paper_scale_an_arm_is_the_row_of_the_table(name: str) -> None:
             continue
         row = table_of(experiment).rows[experiment.paper.rows[arm.name]]
         preset = preset_of(row)
-        assert preset is not None
+        if preset is None:  # a model of the paper's own comparison, whose sizes it does not give
+            assert row.note, arm.name
+            continue
         changed = set(difference(preset.candidate, arm.candidate))
         allowed = {"recipe.device"}
         if row.model is not None and PRESETS[row.model].updates is None:  # no recipe of its own was found

@@ -34,8 +34,10 @@ def test_trials_recomputed_with_other_executors_give_the_same_table(
     smoke: Run, tmp_path: Path, how: tuple[str, ...]
 ) -> None:
     lend(smoke.folder, tmp_path, SHARED)  # the trials alone are compared
-    done = steeplechase("run", *SMOKE, "--out", tmp_path, *how)
+    mirrored = "ray" in how
+    done = steeplechase("run", *SMOKE, "--out", tmp_path, *how, mirrored=mirrored)
     assert done.returncode == 0, done.stderr
+    assert (tmp_path / "mlflow.db").is_file() == mirrored
     assert len(list((tmp_path / "stages" / "pretrain").iterdir())) == TRIALS
     assert Run(tmp_path, done.stderr, 0.0).table == smoke.table
     assert stages_told(done.stderr) == TRIALS * STAGES_PER_TRIAL

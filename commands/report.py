@@ -6,26 +6,17 @@ from typing import Annotated
 import typer
 
 from commands.arguments import ResultsFolder
+from commands.report_format import TERMINAL, ReportFormat
 from ledger.example_tables import kept_example_tables
 from ledger.reading import snapshot_at
 from reports.brief import brief
-from reports.formats import format_names, render
+from reports.formats import render
 from reports.report import build
-
-TERMINAL = "terminal"
 
 
 def report(
     folder: ResultsFolder,
-    form: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="|".join(format_names()),
-            autocompletion=lambda: [*format_names()],
-            help="Output format.",
-        ),
-    ] = TERMINAL,
+    form: ReportFormat = TERMINAL,
     everything: Annotated[
         bool, typer.Option("--all", help="In a terminal: every table, its notes, conditions.")
     ] = False,

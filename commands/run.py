@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from commands.arguments import ExperimentFile, Scale, Settings, folder_named
-from commands.report import TERMINAL, all_of
+from commands.report import all_of
+from commands.report_format import TERMINAL
 from commands.run_experiment import LOCAL, RunOptions, run_experiment
 from reports.brief import brief
 from reports.document import Report

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.arguments import ResultsFolder, Scale
+from commands.report_format import TERMINAL, ReportFormat
 from foundation.atomic_files import make_folder, refuse_existing, write_whole
 from foundation.errors import ConfigurationError, DataError
-from reports.formats import format_names
 
 if TYPE_CHECKING:
     from runners.search.tabulated import Table
 
 application = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-TERMINAL = "terminal"
 
 Contenders = Annotated[
     list[str],
@@ -25,15 +24,6 @@ Contenders = Annotated[
 ]
 Curves = Annotated[
     Path | None, typer.Option(metavar="CURVES", help="A tabulated space, in which experiments are replayed.")
-]
-Format = Annotated[
-    str,
-    typer.Option(
-        "--format",
-        metavar="|".join(format_names()),
-        autocompletion=lambda: [*format_names()],
-        help="Output format.",
-    ),
 ]
 Seeds = Annotated[int, typer.Option(min=1, help="Search seeds of a replay: 0 to one less.")]
 
@@ -69,7 +59,7 @@ def compare(
     curves: Curves = None,
     scale: Scale = None,
     seeds: Seeds = 20,
-    form: Format = TERMINAL,
+    form: ReportFormat = TERMINAL,
     out: Annotated[
         Path | None, typer.Option(metavar="OUT", help="A new folder: tables, figure, every format.")
     ] = None,

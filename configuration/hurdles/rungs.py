@@ -1,4 +1,4 @@
-"""Common fields of hurdles at rungs: their token counts, and the value that is compared there."""
+"""What hurdles share: the value that is compared, and of hurdles at rungs their token counts."""
 
 from pydantic import Field
 
@@ -12,6 +12,34 @@ class Probe(Schema):
     """The downstream task that is fine-tuned on at every rung."""
     seed: Seed = 1
     """Seed of these fine-tunings."""
+
+
+class WithoutProbe(Schema):
+    """Hurdles that fine-tune nothing; unless they say otherwise, the held-out loss is compared, at no rung."""
+
+    @property
+    def probe(self) -> Probe | None:
+        """None: nothing is fine-tuned before the end."""
+        return None
+
+    @property
+    def larger_is_better(self) -> bool:
+        """Whether larger values pass: losses are smaller for better trials."""
+        return False
+
+    @property
+    def compared(self) -> str:
+        """What is compared, for reports: the held-out loss."""
+        return "loss"
+
+    @property
+    def rung_tokens(self) -> tuple[int, ...]:
+        """Empty: no rung before the end."""
+        return ()
+
+    def cohort_size(self, number: int, declared_size: int) -> int:
+        """Return the size of cohort `number`, given the size in the design."""
+        return declared_size
 
 
 class Rungs(Schema):

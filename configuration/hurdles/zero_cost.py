@@ -9,15 +9,14 @@ from typing import Literal
 from configuration.hurdles.cohorts import best_of_cohorts
 from configuration.hurdles.decision import HurdleDecision
 from configuration.hurdles.population import Population
-from configuration.hurdles.rungs import Probe
+from configuration.hurdles.rungs import WithoutProbe
 from configuration.hurdles.top_fraction import PartOfOne
-from foundation.schema import Schema
 
 ProxyName = Literal["gradient_norm", "synaptic_saliency"]
 """A file of `runners/training/proxies`, which has the formula."""
 
 
-class ZeroCost(Schema):
+class ZeroCost(WithoutProbe):
     """Trains a share of each cohort: those with the largest proxy, at least one; all with a tie at the threshold."""
 
     kind: Literal["zero_cost"] = "zero_cost"
@@ -28,11 +27,6 @@ class ZeroCost(Schema):
     """Share of a cohort that is trained."""
 
     @property
-    def probe(self) -> Probe | None:
-        """None: nothing is fine-tuned."""
-        return None
-
-    @property
     def larger_is_better(self) -> bool:
         """Whether larger values pass: proxies are larger for better candidates."""
         return True
@@ -41,15 +35,6 @@ class ZeroCost(Schema):
     def compared(self) -> str:
         """What is compared, for reports: the proxy."""
         return "proxy"
-
-    @property
-    def rung_tokens(self) -> tuple[int, ...]:
-        """Empty: the hurdle stands before the first token."""
-        return ()
-
-    def cohort_size(self, number: int, declared_size: int) -> int:
-        """Return the size of a cohort."""
-        return declared_size
 
     def decide(self, population: Population) -> dict[str, HurdleDecision]:
         """Return the decisions on the cohorts whose proxies are complete; other cohorts wait."""

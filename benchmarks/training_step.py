@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_
 
-from benchmarks.measuring import Pace, compare
-from benchmarks.precision import named
+from benchmarks.measuring import Pace, check, compare
+from benchmarks.precision import TOLERANCES, named
 from benchmarks.row import Figure, Size, speed_figure
 from runners.training.loop import TrainingData, train
 from runners.training.optimisers import build_optimiser
@@ -58,6 +58,14 @@ def training_data(
     random = np.random.default_rng(1)
     text = random.integers(len(SPECIAL_TOKENS), vocabulary, TEXT_SEQUENCES * size.length).astype(np.uint16)
     return TrainingData(candidate, Batches(text, tokenizer, size.length), tokenizer, 1, HORIZON_TOKENS)
+
+
+def agree(match: Match) -> None:
+    """Compare the losses on the same batch. Raises Disagreement."""
+    batch = match.batch(0)
+    with torch.no_grad():
+        ours, theirs = match.ours.loss(batch, np.random.default_rng(2)), match.theirs.loss(batch)  # type: ignore[operator]
+    check("loss", ours, theirs, TOLERANCES[torch.float32])
 
 
 def measure_step(match: Match, pace: Pace, precision: torch.dtype) -> Figure:

@@ -24,19 +24,19 @@ def recorded_trace(snapshot: Snapshot, experiment: Experiment, duplicates: int |
     trials = {history.trial.name: history for history in snapshot.histories if history.trial.arm != BASELINE}
     if experiment.search.policy is None:
         duplicates = sum(history.trial.cohort is not None for history in trials.values())
+    arms = {row.name: row for row in snapshot.arms}
     losses = _Losses(experiment)
     trainings: list[Training] = []
     for record in sorted((each for h in trials.values() for each in h.records), key=lambda each: each.sequence):
         if record.stage == PRETRAIN and record.status is not Status.FAILED and record.trial is not None:
             trial = trials[record.trial].trial
-            arm = next(row for row in snapshot.arms if row.name == trial.arm)
-            trainings.append(losses.training(record, trial, arm, trainings[-1].spent if trainings else 0.0))
+            spent = trainings[-1].spent if trainings else 0.0
+            trainings.append(losses.training(record, trial, arms[trial.arm], spent))
     for history in trials.values():
         for record in history.audit:
             losses.add(record, history.trial)
     trace = SearchTrace(experiment.search.seed, tuple(trainings), None, duplicates)
-    identities = {row.name: row.identity for row in snapshot.arms}
-    return trace.choosing({identities[arm]: loss for arm, loss in losses.finals.items()})
+    return trace.choosing({arms[arm].identity: loss for arm, loss in losses.finals.items()})
 
 
 class _Losses:

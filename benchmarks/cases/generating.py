@@ -6,15 +6,13 @@ Batches, corruptions and weights are the same.
 
 from collections.abc import Iterator
 
-import numpy as np
 import torch
 
 from benchmarks.cases.encoder import scatter
-from benchmarks.measuring import Pace, check
-from benchmarks.precision import TOLERANCES
+from benchmarks.measuring import Pace
 from benchmarks.references.generating import BartPeer, Gpt, Peer
 from benchmarks.row import FULL_SIZE, Figure, Row, Size
-from benchmarks.training_step import Match, measure_step, training_data
+from benchmarks.training_step import Match, agree, measure_step, training_data
 from search_space.architecture import Architecture
 from search_space.objective import Denoising, LanguageModel, Objective
 from search_space.output_layer import EmbeddingTable
@@ -70,14 +68,6 @@ def _declared(size: Size, system: str) -> tuple[Architecture, Objective]:
         "normalisation": {"kind": "post_norm", "epsilon": 1e-5},
     }
     return Architecture.model_validate({**sizes, **own_of_bart}), Denoising()
-
-
-def agree(match: Match) -> None:
-    """Compare the losses on the same batch. Raises Disagreement."""
-    batch = match.batch(0)
-    with torch.no_grad():
-        ours, theirs = match.ours.loss(batch, np.random.default_rng(2)), match.theirs.loss(batch)  # type: ignore[operator]
-    check("loss", ours, theirs, TOLERANCES[torch.float32])
 
 
 def _measure(size: Size, system: str, pace: Pace) -> Figure:

@@ -6,16 +6,14 @@ class as it is released, with logits at every position, clipping and AdamW. Batc
 
 from collections.abc import Iterator
 
-import numpy as np
 import torch
 
 from benchmarks.cases.encoder import scatter
-from benchmarks.measuring import Pace, check
-from benchmarks.precision import TOLERANCES
+from benchmarks.measuring import Pace
 from benchmarks.references.masked_language_model import MaskedLanguageModel as Peer
 from benchmarks.references.masked_language_model import SpanBert
 from benchmarks.row import FULL_SIZE, Figure, Row, Size
-from benchmarks.training_step import Match, measure_step, training_data
+from benchmarks.training_step import Match, agree, measure_step, training_data
 from search_space.architecture import Architecture
 from search_space.objective import MaskedLanguageModel, SpanBoundary
 from tasks.objectives import build_model
@@ -59,14 +57,6 @@ def match(size: Size, system: str) -> Match:
     scatter(theirs)
     theirs.copy_to(ours)
     return Match(data, ours.train(), theirs.train(), architecture)
-
-
-def agree(match: Match) -> None:
-    """Compare the losses on the same batch. Raises Disagreement."""
-    batch = match.batch(0)
-    with torch.no_grad():
-        ours, theirs = match.ours.loss(batch, np.random.default_rng(2)), match.theirs.loss(batch)  # type: ignore[operator]
-    check("loss", ours, theirs, TOLERANCES[torch.float32])
 
 
 def _measure(size: Size, system: str, pace: Pace) -> Figure:

@@ -89,7 +89,7 @@ class SearchComparison:
 
         Of losses and prices of its candidates; None where a price was not measured.
         """
-        points, every = _points(trace, price), self._every_point(price)
+        points, every = _points(trace, price), self._every_point[price]
         if points is None or every is None or not points:
             return None
         low, high = (np.array(every).min(axis=0), np.array(every).max(axis=0))
@@ -97,7 +97,11 @@ class SearchComparison:
             return None
         return hypervolume((np.array(points) - low) / (high - low))
 
-    def _every_point(self, price: str) -> list[tuple[float, float]] | None:
+    @cached_property
+    def _every_point(self) -> dict[str, list[tuple[float, float]] | None]:
+        return {price: self._all_at(price) for price in PRICES}
+
+    def _all_at(self, price: str) -> list[tuple[float, float]] | None:
         found: list[tuple[float, float]] = []
         for search in self.searches:
             for trace in search.traces:

@@ -6,12 +6,11 @@ from typing import ClassVar
 from foundation.schema import PositiveNumber, Share
 from search_space.architecture import Architecture
 from search_space.cost import Component
-from search_space.objective.masked_language_model import MaskedLanguageModel
-from search_space.objective.masking import Masking
+from search_space.objective.masked_reference import WithMaskedReference
 from search_space.output_layer.transformed import vocabulary_head
 
 
-class WithAuxiliaryLosses(Masking):
+class WithAuxiliaryLosses(WithMaskedReference):
     """Masked language modelling and auxiliary losses, summed by weight; held-out loss: that of masked tokens."""
 
     mask_token_share: Share = 0.8
@@ -35,11 +34,6 @@ class WithAuxiliaryLosses(Masking):
     def evaluation(self) -> str:
         """That of masked language modelling, whose loss is part of this one."""
         return "masked_language_model"
-
-    @property
-    def reference(self) -> MaskedLanguageModel:
-        """Masked language modelling with the same masks."""
-        return MaskedLanguageModel(**self.masking_fields)
 
     def predictions(self, length: int) -> int:
         """Return the number of masked tokens, and of further ones that the vocabulary head predicts."""

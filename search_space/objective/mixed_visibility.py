@@ -14,8 +14,7 @@ from foundation.schema import Share
 from search_space.architecture import Architecture
 from search_space.cost import Component
 from search_space.layer_program import SublayerKind
-from search_space.objective.masked_language_model import MaskedLanguageModel
-from search_space.objective.masking import Masking
+from search_space.objective.masked_reference import WithMaskedReference
 from search_space.output_layer.transformed import vocabulary_head
 from search_space.packing import PackingOption
 from search_space.sublayer.attention import Visibility
@@ -26,7 +25,7 @@ WHOLE = 1e-6
 """By how much the shares may miss 1, which thirds cannot be written as."""
 
 
-class MixedVisibility(Masking):
+class MixedVisibility(WithMaskedReference):
     """Cross-entropy of masked tokens; each sequence is read in both directions, in one, or as source and target.
 
     The held-out loss is that of masked tokens read in both directions. With 6 segment embeddings each visibility has
@@ -62,11 +61,6 @@ class MixedVisibility(Masking):
     def evaluation(self) -> str:
         """That of masked language modelling, whose tokens are read in both directions."""
         return "masked_language_model"
-
-    @property
-    def reference(self) -> MaskedLanguageModel:
-        """Masked language modelling with the same masks."""
-        return MaskedLanguageModel(**self.masking_fields)
 
     @property
     def continues_by_mask(self) -> bool:

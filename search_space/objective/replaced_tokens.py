@@ -11,8 +11,7 @@ from foundation.schema import Count, PositiveNumber
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role, linear
 from search_space.objective.generator_training import GeneratorTraining, Joint
-from search_space.objective.masked_language_model import MaskedLanguageModel
-from search_space.objective.masking import Masking
+from search_space.objective.masked_reference import WithMaskedReference
 from search_space.output_layer.transformed import vocabulary_head
 from search_space.shape import linear_parameters
 
@@ -20,7 +19,7 @@ GENERATOR = "generator"
 SHARED = {"none": "no weights", "token_embeddings": "token embeddings", "all": "all weights"}
 
 
-class ReplacedTokens(Masking):
+class ReplacedTokens(WithMaskedReference):
     """A generator samples tokens at the masked positions; a discriminator says which tokens it replaced."""
 
     generator: Literal["baseline", "own", "unigram"] = "baseline"
@@ -62,11 +61,6 @@ class ReplacedTokens(Masking):
     def has_discriminator(self) -> bool:
         """Whether the encoder says which tokens were replaced."""
         return True
-
-    @property
-    def reference(self) -> MaskedLanguageModel:
-        """Masked language modelling with the same masks, by which the reference generator is trained."""
-        return MaskedLanguageModel(**self.masking_fields)
 
     @property
     def tokens_before_encoder(self) -> int:

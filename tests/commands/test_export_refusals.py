@@ -141,7 +141,8 @@ def test_a_full_disk_is_the_environments_fault_and_leaves_nothing(tmp_path: Path
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)); signal.signal(signal.SIGXFSZ, signal.SIG_IGN)"
     )
     code = f"import resource, signal; {limit}; from commands.main import main; main()"
-    command = [sys.executable, "-c", code, "export", str(tmp_path / "start"), str(tmp_path / "out")]
+    # -B: Python 3.11 keeps a bytecode file that the limit cut short, and every later import of that module fails.
+    command = [sys.executable, "-B", "-c", code, "export", str(tmp_path / "start"), str(tmp_path / "out")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stdout) == (5, ""), done.stderr
     assert "out: cannot be written" in done.stderr.splitlines()[-1]

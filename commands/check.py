@@ -12,12 +12,15 @@ from commands.arguments import choose, folder_named
 from configuration.loading import LATENCY_SECTION
 from configuration.plugins import DOWNSTREAM, Plugin, load_plugin
 from configuration.yaml import read_file, scales
-from foundation.schema import axis_of, option_in
+from foundation.schema import VARIANT_KEY, OpenOption, axis_of, option_in
 from models.contract import Outcome
 from models.module_contracts import module_outcomes
 from models.option_contracts import contracts_of
+from runners.training.recipe_contracts import recipe_contracts
 from search_space.convolution import ConvolutionOption
 from search_space.module_architecture import ModuleArchitecture
+from search_space.optimiser import OptimiserOption
+from search_space.schedule import ScheduleOption
 from tasks.candidate_contracts import candidate_contracts
 from tasks.contract_candidates import PLACED
 from tasks.corpora.option import CorpusOption
@@ -55,16 +58,24 @@ def checked(plugin: Plugin) -> Iterator[Outcome]:
         package, _, name = module.rpartition(".")
         axis = axis_of(package) if package.startswith(OPTIONS) else None
         option = None if axis is None else option_in(import_module(module), axis)
-        if option is not None and issubclass(option, ConvolutionOption):
-            yield from contracts_of(option)
-        elif option is not None and issubclass(option, CorpusOption):
-            yield from corpus_contracts(option)
-        elif option is not None and issubclass(option, PLACED):
-            yield from candidate_contracts(option)
-        elif option is not None and axis is not None:
-            yield Outcome(name, "loaded", skipped=f"{axis.package} has no contracts beside loading")
+        if option is not None:
+            yield from outcomes_of_option(option)
         elif package == DOWNSTREAM and not name.startswith("_"):
             yield from task_contracts(find_task(name))
+
+
+def outcomes_of_option(option: type[OpenOption]) -> Iterator[Outcome]:
+    """Return the outcomes of the contracts of an option's axis."""
+    if issubclass(option, ConvolutionOption):
+        return contracts_of(option)
+    if issubclass(option, CorpusOption):
+        return corpus_contracts(option)
+    if issubclass(option, ScheduleOption | OptimiserOption):
+        return recipe_contracts(option)
+    if issubclass(option, PLACED):
+        return candidate_contracts(option)
+    name = str(option.model_fields[VARIANT_KEY].default)
+    return iter([Outcome(name, "loaded", skipped=f"{option.package} has no contracts beside loading")])
 
 
 def checked_experiments(folder: Path) -> Iterator[Outcome]:

@@ -30,9 +30,9 @@ from search_space.module_architecture import ModuleArchitecture
 from search_space.module_counts import PLUGINS
 
 ROOT = Path(__file__).resolve().parents[1]
-TREE = ("search_space", "models", "tasks")
-"""The packages that a plugin may mirror."""
-MIRRORS = "a plugin mirrors folders of search_space/, models/ and tasks/"
+TREE = ("search_space", "models", "tasks", "runners/training/optimisers")
+"""The folders that a plugin may mirror."""
+MIRRORS = f"a plugin mirrors folders of {', '.join(f'{folder}/' for folder in TREE)}"
 DECLARED = ("search_space", "tasks.downstream", "tasks.corpora")
 """Packages that are imported with the experiment; the others need torch and are imported by the stages."""
 DOWNSTREAM = "tasks.downstream"
@@ -190,7 +190,7 @@ def _read(folder: Path) -> Plugin:
         package = place.parent
         if any(part.startswith((".", "__pycache__")) or HASH.fullmatch(part) for part in place.parts[:-1]):
             continue
-        if place.parts[0] not in TREE or not (ROOT / package / "__init__.py").is_file():
+        if not any(package.is_relative_to(each) for each in TREE) or not (ROOT / package / "__init__.py").is_file():
             mistakes.append(f"{folder / place}: outside the mirrored tree; {MIRRORS}")
         elif (ROOT / place).exists() or (ROOT / place.with_suffix("")).is_dir():
             mistakes.append(f"{folder / place}: the name of a built-in file; choose another")

@@ -1,12 +1,16 @@
 """The outcome of a contract: what an option or an architecture promises and its module is measured by."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from foundation.schema import VARIANT_KEY, OpenOption
+from pydantic import BaseModel
+
+from foundation.schema import VARIANT_KEY, OpenOption, canonical, canonical_text
 
 T = TypeVar("T")
+OptionT = TypeVar("OptionT", bound=OpenOption)
 
 
 class NotDeclared(Exception):
@@ -44,7 +48,24 @@ def outcomes_of(contracts: Mapping[str, Callable[[T], None]], subject: T, title:
             yield Outcome(title, name)
 
 
-def title_of(kind: type[OpenOption], settings: Mapping[str, object]) -> str:
-    """Return the name of an option with the settings that it is checked at."""
-    name = str(kind.model_fields[VARIANT_KEY].default)
-    return ", ".join([name, *(f"{key} {value}" for key, value in settings.items())])
+def outcomes_at_examples(
+    kind: type[OptionT], outcomes: Callable[[OptionT, str], Iterator[Outcome]]
+) -> Iterator[Outcome]:
+    """Yield the outcomes of an option at each of its examples; an example that is refused is one broken contract."""
+    for settings in kind.examples:
+        name = str(kind.model_fields[VARIANT_KEY].default)
+        title = ", ".join([name, *(f"{key} {value}" for key, value in settings.items())])
+        try:
+            option = kind.model_validate_json(json.dumps({VARIANT_KEY: name, **settings}))
+        except ValueError as error:
+            yield Outcome(title, "its examples are settings", problem=str(error).partition("\n")[0])
+        else:
+            yield from outcomes(option, title)
+
+
+def survives_json(declaration: BaseModel) -> None:
+    """Check a declaration after JSON, in which it reaches workers."""
+    copy = type(declaration).model_validate_json(declaration.model_dump_json())
+    before, after = (canonical_text(canonical(each)) for each in (declaration, copy))
+    if before != after:
+        raise Broken(f"declared {before}, after JSON {after}")

@@ -10,8 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from foundation.schema import VARIANT_KEY, canonical, canonical_text
-from models.contract import Broken, NotDeclared, Outcome, outcomes_of, title_of
+from models.contract import Broken, NotDeclared, Outcome, outcomes_at_examples, outcomes_of, survives_json
 from models.convolution import PaddingMask, build_branch
 from models.initialisation import initialise
 from models.saved_activations import saved_bytes
@@ -48,21 +47,13 @@ class Sublayer(nn.Module):
 
 
 def contracts_of(axis: type[ConvolutionOption]) -> Iterator[Outcome]:
-    """Yield the outcome of every contract for an option, at its defaults and at its examples."""
-    for settings in axis.examples:
-        option = axis.model_validate({VARIANT_KEY: axis.model_fields[VARIANT_KEY].default, **settings})
-        yield from outcomes(option, title_of(axis, settings))
+    """Return the outcome of every contract for an option, at each of its examples."""
+    return outcomes_at_examples(axis, outcomes)
 
 
 def outcomes(option: ConvolutionOption, title: str) -> Iterator[Outcome]:
     """Return the outcome of every contract for an option with its settings."""
     return outcomes_of(CONTRACTS, option, title)
-
-
-def survives_json(option: ConvolutionOption) -> None:
-    """Check the declaration after JSON, in which it reaches workers."""
-    copy = type(option).model_validate_json(option.model_dump_json())
-    _equal("after JSON", canonical_text(canonical(copy)), canonical_text(canonical(option)))
 
 
 def parameters_are_those_built(option: ConvolutionOption) -> None:

@@ -5,7 +5,6 @@ placed in a candidate of two blocks of width 24 and measured on a small text, in
 each of its `examples`; so is an option of a corruption or of a generator's training.
 """
 
-import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
@@ -17,8 +16,8 @@ import torch
 from torch import Tensor
 
 from foundation.randomness import stream
-from foundation.schema import VARIANT_KEY, OpenOption, canonical, canonical_text
-from models.contract import Broken, Outcome, outcomes_of, title_of
+from foundation.schema import OpenOption
+from models.contract import Broken, Outcome, outcomes_at_examples, outcomes_of, survives_json
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.corruption import CorruptionOption
@@ -38,17 +37,8 @@ UPDATES, LEARNING_RATE, LOWERED = 40, 5e-3, 0.95
 
 
 def candidate_contracts(kind: type[OpenOption]) -> Iterator[Outcome]:
-    """Yield the outcome of every contract at every example of an option."""
-    for settings in kind.examples:
-        title = title_of(kind, settings)
-        try:
-            option = kind.model_validate_json(
-                json.dumps({VARIANT_KEY: kind.model_fields[VARIANT_KEY].default, **settings})
-            )
-        except ValueError as error:
-            yield Outcome(title, "its examples are settings", problem=str(error).partition("\n")[0])
-            continue
-        yield from outcomes(option, title)
+    """Return the outcome of every contract at every example of an option."""
+    return outcomes_at_examples(kind, outcomes)
 
 
 def outcomes(option: OpenOption, title: str) -> Iterator[Outcome]:
@@ -62,13 +52,6 @@ def outcomes(option: OpenOption, title: str) -> Iterator[Outcome]:
         yield Outcome(title, "loaded", skipped=f"the contracts' candidate breaks a rule: {violations[0].message}")
     else:
         yield from outcomes_of(CONTRACTS, candidate, title)
-
-
-def survives_json(candidate: Candidate) -> None:
-    """Check the declaration after JSON, in which it reaches workers."""
-    copy = Candidate.model_validate_json(candidate.model_dump_json())
-    if canonical_text(canonical(copy)) != canonical_text(canonical(candidate)):
-        raise Broken(f"after JSON: {canonical_text(canonical(copy))}")
 
 
 def parameters_are_those_built(candidate: Candidate) -> None:

@@ -5,11 +5,12 @@ A corpus is read at its `examples`; a required setting without an example is tol
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from foundation.schema import VARIANT_KEY, JsonValue, canonical, fingerprint
-from models.contract import Broken, Outcome, outcomes_of
+from foundation.schema import JsonValue, canonical, fingerprint
+from models.contract import Broken, Outcome, outcomes_at_examples, outcomes_of
 from tasks.corpora.assembly import assemble
 from tasks.corpora.document import Document
 from tasks.corpora.option import CorpusOption
@@ -20,15 +21,8 @@ MOST_DOCUMENTS = 2000
 
 
 def corpus_contracts(kind: type[CorpusOption]) -> Iterator[Outcome]:
-    """Yield the outcome of every contract at every example of a kind."""
-    for settings in kind.examples:
-        title = _title(kind, settings)
-        try:
-            corpus = kind.model_validate(dict(settings))
-        except ValueError as error:
-            yield Outcome(title, "its examples are settings", problem=str(error).partition("\n")[0])
-            continue
-        yield from outcomes_of(CONTRACTS, corpus, title)
+    """Return the outcome of every contract at every example of a kind."""
+    return outcomes_at_examples(kind, partial(outcomes_of, CONTRACTS))
 
 
 def identity_is_repeated(corpus: CorpusOption) -> None:
@@ -101,12 +95,6 @@ def _texts(value: JsonValue) -> Iterator[str]:
     elif isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
             yield from _texts(each)
-
-
-def _title(kind: type[CorpusOption], settings: Mapping[str, JsonValue]) -> str:
-    name = str(kind.model_fields[VARIANT_KEY].default)
-    listed = ", ".join(f"{key}={value}" for key, value in settings.items())
-    return f"{name} ({listed})" if listed else name
 
 
 CONTRACTS: Mapping[str, Callable[[CorpusOption], None]] = {

@@ -6,10 +6,9 @@ from foundation.schema import OPTION
 from search_space.optimiser.adam import Adam
 from search_space.optimiser.adamw import AdamW
 from search_space.optimiser.lamb import Lamb
+from search_space.optimiser.option import OptimiserOption
 from search_space.optimiser.sgd import Sgd
 
-Optimiser = Annotated[AdamW | Adam | Sgd | Lamb, OPTION]
+Optimiser = Annotated[OptimiserOption, OPTION]
 
-OPTIMISERS = (AdamW, Adam, Sgd, Lamb)
-
-__all__ = ["OPTIMISERS", "Adam", "AdamW", "Lamb", "Optimiser", "Sgd"]
+__all__ = ["Adam", "AdamW", "Lamb", "Optimiser", "OptimiserOption", "Sgd"]

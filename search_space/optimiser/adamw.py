@@ -1,13 +1,17 @@
 """AdamW: Adam with decoupled weight decay. Loshchilov and Hutter 2019, arXiv 1711.05101, algorithm 2."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
-from foundation.schema import Schema
+from search_space.optimiser.option import OptimiserOption
 
 
-class AdamW(Schema):
+class AdamW(OptimiserOption):
     """Adam with bias correction; the weight decay is not part of the gradient. ELECTRA's release corrects no bias."""
 
-    adaptive: ClassVar[bool] = True
     kind: Literal["adamw"] = "adamw"
     """Chooses AdamW, which BERT, RoBERTa and ELECTRA use."""
+
+    @property
+    def title(self) -> str:
+        """Its name in the text of a recipe: papers call AdamW Adam."""
+        return "Adam"

@@ -1,13 +1,17 @@
 """LAMB: AdamW with a trust ratio for each matrix. You et al. 2020, arXiv 1904.00962, algorithm 2."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
-from foundation.schema import Schema
+from search_space.optimiser.option import OptimiserOption
 
 
-class Lamb(Schema):
+class Lamb(OptimiserOption):
     """Every matrix's update has a norm proportional to the matrix's own, for large batches (ALBERT)."""
 
-    adaptive: ClassVar[bool] = True
     kind: Literal["lamb"] = "lamb"
     """Chooses LAMB; normalisations and biases have neither weight decay nor a trust ratio, as in its release."""
+
+    @property
+    def title(self) -> str:
+        """Its name in the text of a recipe."""
+        return "LAMB"

@@ -4,10 +4,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from foundation.schema import Schema
+from search_space.optimiser.option import OptimiserOption
 
 
-class Sgd(Schema):
+class Sgd(OptimiserOption):
     """Gradient descent with momentum; the weight decay is added to the gradient. It has no second moment."""
 
     adaptive: ClassVar[bool] = False
@@ -15,3 +15,8 @@ class Sgd(Schema):
     """Chooses SGD; `recipe.weight_decay` is then L2 regularisation."""
     momentum: float = Field(default=0.9, ge=0, lt=1)
     """Share of the last update's direction that is kept; 0 is plain gradient descent."""
+
+    @property
+    def title(self) -> str:
+        """Its name in the text of a recipe."""
+        return f"SGD with momentum {self.momentum:g}"

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from foundation.schema import VARIANT_KEY, Schema
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.optimiser import Sgd
 from search_space.overrides import absolute_path, difference
 from search_space.recipe import Recipe
 from search_space.released.models import Preset
@@ -103,11 +102,10 @@ def recipe_text(candidate: Candidate, tokens: int) -> str:
 
 
 def _optimiser_text(recipe: Recipe) -> str:
-    optimiser = recipe.optimiser
-    if isinstance(optimiser, Sgd):
-        return f"SGD with momentum {optimiser.momentum:g}"
-    names = {"adamw": "Adam", "adam": "Adam with L2 regularisation", "lamb": "LAMB"}  # AdamW is the papers' Adam
-    return f"{names[optimiser.kind]} {recipe.adam_beta1:g}, {recipe.adam_beta2:g}, {recipe.adam_epsilon:g}"
+    title = recipe.optimiser.title
+    if not recipe.optimiser.adaptive:
+        return title
+    return f"{title} {recipe.adam_beta1:g}, {recipe.adam_beta2:g}, {recipe.adam_epsilon:g}"
 
 
 def _lengthening_text(recipe: Recipe, tokens: int) -> str:

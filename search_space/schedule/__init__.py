@@ -7,20 +7,17 @@ from search_space.schedule.constant import ConstantSchedule
 from search_space.schedule.cosine import CosineSchedule
 from search_space.schedule.inverse_square_root import InverseSquareRootSchedule
 from search_space.schedule.linear import LinearSchedule
+from search_space.schedule.option import ScheduleOption
 from search_space.schedule.warmup_stable_decay import WarmupStableDecaySchedule
 
-Schedule = Annotated[
-    LinearSchedule | ConstantSchedule | CosineSchedule | InverseSquareRootSchedule | WarmupStableDecaySchedule, OPTION
-]
-
-SCHEDULES = (LinearSchedule, ConstantSchedule, CosineSchedule, InverseSquareRootSchedule, WarmupStableDecaySchedule)
+Schedule = Annotated[ScheduleOption, OPTION]
 
 __all__ = [
-    "SCHEDULES",
     "ConstantSchedule",
     "CosineSchedule",
     "InverseSquareRootSchedule",
     "LinearSchedule",
     "Schedule",
+    "ScheduleOption",
     "WarmupStableDecaySchedule",
 ]

@@ -2,10 +2,10 @@
 
 from typing import Literal
 
-from search_space.schedule.warm_up import WithWarmUp
+from search_space.schedule.option import ScheduleOption
 
 
-class ConstantSchedule(WithWarmUp):
+class ConstantSchedule(ScheduleOption):
     """Linear warm-up, then the peak rate: a longer budget continues a shorter one's checkpoint."""
 
     kind: Literal["constant"] = "constant"

@@ -3,10 +3,10 @@
 import math
 from typing import Literal
 
-from search_space.schedule.warm_up import WithWarmUp
+from search_space.schedule.option import ScheduleOption
 
 
-class CosineSchedule(WithWarmUp):
+class CosineSchedule(ScheduleOption):
     """Linear warm-up, then half a cosine from the peak to zero at the last token (GPT, Transformer-XL)."""
 
     kind: Literal["cosine"] = "cosine"

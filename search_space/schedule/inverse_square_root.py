@@ -9,10 +9,10 @@ from typing import Literal
 
 from foundation.errors import Violation
 from foundation.schema import Count
-from search_space.schedule.warm_up import WithWarmUp
+from search_space.schedule.option import ScheduleOption
 
 
-class InverseSquareRootSchedule(WithWarmUp):
+class InverseSquareRootSchedule(ScheduleOption):
     """Linear warm-up, then tokens ** -0.5: a longer budget continues a shorter one's checkpoint."""
 
     kind: Literal["inverse_square_root"] = "inverse_square_root"

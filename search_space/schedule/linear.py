@@ -2,10 +2,10 @@
 
 from typing import Literal
 
-from search_space.schedule.warm_up import WithWarmUp
+from search_space.schedule.option import ScheduleOption
 
 
-class LinearSchedule(WithWarmUp):
+class LinearSchedule(ScheduleOption):
     """Linear warm-up times linear decay to zero at the last token (ELECTRA's release applies both together)."""
 
     kind: Literal["linear"] = "linear"

@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from search_space.schedule.warm_up import WithWarmUp
+from search_space.schedule.option import ScheduleOption
 
 
-class WarmupStableDecaySchedule(WithWarmUp):
+class WarmupStableDecaySchedule(ScheduleOption):
     """Linear warm-up, the peak rate, and a linear decay to zero over the last share of the tokens.
 
     Up to the decay the rate is independent of the budget: a longer budget continues the checkpoint of a rung before.

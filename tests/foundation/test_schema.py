@@ -14,9 +14,9 @@ from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import ConvolutionOption, SpanDynamic
 from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
-from search_space.optimiser import OPTIMISERS
+from search_space.optimiser import OptimiserOption
 from search_space.recipe import Recipe
-from search_space.schedule import SCHEDULES
+from search_space.schedule import ScheduleOption
 from tests.factories.small_experiments import architectures, convolutions
 
 FEW = st.integers(1, 3)
@@ -30,8 +30,8 @@ def candidates(draw: st.DrawFn) -> Candidate:
     detection = ReplacedTokenDetection(generator_ratio=draw(FEW)).model_copy(update=document)
     masked = MaskedLanguageModel().model_copy(update=document)
     objective = detection if draw(st.booleans()) else masked
-    schedule = draw(st.sampled_from(SCHEDULES))(warmup_tokens=draw(FEW))
-    optimiser = draw(st.sampled_from(OPTIMISERS))()
+    schedule = draw(st.sampled_from(options_of(ScheduleOption)))(warmup_tokens=draw(FEW))
+    optimiser = draw(st.sampled_from(options_of(OptimiserOption)))()
     recipe = Recipe(dropout=draw(SHARES), weight_decay=draw(SHARES), schedule=schedule, optimiser=optimiser)
     convolution = draw(st.sampled_from((*convolutions(5), *convolutions(9))))
     return Candidate(
@@ -76,8 +76,8 @@ def test_no_two_options_of_an_axis_share_a_fingerprint() -> None:
     axes: tuple[list[Schema], ...] = (
         [*convolutions()],
         [MaskedLanguageModel(), ReplacedTokenDetection()],
-        [option() for option in SCHEDULES],
-        [option() for option in OPTIMISERS],
+        [option() for option in options_of(ScheduleOption)],
+        [option() for option in options_of(OptimiserOption)],
     )
     for axis in axes:
         for one, other in combinations(axis, 2):

@@ -9,11 +9,10 @@ from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import ConvolutionOption, Depthwise, SpanDynamic
 from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
-from search_space.optimiser import OPTIMISERS, Sgd
+from search_space.optimiser import OptimiserOption, Sgd
 from search_space.overrides import InvalidOverride, apply, difference
 from search_space.recipe import Recipe
-from search_space.schedule import SCHEDULES as KINDS
-from search_space.schedule import LinearSchedule
+from search_space.schedule import LinearSchedule, ScheduleOption
 from tests.factories.small_experiments import architectures
 
 OBJECTIVES = st.one_of(
@@ -22,8 +21,10 @@ OBJECTIVES = st.one_of(
         ReplacedTokenDetection, generator=st.sampled_from(("baseline", "own")), generator_ratio=st.integers(1, 4)
     ),
 )
-SCHEDULES = st.builds(LinearSchedule, warmup_tokens=st.integers(0, 9)) | st.sampled_from([kind() for kind in KINDS])
-OPTIMISER = st.sampled_from([option() for option in OPTIMISERS]) | st.builds(
+SCHEDULES = st.builds(LinearSchedule, warmup_tokens=st.integers(0, 9)) | st.sampled_from(
+    [kind() for kind in options_of(ScheduleOption)]
+)
+OPTIMISER = st.sampled_from([option() for option in options_of(OptimiserOption)]) | st.builds(
     Sgd, momentum=st.sampled_from((0.0, 0.5))
 )
 CANDIDATES = st.builds(

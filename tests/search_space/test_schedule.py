@@ -7,21 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from foundation.schema import options_of
 from runners.training.loop import rate_at
 from search_space.recipe import Recipe
 from search_space.schedule import (
-    SCHEDULES,
     ConstantSchedule,
     CosineSchedule,
     InverseSquareRootSchedule,
     LinearSchedule,
-    Schedule,
+    ScheduleOption,
     WarmupStableDecaySchedule,
 )
 
 TOKENS = st.integers(1, 10**9)
 WARMUPS = st.just(0) | TOKENS
-DRAWN: dict[type[Schedule], st.SearchStrategy[Schedule]] = {
+DRAWN: dict[type[ScheduleOption], st.SearchStrategy[ScheduleOption]] = {
     LinearSchedule: st.builds(LinearSchedule, warmup_tokens=WARMUPS),
     ConstantSchedule: st.builds(ConstantSchedule, warmup_tokens=WARMUPS),
     CosineSchedule: st.builds(CosineSchedule, warmup_tokens=WARMUPS),
@@ -36,17 +36,17 @@ ANY = st.one_of(*DRAWN.values())
 
 
 def test_every_schedule_is_drawn() -> None:
-    assert set(DRAWN) == set(SCHEDULES)
+    assert set(DRAWN) == set(options_of(ScheduleOption))
 
 
 @given(ANY, st.integers(0, 10**9), TOKENS)
-def test_a_rate_is_a_share_of_the_peak(schedule: Schedule, tokens: int, total: int) -> None:
+def test_a_rate_is_a_share_of_the_peak(schedule: ScheduleOption, tokens: int, total: int) -> None:
     assert 0 <= schedule.multiplier(tokens, total) <= 1
     assert 0 <= schedule.multiplier(tokens, math.inf) <= 1
 
 
 @given(ANY, TOKENS)
-def test_a_rate_rises_to_the_end_of_the_warm_up_and_never_after(schedule: Schedule, total: int) -> None:
+def test_a_rate_rises_to_the_end_of_the_warm_up_and_never_after(schedule: ScheduleOption, total: int) -> None:
     before = [schedule.warmup_tokens * step // 8 for step in range(9)]
     after = [schedule.warmup_tokens + total * step // 8 for step in range(9)]
     assert all(schedule.warm_up(one) <= schedule.warm_up(two) for one, two in pairwise(before))
@@ -63,8 +63,8 @@ def test_warm_up_reaches_the_peak_and_stays(warmup: int, later: int) -> None:
     assert schedule.multiplier(warmup + later, warmup) == 1
 
 
-@given(st.sampled_from(SCHEDULES), TOKENS)
-def test_without_a_warm_up_the_first_rate_is_the_peak(kind: type[Schedule], horizon_steps: int) -> None:
+@given(st.sampled_from([*DRAWN]), TOKENS)
+def test_without_a_warm_up_the_first_rate_is_the_peak(kind: type[ScheduleOption], horizon_steps: int) -> None:
     more = {"decay_from_tokens": 8} if kind is InverseSquareRootSchedule else {}
     schedule = kind.model_validate({"warmup_tokens": 0, **more})
     recipe = Recipe(sequence_length=8, batch_sequences=1, schedule=schedule)
@@ -112,7 +112,7 @@ def test_the_stable_phase_is_constant_and_the_decay_a_straight_line(warmup: int,
 
 @given(ANY, st.integers(1, 64), st.integers(1, 64), st.integers(1, 10**6), st.integers(1, 10**6))
 def test_equal_tokens_mean_equal_phase_whatever_the_batch(
-    schedule: Schedule, batch: int, times: int, step: int, more: int
+    schedule: ScheduleOption, batch: int, times: int, step: int, more: int
 ) -> None:
     small, large = (
         Recipe(sequence_length=8, batch_sequences=sequences, schedule=schedule)
@@ -130,14 +130,14 @@ def test_equal_tokens_mean_equal_phase_whatever_the_batch(
 
 
 @given(ANY, st.integers(1, 500))
-def test_no_update_is_spent_at_a_rate_of_zero(schedule: Schedule, steps: int) -> None:
+def test_no_update_is_spent_at_a_rate_of_zero(schedule: ScheduleOption, steps: int) -> None:
     recipe = Recipe(sequence_length=8, batch_sequences=1, schedule=schedule)
     assert all(rate_at(recipe, step, steps * recipe.tokens_per_step) > 0 for step in range(steps))
 
 
 @given(ANY, st.integers(1, 10**6), st.integers(1, 10**6), st.integers(0, 10**6))
 def test_rates_without_a_horizon_are_equal_for_every_budget(
-    schedule: Schedule, until: int, remaining: int, longer: int
+    schedule: ScheduleOption, until: int, remaining: int, longer: int
 ) -> None:
     """The key of a stage holds the horizon alone: where it is None, a longer budget continues the checkpoint."""
     recipe = Recipe(sequence_length=8, batch_sequences=1, schedule=schedule)

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from torch import nn
 
 from foundation.randomness import stream
+from foundation.schema import options_of
 from runners.training.loop import accumulate_gradients
 from runners.training.optimisers import build_optimiser
 from runners.training.optimisers.lamb import trust_ratio
 from runners.training.optimisers.parameter_groups import set_rate
 from search_space.candidate import Candidate
 from search_space.objective import Objective
-from search_space.optimiser import OPTIMISERS, Adam, AdamW, Lamb, Optimiser, Sgd
+from search_space.optimiser import Adam, AdamW, Lamb, OptimiserOption, Sgd
 from search_space.recipe import Recipe
 from tasks.objectives import build_model
 from tests.factories.paths import ROOT
@@ -24,16 +25,16 @@ from tests.factories.small_experiments import OBJECTIVES, WORDS, candidate, conv
 from tests.factories.training_data import Run, assert_bitwise_equal, lesson
 
 BETA1, BETA2, EPSILON, DECAY, STEPS = 0.8, 0.95, 1e-4, 0.1, 7
-EACH: list[Optimiser] = [AdamW(), Adam(), Sgd(), Sgd(momentum=0.0), Lamb()]
+EACH: list[OptimiserOption] = [AdamW(), Adam(), Sgd(), Sgd(momentum=0.0), Lamb()]
 every_optimiser = pytest.mark.parametrize("optimiser", EACH, ids=str)
 
 
-def recipe_with(optimiser: Optimiser) -> Recipe:
+def recipe_with(optimiser: OptimiserOption) -> Recipe:
     moments = {"adam_beta1": BETA1, "adam_beta2": BETA2, "adam_epsilon": EPSILON} if optimiser.adaptive else {}
     return Recipe(optimiser=optimiser, weight_decay=DECAY, **moments)  # type: ignore[arg-type]
 
 
-def learner_with(optimiser: Optimiser) -> Candidate:
+def learner_with(optimiser: OptimiserOption) -> Candidate:
     learner = candidate(convolutions()[-1], OBJECTIVES[0], 0.1)
     recipe = learner.recipe.model_copy(update={"optimiser": optimiser})
     return learner.model_copy(update={"recipe": recipe})
@@ -49,7 +50,9 @@ class OneLayer(nn.Module):
         self.vector = nn.Parameter(torch.from_numpy(values.normal(size=4)))
 
 
-def by_equations(optimiser: Optimiser, x: np.ndarray, gradients: list[np.ndarray], rates: list[float]) -> np.ndarray:
+def by_equations(
+    optimiser: OptimiserOption, x: np.ndarray, gradients: list[np.ndarray], rates: list[float]
+) -> np.ndarray:
     """Return a parameter after the updates, by the equations of the papers."""
     decay = DECAY if x.ndim > 1 else 0.0
     m, v, buffer = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x)
@@ -67,16 +70,14 @@ def by_equations(optimiser: Optimiser, x: np.ndarray, gradients: list[np.ndarray
     return x
 
 
-def test_every_option_has_a_file_and_no_file_is_without_one() -> None:
-    kinds = {option.model_fields["kind"].default for option in OPTIMISERS}
-    for folder in ("search_space/optimiser", "runners/training/optimisers"):
-        files = {path.stem for path in (ROOT / folder).glob("*.py")} - {"__init__", "parameter_groups"}
-        assert files == kinds
-    assert {type(each) for each in EACH} == set(OPTIMISERS)
+def test_every_option_has_equations_and_a_module() -> None:
+    assert {type(each) for each in EACH} == set(options_of(OptimiserOption))
+    files = {path.stem for path in (ROOT / "runners/training/optimisers").glob("*.py")}
+    assert files - {"__init__", "parameter_groups"} == {each.kind for each in EACH}
 
 
 @every_optimiser
-def test_updates_are_those_of_the_equations(optimiser: Optimiser) -> None:
+def test_updates_are_those_of_the_equations(optimiser: OptimiserOption) -> None:
     model, values = OneLayer(), np.random.default_rng(4)
     built = build_optimiser(model, recipe_with(optimiser))
     rates = [0.02 * (step + 1) for step in range(STEPS)]
@@ -95,7 +96,7 @@ def test_updates_are_those_of_the_equations(optimiser: Optimiser) -> None:
 
 
 @every_optimiser
-def test_nothing_moves_before_a_rate_is_set(optimiser: Optimiser) -> None:
+def test_nothing_moves_before_a_rate_is_set(optimiser: OptimiserOption) -> None:
     model = OneLayer()
     built, before = build_optimiser(model, recipe_with(optimiser)), model.matrix.detach().clone()
     model.matrix.grad = torch.ones_like(model.matrix)
@@ -104,7 +105,7 @@ def test_nothing_moves_before_a_rate_is_set(optimiser: Optimiser) -> None:
 
 
 @every_optimiser
-def test_a_resumed_run_has_the_same_weights_bit_by_bit(optimiser: Optimiser, tmp_path: Path) -> None:
+def test_a_resumed_run_has_the_same_weights_bit_by_bit(optimiser: OptimiserOption, tmp_path: Path) -> None:
     learner = learner_with(optimiser)
     uninterrupted = Run.started(learner).train(0, 6)
     Run.started(learner).train(0, 3).save(tmp_path / "checkpoint", 3)
@@ -115,7 +116,7 @@ def test_a_resumed_run_has_the_same_weights_bit_by_bit(optimiser: Optimiser, tmp
 
 
 @every_optimiser
-def test_every_optimiser_lowers_a_loss(optimiser: Optimiser) -> None:
+def test_every_optimiser_lowers_a_loss(optimiser: OptimiserOption) -> None:
     model = OneLayer()
     built, losses = build_optimiser(model, recipe_with(optimiser)), []
     set_rate(built, 0.01)

@@ -1,17 +1,20 @@
-"""Shared by the schedules: linear warm-up. Goyal et al. 2017, arXiv 1706.02677, section 2.2."""
+"""What every schedule offers, linear warm-up included. Goyal et al. 2017, arXiv 1706.02677, section 2.2."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from foundation.errors import Violation
-from foundation.schema import Schema
+from foundation.schema import JsonValue, OpenOption
 
 
-class WithWarmUp(Schema):
-    """A schedule that begins with a linear warm-up: a function of tokens, so that equal tokens mean equal phase."""
+class ScheduleOption(OpenOption):
+    """The learning rate as a function of tokens, so that equal tokens mean equal phase, after a linear warm-up."""
+
+    package: ClassVar[str] = "search_space.schedule"
+    examples: ClassVar[tuple[Mapping[str, JsonValue], ...]] = ({}, {"warmup_tokens": 512})
 
     warmup_tokens: Annotated[int, Field(ge=0, le=2**53)] = 163_840_000
     """Tokens until the rate reaches its peak; 0 starts at the peak. Default: 10,000 updates of 128 x 128 (ELECTRA,

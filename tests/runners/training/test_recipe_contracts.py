@@ -1,0 +1,155 @@
+"""Every schedule and optimiser keeps the contracts; a wrong one in a plugin breaks those it is wrong in."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commands.check import checked
+from configuration.plugins import PluginError, load_plugin
+from foundation.schema import OpenOption, options_of
+from models.contract import Outcome
+from runners.training.recipe_contracts import OF_OPTIMISERS, OF_SCHEDULES, recipe_contracts
+from search_space.candidate import Candidate
+from search_space.optimiser import OptimiserOption
+from search_space.overrides import apply
+from search_space.schedule import ScheduleOption
+from tests.factories.plugins import loaded, no_plugins_left
+
+SCHEDULE = '''"""A rate that falls in two steps."""
+
+from typing import Literal
+
+from search_space.schedule.option import ScheduleOption
+
+
+class Steps(ScheduleOption):
+    kind: Literal["steps"] = "steps"
+
+    @property
+    def after_warm_up(self) -> str:
+        return "then in two steps"
+
+    def horizon(self, total_tokens: int, until_tokens: int) -> int | None:
+        return None if 2 * until_tokens <= total_tokens else total_tokens
+
+    def multiplier(self, tokens: int, total_tokens: float) -> float:
+        return self.warm_up(tokens) * (1.0 if 2 * tokens <= total_tokens else 0.1)
+'''
+OPTION = '''"""Sign momentum."""
+
+from typing import ClassVar, Literal
+
+from search_space.optimiser.option import OptimiserOption
+
+
+class SignMomentum(OptimiserOption):
+    adaptive: ClassVar[bool] = False
+    kind: Literal["sign_momentum"] = "sign_momentum"
+    momentum: float = 0.9
+'''
+MODULE = '''"""Updates by the sign of a momentum."""
+
+import torch
+
+from runners.training.optimisers.parameter_groups import parameter_groups
+
+
+class SignMomentum(torch.optim.Optimizer):
+    def __init__(self, groups, momentum):
+        super().__init__(groups, {"lr": 0.0, "momentum": momentum})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for each in group["params"]:
+                held = self.state[each].setdefault("momentum", torch.zeros_like(each))
+                held.lerp_(each.grad, 1 - group["momentum"])
+                each.mul_(1 - group["lr"] * group["weight_decay"]).sub_(held.sign(), alpha=group["lr"])
+
+
+def build(model, recipe):
+    return SignMomentum(parameter_groups(model.parameters(), recipe.weight_decay), recipe.optimiser.momentum)
+'''
+FILES = {
+    "search_space/schedule/steps.py": SCHEDULE,
+    "search_space/optimiser/sign_momentum.py": OPTION,
+    "runners/training/optimisers/sign_momentum.py": MODULE,
+}
+
+
+def kinds(axis: type[OpenOption]) -> dict[str, type]:
+    return {option.model_fields["kind"].default: option for option in options_of(axis)}
+
+
+def faults(outcomes: Iterator[Outcome]) -> list[tuple[str, str]]:
+    return [(each.contract, each.problem) for each in outcomes if each.problem]
+
+
+def plugin(folder: Path, right: str = "", wrong: str = "") -> Path:
+    """Write a schedule and an optimiser, with one text replaced in one of their files."""
+    texts = "".join(FILES.values())
+    assert not right or texts.count(right) == 1
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text.replace(right, wrong) if right else text)
+    return folder
+
+
+@pytest.mark.parametrize("kind", [*kinds(ScheduleOption), *kinds(OptimiserOption)])
+def test_every_option_keeps_every_contract(kind: str) -> None:
+    option = {**kinds(ScheduleOption), **kinds(OptimiserOption)}[kind]
+    outcomes = [*recipe_contracts(option)]
+    contracts = OF_SCHEDULES if issubclass(option, ScheduleOption) else OF_OPTIMISERS
+    assert len(outcomes) == len(contracts) * len(option.examples)
+    assert faults(iter(outcomes)) == []
+
+
+def test_options_of_another_folder_are_used_as_if_built_in_and_checked(tmp_path: Path) -> None:
+    with loaded(plugin(tmp_path)) as found:
+        recipe = apply(Candidate(), {"recipe.optimiser": "sign_momentum", "recipe.schedule": "steps"}).recipe
+        assert (recipe.optimiser.kind, recipe.schedule.kind) == ("sign_momentum", "steps")
+        assert found.source("search_space.optimiser.sign_momentum").keys() == {
+            "search_space.optimiser.sign_momentum",
+            "runners.training.optimisers.sign_momentum",
+        }
+        outcomes = [*checked(found)]
+        assert len(outcomes) == len(OF_OPTIMISERS) + 2 * len(OF_SCHEDULES)
+        assert not any(each.problem or each.skipped for each in outcomes)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "contract"),
+    [
+        ("(1.0 if tokens", "(1.2 if tokens", "a rate is a share of the peak"),
+        ("else 0.1)", "else 0.0)", "every update has a rate above 0"),
+        ("return None if 2 * until_tokens <= total_tokens else total_tokens", "return None", "rates depend on"),
+        ("lr\"] * group[\"weight_decay\"]", "weight_decay\"]", "nothing moves before"),
+        ("sub_(held.sign()", "add_(held.sign()", "updates lower a loss"),
+        ("self.state[each].setdefault(\"momentum\", torch.zeros_like(each))",
+         "self.__dict__.setdefault(id(each), torch.zeros_like(each))", "state_dict is the whole state"),
+        ("adaptive: ClassVar[bool] = False", "adaptive: ClassVar[bool] = True", "moments are used as declared"),
+        ("model.parameters(), recipe.weight_decay)", "model.parameters(), 0.0)", "weight decay is of matrices"),
+        ("parameter_groups(model.parameters()", "parameter_groups([*model.parameters()][1:]", "an update changes"),
+    ],
+)  # fmt: skip
+def test_a_wrong_option_breaks_the_contract_that_is_about_it(
+    tmp_path: Path, right: str, wrong: str, contract: str
+) -> None:
+    with loaded(plugin(tmp_path, right, wrong)):
+        wrong_ones = [kinds(ScheduleOption)["steps"], kinds(OptimiserOption)["sign_momentum"]]
+        broken = [fault for option in wrong_ones for fault in faults(recipe_contracts(option))]
+    assert any(name.startswith(contract) for name, _ in broken), broken
+
+
+def test_an_optimiser_without_its_module_and_a_file_elsewhere_in_runners_are_refused(tmp_path: Path) -> None:
+    folder = plugin(tmp_path)
+    (folder / "runners/training/optimisers/sign_momentum.py").rename(folder / "runners/training/loop_of_mine.py")
+    with no_plugins_left(), pytest.raises(PluginError, match="outside the mirrored tree"):
+        load_plugin(folder)
+    (folder / "runners/training/loop_of_mine.py").unlink()
+    with (
+        no_plugins_left(),
+        pytest.raises(PluginError, match=r"without its module; .*sign_momentum.py"),
+    ):
+        load_plugin(folder)

@@ -10,7 +10,8 @@ from rich.console import Console
 
 from commands.arguments import choose, folder_named
 from configuration.loading import LATENCY_SECTION
-from configuration.plugins import DOWNSTREAM, Plugin, load_plugin
+from configuration.plugin_declarations import DOWNSTREAM, SUBLAYERS
+from configuration.plugins import Plugin, load_plugin
 from configuration.yaml import read_file, scales
 from foundation.schema import VARIANT_KEY, OpenOption, axis_of, option_in
 from models.contract import Outcome
@@ -21,11 +22,13 @@ from search_space.convolution import ConvolutionOption
 from search_space.module_architecture import ModuleArchitecture
 from search_space.optimiser import OptimiserOption
 from search_space.schedule import ScheduleOption
+from search_space.sublayer import lettered_sublayer
 from tasks.candidate_contracts import candidate_contracts
 from tasks.contract_candidates import PLACED
 from tasks.corpora.option import CorpusOption
 from tasks.corpus_contracts import corpus_contracts
 from tasks.downstream import find_task
+from tasks.sublayer_contracts import sublayer_contracts
 from tasks.task_contracts import task_contracts
 
 EXPERIMENT = "experiment"
@@ -60,6 +63,8 @@ def checked(plugin: Plugin) -> Iterator[Outcome]:
         option = None if axis is None else option_in(import_module(module), axis)
         if option is not None:
             yield from outcomes_of_option(option)
+        elif package == SUBLAYERS and (sublayer := lettered_sublayer(import_module(module))) is not None:
+            yield from sublayer_contracts(sublayer)
         elif package == DOWNSTREAM and not name.startswith("_"):
             yield from task_contracts(find_task(name))
 

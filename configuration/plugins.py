@@ -9,7 +9,6 @@ the keys of its stages; their folder never does.
 import ast
 import re
 import sys
-import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,19 +22,19 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from configuration.plugin_declarations import DECLARED, DOWNSTREAM, declaration_mistakes
 from foundation.atomic_files import read_regular, sha256_of
 from foundation.errors import ConfigurationError
-from foundation.schema import JsonValue, OpenOption, axis_of, fingerprint, option_in, options_changed
+from foundation.schema import JsonValue, fingerprint, options_changed
+from search_space.architecture import Architecture
 from search_space.module_architecture import ModuleArchitecture
 from search_space.module_counts import PLUGINS
+from search_space.sublayer import sublayers_by_letter
 
 ROOT = Path(__file__).resolve().parents[1]
 TREE = ("search_space", "models", "tasks", "runners/training/optimisers")
 """The folders that a plugin may mirror."""
 MIRRORS = f"a plugin mirrors folders of {', '.join(f'{folder}/' for folder in TREE)}"
-DECLARED = ("search_space", "tasks.downstream", "tasks.corpora")
-"""Packages that are imported with the experiment; the others need torch and are imported by the stages."""
-DOWNSTREAM = "tasks.downstream"
 HASH = re.compile(r"[0-9a-f]{64}")
 """The name of a copy of a plugin, which is in the results of a run inside the plugin's folder."""
 
@@ -116,7 +115,7 @@ def load_plugin(folder: Path, sha256: str = "") -> Plugin:
     _LOADED.update(new)
     try:
         _extend(new, plugin)
-        mistakes = [line for module in new for line in _mistakes(module, plugin)]
+        mistakes = [line for module in new for line in declaration_mistakes(module, plugin.folder, plugin.files)]
     except BaseException:
         _forget(new, plugin)
         raise
@@ -139,7 +138,7 @@ def loaded_plugins() -> tuple[Plugin, ...]:
 def plugin_modules(value: object) -> set[str]:
     """Return the modules of plugins that define a declaration, or anything in it."""
     if isinstance(value, BaseModel):
-        found = ({type(value).__module__} | _factories(value)) & _LOADED.keys()
+        found = ({type(value).__module__} | _factories(value) | _sublayers(value)) & _LOADED.keys()
         return found.union(*(plugin_modules(getattr(value, name)) for name in type(value).model_fields))
     if isinstance(value, Mapping):
         return set().union(*map(plugin_modules, value.values()))
@@ -164,6 +163,13 @@ def _factories(value: object) -> set[str]:
     if isinstance(value, Mapping | tuple | list):
         return set().union(*map(_factories, value.values() if isinstance(value, Mapping) else value))
     return set()
+
+
+def _sublayers(value: object) -> set[str]:
+    """Return the modules that define the sublayers of an architecture's layer programs."""
+    programs = value.programs if isinstance(value, Architecture) else ()
+    letters = {sublayer.kind for program in programs for sublayer in program.sublayers()}
+    return {sublayers_by_letter()[letter].__module__ for letter in letters}
 
 
 def _file_of(module: str) -> Path:
@@ -243,37 +249,6 @@ def _declared_packages(modules: Mapping[str, Plugin]) -> list[str]:
     return [package for package in packages if package.startswith(DECLARED)]
 
 
-def _mistakes(module: str, plugin: Plugin) -> Iterator[str]:
-    """Yield what is wrong with a declaration; modules that need torch are not imported here."""
-    package, _, name = module.rpartition(".")
-    if not package.startswith(DECLARED) or name.startswith("_"):
-        return
-    path = plugin.files[module]
-    try:
-        imported = import_module(module)
-    except Exception as error:
-        yield f"{path}:{_line(error, path)}: cannot be imported: {type(error).__name__}: {_first_line(error)}"
-        return
-    axis = axis_of(package)
-    if axis is not None:
-        yield from _option_mistakes(imported, axis, plugin)
-    if package == DOWNSTREAM and getattr(getattr(imported, "TASK", None), "name", None) != name:
-        yield f"{path}: no task; TASK named {name!r} is needed, or a file name that begins with an underscore"
-
-
-def _option_mistakes(module: ModuleType, axis: type[OpenOption], plugin: Plugin) -> Iterator[str]:
-    path = plugin.files[module.__name__]
-    try:
-        option = option_in(module, axis)
-    except ValueError as error:
-        yield f"{path}: {error}"
-        return
-    needed = f"{axis.modules}.{module.__name__.rpartition('.')[2]}"
-    if option is not None and axis.modules and needed not in plugin.files:
-        place = Path(*needed.split(".")).with_suffix(".py")
-        yield f"{path}: an option without its module; {plugin.folder / place} is needed"
-
-
 def _imported(module: str, path: Path) -> Iterator[str]:
     """Yield the names that a file imports, as modules and as names inside modules."""
     package = module.split(".")[:-1]
@@ -285,15 +260,3 @@ def _imported(module: str, path: Path) -> Iterator[str]:
             origin = ".".join([*above, *([node.module] if node.module else [])])
             yield origin
             yield from (f"{origin}.{alias.name}" for alias in node.names)
-
-
-def _line(error: Exception, path: Path) -> int:
-    """Return the line of the file at which an import failed."""
-    if isinstance(error, SyntaxError) and error.filename == str(path):
-        return error.lineno or 1
-    frames = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-    return (frames[-1] if frames else None) or 1
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from search_space.sublayer.attention import Visibility
+from search_space.visibility import Visibility
 
 
 def visible_tokens(

@@ -25,18 +25,11 @@ from search_space.normalisation import Normalisation, PostNorm
 from search_space.position import LearnedPositions, Position
 from search_space.program_parser import parse_program
 from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters
-from search_space.stack import (
-    Block,
-    Sharing,
-    StackSizes,
-    blocks,
-    components,
-    sublayer_mistakes,
-    unequal_kinds,
-)
-from search_space.sublayer.attention import VISIBLE_SIDE, Visibility
+from search_space.stack import Block, Sharing, blocks, components, sublayer_mistakes, unequal_kinds
 from search_space.sublayer.operation_chain import InvalidChain
+from search_space.sublayer.stack_sizes import StackSizes
 from search_space.sublayer.sublayer import InvalidSetting
+from search_space.visibility import VISIBLE_SIDE, Visibility
 
 PerLayer = Annotated[
     Count,
@@ -175,6 +168,11 @@ class Architecture(ArchitectureByKind):
     def program(self) -> LayerProgram:
         """The sublayers in order."""
         return parse_program(f"(s f)*{self.depth}" if self.layers is None else self.layers)
+
+    @property
+    def programs(self) -> tuple[LayerProgram, ...]:
+        """The programs of all stacks."""
+        return (self.program,)
 
     @property
     def blocks(self) -> tuple[Block, ...]:

@@ -6,7 +6,7 @@ from search_space.cost import Component, Operations, Role, linear
 from search_space.normalisation import Normalisation
 from search_space.position import Position
 from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters, linear_parameters
-from search_space.sublayer.attention import Visibility
+from search_space.visibility import Visibility
 
 
 @dataclass(frozen=True)

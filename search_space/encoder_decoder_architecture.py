@@ -120,6 +120,11 @@ class EncoderDecoderArchitecture(Architecture):
         )
 
     @property
+    def programs(self) -> tuple[LayerProgram, ...]:
+        """The programs of the encoder and of the decoder."""
+        return self.program, self.decoder_program
+
+    @property
     def decoder_blocks(self) -> tuple[Block, ...]:
         """The decoder's blocks with their sizes. Raises InvalidSetting or InvalidChain for an invalid program."""
         return _decoder_blocks(self)

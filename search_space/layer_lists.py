@@ -70,7 +70,7 @@ def _with_sizes(program: LayerProgram, name: str, sizes: list[Any]) -> LayerProg
     remaining = iter(sizes)
 
     def sized(item: Item) -> Item:
-        if not (isinstance(item, Sublayer) and item.kind is kind):
+        if not (isinstance(item, Sublayer) and item.kind == kind):
             return item
         settings = dict(item.settings)
         if setting in settings:

@@ -14,7 +14,7 @@ Setting = int | float | str
 
 
 class SublayerKind(StrEnum):
-    """What a sublayer computes, by its letter."""
+    """The letters of the sublayers that rules refer to; `search_space/sublayer/` has all."""
 
     SELF_ATTENTION = "s"
     CROSS_ATTENTION = "c"
@@ -36,14 +36,15 @@ class OperationKind(StrEnum):
 class Sublayer:
     """One sublayer, with what is set differently from the axes of the stack."""
 
-    kind: SublayerKind
+    kind: str
+    """The letter of what it computes."""
     settings: tuple[tuple[str, Setting], ...] = ()
     """By name, sorted."""
 
     def __str__(self) -> str:
         """Return the canonical text."""
         written = ",".join(f"{name}={value}" for name, value in self.settings)
-        return f"{self.kind}({written})" if written else str(self.kind)
+        return f"{self.kind}({written})" if written else self.kind
 
 
 @dataclass(frozen=True)
@@ -150,14 +151,14 @@ class LayerProgram:
             elif isinstance(item, Parallel):
                 yield from (branch for branch in item.branches if isinstance(branch, Sublayer))
 
-    def count(self, kind: SublayerKind) -> int:
+    def count(self, kind: str) -> int:
         """Return the number of sublayers of a kind."""
-        return sum(sublayer.kind is kind for sublayer in self.sublayers())
+        return sum(sublayer.kind == kind for sublayer in self.sublayers())
 
 
-def is_of(item: Item, kind: SublayerKind) -> bool:
+def is_of(item: Item, kind: str) -> bool:
     """Return whether an item is one sublayer of a kind."""
-    return isinstance(item, Sublayer) and item.kind is kind
+    return isinstance(item, Sublayer) and item.kind == kind
 
 
 def _continues(block: tuple[Item, ...], item: Item) -> bool:

@@ -5,12 +5,11 @@ Transformer-XL, arXiv 1901.02860; XLNet, arXiv 1906.08237, section 2.3.
 
 from collections.abc import Iterable, Iterator
 
-from search_space.layer_program import Item, SublayerKind
+from search_space.layer_program import Item, Sublayer, SublayerKind
 from search_space.normalisation import NormalisationOption
-from search_space.stack import StackSizes
+from search_space.sublayer import sublayers_by_letter
+from search_space.sublayer.stack_sizes import StackSizes
 
-ALLOWED = (SublayerKind.SELF_ATTENTION, SublayerKind.FEED_FORWARD, SublayerKind.GATED_LINEAR_UNIT)
-"""Sublayers that read nothing of other tokens but through attention."""
 WITH_MEMORY = ("left_to_right", "bidirectional", "permutation")
 
 
@@ -45,6 +44,13 @@ def _not_attention_alone(
         yield f"{subject} needs post_norm, not {normalisation.kind}"
     if sizes.convolution.kind != "none":
         yield f"the convolution {sizes.convolution.kind} {why}; write none"
-    others = [item for item in items if getattr(item, "kind", None) not in ALLOWED]
+    others = [item for item in items if not reads_by_attention_alone(item)]
     if others:
         yield f"{others[0]} {why}; allowed sublayers: s, f and g"
+
+
+def reads_by_attention_alone(item: Item) -> bool:
+    """Return whether an item is self-attention, or a sublayer that reads nothing of other tokens."""
+    if not isinstance(item, Sublayer):
+        return False
+    return item.kind == SublayerKind.SELF_ATTENTION or sublayers_by_letter()[item.kind].positionwise

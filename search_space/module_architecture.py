@@ -15,6 +15,7 @@ from foundation.errors import Violation
 from foundation.schema import canonical, canonical_text
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role
+from search_space.layer_program import LayerProgram
 from search_space.module_counts import Counts, ModuleFault, counted
 from search_space.shape import AttentionShape
 from search_space.stack import Block
@@ -69,6 +70,11 @@ class ModuleArchitecture(Architecture):
         if tokens is not None and tokens < self.vocabulary_size:
             message = f"{self.vocabulary_size} is declared; the built module has {tokens} token embeddings"
             yield Violation(("vocabulary_size",), message)
+
+    @property
+    def programs(self) -> tuple[LayerProgram, ...]:
+        """No program: the factory says what is computed."""
+        return ()
 
     @property
     def is_counted(self) -> bool:

@@ -2,15 +2,16 @@
 
     program := item+
     item    := atom | chain | parallel | "(" item+ ")*" count | atom "*" count
-    atom    := s | c | f | g | r, optionally with settings: f(activation=relu)
+    atom    := a letter of search_space/sublayer/: s | c | f | g | r, optionally with settings: f(activation=relu)
     parallel:= "[" branch "|" branch "]"          branches added under one residual; branch := atom | chain
     chain   := "<" operation+ ">"                 a chain of operations inside one residual
     operation := lin:width:activation | conv:kernel:width:activation | sep:kernel:width:activation | ln
                | "[" operation "|" operation "]"  the activation may be left out; widths are multiples of the model's
 
-s is self-attention, c cross-attention, f feed-forward, g a gated linear unit, r recurrent. Every item is one sublayer
-with its own norm and residual. One axis thus has depth, interleaving, Sandwich Transformers (Press et al. 2020, arXiv
-1911.03864), recurrent baselines and the cells of the Evolved Transformer (So et al. 2019, arXiv 1901.11117).
+s is self-attention, c cross-attention, f feed-forward, g a gated linear unit, r recurrent; a plugin's sublayer has a
+letter or a word of its own. Every item is one sublayer with its own norm and residual. One axis thus has depth,
+interleaving, Sandwich Transformers (Press et al. 2020, arXiv 1911.03864), recurrent baselines and the cells of the
+Evolved Transformer (So et al. 2019, arXiv 1901.11117).
 
 The canonical text is expanded: `(s f)*2` and `s f s f` are one program.
 """
@@ -30,8 +31,8 @@ from search_space.layer_program import (
     ParallelOperations,
     Setting,
     Sublayer,
-    SublayerKind,
 )
+from search_space.sublayer import sublayers_by_letter
 
 CHARACTERS_AT_MOST = 4096
 ITEMS_AT_MOST = 4096
@@ -78,7 +79,6 @@ _FORMS = {
     OperationKind.NORM: (),
 }
 """The fields after an operation's name; the activation may be left out."""
-_LETTERS = ", ".join(kind.value for kind in SublayerKind)
 
 
 class _Parser:
@@ -142,12 +142,12 @@ class _Parser:
 
     def _sublayer(self) -> Sublayer:
         token = self._take()
-        if token.text not in tuple(SublayerKind):
+        if token.text not in sublayers_by_letter():
             found = f"{token.text!r} is no sublayer" if token.text else "a sublayer is needed"
-            self._refuse(f"{found}; allowed: {_LETTERS}", token)
+            self._refuse(f"{found}; allowed: {', '.join(sublayers_by_letter())}", token)
         touches = self._next.start == token.start + len(token.text)
         settings = self._settings() if self._next.text == "(" and touches else {}
-        return Sublayer(SublayerKind(token.text), tuple(sorted(settings.items())))
+        return Sublayer(token.text, tuple(sorted(settings.items())))
 
     def _settings(self) -> dict[str, Setting]:
         self._take()

@@ -4,51 +4,24 @@ A block is self-attention and the feed-forward network that follows it, or any o
 has 12 blocks. A block's number and a sublayer's kind name its parameters.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Literal
 
-from search_space.activation import Activation
-from search_space.convolution import Convolution
 from search_space.cost import Component, Operations, Role
-from search_space.layer_program import Chain, Item, LayerProgram, Parallel, Sublayer, SublayerKind
-from search_space.position import Position
+from search_space.layer_program import Chain, Item, LayerProgram, Parallel
 from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters
-from search_space.sublayer.attention import SelfAttention, Visibility
+from search_space.sublayer import sublayers_by_letter
+from search_space.sublayer.attention import SelfAttention
 from search_space.sublayer.cross_attention import CrossAttention
 from search_space.sublayer.feed_forward import FeedForward
-from search_space.sublayer.gated_linear_unit import GatedLinearUnit
 from search_space.sublayer.operation_chain import operation_chain
 from search_space.sublayer.parallel import ParallelSublayers
-from search_space.sublayer.recurrent import Recurrent
-from search_space.sublayer.sublayer import InvalidSetting, Setting, SublayerDeclaration, refuse_unknown, whole_number
+from search_space.sublayer.stack_sizes import StackSizes
+from search_space.sublayer.sublayer import SublayerDeclaration
 
 Sharing = Literal["none", "attention", "feed_forward", "all"]
 """The sublayers that share one set of parameters with their norms: of no kind, of one kind, or each kind its own."""
-
-
-@dataclass(frozen=True)
-class StackSizes:
-    """The sizes that sublayers have where the program sets no others."""
-
-    width: int
-    heads: int
-    """Before the bottleneck."""
-    bottleneck_ratio: int
-    key_width: int | None
-    value_width: int | None
-    convolution: Convolution
-    visibility: Visibility
-    feed_forward_width: int
-    feed_forward_groups: int
-    feed_forward_activation: Activation
-    position: Position
-    attention_biases: bool
-    memory: int
-    source_width: int | None = None
-    """Channels of what cross-attention reads; None for a stack that reads no other."""
-
-
 Block = tuple[SublayerDeclaration, ...]
 
 
@@ -114,87 +87,7 @@ def _declaration(item: Item, sizes: StackSizes) -> SublayerDeclaration:
     if isinstance(item, Parallel):
         first, second = (_declaration(branch, sizes) for branch in item.branches)
         return ParallelSublayers(sizes.width, first, second)
-    return MAKERS[item.kind](item, sizes)
-
-
-def _self_attention(item: Sublayer, sizes: StackSizes) -> SelfAttention:
-    settings = _settings(item, ("heads", "key_width", "value_width"))
-    heads, key_width, value_width = _head_sizes(settings, sizes)
-    if heads % sizes.bottleneck_ratio:
-        raise InvalidSetting(f"heads={heads} is no multiple of the bottleneck ratio {sizes.bottleneck_ratio}")
-    heads //= sizes.bottleneck_ratio
-    return SelfAttention(
-        sizes.width,
-        heads,
-        key_width,
-        value_width,
-        sizes.convolution,
-        sizes.visibility,
-        sizes.position if sizes.position.in_attention else None,
-        sizes.attention_biases,
-        sizes.memory,
-    )
-
-
-def _feed_forward(item: Sublayer, sizes: StackSizes) -> FeedForward:
-    settings = _settings(item, ("width", "groups", "activation", "middle_norm"))
-    activation = settings.get("activation", sizes.feed_forward_activation)
-    if activation not in get_args(Activation):
-        raise InvalidSetting(f"activation={activation} is unknown; allowed: {', '.join(get_args(Activation))}")
-    middle_norm = settings.get("middle_norm", 0)
-    if middle_norm not in (0, 1):
-        raise InvalidSetting(f"middle_norm={middle_norm} is neither 0 nor 1")
-    return FeedForward(
-        width=sizes.width,
-        inner_width=whole_number(settings, "width", sizes.feed_forward_width),
-        groups=whole_number(settings, "groups", sizes.feed_forward_groups),
-        activation=activation,  # type: ignore[arg-type]
-        middle_norm=bool(middle_norm),
-    )
-
-
-def _gated_linear_unit(item: Sublayer, sizes: StackSizes) -> GatedLinearUnit:
-    _settings(item, ())
-    return GatedLinearUnit(sizes.width)
-
-
-def _recurrent(item: Sublayer, sizes: StackSizes) -> Recurrent:
-    settings = _settings(item, ("hidden_width",))
-    return Recurrent(sizes.width, whole_number(settings, "hidden_width", sizes.width), sizes.visibility)
-
-
-def _cross_attention(item: Sublayer, sizes: StackSizes) -> CrossAttention:
-    if sizes.source_width is None:
-        raise InvalidSetting("c is cross-attention, which only a decoder has; an encoder has s, f, g and r")
-    settings = _settings(item, ("heads", "key_width", "value_width"))
-    heads, key_width, value_width = _head_sizes(settings, sizes)
-    return CrossAttention(sizes.width, heads, key_width, value_width, sizes.source_width, sizes.attention_biases)
-
-
-def _head_sizes(settings: Mapping[str, Setting], sizes: StackSizes) -> tuple[int, int, int]:
-    """Return heads, and the widths of a key and of a value. Raises InvalidSetting."""
-    heads = whole_number(settings, "heads", sizes.heads)
-    key_width = whole_number(settings, "key_width", sizes.key_width or sizes.width // heads or 1)
-    value_width = whole_number(settings, "value_width", sizes.value_width or sizes.width // heads or 1)
-    if (sizes.key_width is None and "key_width" not in settings) and sizes.width % heads:
-        raise InvalidSetting(f"heads={heads} does not divide the width {sizes.width}; set key_width, or other heads")
-    return heads, key_width, value_width
-
-
-MAKERS: Mapping[SublayerKind, Callable[[Sublayer, StackSizes], SublayerDeclaration]] = {
-    SublayerKind.SELF_ATTENTION: _self_attention,
-    SublayerKind.CROSS_ATTENTION: _cross_attention,
-    SublayerKind.FEED_FORWARD: _feed_forward,
-    SublayerKind.GATED_LINEAR_UNIT: _gated_linear_unit,
-    SublayerKind.RECURRENT: _recurrent,
-}
-"""By letter of the program."""
-
-
-def _settings(item: Sublayer, known: tuple[str, ...]) -> dict[str, Setting]:
-    settings = dict(item.settings)
-    refuse_unknown(item.kind.value, settings, known)
-    return settings
+    return sublayers_by_letter()[item.kind].of(dict(item.settings), sizes)
 
 
 def sublayer_mistakes(made: Iterable[Block]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from search_space.position import RelativePositions
 from search_space.position.option import PositionOption
 from search_space.recipe import Recipe
 from search_space.selection.option import SelectionOption
+from search_space.visibility import Visibility
 from tasks.contract_text import WORDS
 
 LENGTH, ROWS, WIDTH = 16, 6, 24
@@ -38,6 +39,12 @@ def placed(option: OpenOption) -> Candidate | None:
         return None
     sizes = {"embedding_width": WIDTH} if isinstance(option, OutputLayerOption) else {}
     return _writing_candidate(objective) if objective.writes_target else _candidate(objective, **sizes)
+
+
+def with_layers(program: str, visibility: Visibility = "bidirectional") -> Candidate:
+    """Return a small candidate with a layer program; it predicts masked tokens, or the next where some are hidden."""
+    objective = MaskedLanguageModel() if visibility == "bidirectional" else LanguageModel()
+    return _candidate(objective, layers=program, visibility=visibility)
 
 
 def _objective_of(option: OpenOption) -> Objective | None:

@@ -12,7 +12,8 @@ from models.initialisation import truncated_normal
 from models.position.none import Positions
 from models.position.relative import gathered, shifted
 from search_space.position import ClippedRelativePositions
-from search_space.sublayer.attention import VISIBLE_SIDE, SelfAttention
+from search_space.sublayer.attention import SelfAttention
+from search_space.visibility import VISIBLE_SIDE
 
 
 class ClippedScores(nn.Module):

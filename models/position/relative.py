@@ -17,7 +17,8 @@ from models.initialisation import truncated_normal
 from models.position.none import Positions
 from models.position.sinusoidal import LONGEST_WAVELENGTH
 from search_space.position import RelativePositions
-from search_space.sublayer.attention import VISIBLE_SIDE, SelfAttention
+from search_space.sublayer.attention import SelfAttention
+from search_space.visibility import VISIBLE_SIDE
 
 
 class RelativeScores(nn.Module):

@@ -12,7 +12,8 @@ from models.decoding_context import Source
 from models.position import build_position_scores
 from models.precision import without_autocast
 from models.prepared_layers import PreparedLinear
-from search_space.sublayer.attention import VISIBLE_SIDE, SelfAttention, Visibility
+from search_space.sublayer.attention import SelfAttention
+from search_space.visibility import VISIBLE_SIDE, Visibility
 
 
 class Sublayer(nn.Module):

@@ -11,8 +11,8 @@ from models.convolution import PaddingMask
 from models.convolution.separable import DepthwiseKernel, without_padding
 from models.initialisation import truncated_normal
 from search_space.layer_program import OperationKind
-from search_space.sublayer.attention import VISIBLE_SIDE, Visibility
 from search_space.sublayer.operation_chain import Branches, OperationChain, Step
+from search_space.visibility import VISIBLE_SIDE, Visibility
 
 
 class DenseConvolution(nn.Module):

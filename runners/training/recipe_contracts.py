@@ -205,7 +205,7 @@ def _update(model: nn.Module, optimiser: torch.optim.Optimizer) -> float:
     loss = (model(inputs) - targets).square().mean()
     loss.backward()
     optimiser.step()
-    return loss.item()
+    return float(loss.item())
 
 
 def _values(model: nn.Module) -> Tensor:

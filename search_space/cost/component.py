@@ -28,6 +28,7 @@ class Role(StrEnum):
     GATED_LINEAR_UNIT = "gated linear unit"
     RECURRENT = "recurrent layer"
     OPERATION_CHAIN = "operation chain"
+    SUBLAYER = "further sublayer"
     NORMALISATIONS = "normalisations"
     FINAL_NORM = "final norm"
     OUTPUT_LAYER = "output layer"

@@ -11,7 +11,7 @@ from search_space.cost import Component
 from search_space.objective.pretraining_objective import PretrainingObjective
 from search_space.output_layer import OutputLayer, Transformed
 from search_space.packing import PackingOption
-from search_space.sublayer.attention import Visibility
+from search_space.visibility import Visibility
 
 
 class LanguageModel(PretrainingObjective):

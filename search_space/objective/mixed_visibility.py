@@ -13,11 +13,12 @@ from foundation.errors import Violation
 from foundation.schema import Share
 from search_space.architecture import Architecture
 from search_space.cost import Component
-from search_space.layer_program import SublayerKind
+from search_space.layer_program import Parallel
+from search_space.memory_rules import reads_by_attention_alone
 from search_space.objective.masked_reference import WithMaskedReference
 from search_space.output_layer.transformed import vocabulary_head
 from search_space.packing import PackingOption
-from search_space.sublayer.attention import Visibility
+from search_space.visibility import Visibility
 
 SEGMENTS = 6
 """Segment embeddings of an architecture that tells the visibilities apart."""
@@ -93,8 +94,12 @@ class MixedVisibility(WithMaskedReference):
         if architecture.convolution.reach is not None:
             message = f"{architecture.convolution.kind} reads tokens that {self.name} hides. Write none"
             yield Violation(("architecture", "convolution"), message)
-        if architecture.program.count(SublayerKind.RECURRENT) or "<" in str(architecture.program):
-            yield Violation(where, f"recurrent layers and chains of operations read tokens that {self.name} hides")
+        items = architecture.program.items
+        branches = (branch for item in items for branch in (item.branches if isinstance(item, Parallel) else (item,)))
+        others = [branch for branch in branches if not reads_by_attention_alone(branch)]
+        if others:
+            message = f"{others[0]} reads tokens that {self.name} hides; allowed sublayers: s, f and g"
+            yield Violation(where, message)
 
     def violations(self) -> Iterator[Violation]:
         """Yield shares that are not parts of one whole."""

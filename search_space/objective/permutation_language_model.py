@@ -21,7 +21,8 @@ from search_space.output_layer import EmbeddingTable, OutputLayer
 from search_space.packing import ContinuedPairs, PackingOption
 from search_space.packing.continued_pairs import SPECIAL_TOKENS
 from search_space.selection import Selection, WindowedNGram
-from search_space.sublayer.attention import SelfAttention, Visibility
+from search_space.sublayer.attention import SelfAttention
+from search_space.visibility import Visibility
 
 SHORT: JsonValue = {"kind": "windowed_ngram", "longest": 3}
 PAIRS: JsonValue = {"kind": "continued_pairs"}

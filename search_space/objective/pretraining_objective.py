@@ -15,7 +15,7 @@ from foundation.schema import VARIANT_KEY, OpenOption
 from search_space.architecture import Architecture
 from search_space.cost import MATMUL, Component, Convention
 from search_space.packing import Packing, PackingOption, Stream, packings
-from search_space.sublayer.attention import Visibility
+from search_space.visibility import Visibility
 
 
 class PretrainingObjective(OpenOption):

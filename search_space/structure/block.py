@@ -131,7 +131,7 @@ class BlockCoding:
             return choose(f"{side}.{name}", self.genes[f"{side}.{name}"])
 
         if layer in SUBLAYERS:
-            return Sublayer(SublayerKind(layer), tuple(sorted(self._settings(layer, gene).items())))
+            return Sublayer(layer, tuple(sorted(self._settings(layer, gene).items())))
         kind, _, kernel = layer.partition(":")
         width, activation = Fraction(gene("width")), gene("operation_activation")
         taps = int(kernel) if kernel else None
@@ -195,10 +195,10 @@ class BlockCoding:
             width, activation = _text(part.width or Fraction(1)), part.activation or NOTHING
             return {"": _layer(part), ".width": width, ".operation_activation": activation}
         settings, baseline = dict(part.settings), self.baseline
-        found = {"": part.kind.value}
+        found = {"": part.kind}
         if part.kind in (SublayerKind.SELF_ATTENTION, SublayerKind.CROSS_ATTENTION):
             found[".heads"] = str(settings.get("heads", baseline.heads))
-        if part.kind is SublayerKind.FEED_FORWARD:
+        if part.kind == SublayerKind.FEED_FORWARD:
             inner = settings.get("width", baseline.feed_forward_width)
             found[".width"] = _text(Fraction(int(inner), baseline.width))
             found[".activation"] = str(settings.get("activation", baseline.feed_forward_activation))

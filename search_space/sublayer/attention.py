@@ -1,37 +1,26 @@
 """Self-attention, with a convolution branch beside it. Vaswani et al. 2017, 1706.03762; ConvBERT, 2008.02496."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Self
 
 from search_space.convolution import Convolution
 from search_space.cost import Component, Operations, Role, linear
+from search_space.layer_program import Setting, SublayerKind
 from search_space.position.option import PositionOption, ScoreSizes
 from search_space.shape import AttentionShape, linear_parameters
-from search_space.sublayer.head_sizes import HeadSizes
-
-Visibility = Literal["bidirectional", "left_to_right", "right_to_left", "prefix", "permutation"]
-"""The tokens that a token reads: all, those up to itself, those from itself on, those up to itself and the first
-segment, which reads itself in both directions (UNILM, arXiv 1905.03197), or those before it in the order that
-pretraining draws for the sequence, and all elsewhere (XLNet, arXiv 1906.08237)."""
-
-VisibleSide = Literal["both", "before", "behind"]
-
-VISIBLE_SIDE: dict[Visibility, VisibleSide] = {
-    "bidirectional": "both",
-    "left_to_right": "before",
-    "right_to_left": "behind",
-    "prefix": "before",
-    "permutation": "both",
-}
-"""The side on which kernels and recurrent layers, which know no prefix, read other tokens."""
+from search_space.sublayer.head_sizes import HeadSizes, head_sizes
+from search_space.sublayer.stack_sizes import StackSizes
+from search_space.sublayer.sublayer import InvalidSetting, LetteredSublayer
+from search_space.visibility import VISIBLE_SIDE, Visibility
 
 
 @dataclass(frozen=True)
-class SelfAttention(HeadSizes):
+class SelfAttention(HeadSizes, LetteredSublayer):
     """Query, key and value maps, scores, a convolution branch, and one output map for both."""
 
     kind: ClassVar[str] = "attention"
+    letter: ClassVar[str] = SublayerKind.SELF_ATTENTION
     width: int
     heads: int
     """After the bottleneck."""
@@ -47,6 +36,24 @@ class SelfAttention(HeadSizes):
     """Whether the four maps have biases."""
     memory: int = 0
     """Tokens of earlier segments that are read too."""
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Setting], sizes: StackSizes) -> Self:
+        """Return the sublayer with a program's settings. Raises InvalidSetting."""
+        heads, key_width, value_width = head_sizes(cls.letter, settings, sizes)
+        if heads % sizes.bottleneck_ratio:
+            raise InvalidSetting(f"heads={heads} is no multiple of the bottleneck ratio {sizes.bottleneck_ratio}")
+        return cls(
+            sizes.width,
+            heads // sizes.bottleneck_ratio,
+            key_width,
+            value_width,
+            sizes.convolution,
+            sizes.visibility,
+            sizes.position if sizes.position.in_attention else None,
+            sizes.attention_biases,
+            sizes.memory,
+        )
 
     @property
     def shape(self) -> AttentionShape:

@@ -1,19 +1,23 @@
 """Cross-attention: a decoder's tokens read the encoder's output. Vaswani et al. 2017, 1706.03762, section 3.2.3."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from search_space.cost import Component, Operations, Role, linear
+from search_space.layer_program import Setting, SublayerKind
 from search_space.shape import AttentionShape, linear_parameters
-from search_space.sublayer.head_sizes import HeadSizes
+from search_space.sublayer.head_sizes import HeadSizes, head_sizes
+from search_space.sublayer.stack_sizes import StackSizes
+from search_space.sublayer.sublayer import InvalidSetting, LetteredSublayer
 
 
 @dataclass(frozen=True)
-class CrossAttention(HeadSizes):
+class CrossAttention(HeadSizes, LetteredSublayer):
     """A query map of the target, key and value maps of the source, scores, and an output map."""
 
     kind: ClassVar[str] = "cross_attention"
+    letter: ClassVar[str] = SublayerKind.CROSS_ATTENTION
     width: int
     heads: int
     key_width: int
@@ -25,10 +29,13 @@ class CrossAttention(HeadSizes):
     biases: bool = True
     """Whether the four maps have biases."""
 
-    @property
-    def widening(self) -> int:
-        """Tokens that it adds to the receptive field of convolutions: none."""
-        return 0
+    @classmethod
+    def of(cls, settings: Mapping[str, Setting], sizes: StackSizes) -> Self:
+        """Return the sublayer with a program's settings. Raises InvalidSetting."""
+        if sizes.source_width is None:
+            raise InvalidSetting("c is cross-attention, which only a decoder has; an encoder has s, f, g and r")
+        heads, key_width, value_width = head_sizes(cls.letter, settings, sizes)
+        return cls(sizes.width, heads, key_width, value_width, sizes.source_width, sizes.attention_biases)
 
     def __str__(self) -> str:
         """Return the sizes in words."""

@@ -1,19 +1,29 @@
 """The feed-forward network, optionally grouped. Vaswani et al. 2017, 1706.03762; ConvBERT, 2008.02496, eq. 8."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self, get_args
 
 from search_space.activation import Activation, activation_operations
 from search_space.cost import Component, Operations, Role, linear
+from search_space.layer_program import Setting, SublayerKind
 from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters, linear_parameters
+from search_space.sublayer.stack_sizes import StackSizes
+from search_space.sublayer.sublayer import InvalidSetting, LetteredSublayer, refuse_unknown, whole_number
 
 
 @dataclass(frozen=True)
-class FeedForward:
+class FeedForward(LetteredSublayer):
     """Up, activation, down; both maps have the same number of groups."""
 
     kind: ClassVar[str] = "feed_forward"
+    letter: ClassVar[str] = SublayerKind.FEED_FORWARD
+    positionwise: ClassVar[bool] = True
+    examples: ClassVar[tuple[Mapping[str, Setting], ...]] = (
+        {},
+        {"groups": 2},
+        {"activation": "relu", "middle_norm": 1},
+    )
     width: int
     inner_width: int
     groups: int = 1
@@ -21,10 +31,23 @@ class FeedForward:
     middle_norm: bool = False
     """Whether the inner channels are normalised before the second map (the code of the Evolved Transformer)."""
 
-    @property
-    def widening(self) -> int:
-        """Tokens that it adds to the receptive field of convolutions: none."""
-        return 0
+    @classmethod
+    def of(cls, settings: Mapping[str, Setting], sizes: StackSizes) -> Self:
+        """Return the sublayer with a program's settings. Raises InvalidSetting."""
+        refuse_unknown(cls.letter, settings, ("width", "groups", "activation", "middle_norm"))
+        activation = settings.get("activation", sizes.feed_forward_activation)
+        if activation not in get_args(Activation):
+            raise InvalidSetting(f"activation={activation} is unknown; allowed: {', '.join(get_args(Activation))}")
+        middle_norm = settings.get("middle_norm", 0)
+        if middle_norm not in (0, 1):
+            raise InvalidSetting(f"middle_norm={middle_norm} is neither 0 nor 1")
+        return cls(
+            width=sizes.width,
+            inner_width=whole_number(settings, "width", sizes.feed_forward_width),
+            groups=whole_number(settings, "groups", sizes.feed_forward_groups),
+            activation=activation,  # type: ignore[arg-type]
+            middle_norm=bool(middle_norm),
+        )
 
     def __str__(self) -> str:
         """Return the sizes in words."""

@@ -1,24 +1,30 @@
 """The gated linear unit: a linear map times the sigmoid of another. Dauphin et al. 2017, arXiv 1612.08083."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from search_space.cost import Component, Operations, Role, linear
+from search_space.layer_program import Setting, SublayerKind
 from search_space.shape import AttentionShape, linear_parameters
+from search_space.sublayer.stack_sizes import StackSizes
+from search_space.sublayer.sublayer import LetteredSublayer, refuse_unknown
 
 
 @dataclass(frozen=True)
-class GatedLinearUnit:
+class GatedLinearUnit(LetteredSublayer):
     """Two maps of the width; the second, through a sigmoid, is the gate of the first."""
 
     kind: ClassVar[str] = "gated_linear_unit"
+    letter: ClassVar[str] = SublayerKind.GATED_LINEAR_UNIT
+    positionwise: ClassVar[bool] = True
     width: int
 
-    @property
-    def widening(self) -> int:
-        """Tokens that it adds to the receptive field of convolutions: none."""
-        return 0
+    @classmethod
+    def of(cls, settings: Mapping[str, Setting], sizes: StackSizes) -> Self:
+        """Return the sublayer; it has no settings. Raises InvalidSetting."""
+        refuse_unknown(cls.letter, settings, ())
+        return cls(sizes.width)
 
     def __str__(self) -> str:
         """Return the sizes in words."""
@@ -32,7 +38,3 @@ class GatedLinearUnit:
         parameters = linear_parameters(width, 2 * width)
         shape = AttentionShape(width, 0, 0)
         yield Component(Role.GATED_LINEAR_UNIT, shape, parameters, operations, 3 * width)
-
-    def mistakes(self) -> Iterator[str]:
-        """Yield nothing: every width is allowed."""
-        yield from ()

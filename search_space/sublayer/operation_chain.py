@@ -12,7 +12,7 @@ from search_space.activation import Activation, activation_operations
 from search_space.cost import Component, Operations, Role, linear
 from search_space.layer_program import Chain, Operation, OperationKind, ParallelOperations
 from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters, linear_parameters
-from search_space.sublayer.attention import Visibility
+from search_space.visibility import Visibility
 
 
 @dataclass(frozen=True)

@@ -1,25 +1,37 @@
 """A recurrent layer: an LSTM over the tokens. Hochreiter and Schmidhuber 1997; GPT's recurrent row (Radford 2018)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from search_space.cost import Component, Operations, Role, linear
+from search_space.layer_program import Setting, SublayerKind
 from search_space.shape import AttentionShape, linear_parameters
-from search_space.sublayer.attention import Visibility
+from search_space.sublayer.stack_sizes import StackSizes
+from search_space.sublayer.sublayer import LetteredSublayer, refuse_unknown, whole_number
+from search_space.visibility import Visibility
 
 GATES = 4
 
 
 @dataclass(frozen=True)
-class Recurrent:
+class Recurrent(LetteredSublayer):
     """An LSTM in each direction that is visible, then a linear map to the width where theirs differs."""
 
     kind: ClassVar[str] = "recurrent"
+    letter: ClassVar[str] = SublayerKind.RECURRENT
+    measurable: ClassVar[bool] = False
+    examples: ClassVar[tuple[Mapping[str, Setting], ...]] = ({}, {"hidden_width": 12})
     width: int
     hidden_width: int
     """Channels of the state of one direction."""
     visibility: Visibility = "bidirectional"
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Setting], sizes: StackSizes) -> Self:
+        """Return the sublayer with a program's settings. Raises InvalidSetting."""
+        refuse_unknown(cls.letter, settings, ("hidden_width",))
+        return cls(sizes.width, whole_number(settings, "hidden_width", sizes.width), sizes.visibility)
 
     @property
     def directions(self) -> int:
@@ -30,11 +42,6 @@ class Recurrent:
     def output_width(self) -> int:
         """Channels of the states of all directions."""
         return self.directions * self.hidden_width
-
-    @property
-    def widening(self) -> int:
-        """Tokens that it adds to the receptive field of convolutions: none."""
-        return 0
 
     def __str__(self) -> str:
         """Return the sizes in words."""
@@ -58,7 +65,3 @@ class Recurrent:
             parameters += linear_parameters(output, width)
             operations += linear(output, width)
         yield Component(Role.RECURRENT, AttentionShape(width, 0, 0), parameters, operations, saved)
-
-    def mistakes(self) -> Iterator[str]:
-        """Yield nothing: every width is allowed."""
-        yield from ()

@@ -1,11 +1,12 @@
 """What every sublayer declares, and how the settings of a layer program become its sizes."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
 from search_space.cost import Component
-
-Setting = int | float | str
+from search_space.layer_program import Setting
+from search_space.sublayer.stack_sizes import StackSizes
 
 
 @runtime_checkable
@@ -28,6 +29,40 @@ class SublayerDeclaration(Protocol):
 
     def mistakes(self) -> Iterator[str]:
         """Yield every rule that the sizes break, in words."""
+
+
+class LetteredSublayer(ABC):
+    """A sublayer that layer programs name; a subclass is a frozen dataclass in a file that is named as its `kind`."""
+
+    kind: ClassVar[str]
+    letter: ClassVar[str]
+    """A letter, or a word, that no other sublayer has."""
+    positionwise: ClassVar[bool] = False
+    """Whether the output at a position depends on the input there alone."""
+    measurable: ClassVar[bool] = True
+    """Whether torch shows its multiply–adds and saved values, as the contracts need; a fused LSTM hides them."""
+    examples: ClassVar[tuple[Mapping[str, Setting], ...]] = ({},)
+    """Settings at which the contracts check it."""
+    width: int
+    """Channels of the input and of the output."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, settings: Mapping[str, Setting], sizes: StackSizes) -> Self:
+        """Return the sublayer with a program's settings, in a stack of these sizes. Raises InvalidSetting."""
+
+    @abstractmethod
+    def components(self, length: int) -> Iterator[Component]:
+        """Yield its components, counted per token on a sequence of `length` tokens, without norm and residual."""
+
+    @property
+    def widening(self) -> int:
+        """Tokens that its convolutions add to the receptive field: none."""
+        return 0
+
+    def mistakes(self) -> Iterator[str]:
+        """Yield every rule that the sizes break, in words: none."""
+        yield from ()
 
 
 class InvalidSetting(ValueError):

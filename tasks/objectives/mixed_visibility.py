@@ -13,7 +13,7 @@ from models.visible_tokens import visible_tokens
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective.mixed_visibility import SEGMENTS, MixedVisibility
-from search_space.sublayer.attention import Visibility
+from search_space.visibility import Visibility
 from tasks.batches import Sequences
 from tasks.masking import PaddedBatch, mask, padded
 from tasks.objectives.masked_tokens import MaskedTokenModel, masked_token_loss

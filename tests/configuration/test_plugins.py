@@ -202,7 +202,7 @@ def wrong(folder: Path, how: str) -> Path:
 
 
 REFUSED = {
-    "missing": ["nowhere: no such folder; a plugin mirrors folders of search_space/, models/, tasks/, runners/training/optimisers/"],
+    "missing": ["nowhere: no such folder; a plugin mirrors folders of search_space/, models/, tasks/, runners/"],
     "no module": [f"{OPTION}: an option without its module; ", f"{MODULE} is needed"],
     "built-in": ["convolution/dynamic.py: the name of a built-in file; choose another"],
     "outside": ["mine.py: outside the mirrored tree; a plugin mirrors folders of"],

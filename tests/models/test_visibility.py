@@ -18,7 +18,7 @@ from search_space.candidate import Candidate
 from search_space.convolution import Convolution
 from search_space.convolution.kernel import WithKernel
 from search_space.objective import MaskedLanguageModel, NextSentencePrediction
-from search_space.sublayer.attention import Visibility
+from search_space.visibility import Visibility
 from tests.factories.small_experiments import stir, title, variants
 
 LENGTH, PREFIX = 12, 5
@@ -38,7 +38,7 @@ PROGRAMS = {
     "operation_chain": "<conv:3:1:relu sep:5:1> <[sep:3:1|lin:1] ln>",
 }
 """A layer program of every kind of sublayer, the files of `search_space/sublayer`."""
-NO_SUBLAYER = {"sublayer", "head_sizes"}
+NO_SUBLAYER = {"sublayer", "head_sizes", "stack_sizes"}
 ACROSS_TOKENS = {"attention", "recurrent", "parallel", "operation_chain"}
 every_visibility = pytest.mark.parametrize("visibility", VISIBILITIES)
 

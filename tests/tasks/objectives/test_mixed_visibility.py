@@ -15,7 +15,7 @@ from models.visible_tokens import visible_tokens
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import MixedVisibility
-from search_space.sublayer.attention import Visibility
+from search_space.visibility import Visibility
 from tasks.objectives import build_model
 from tasks.objectives.mixed_visibility import SEGMENT_OF, Model
 from tests.factories.local_models import transformers

@@ -1,9 +1,9 @@
 """`steeplechase check`: the contracts of every option and factory in a folder, one line each."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -13,15 +13,17 @@ from configuration.loading import LATENCY_SECTION
 from configuration.plugin_declarations import DOWNSTREAM, SUBLAYERS
 from configuration.plugins import Plugin, load_plugin
 from configuration.yaml import read_file, scales
-from foundation.schema import VARIANT_KEY, OpenOption, axis_of, option_in
+from foundation.schema import OpenOption, axis_of, option_in
 from models.contract import Outcome
 from models.module_contracts import module_outcomes
 from models.option_contracts import contracts_of
+from runners.search.structure_contracts import structure_contracts
 from runners.training.recipe_contracts import recipe_contracts
 from search_space.convolution import ConvolutionOption
 from search_space.module_architecture import ModuleArchitecture
 from search_space.optimiser import OptimiserOption
 from search_space.schedule import ScheduleOption
+from search_space.structure import StructureOption
 from search_space.sublayer import lettered_sublayer
 from tasks.candidate_contracts import candidate_contracts
 from tasks.contract_candidates import PLACED
@@ -35,6 +37,15 @@ EXPERIMENT = "experiment"
 """The key that every experiment file has."""
 OPTIONS = ("search_space", "tasks.corpora")
 """Packages whose files are options of axes."""
+OF_AXES: Mapping[type, Callable[[Any], Iterator[Outcome]]] = {
+    ConvolutionOption: contracts_of,
+    CorpusOption: corpus_contracts,
+    OptimiserOption: recipe_contracts,
+    ScheduleOption: recipe_contracts,
+    StructureOption: structure_contracts,
+    **dict.fromkeys(PLACED, candidate_contracts),
+}
+"""The contracts of every open axis."""
 
 
 def check(
@@ -71,16 +82,7 @@ def checked(plugin: Plugin) -> Iterator[Outcome]:
 
 def outcomes_of_option(option: type[OpenOption]) -> Iterator[Outcome]:
     """Return the outcomes of the contracts of an option's axis."""
-    if issubclass(option, ConvolutionOption):
-        return contracts_of(option)
-    if issubclass(option, CorpusOption):
-        return corpus_contracts(option)
-    if issubclass(option, ScheduleOption | OptimiserOption):
-        return recipe_contracts(option)
-    if issubclass(option, PLACED):
-        return candidate_contracts(option)
-    name = str(option.model_fields[VARIANT_KEY].default)
-    return iter([Outcome(name, "loaded", skipped=f"{option.package} has no contracts beside loading")])
+    return next(OF_AXES[axis](option) for axis in option.__mro__ if axis in OF_AXES)
 
 
 def checked_experiments(folder: Path) -> Iterator[Outcome]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from foundation.schema import Count
+from foundation.schema import Count, JsonValue
 from search_space.architecture import Architecture
 from search_space.layer_lists import LISTS
 from search_space.layer_program import Item, LayerProgram, Sublayer, SublayerKind, is_of
@@ -27,6 +27,7 @@ class LayerSizes(StructureOption):
     feed_forward_width: Sizes = ()
     """Inner channels of a feed-forward network."""
 
+    examples: ClassVar[tuple[Mapping[str, JsonValue], ...]] = ({"heads": [2, 4], "feed_forward_width": [64, 128]},)
     owned_sizes: ClassVar[tuple[str, ...]] = ("heads", "key_width", "value_width", "feed_forward_width", "width")
 
     def genes(self, baseline: Architecture, stack: StackName) -> Mapping[str, tuple[str, ...]]:

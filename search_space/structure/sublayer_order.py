@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import ClassVar, Literal
 
+from foundation.schema import JsonValue
 from search_space.architecture import Architecture
 from search_space.layer_program import Item, LayerProgram, SublayerKind, is_of
 from search_space.program_parser import parse_program
@@ -29,6 +30,7 @@ class SublayerOrder(StructureOption):
     orders: Literal["all", "sandwich"] = "all"
     """`all`: every order of the sublayers; `sandwich`: s^k (s f)^(n-k) f^k with k from 0 to n - 1."""
 
+    examples: ClassVar[tuple[Mapping[str, JsonValue], ...]] = ({}, {"orders": "sandwich"})
     owned_sizes: ClassVar[tuple[str, ...]] = ()
 
     def genes(self, baseline: Architecture, stack: StackName) -> Mapping[str, tuple[str, ...]]:

@@ -34,17 +34,17 @@ def check_signature(path: Path, name: str, suffix: str) -> None:
         raise DataError(f"{name}: the suffix {suffix or '(none)'} promises {wanted}, the first bytes are {actual}")
 
 
-def text_lines(path: Path, name: str) -> Iterator[tuple[int, str]]:
+def text_lines(path: Path, name: str, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
     """Yield (line number from 1, line without its end); `name` is the name of the file in messages.
 
-    Raises DataError for bytes that are not UTF-8, NUL bytes, lines over 16 MiB, damaged or explosive archives.
+    Raises DataError for bytes of another encoding, NUL bytes, lines over 16 MiB, damaged or explosive archives.
     """
     offset = 0
     limit = _expansion_limit(path)
     with _opened(path) as file:
         try:
             for number, raw in enumerate(iter(lambda: file.readline(MAXIMUM_LINE_BYTES), b""), start=1):
-                yield number, _decoded(raw, name, number, offset)
+                yield number, _decoded(raw, name, number, offset, encoding)
                 offset += len(raw)
                 if limit is not None and offset > limit:
                     raise DataError(f"{name}: expands more than {MAXIMUM_EXPANSION} times; a decompression bomb?")
@@ -62,14 +62,14 @@ def _opened(path: Path) -> BinaryIO | gzip.GzipFile | lzma.LZMAFile:
     return path.open("rb")
 
 
-def _decoded(raw: bytes, name: str, number: int, offset: int) -> str:
+def _decoded(raw: bytes, name: str, number: int, offset: int, encoding: str) -> str:
     if len(raw) >= MAXIMUM_LINE_BYTES:
         raise DataError(f"{name}:{number}: a line longer than {MAXIMUM_LINE_BYTES} bytes; is this text?")
     if b"\x00" in raw:
         position = offset + raw.index(b"\x00")
         raise DataError(f"{name}:{number}: a NUL byte at byte offset {position}; this is not plain text")
     try:
-        return raw.decode("utf-8-sig" if offset == 0 else "utf-8").rstrip("\r\n")
+        return raw.decode("utf-8-sig" if encoding == "utf-8" and offset == 0 else encoding).rstrip("\r\n")
     except UnicodeDecodeError as wrong:
         byte = raw[wrong.start]
         raise DataError(

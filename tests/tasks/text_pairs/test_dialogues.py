@@ -1,4 +1,4 @@
-"""Dialogues as pairs of the turns so far and the next turn of the assistant."""
+"""Dialogues as pairs: the turns so far and the assistant's next one, or an utterance of a film and its answer."""
 
 import json
 import lzma
@@ -55,3 +55,66 @@ def test_the_published_files_are_read() -> None:
     assert files is not None
     found = FolderOfTasks(path=str(folder)).parts(files)
     assert {part: len(each.examples) for part, each in found.items()} == {"train": 12160, "dev": 825}
+
+
+SEPARATED = " +++$+++ "
+
+
+def films(folder: Path, lines: list[str], conversations: list[str]) -> Path:
+    """Write the Cornell layout in Latin-1, with lines of five fields and conversations of four."""
+    (folder / "cornell").mkdir()
+    for name, rows in (("movie_lines.txt", lines), ("movie_conversations.txt", conversations)):
+        (folder / "cornell" / name).write_bytes("\n".join(rows).encode("iso-8859-1"))
+    return folder
+
+
+def line(number: int, text: str) -> str:
+    return SEPARATED.join((f"L{number}", "u0", f"m{number // 10}", "BIANCA", text))
+
+
+def conversation(film: int, *numbers: int) -> str:
+    return SEPARATED.join(("u0", "u1", f"m{film}", str([f"L{number}" for number in numbers])))
+
+
+def test_every_utterance_of_a_film_and_its_answer_are_a_pair_in_one_part(tmp_path: Path) -> None:
+    said = ("Caf\xe9?", "no\x85 no", "", "why")  # 0x85 ends no line
+    lines = [line(10 * film + k, text) for film in range(60) for k, text in enumerate(said)]
+    talks = [conversation(film, *(10 * film + k for k in range(4))) for film in range(60)]
+    files, source = find_task("cornell_responses").files, FolderOfTasks(path=str(films(tmp_path, lines, talks)))
+    assert files is not None
+    parts = source.parts(files)
+    assert {(each.first, each.second) for part in parts.values() for each in part.examples} == {said[:2]}
+    assert sum(len(part.examples) for part in parts.values()) == 60
+    assert sum(part.left_out for part in parts.values()) == 120  # an empty utterance is in two pairs
+    of_part = {name: {each.source for each in part.examples} for name, part in parts.items()}
+    assert of_part["train"].isdisjoint(of_part["dev"])
+    assert 0 < len(of_part["dev"]) < 15
+    inputs = source.inputs(files)
+    assert isinstance(inputs, dict)
+    assert any("movie_lines.txt" in part for part in inputs), "both files are in the key"
+
+
+def test_wrong_lines_of_films_are_refused_all_at_once(tmp_path: Path) -> None:
+    files = find_task("cornell_responses").files
+    assert files is not None
+    source = FolderOfTasks(path=str(films(tmp_path, [line(1, "a"), "L2 +++$+++ x", line(1, "b")], [])))
+    with pytest.raises(DataError) as refused:
+        source.parts(files)
+    assert [each.partition("movie_lines.txt")[2] for each in refused.value.lines] == [
+        ":2: 2 fields by +++$+++; expected line, speaker, film, name, text",
+        ":3: line L1 occurs twice",
+    ]
+
+
+def test_wrong_conversations_are_refused_all_at_once(tmp_path: Path) -> None:
+    files = find_task("cornell_responses").files
+    assert files is not None
+    talks = ["u0 +++$+++ u1 +++$+++ m0 +++$+++ ['L1', 2]", conversation(0, 1, 9), "__import__('os')"]
+    source = FolderOfTasks(path=str(films(tmp_path, [line(1, "a"), line(2, "b")], talks)))
+    with pytest.raises(DataError) as refused:
+        source.parts(files)
+    assert [each.partition("movie_conversations.txt")[2][:22] for each in refused.value.lines] == [
+        ":1: expected two speak",
+        ":2: no line L9 in movi",
+        ":3: expected two speak",
+    ]

@@ -17,7 +17,7 @@ def parquet_columns(path: Path, name: str) -> tuple[str, ...]:
 
 
 def parquet_rows(path: Path, name: str, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Yield the values of some columns, row by row; raises DataError if the file is damaged or a column is repeated."""
+    """Yield the values of some columns, row by row; raises DataError if it is damaged or a column is repeated."""
     import pyarrow.parquet
 
     with _damage(name), pyarrow.parquet.ParquetFile(path) as file:

@@ -38,8 +38,8 @@ def delimited_rows(
     if len(header) == 1 and len(wanted) > 1 and (found := next(filter(header[0].count, OTHER_DELIMITERS), None)):
         written = {",": "commas", "\t": "tabs"}
         raise DataError(
-            f"{name}:{line}: the header has one cell, {header[0]!r}; cells are separated by {written[delimiter]} here, "
-            f"not by {found!r}; a .csv has commas, a .tsv tabs"
+            f"{name}:{line}: the header has one cell, {header[0]!r}; cells are separated by {written[delimiter]} "
+            f"here, not by {found!r}; a .csv has commas, a .tsv tabs"
         )
     check_header(name, line, header, wanted)
     for line, cells in rows:

@@ -66,7 +66,7 @@ def _resolved(declared: TableFormat, content: tuple[tuple[str, Path, str], ...])
     if declared.dev_share is not None:
         rows |= split(by_part["train"].rows, declared.dev_share)
     _refuse_empty(content, rows)
-    _refuse_one_target(content, rows["train"], table)
+    _refuse_one_target(content[0][1], rows["train"], table)
     train, dev = ([row.example for row in rows[part]] for part in ("train", "dev"))
     repeated = repeated_in_train(train, dev)
     return ResolvedTable(table, {part: len(each) for part, each in rows.items()}, repeated)
@@ -139,13 +139,15 @@ def _no_entities(table: TableFormat) -> str:
     )
 
 
-def _refuse_one_target(content: Sequence[tuple[str, Path, str]], train: Sequence[ParsedRow], table: TableFormat) -> None:
+def _refuse_one_target(path: Path, train: Sequence[ParsedRow], table: TableFormat) -> None:
     """Raise DataError if dev_share leaves train with one label or value only."""
     targets = _targets(train)
     if table.columns.target in ("label", "value", "tags") and len(targets) == 1:
         (only,) = targets
-        message = f"all {len(train)} rows that dev_share leaves in train have {only!r}; training needs two different ones"
-        raise DataError(f"{content[0][1]}: {table.label_column or table.columns.value}: {message}")
+        message = (
+            f"all {len(train)} rows that dev_share leaves in train have {only!r}; training needs two different ones"
+        )
+        raise DataError(f"{path}: {table.label_column or table.columns.value}: {message}")
 
 
 def _refuse_empty(content: Sequence[tuple[str, Path, str]], rows: Mapping[str, Sequence[ParsedRow]]) -> None:

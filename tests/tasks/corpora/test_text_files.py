@@ -286,7 +286,6 @@ def _damaged_page(folder: Path) -> None:
 def test_what_no_reader_can_read_is_one_line(spoil: Callable[[Path], None], message: str, tmp_path: Path) -> None:
     spoil(tmp_path)
     with pytest.raises(DataError, match=message) as refusal:
-        TextFilesCorpus(path=str(tmp_path)).inputs()
         read(tmp_path)
     assert len(refusal.value.lines) == 1
 

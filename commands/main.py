@@ -6,6 +6,7 @@ imports none.
 
 import ast
 import os
+import re
 import sys
 from contextlib import suppress
 from importlib import import_module
@@ -135,6 +136,7 @@ for _name, _command in COMMANDS.items():
     application.command(_name, rich_help_panel=_command.group)(_not_imported)
 
 INTERRUPTED = 130
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tabs and line feeds
 
 
 def main() -> None:
@@ -165,7 +167,8 @@ def main() -> None:
 def _leave(refusal: UserError) -> NoReturn:
     with suppress(OSError):  # a closed terminal (SIGHUP) does not change the exit code
         for line in refusal.lines:
-            print(line, file=sys.stderr)  # noqa: T201 — the only place that prints user errors
+            printed = CONTROL.sub(lambda character: ascii(character[0])[1:-1], line)  # of a file's name, for instance
+            print(printed, file=sys.stderr)  # noqa: T201 — the only place that prints user errors
     sys.exit(refusal.exit_code)
 
 

@@ -90,6 +90,8 @@ def run(  # noqa: PLR0913, PLR0917 — one argument per option of the command
     ] = None,
 ) -> None:
     """Run or resume an experiment, and report its results."""
+    if address is not None and engine is not EngineName.RAY:
+        raise typer.BadParameter("only Ray has a cluster's address; add --engine ray", param_hint="--address")
     if gpus_per_trial is not None:
         _check_gpus(gpus_per_trial, engine)
     limits = limits_of(stop_after, stop_after_tokens, stop_after_cost, price_per_hour)

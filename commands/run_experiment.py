@@ -20,11 +20,12 @@ from configuration.validation.warnings import warnings_of
 from configuration.yaml.settings import FLAG
 from foundation.errors import ConfigurationError
 from ledger.artifacts import ArtifactStore
+from ledger.database import LEDGER_NAME
 from ledger.example_tables import kept_example_tables
 from ledger.snapshot import Snapshot
 from reports.document import Report
 from reports.report import build
-from reports.write import REPORT_FILES, files_to_attach, refuse_taken, write_report
+from reports.write import REPORT_FILES, files_to_attach, refuse_foreign, refuse_taken, write_report
 from runners.limits import UNLIMITED, LimitReached, Limits
 from runners.run import RunRequest, lost_ledger
 from runners.run import run as drive
@@ -101,6 +102,8 @@ def _drive(request: RunRequest, console: Console, stop: Stopping, on_report: OnR
     mirroring = Mirroring(places, experiment.tracking)
     _warn(console, mirroring.check())
     refuse_taken(places.folder)
+    if not (places.folder / LEDGER_NAME).exists() and not (places.folder / REPORT_FILES["html"]).exists():
+        refuse_foreign(places.folder)
     _warn(console, lost_ledger(places))
     is_latency = isinstance(experiment, LatencyExperiment)  # mirroring would disturb the timing
     with LiveView(console, ArtifactStore(places.stages)) as view, nullcontext() if is_latency else mirroring:

@@ -14,6 +14,7 @@ from ledger.object_artifacts import artifact_store
 
 RESULTS = "results"
 LOCK = "lock"
+STAGES = "stages"
 OBJECTS = "object_store"
 """File with the URL of the object store that has the stages."""
 
@@ -22,7 +23,8 @@ OBJECTS = "object_store"
 class ResultPaths:
     """`folder` has one experiment's ledger and report; `root` has the artifact store and the MLflow store.
 
-    Experiments under `results/` share one root. A folder elsewhere is its own root.
+    Experiments under `results/` share one root, from whichever folder they are read. A folder elsewhere is its own
+    root.
     """
 
     folder: Path
@@ -33,10 +35,13 @@ class ResultPaths:
         """Return the paths of a results folder. Raises MachineError if the path has a loop of symbolic links."""
         shared = Path(RESULTS)
         try:
-            inside = shared.resolve() in folder.resolve().parents
+            resolved = folder.resolve()
+            inside = shared.resolve() in resolved.parents
         except (OSError, RuntimeError) as error:  # before Python 3.13 a loop is a RuntimeError
             raise MachineError(f"{folder}: cannot be resolved, a loop of symbolic links") from error
-        return cls(folder, shared if inside else folder)
+        if inside:
+            return cls(folder, shared)
+        return cls(folder, _root_above(resolved) or folder)
 
     @classmethod
     def default(cls, experiment: str, scale: str) -> "ResultPaths":
@@ -46,7 +51,7 @@ class ResultPaths:
     @property
     def stages(self) -> Path:
         """The artifact store; with an object store, this machine's copies."""
-        return self.root / "stages"
+        return self.root / STAGES
 
     @property
     def objects(self) -> str:
@@ -111,3 +116,10 @@ class ResultPaths:
             lock.write(str(os.getpid()))
             lock.flush()
             yield
+
+
+def _root_above(folder: Path) -> Path | None:
+    """Return the folder `results` of another working directory that has the stages of a folder below it."""
+    if (folder / STAGES).exists():
+        return None
+    return next((each for each in folder.parents if each.name == RESULTS and (each / STAGES).is_dir()), None)

@@ -42,7 +42,7 @@ def _history(folder: Path, current: Snapshot, trial: str) -> TrialHistory:
         if history.trial.name == trial:
             return history
     known = ", ".join(history.trial.name for history in current.histories)
-    raise ConfigurationError(f"{folder}: {trial!r} is not a trial; known are {known}")
+    raise ConfigurationError(f"{folder}: {trial!r} is not a trial; known are: {known or 'none'}")
 
 
 def _files(current: Snapshot, history: TrialHistory, store: ArtifactStore) -> Iterator[tuple[str, str]]:

@@ -8,23 +8,25 @@ from pathlib import Path
 from configuration.plugin_folders import COPIES, copy_plugins, recorded_plugins
 from foundation.atomic_files import make_folder, sha256_of
 from foundation.errors import MachineError
-from ledger.csv_export import has_export, read_export, write_export
+from ledger.csv_export import EXPORT_FOLDER, has_export, read_export, write_export
 from ledger.example_tables import attachments, example_tables, kept_example_tables
 from ledger.reading import open_rows, refuse_former_timings
 from ledger.snapshot import snapshot
 from reports.report import build
-from reports.write import write_report
+from reports.write import refuse_foreign, write_report
 
 
 def publish(source: Path, folder: Path) -> None:
     """Export the rows of a results folder and the values of single examples, and build the report there.
 
     Raises MachineError if the source holds no results or its stages were moved away, CorruptionError if they are
-    corrupt.
+    corrupt, ConflictError if the folder has files of others that the report would replace.
     """
     with open_rows(source) as rows:
         files = attachments(example_tables(source, rows))
         make_folder(folder)
+        if not (folder / EXPORT_FOLDER).is_dir():
+            refuse_foreign(folder)
         copy_plugins(recorded_plugins(rows.fact("document")), folder / COPIES)
         write_export(rows, folder, files)
     rebuild(folder)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from foundation.atomic_files import disk_refusals, write_whole
-from foundation.errors import MachineError
+from foundation.errors import ConflictError, MachineError
 from reports.document import Report
 from reports.figures.figure import Picture
 from reports.figures.matplotlib_style import svg_document
@@ -70,6 +70,19 @@ def refuse_taken(folder: Path) -> None:
     ]
     if lines:
         raise MachineError(lines)
+
+
+def refuse_foreign(folder: Path) -> None:
+    """Raise ConflictError if a folder that holds no results has files that a report would replace or remove."""
+    files = [folder / name for name in (*REPORT_FILES.values(), DECLARATION)]
+    with disk_refusals(folder):
+        found = [path for path in files if path.is_file()]
+        found += [path for name in (FIGURES, TABLES) for path in sorted((folder / name).glob("*")) if path.is_file()]
+    if found:
+        raise ConflictError(
+            f"{folder}: holds no results of steeplechase, and {found[0].relative_to(folder)}, which a report would "
+            "replace; nothing was changed. Choose another folder, or move the file away"
+        )
 
 
 def _is_no_folder(path: Path) -> bool:

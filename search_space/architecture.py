@@ -46,6 +46,7 @@ PerLayer = Annotated[
 """A size of all sublayers of a kind, or a list with the size of each, from the input to the output."""
 
 
+VOCABULARY_AT_MOST = 2**24  # trainers of vocabularies reserve memory for as many pieces before they count any
 WINDOWS: dict[Visibility, tuple[str, ...]] = {
     "bidirectional": ("centred", "look_back", "look_ahead"),
     "left_to_right": ("look_back",),
@@ -93,7 +94,7 @@ class Architecture(ArchitectureByKind):
     """Where the layer norms stand. Default: after every residual sum, as in BERT and ELECTRA."""
     sharing: Sharing = "none"
     """The sublayers that share one set of parameters with their norms (ALBERT, arXiv 1909.11942, section 3.1)."""
-    vocabulary_size: Count = 30522
+    vocabulary_size: Annotated[int, Field(ge=1, le=VOCABULARY_AT_MOST)] = 30522
     """Tokens of the vocabulary, special tokens included. Default: BERT's uncased vocabulary."""
     position: Position = Field(default_factory=LearnedPositions)
     """How a token's position enters the model. Default: a learned embedding, as in BERT."""

@@ -12,6 +12,7 @@ from search_space.optimiser import AdamW, Optimiser
 from search_space.pruning import Pruning
 from search_space.schedule import LinearSchedule, Schedule
 
+SHORTEST_SEQUENCE = 8  # tokens; room for two texts and their special tokens
 LENGTHENED = 512  # tokens; the longest that BERT's position table holds
 ADAPTIVE_ONLY = ("adam_beta1", "adam_beta2", "adam_epsilon")
 """Parameters of the optimisers that estimate moments."""
@@ -127,8 +128,9 @@ class Recipe(Schema):
 
     def violations(self) -> Iterator[Violation]:
         """Yield every rule that the values break together."""
-        if self.sequence_length < 8:
-            yield Violation(("sequence_length",), f"{self.sequence_length} is too short; allowed: 8 and longer")
+        if self.sequence_length < SHORTEST_SEQUENCE:
+            message = f"{self.sequence_length} is too short; allowed: {SHORTEST_SEQUENCE} and longer"
+            yield Violation(("sequence_length",), message)
         if self.micro_batches > self.batch_sequences:
             message = f"{self.micro_batches} micro-batches of {self.batch_sequences} sequences would leave some empty"
             yield Violation(("micro_batches",), message)

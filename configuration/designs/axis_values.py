@@ -63,6 +63,7 @@ def _check(given: Mapping[str, Any]) -> None:
     unknown = [key for key in given if key not in KEYS]
     if unknown or not {"low", "high"} <= given.keys() or ("step" in given) == ("log" in given):
         wrong = f"{', '.join(unknown)}: not a key of a range; " if unknown else ""
+        wrong = wrong or ("step and log exclude each other; " if {"step", "log"} <= given.keys() else "")
         raise ValueError(f"{wrong}an axis is a list of values, or a range such as {FORMS}")
     for key in KEYS[:3]:
         number = given.get(key, 1)

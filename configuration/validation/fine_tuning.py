@@ -10,6 +10,7 @@ from configuration.stage_label import MINIMAL_PAIRS, TASK_STAGES, UNTRAINED
 from configuration.validation.language_model_loss import language_model_loss_violations
 from configuration.validation.rarified import rarified_violations
 from foundation.errors import Violation, did_you_mean
+from search_space.recipe import SHORTEST_SEQUENCE
 from tasks.downstream import task_names
 from tasks.labelled.task import DownstreamTask
 from tasks.own_tasks.derived import DerivedTask
@@ -23,6 +24,7 @@ RESERVED = frozenset({HELD_OUT_LOSS, SCORE, ATTENTION_DIAGONAL, UNTRAINED, *TASK
 def fine_tuning_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield the violations in settings of single tasks and in the search."""
     tuning, probe = experiment.fine_tuning, experiment.pretraining.hurdle.probe
+    yield from _short_sequences(tuning)
     used = (*tuning.tasks, *([probe.task] if probe else []))
     for task, overrides in tuning.by_task.items():
         location = ("by_task", task)
@@ -41,6 +43,15 @@ def fine_tuning_violations(experiment: Experiment) -> Iterator[Violation]:
     yield from language_model_loss_violations(experiment)
     if tuning.search is not None:
         yield from (violation.under("search") for violation in _search_violations(tuning.search))
+
+
+def _short_sequences(tuning: FineTuning) -> Iterator[Violation]:
+    """Yield the sequence lengths that two texts and their special tokens would not fit into."""
+    by_task = {("by_task", task): settings.sequence_length for task, settings in tuning.by_task.items()}
+    for location, length in {(): tuning.sequence_length, **by_task}.items():
+        if length is not None and length < SHORTEST_SEQUENCE:
+            message = f"{length} is too short; allowed: {SHORTEST_SEQUENCE} and longer"
+            yield Violation((*location, "sequence_length"), message)
 
 
 def _own_task_violations(tuning: FineTuning) -> Iterator[Violation]:

@@ -10,6 +10,7 @@ from pydantic_core.core_schema import ErrorType
 
 from configuration.yaml.errors import shown
 from configuration.yaml.renamed import renamed_value
+from configuration.yaml.scalars import LARGEST_INTEGER
 from configuration.yaml.syntax import missing_space
 from foundation.errors import did_you_mean
 from foundation.schema import Name
@@ -37,6 +38,7 @@ _RULES = {
 }
 _PYDANTIC_ERROR_TYPES = frozenset(get_args(ErrorType))
 _NUMBER_TEXT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+BEYOND = "It is beyond 2^53, the largest exact integer"
 NAME_RULE = "a name has 1 to 64 letters, digits, dots, dashes or underscores and starts with a letter or digit"
 NAME_PATTERN = TypeAdapter(Name).json_schema()["pattern"]
 
@@ -100,7 +102,7 @@ def _remedy(value: object, needed: str) -> str:
     if needed == "text" and isinstance(value, bool | int | float):
         return f". Quote it: '{_bare(value)}'"
     if needed == "a whole number" and isinstance(value, float) and value.is_integer():
-        return f". Write {value:.0f}"
+        return f". Write {value:.0f}" if abs(value) <= LARGEST_INTEGER else f". {BEYOND}"
     if not isinstance(value, str):
         return ""
     if needed in ("a number", "a whole number") and _NUMBER_TEXT.fullmatch(value):

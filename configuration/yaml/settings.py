@@ -35,7 +35,7 @@ def with_settings(file: ConfigurationFile, scale: str | None, settings: Sequence
     for position, setting in enumerate(settings):
         text, origin = setting.partition("=")[2], f"{FLAG} {setting}"
         try:
-            keys = _keys(setting, settings[:position])
+            keys = _joined(document, _keys(setting, settings[:position]))
             value, found = _value(origin, keys, text)
             mistakes += found
             document = _put(document, value, keys, origin)
@@ -56,6 +56,15 @@ def _keys(setting: str, earlier: Sequence[str]) -> tuple[str, ...]:
     if any(path == other.partition("=")[0] for other in earlier):
         raise _Unusable("this key is set twice")
     return keys
+
+
+def _joined(node: Node | None, keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the keys, joined where the file has them as one: `convolution.kernel_size` under `design.vary`."""
+    if not isinstance(node, Entries) or not keys:
+        return keys
+    length = next((count for count in range(len(keys), 1, -1) if ".".join(keys[:count]) in node.nodes), 1)
+    key = ".".join(keys[:length])
+    return (key, *_joined(node.nodes.get(key), keys[length:]))
 
 
 def _value(origin: str, keys: Path, text: str) -> tuple[Node, tuple[Mistake, ...]]:

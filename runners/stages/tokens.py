@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from foundation.errors import DataError
 from foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.declarations import TokensStage
@@ -15,8 +16,9 @@ from tasks.mentions.token_mentions import Entities, MentionCounts, mention_file,
 from tasks.progress import Progress, place
 from tasks.sentence_starts import sentence_file, write_sentence_starts
 from tasks.tokenizer import Tokenizer, train_tokenizer
-from tasks.tokens import read_tokens, unigram_entropy, write_tokens
+from tasks.tokens import TokenCounts, read_tokens, unigram_entropy, write_tokens
 
+UNKNOWN_AT_MOST = 0.5
 TOKENIZED: tuple[Split, ...] = ("train", "validation")
 
 
@@ -43,11 +45,23 @@ def compute(stage: TokensStage, context: StageContext) -> dict[str, JsonValue]:
             path = sentence_file(context.folder, split)
             single = {"single_sentence_documents": write_sentence_starts(texts, tokenizer, path)}
         counts = write_tokens(texts, len(texts), tokenizer, context.folder / f"{split}.npy", context.progress)
+        _refuse_unknown(split, counts, stage.vocabulary_size)
         result[split] = {"documents": counts.documents, "tokens": counts.tokens, "unknown": counts.unknown, **single}
         if split == "validation" and counts.tokens:
             tokens = read_tokens(context.folder / f"{split}.npy")
             result["validation_unigram_entropy"] = unigram_entropy(tokens, tokenizer)
     return result
+
+
+def _refuse_unknown(split: Split, counts: TokenCounts, vocabulary_size: int) -> None:
+    """Raise DataError if most tokens are unknown, so that a model would learn to predict [UNK]."""
+    share = counts.unknown / max(1, counts.tokens)
+    if share > UNKNOWN_AT_MOST:
+        raise DataError(
+            f"{share:.0%} of the {counts.tokens:,} tokens of the {split} split are unknown to the vocabulary; "
+            f"at most {UNKNOWN_AT_MOST:.0%} are allowed. vocabulary_size is {vocabulary_size:,}: enlarge it, or "
+            "choose another tokenizer"
+        )
 
 
 def _write_mentions(source: MentionSource, tokenizer: Tokenizer, context: StageContext) -> dict[str, JsonValue]:

@@ -23,6 +23,10 @@ VALIDATION_PERCENT = 4
 TEST_PERCENT = 10  # source of the downstream tasks; the train split has the remaining 86
 MINIMUM_CHARACTERS = {"train": 20_000, "validation": 500, "test": 500}
 SUMMARY_FILE = "corpus.json"
+TOO_SMALL = (
+    "the corpus is too small for its three splits; a split is drawn by source, so more sources are needed "
+    "(a .txt is divided at line ends, an article or a row never):"
+)
 
 
 class ReadableCorpus(Protocol):
@@ -136,13 +140,21 @@ def _check_sizes(summary: CorpusSummary) -> None:
     sizes = summary.splits
     if any(sizes[split].characters < MINIMUM_CHARACTERS[split] for split in SPLITS):
         raise DataError(
-            ["the corpus is too small for its three splits; a split is drawn by source, so more sources are needed:"]
+            [TOO_SMALL]
             + [
                 f"  {split}: {size.characters} characters in {size.documents} documents of {size.sources} sources, "
                 f"at least {MINIMUM_CHARACTERS[split]} characters are needed"
                 for split, size in sizes.items()
             ]
+            + _left_out(summary)
         )
+
+
+def _left_out(summary: CorpusSummary) -> list[str]:
+    duplicates = summary.exact_duplicates + summary.near_duplicates
+    if not duplicates:
+        return []
+    return [f"  left out: {duplicates} documents whose texts are equal or nearly equal to those of others"]
 
 
 def split_file(folder: Path, split: Split) -> Path:

@@ -1,13 +1,12 @@
 """Readers of text files: paragraphs, WikiExtractor articles, jsonl and parquet rows as documents."""
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from foundation.errors import DataError, closest
 from tasks.corpora.document import Document
-from tasks.corpora.file_lines import text_lines
+from tasks.corpora.file_lines import json_of_line, text_lines
 from tasks.corpora.parquet import parquet_columns, parquet_rows
 
 DOCUMENT_CHARACTERS = 1000  # a plain text is cut at the first blank line after this many characters
@@ -53,12 +52,13 @@ def _json_lines(path: Path, name: str) -> Iterator[Document]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = json_of_line(line)
         except ValueError as wrong:
             raise DataError(f"{name}:{number}: not JSON: {wrong}") from wrong
         text = row.get(TEXT_COLUMN) if isinstance(row, dict) else None
         if not isinstance(text, str):
-            raise DataError(f'{name}:{number}: needs an object with a text under "{TEXT_COLUMN}"')
+            found = f"; fields found: {', '.join(row)}" if isinstance(row, dict) and TEXT_COLUMN not in row else ""
+            raise DataError(f'{name}:{number}: needs an object with a text under "{TEXT_COLUMN}"{found}')
         if text.strip():
             yield Document(f"{name}#{number}", text.strip())
 
@@ -70,7 +70,10 @@ def _parquet(path: Path, name: str) -> Iterator[Document]:
         hint = f"; rename {close!r}?" if close else ""
         raise DataError(f"{name}: no column {TEXT_COLUMN!r}; columns found: {', '.join(columns)}{hint}")
     for row, (text,) in enumerate(parquet_rows(path, name, [TEXT_COLUMN]), start=1):
-        if isinstance(text, str) and text.strip():
+        if not isinstance(text, str):
+            shown = "null" if text is None else f"a {type(text).__name__}"
+            raise DataError(f"{name}: row {row}: {TEXT_COLUMN}: {shown}, expected a text")
+        if text.strip():
             yield Document(f"{name}#{row}", text.strip())
 
 

@@ -1,7 +1,9 @@
 """Reads lines of UTF-8 text from plain, gzip and xz files; errors name file, line and byte offset."""
 
 import gzip
+import json
 import lzma
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -48,10 +50,24 @@ def text_lines(path: Path, name: str, encoding: str = "utf-8") -> Iterator[tuple
                 offset += len(raw)
                 if limit is not None and offset > limit:
                     raise DataError(f"{name}: expands more than {MAXIMUM_EXPANSION} times; a decompression bomb?")
-        except (EOFError, gzip.BadGzipFile, lzma.LZMAError) as damage:
+        except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as damage:
             raise DataError(f"{name}: damaged archive after {offset} bytes of text: {damage}") from damage
         except OSError as failure:
             raise DataError(f"{name}: cannot be read after {offset} bytes of text: {failure.strerror}") from failure
+
+
+def json_of_line(line: str) -> object:
+    """Return the value of a line of JSON. Raises ValueError with the reason, also for text that UTF-8 cannot hold."""
+    try:
+        value = json.loads(line)
+        if "\\u" in line:  # half of a surrogate pair, written as an escape
+            json.dumps(value, ensure_ascii=False).encode()
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    except UnicodeEncodeError as half:
+        code = ord(half.object[half.start])
+        raise ValueError(f"\\u{code:04x} is half of a surrogate pair and no character") from None
+    return value
 
 
 def _opened(path: Path) -> BinaryIO | gzip.GzipFile | lzma.LZMAFile:

@@ -1,6 +1,7 @@
 """Reads the rows of parquet files. The only import of pyarrow."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,24 +10,35 @@ from foundation.errors import DataError
 
 def parquet_columns(path: Path, name: str) -> tuple[str, ...]:
     """Return the columns of a file; raises DataError if it is damaged."""
-    import pyarrow
     import pyarrow.parquet
 
-    try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            return tuple(file.schema_arrow.names)
-    except pyarrow.ArrowInvalid as wrong:
-        raise DataError(f"{name}: damaged parquet: {wrong}") from wrong
+    with _damage(name), pyarrow.parquet.ParquetFile(path) as file:
+        return tuple(file.schema_arrow.names)
 
 
 def parquet_rows(path: Path, name: str, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Yield the values of some columns, row by row; raises DataError if the file is damaged."""
-    import pyarrow
+    """Yield the values of some columns, row by row; raises DataError if it is damaged or a column is repeated."""
     import pyarrow.parquet
 
+    with _damage(name), pyarrow.parquet.ParquetFile(path) as file:
+        found = file.schema_arrow.names
+        if repeated := [column for column in columns if found.count(column) > 1]:
+            raise DataError(f"{name}: {found.count(repeated[0])} columns are named {repeated[0]!r}")
+        for batch in file.iter_batches(columns=list(columns)):
+            yield from zip(*(batch.column(column).to_pylist() for column in columns), strict=True)
+
+
+@contextmanager
+def _damage(name: str) -> Iterator[None]:
+    """Turn pyarrow's errors about the content of a file into a DataError."""
+    import pyarrow
+
     try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(columns=list(columns)):
-                yield from zip(*(batch.column(column).to_pylist() for column in columns), strict=True)
-    except pyarrow.ArrowInvalid as wrong:
+        yield
+    except UnicodeDecodeError as wrong:
+        byte = wrong.object[wrong.start]
+        raise DataError(f"{name}: damaged parquet: a text has the byte 0x{byte:02x}, which is not UTF-8") from wrong
+    except (pyarrow.ArrowException, OSError) as wrong:
+        if isinstance(wrong, OSError) and wrong.errno is not None:
+            raise  # of the disk; damaged pages are reported without a number
         raise DataError(f"{name}: damaged parquet: {wrong}") from wrong

@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from foundation.atomic_files import read_regular
 from foundation.errors import DataError
 from foundation.schema import JsonValue
 from tasks.corpora.document import Document
@@ -22,6 +23,8 @@ from tasks.progress import Progress, place
 READING_VERSION = 1  # incremented when the documents of the same files change
 COMPRESSIONS = (".gz", ".xz")
 READING = "reading text files"
+EXTRACTED = b"<doc id="
+MISTAKES_SHOWN = 20
 WANTED = (
     "the corpus is your own text: WikiExtractor output, .txt, .jsonl or .parquet, one file or a folder of them, "
     "at the path that the experiment's `corpus` names"
@@ -35,7 +38,7 @@ class TextFilesCorpus(CorpusOption):
 
     kind: Literal["text_files"] = "text_files"
     """Chooses files on this machine."""
-    path: str = Field(examples=["text"])
+    path: str = Field(min_length=1, examples=["text"])
     """A file or a folder: .txt, WikiExtractor output, .jsonl (each also .gz or .xz), .parquet.
 
     `$STEEPLECHASE_DATA` at its beginning is the folder of published data sets, `data` where the variable is unset.
@@ -62,8 +65,7 @@ class TextFilesCorpus(CorpusOption):
         for index, (name, path) in enumerate(files.items()):
             position = f"{place(READING, 'file', index + 1, len(files))}, {name}"
             before, characters = sum(sizes[:index]), 0
-            stem_suffix = Path(path.stem).suffix if path.suffix in COMPRESSIONS else path.suffix
-            for document in READERS[stem_suffix if stem_suffix in READERS else ".txt"](path, name):
+            for document in READERS[_content_suffix(path) or ".txt"](path, name):
                 progress(position, (before + min(characters, sizes[index])) / sum(sizes))
                 characters += len(document.text)
                 yield replace(document, source=name) if self.split_by == "file" else document
@@ -90,8 +92,10 @@ class TextFilesCorpus(CorpusOption):
         files = {root.name: root} if stat.S_ISREG(mode) else dict(_files_below(root))
         if not files:
             raise DataError(f"{root}: the folder holds no files")
-        for name, path in files.items():
-            _check_file(name, path)
+        mistakes = [mistake for name, path in files.items() if (mistake := _mistake(name, path)) is not None]
+        if mistakes:
+            more = len(mistakes) - MISTAKES_SHOWN
+            raise DataError([*mistakes[:MISTAKES_SHOWN], *([f"{root}: {more} more such files"] if more > 0 else [])])
         return files
 
 
@@ -100,12 +104,12 @@ def _files_below(root: Path) -> Iterator[tuple[str, Path]]:
     resolved_root = root.resolve()
     for path in sorted(_paths_below(root)):
         name = path.relative_to(root).as_posix()
-        if path.is_symlink() and not path.resolve().is_relative_to(resolved_root):
-            raise DataError(f"{name}: a symbolic link out of the corpus folder is not followed")
         try:
-            mode = path.stat().st_mode
+            mode = path.stat().st_mode  # of a loop of links an error, so that `resolve` never sees one
         except OSError as failure:
             raise DataError(f"{name}: {failure.strerror}") from failure
+        if path.is_symlink() and not path.resolve().is_relative_to(resolved_root):
+            raise DataError(f"{name}: a symbolic link out of the corpus folder is not followed")
         if stat.S_ISREG(mode):
             yield name, path
 
@@ -121,19 +125,33 @@ def _paths_below(root: Path) -> Iterator[Path]:
         yield from (Path(folder, name) for name in (*subfolders, *names) if not name.startswith("."))
 
 
-def _check_file(name: str, path: Path) -> None:
-    known = path.suffix in READERS or path.suffix in COMPRESSIONS
-    if not known:
-        raise DataError(
-            f"{name}: unknown suffix {path.suffix or '(none)'!r}; known are {', '.join(sorted(READERS))}, "
-            f"the first two also with {' or '.join(COMPRESSIONS)}"
-        )
+def _content_suffix(path: Path) -> str:
+    """Return the suffix of the content, which a suffix of compression may follow; empty if there is none."""
+    return Path(path.stem).suffix if path.suffix in COMPRESSIONS else path.suffix
+
+
+def _mistake(name: str, path: Path) -> str | None:
+    """Return why a file is not read, None if it is."""
+    suffix = _content_suffix(path)
     try:
+        if any("\ud800" <= character <= "\udfff" for character in name):  # how Python shows bytes of no encoding
+            return f"{name!r}: the name of this file is not UTF-8; rename it"
         if path.stat().st_size == 0:
-            raise DataError(f"{name}: the file is empty")
+            return f"{name}: the file is empty"
         check_signature(path, name, path.suffix)
+        if suffix in READERS or (not suffix and (path.suffix or _is_extracted(path))):
+            return None
     except OSError as failure:
-        raise DataError(f"{name}: {failure.strerror}") from failure
+        return f"{name}: {failure.strerror}"
+    except DataError as refusal:
+        return refusal.lines[0]
+    shown = f"unknown suffix {suffix!r}" if suffix else "no suffix, and no output of WikiExtractor"
+    return f"{name}: {shown}; known are .txt and .jsonl, both also with {' or '.join(COMPRESSIONS)}, and .parquet"
+
+
+def _is_extracted(path: Path) -> bool:
+    """Return whether a file begins as WikiExtractor's output does, which has no suffix."""
+    return read_regular(path, len(EXTRACTED)) == EXTRACTED
 
 
 def _file_hash(name: str, path: Path) -> str:

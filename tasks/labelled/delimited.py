@@ -9,6 +9,7 @@ from foundation.errors import DataError, did_you_mean
 from tasks.corpora.file_lines import MAXIMUM_LINE_BYTES, check_signature, text_lines
 from tasks.labelled.mistakes import Mistakes
 
+OTHER_DELIMITERS = (";", "\t", "|", ",")
 Cells = tuple[int, list[str]]
 """The line on which a row begins, and its cells."""
 
@@ -34,6 +35,12 @@ def delimited_rows(
     line, header = next(rows, (1, []))
     if not header:
         raise DataError(f"{name}:1: the file is empty; expected a header with the columns {', '.join(wanted)}")
+    if len(header) == 1 and len(wanted) > 1 and (found := next(filter(header[0].count, OTHER_DELIMITERS), None)):
+        written = {",": "commas", "\t": "tabs"}
+        raise DataError(
+            f"{name}:{line}: the header has one cell, {header[0]!r}; cells are separated by {written[delimiter]} "
+            f"here, not by {found!r}; a .csv has commas, a .tsv tabs"
+        )
     check_header(name, line, header, wanted)
     for line, cells in rows:
         if len(cells) != len(header):
@@ -74,4 +81,6 @@ def _cells(path: Path, name: str, delimiter: str) -> Iterator[Cells]:
             line = reader.line_num + 1
     except csv.Error as wrong:
         message = f"a quotation mark is not closed or not doubled ({wrong})"
+        if "new-line character" in str(wrong):
+            message = "a carriage return without a line feed outside quotes; save the file with line feeds"
         raise DataError(f"{name}:{line}: {message}") from wrong

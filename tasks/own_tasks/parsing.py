@@ -13,6 +13,7 @@ from tasks.own_tasks.columns import TableColumns
 from tasks.own_tasks.rows import TableRow, table_rows
 
 SHOWN_CHARACTERS = 40
+EXACT_INTEGERS = 2**53  # as doubles
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,16 +142,18 @@ class _Parser:
     def _span(self, row: TableRow, context: str) -> tuple[int, int]:
         answer_column, start_column = str(self._columns.answer), str(self._columns.answer_start)
         answer, start = self._text(row, answer_column), self._number(row, start_column)
-        if not math.isfinite(start) or start != int(start):
+        if not answer or not math.isfinite(start):
+            return 0, 0  # both are mistakes already
+        if start != int(start) or abs(start) > EXACT_INTEGERS:
             self._wrong(row, start_column, f"{start:g}, expected a whole number")
             return 0, 0
         span = int(start), int(start) + len(answer)
+        found = context.find(answer)
+        hint = f" It is at {found}." if found >= 0 else ""
         if not 0 <= span[0] < span[1] <= len(context):
             message = f"characters {span[0]} to {span[1]} are outside the {len(context)} characters of"
-            self._wrong(row, start_column, f"{message} {self._columns.pair}")
+            self._wrong(row, start_column, f"{message} {self._columns.pair}{hint and '.'}{hint}")
         elif context[slice(*span)] != answer:
-            found = context.find(answer)
-            hint = f" It is at {found}." if found >= 0 else ""
             message = f"{self._columns.pair} has {_shown(context[slice(*span)])} at {span[0]}"
             self._wrong(row, start_column, f"{message}, expected {_shown(answer)}.{hint}")
         return span

@@ -1,7 +1,7 @@
 """Reads all files of a table before a run begins: labels, counts, and every mistake of every file at once."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,6 +13,9 @@ from tasks.own_tasks.split import repeated_in_train, split, texts_of
 from tasks.own_tasks.table import TableFormat, TableTask
 
 WHOLE_NUMBER = re.compile(r"-?[0-9]+")
+ENTITIES, OUTSIDE = "entity_", "O"
+ENTITY_TAG = re.compile(r"[BI]-.+")  # IOB1 and IOB2, which `tasks/labelled/entities.py` reads
+SHOWN_TAGS = 5
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ def _resolved(declared: TableFormat, content: tuple[tuple[str, Path, str], ...])
     if declared.dev_share is not None:
         rows |= split(by_part["train"].rows, declared.dev_share)
     _refuse_empty(content, rows)
+    _refuse_one_target(content[0][1], rows["train"], table)
     train, dev = ([row.example for row in rows[part]] for part in ("train", "dev"))
     repeated = repeated_in_train(train, dev)
     return ResolvedTable(table, {part: len(each) for part, each in rows.items()}, repeated)
@@ -93,15 +97,57 @@ def _check_labels(declared: TableFormat, table: TableFormat, by_part: Mapping[st
         for file in {id(file): file for file in by_part.values()}.values():
             for line, message in unknown_labels(file, table.labels, table.label_column, origin):
                 file.mistakes.add(line, message)
-    targets: set[object] = {label for row in train.rows for label in row.labels}
-    if table.columns.target == "value":
-        targets = {row.example.value for row in train.rows}
+    targets = _targets(train.rows)
+    if declared.value_range is not None:
+        for file in {id(file): file for file in by_part.values()}.values():
+            for line, message in _outside(file, declared.value_range, str(table.columns.value)):
+                file.mistakes.add(line, message)
+    if table.columns.target == "tags" and (message := _no_entities(table)):
+        train.mistakes.add(1, f"{table.columns.tags}: {message}")
     if len(targets) == 1 and table.columns.target in ("label", "value", "tags") and not train.mistakes.count:
         (only,) = targets
         message = f"all {len(train.rows)} rows have {only!r}; training needs two different ones"
         train.mistakes.add(1, f"{table.label_column or table.columns.value}: {message}")
     if "f1" in table.chosen_metrics and table.columns.target == "label" and len(table.labels) > 2:
         train.mistakes.add(1, f"f1 is of two labels, and there are {len(table.labels)}; use macro_f1")
+
+
+def _targets(rows: Sequence[ParsedRow]) -> set[object]:
+    """Return the different labels, tags or values of rows."""
+    values = {row.example.value for row in rows if row.example.value is not None}
+    return values | {label for row in rows for label in row.labels}
+
+
+def _outside(file: ParsedFile, limits: tuple[float, float], column: str) -> Iterator[tuple[int, str]]:
+    """Yield the line and the message of every value that no prediction could reach."""
+    smallest, largest = limits
+    for row in file.rows:
+        value = row.example.value
+        if value is not None and not smallest <= value <= largest:
+            yield row.line, f"{column}: {value:g} is outside value_range, {smallest:g} to {largest:g}"
+
+
+def _no_entities(table: TableFormat) -> str:
+    """Return why metrics of entities cannot read the tags; empty if they can, or if no such metric is chosen."""
+    others = [tag for tag in table.labels if tag != OUTSIDE and not ENTITY_TAG.fullmatch(tag)]
+    metric = next((metric for metric in table.chosen_metrics if metric.startswith(ENTITIES)), None)
+    if metric is None or not others:
+        return ""
+    return (
+        f"{metric} reads the tags O, B-TYPE and I-TYPE; {', '.join(map(repr, others[:SHOWN_TAGS]))} "
+        f"{'is' if len(others) == 1 else 'are'} none of them. Convert them, or write metrics: [accuracy]"
+    )
+
+
+def _refuse_one_target(path: Path, train: Sequence[ParsedRow], table: TableFormat) -> None:
+    """Raise DataError if dev_share leaves train with one label or value only."""
+    targets = _targets(train)
+    if table.columns.target in ("label", "value", "tags") and len(targets) == 1:
+        (only,) = targets
+        message = (
+            f"all {len(train)} rows that dev_share leaves in train have {only!r}; training needs two different ones"
+        )
+        raise DataError(f"{path}: {table.label_column or table.columns.value}: {message}")
 
 
 def _refuse_empty(content: Sequence[tuple[str, Path, str]], rows: Mapping[str, Sequence[ParsedRow]]) -> None:

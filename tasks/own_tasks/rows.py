@@ -1,12 +1,11 @@
 """Reads the rows of CSV, TSV, JSONL and Parquet files, with the numbers that messages name them by."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from foundation.errors import DataError, did_you_mean
-from tasks.corpora.file_lines import check_signature, text_lines
+from tasks.corpora.file_lines import check_signature, json_of_line, text_lines
 from tasks.corpora.parquet import parquet_columns, parquet_rows
 from tasks.labelled.delimited import check_header, delimited_rows
 from tasks.labelled.mistakes import Mistakes
@@ -60,8 +59,8 @@ def _json_rows(path: Path, name: str, wanted: Sequence[str], mistakes: Mistakes)
         if not line.strip():
             continue
         try:
-            values = json.loads(line)
-        except (ValueError, RecursionError) as wrong:
+            values = json_of_line(line)
+        except ValueError as wrong:
             mistakes.add(number, f"not JSON: {wrong}")
             continue
         if not isinstance(values, dict):

@@ -48,6 +48,8 @@ def test_a_wrong_file_is_reported_by_line_and_nothing_is_written(call: Call, tmp
         (("plan", TABLE, "--nonsense"), 2, ["--nonsense"]),
         (("run", TABLE, "--workers", "0"), 2, ["--workers"]),
         (("run", TABLE, "--engine", "slurm"), 2, ["slurm"]),
+        (("run", TABLE, "--address", "localhost:1"), 2, ["--address", "--engine"]),
+        (("plan", "an\x1b[31m.yaml"), 5, [r"an\x1b[31m.yaml: No such file"]),
         (("jump",), 2, ["jump"]),
         (("plan", TABLE, "--scale", "huge"), 3, ["huge", "paper", "laptop", "demo", "smoke"]),
         (("plan", "experiments/nothing.yaml"), 5, ["experiments/nothing.yaml"]),

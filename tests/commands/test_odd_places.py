@@ -251,3 +251,17 @@ def test_a_published_report_is_no_place_for_a_run(call: Call, results: Path, tmp
     assert answer.code == 6
     assert "holds a published report" in answer.err
     assert listed(tmp_path) == before
+
+
+@pytest.mark.parametrize("precious", ["tables/measured.csv", "figures/drawing.svg", "report.tex"])
+def test_files_of_others_are_not_replaced_by_a_report(
+    call: Call, results: Path, tmp_path: Path, precious: str
+) -> None:
+    (tmp_path / precious).parent.mkdir(exist_ok=True)
+    (tmp_path / precious).write_text(PRECIOUS)
+    before = listed(tmp_path)
+    for arguments in ((*RUN, tmp_path), ("publish", results, tmp_path)):
+        answer = call(*arguments)
+        assert (answer.code, answer.err.count("\n")) == (6, 1), answer
+        assert f"{tmp_path}: holds no results of steeplechase, and {precious}" in answer.err
+        assert listed(tmp_path) == before

@@ -141,6 +141,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"search": {}}, "no values to search; give at least one list of peak_learning_rate, weight_decay, epochs"),
     ({"search": {"epochs": [3, 3]}}, "3 is listed twice"),
     ({"search": {"weight_decay": [-0.1]}}, "-0.1 is below 0"),
+    ({"sequence_length": 7}, "7 is too short; allowed: 8 and longer"),
+    ({"by_task": {"docs_pair": {"sequence_length": 2}}}, "2 is too short; allowed: 8 and longer"),
     ({"by_task": {"docs_answer": {"epochs": 1}}}, "is not among the tasks; allowed: docs_pair"),
     ({"by_task": {"docs_pair": {"swap_pairs": True}}}, "the pairs of docs_pair are ordered and cannot be swapped"),
     ({"by_task": {"docs_pair": {"sequence_length": 64}}}, "64 is longer than the 16 positions of the architecture"),

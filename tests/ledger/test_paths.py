@@ -34,6 +34,19 @@ def test_experiments_under_results_share_their_stages_and_others_are_complete_in
     assert ResultPaths.of(Path(f"{RESULTS}/../elsewhere")).stages.resolve() == outside.stages
 
 
+def test_results_have_their_stages_from_every_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared, alone = tmp_path / RESULTS / "mine", tmp_path / RESULTS / "alone"
+    for folder in (shared, tmp_path / RESULTS / "stages", alone / "stages", tmp_path / "elsewhere"):
+        folder.mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for written in (shared, Path("..") / RESULTS / "mine"):
+        assert ResultPaths.of(written).stages == tmp_path / RESULTS / "stages"
+        assert ResultPaths.of(written).folder == written
+    assert ResultPaths.of(alone).stages == alone / "stages"
+
+
 def test_a_folder_without_write_permission_is_named_in_the_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):

@@ -47,7 +47,10 @@ def test_steps_are_those_of_pythons_range(low: int, length: int, step: int) -> N
     ("written", "rule"),
     [
         ("{ low: 1, high: 4 }", "an axis is a list of values, or a range such as"),
-        ("{ low: 1, high: 4, step: 1, log: true }", "an axis is a list of values, or a range such as"),
+        (
+            "{ low: 1, high: 4, step: 1, log: true }",
+            "step and log exclude each other; an axis is a list of values, or a range such as",
+        ),
         ("{ low: 1, hihg: 4, step: 1 }", "hihg: not a key of a range"),
         ("{ low: 4, high: 1, step: 1 }", "the range from 4 to 1 is empty"),
         ("{ low: 1, high: 4, step: 0 }", "step is 0; a number above 0 is needed"),

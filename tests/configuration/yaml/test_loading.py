@@ -12,6 +12,7 @@ from hypothesis import strategies as some
 from pydantic import Field
 
 from configuration.yaml import load, read_file, scales
+from configuration.yaml.messages import BEYOND
 from configuration.yaml.nodes import plain
 from configuration.yaml.scalars import LARGEST_INTEGER, plain_scalar
 from foundation.errors import ConfigurationError, Violation
@@ -84,7 +85,7 @@ def test_exponents_are_neither_text_nor_parts_of_a_count(refusal_lines: Any) -> 
         "f.yaml:1: title: 0.001 is a number with a decimal point; text is needed. Quote it: '0.001'",
         "f.yaml:2: depth: 2.5 is a number with a decimal point; a whole number is needed",
         "f.yaml:3: layers[0]: 1e-05 is a number with an exponent; a whole number is needed",
-        "f.yaml:3: layers[1]: 1e+16 is a number with an exponent; a whole number is needed. Write 10000000000000000",
+        f"f.yaml:3: layers[1]: 1e+16 is a number with an exponent; a whole number is needed. {BEYOND}",
     )
 
 

@@ -14,6 +14,7 @@ a: 1
 option: dynamic
 items: [1, 2]
 inner: { x: 1, w: 2 }
+vary: { option.kernel_size: [3, 9] }
 scales:
   small: { a: 2 }
   large: { a: 3 }
@@ -38,6 +39,7 @@ def file(tmp_path: Path) -> ConfigurationFile:
         ("items=[3]", "items", (3,)),
         ("option.kernel_size=5", "option", {"kind": "dynamic", "kernel_size": 5}),
         ("new.deep.key=null", "new", {"deep": {"key": None}}),
+        ("vary.option.kernel_size=[5]", "vary", {"option.kernel_size": (5,)}),
     ],
 )
 def test_a_value_is_put_where_its_key_says(file: ConfigurationFile, setting: str, key: str, value: object) -> None:

@@ -212,3 +212,95 @@ def test_a_dangling_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "b.txt").symlink_to(tmp_path / "gone.txt")
     with pytest.raises(DataError, match=r"b\.txt: No such file"):
         read(tmp_path)
+
+
+def _loop(folder: Path) -> None:
+    (folder / "a.txt").symlink_to("a.txt")
+
+
+def _name_of_bytes(folder: Path) -> None:
+    Path(os.fsdecode(os.fsencode(folder) + b"/b\xff.txt")).write_text("text")
+
+
+def _half_a_pair(folder: Path) -> None:
+    (folder / "a.jsonl").write_text('{"text": "x"}\n{"text": "\\ud83d"}\n')
+
+
+def _deep(folder: Path) -> None:
+    (folder / "a.jsonl").write_text("[" * 100_000 + "\n")
+
+
+def _field_of_another_name(folder: Path) -> None:
+    (folder / "a.jsonl").write_text('{"content": "x", "id": 1}\n')
+
+
+def _table_in_an_archive(folder: Path) -> None:
+    (folder / "a.csv.gz").write_bytes(gzip.compress(b"a,b\n"))
+
+
+def _no_block_of_deflate(folder: Path) -> None:
+    content = bytearray(gzip.compress(b"some text of some length\n" * 50))
+    content[10] = 0xFF  # the first byte behind the header: a reserved type of block
+    (folder / "a.txt.gz").write_bytes(content)
+
+
+def _values(folder: Path, values: list[object] | pyarrow.Array) -> None:
+    pyarrow.parquet.write_table(pyarrow.table({"text": values}), folder / "a.parquet")
+
+
+def _two_columns(folder: Path) -> None:
+    column = pyarrow.array(["x"])
+    table = pyarrow.Table.from_arrays([column, column], names=["text", "text"])
+    pyarrow.parquet.write_table(table, folder / "a.parquet")
+
+
+def _bytes_of_no_text(folder: Path) -> None:
+    values = pyarrow.array([b"\xff\xfe", b"x"], pyarrow.binary())
+    _values(folder, pyarrow.Array.from_buffers(pyarrow.string(), 2, values.buffers()))
+
+
+def _damaged_page(folder: Path) -> None:
+    _values(folder, ["some text of some length"] * 9)
+    content = bytearray((folder / "a.parquet").read_bytes())
+    content[30:60] = b"\xff" * 30
+    (folder / "a.parquet").write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (_loop, r"a\.txt: Too many levels of symbolic links"),
+        (_name_of_bytes, r"'b\\udcff\.txt': the name of this file is not UTF-8"),
+        (_half_a_pair, r"a\.jsonl:2: not JSON: \\ud83d is half of a surrogate pair"),
+        (_deep, r"a\.jsonl:1: not JSON: nested too deeply"),
+        (_field_of_another_name, r'a text under "text"; fields found: content, id'),
+        (_table_in_an_archive, r"a\.csv\.gz: unknown suffix '\.csv'; known are \.txt and \.jsonl"),
+        (_no_block_of_deflate, r"a\.txt\.gz: damaged archive"),
+        (lambda folder: _values(folder, ["x", None]), r"a\.parquet: row 2: text: null, expected a text"),
+        (lambda folder: _values(folder, [1, 2]), r"a\.parquet: row 1: text: a int, expected a text"),
+        (_two_columns, r"a\.parquet: 2 columns are named 'text'"),
+        (_bytes_of_no_text, r"a\.parquet: damaged parquet: .*0xff, which is not UTF-8"),
+        (_damaged_page, r"a\.parquet: damaged parquet"),
+    ],
+)
+def test_what_no_reader_can_read_is_one_line(spoil: Callable[[Path], None], message: str, tmp_path: Path) -> None:
+    spoil(tmp_path)
+    with pytest.raises(DataError, match=message) as refusal:
+        read(tmp_path)
+    assert len(refusal.value.lines) == 1
+
+
+def test_all_files_that_are_not_read_are_named_at_once(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("some text")
+    for name in ("b.pdf", "c.TXT", "notes"):
+        (tmp_path / name).write_text("text")
+    (tmp_path / "d.txt").touch()
+    with pytest.raises(DataError) as refusal:
+        read(tmp_path)
+    assert [line.partition(":")[0] for line in refusal.value.lines] == ["b.pdf", "c.TXT", "d.txt", "notes"]
+
+
+def test_the_output_of_wikiextractor_needs_no_suffix(tmp_path: Path) -> None:
+    (tmp_path / "wiki_00").write_text('<doc id="7" url="" title="A">\nA\n\nText of an article.\n</doc>\n')
+    (document,) = read(tmp_path)
+    assert (document.source, document.name) == ("wiki_00#7", "A")

@@ -1,6 +1,7 @@
 """Mistakes of a table: every one at once, with file, line, column, value, rule and suggestion."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,15 @@ def refused(folder: Path, train: str | bytes, columns: dict[str, Any] | None = N
         ("review,stars\ngood,yes,2\nbad,no\n", "train.csv:2: 3 cells, expected 2: review, stars"),
         ('review,stars\n"good,yes\n', "train.csv:2: a quotation mark is not closed or not doubled"),
         ("review,stars\na,yes\nb,yes\n", "train.csv:1: stars: all 2 rows have 'yes'; training needs two different"),
+        (
+            "review;stars\na;b\n",
+            "train.csv:1: the header has one cell, 'review;stars'; cells are separated by commas here, not by ';'",
+        ),
+        ("review,stars\ra,b\r", "train.csv:1: a carriage return without a line feed outside quotes"),
+        (
+            "review,stars\ngood,yes\nbad,no\n",
+            "train.csv: stars: all 1 rows that dev_share leaves in train have 'yes'; training needs two different",
+        ),
         ("review,stars\nA,yes\na ,no\n", "train.csv: 1 different texts; dev_share leaves no train examples"),
     ],
 )
@@ -138,11 +148,14 @@ ANSWERS = {"text": "q", "pair": "c", "answer": "a", "answer_start": "s"}
 @pytest.mark.parametrize(
     ("answer", "start", "message"),
     [
-        ("Anna", 12, "s: characters 12 to 16 are outside the 15 characters of c"),
-        ("Anna", -1, "s: characters -1 to 3 are outside the 15 characters of c"),
+        ("Anna", 12, "s: characters 12 to 16 are outside the 15 characters of c. It is at 5."),
+        ("Anna", -1, "s: characters -1 to 3 are outside the 15 characters of c. It is at 5."),
+        ("Eva", 14, "s: characters 14 to 17 are outside the 15 characters of c"),
         ("Anna", 4, "s: c has ' Ann' at 4, expected 'Anna'. It is at 5."),
         ("Eva", 5, "s: c has 'Ann' at 5, expected 'Eva'."),
         ("Anna", 1.5, "s: 1.5, expected a whole number"),
+        ("Anna", 1e300, "s: 1e+300, expected a whole number"),
+        ("Anna", math.nan, "s: nan, expected a finite number"),
     ],
 )
 def test_a_span_outside_its_text_is_named(answer: str, start: float, message: str, tmp_path: Path) -> None:
@@ -195,3 +208,39 @@ def test_the_first_twenty_mistakes_are_shown_and_all_are_counted(tmp_path: Path)
     lines = refused(tmp_path, "review,stars\n" + ",yes\n" * 25)
     assert len(lines) == 21
     assert lines[-1] == "train.csv: 5 more mistakes, 25 in total"
+
+
+def test_half_a_surrogate_pair_is_no_text(tmp_path: Path) -> None:
+    rows = '{"review": "\\ud83d", "stars": "a"}\n{"review": "\\ud83d\\ude00", "stars": "\\udc00"}\n'
+    assert refused(tmp_path, rows, suffix="jsonl") == [
+        "train.jsonl:1: not JSON: \\ud83d is half of a surrogate pair and no character",
+        "train.jsonl:2: not JSON: \\udc00 is half of a surrogate pair and no character",
+    ]
+
+
+def test_a_value_is_within_the_declared_range(tmp_path: Path) -> None:
+    lines = refused(
+        tmp_path,
+        "review,how\ngood,5\nbad,-1\n",
+        {"text": "review", "value": "how"},
+        dev="review,how\nfair,9\n",
+        value_range=(0.0, 5.0),
+    )
+    assert lines == [
+        "train.csv:3: how: -1 is outside value_range, 0 to 5",
+        "dev.csv:2: how: 9 is outside value_range, 0 to 5",
+    ]
+
+
+def test_metrics_of_entities_read_tags_of_entities(tmp_path: Path) -> None:
+    def written(*tags: str) -> str:
+        return "".join(json.dumps({"w": f"w{number}", "t": tag}) + "\n" for number, tag in enumerate(tags))
+
+    columns = {"text": "w", "tags": "t"}
+    (line,) = refused(tmp_path, written("NOUN", "VERB", "O"), columns, suffix="jsonl")
+    assert line == (
+        "train.jsonl:1: t: entity_f1 reads the tags O, B-TYPE and I-TYPE; 'NOUN', 'VERB' are none of them. "
+        "Convert them, or write metrics: [accuracy]"
+    )
+    (line,) = refused(tmp_path, written("B-X", "E-X", "O"), columns, suffix="jsonl", metrics=("entity_recall",))
+    assert line.startswith("train.jsonl:1: t: entity_recall reads the tags O, B-TYPE and I-TYPE; 'E-X' is none")

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from commands.documents import print_document
 from commands.publish import PUBLISHED, PublishedFolder
 
 EXPERIMENTS = Path("experiments")
@@ -22,4 +23,4 @@ def claims(
     """Print the papers' claims with their verdicts as Markdown; OUT/claims.toml declares them."""
     from reports.claims_page import brief_markdown, markdown
 
-    print((brief_markdown if brief else markdown)(folder, experiments), end="")  # noqa: T201 — the result itself
+    print_document((brief_markdown if brief else markdown)(folder, experiments))

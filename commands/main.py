@@ -11,6 +11,7 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import version
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, NoReturn
 
@@ -141,14 +142,14 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tabs and line 
 
 def main() -> None:
     """Run the command line and exit with the code of the outcome."""
+    _prepare_streams()
     try:
         try:
             if hidden := hidden_packages():
                 raise MachineError(hidden)
             application()
         finally:
-            if sys.stdout is not None:  # None if it was closed before the start
-                sys.stdout.flush()  # reports a full disk while the exit code can still be set
+            sys.stdout.flush()  # reports a full disk while the exit code can still be set
     except UserError as refusal:
         _leave(refusal)
     except KeyboardInterrupt:
@@ -162,6 +163,18 @@ def main() -> None:
         place = error.filename2 or error.filename or "the output, or a file without a name"
         _let_go_of_output()
         _leave(MachineError(f"{place}: {error.strerror}"))
+
+
+def _prepare_streams() -> None:
+    """Open the null device for closed streams, and escape characters that the encoding of an output lacks.
+
+    A file that is opened later would otherwise get the number of a closed stream.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 — open until the process ends
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _leave(refusal: UserError) -> NoReturn:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from commands.arguments import ResultsFolder
+from commands.documents import print_document
 from commands.report_format import TERMINAL, ReportFormat
 from ledger.example_tables import kept_example_tables
 from ledger.reading import snapshot_at
@@ -22,7 +23,11 @@ def report(
     ] = False,
 ) -> None:
     """Print the report of a results folder, finished or not."""
-    print(_rendered(folder, form, everything), end="")  # noqa: T201 — the result itself
+    text = _rendered(folder, form, everything)
+    if form == TERMINAL:
+        print(text, end="")  # noqa: T201 — the result itself
+    else:
+        print_document(text)
 
 
 def _rendered(folder: Path, form: str, everything: bool) -> str:

@@ -47,8 +47,9 @@ def fine_tuning_violations(experiment: Experiment) -> Iterator[Violation]:
 
 def _short_sequences(tuning: FineTuning) -> Iterator[Violation]:
     """Yield the sequence lengths that two texts and their special tokens would not fit into."""
-    by_task = {("by_task", task): settings.sequence_length for task, settings in tuning.by_task.items()}
-    for location, length in {(): tuning.sequence_length, **by_task}.items():
+    lengths: dict[tuple[str, ...], int | None] = {(): tuning.sequence_length}
+    lengths |= {("by_task", task): settings.sequence_length for task, settings in tuning.by_task.items()}
+    for location, length in lengths.items():
         if length is not None and length < SHORTEST_SEQUENCE:
             message = f"{length} is too short; allowed: {SHORTEST_SEQUENCE} and longer"
             yield Violation((*location, "sequence_length"), message)

@@ -265,3 +265,32 @@ def test_files_of_others_are_not_replaced_by_a_report(
         assert (answer.code, answer.err.count("\n")) == (6, 1), answer
         assert f"{tmp_path}: holds no results of steeplechase, and {precious}" in answer.err
         assert listed(tmp_path) == before
+
+
+def test_documents_are_utf_8_in_every_locale_and_closed_streams_are_no_files(results: Path) -> None:
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    script = f"""
+import sys
+from commands.main import main
+sys.argv = ["steeplechase", "report", {str(results)!r}, "--format", "latex"]
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, env={**os.environ, **plain}, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "§" in done.stdout.decode("utf-8")
+    closed = subprocess.run(
+        ["/bin/sh", "-c", '"$0" -m commands.main report nowhere <&- 2>&-', sys.executable],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+    )
+    assert (closed.returncode, closed.stdout) == (5, b"")
+    silent = subprocess.run(
+        ["/bin/sh", "-c", '"$0" -m commands.main report "$1" >&-', sys.executable, results],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+    )
+    assert (silent.returncode, silent.stderr) == (0, b"")

@@ -12,6 +12,7 @@ from search_space.activation import Activation, activation_operations
 from search_space.cost import Component, Operations, Role, linear
 from search_space.layer_program import Chain, Operation, OperationKind, ParallelOperations
 from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters, linear_parameters
+from search_space.sublayer.sublayer import SublayerDeclaration
 from search_space.visibility import Visibility
 
 
@@ -89,7 +90,7 @@ class Branches:
 
 
 @dataclass(frozen=True)
-class OperationChain:
+class OperationChain(SublayerDeclaration):
     """Operations one after the other; an output narrower than the width is padded with zeros."""
 
     kind: ClassVar[str] = "operation_chain"

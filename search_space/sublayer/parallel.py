@@ -9,7 +9,7 @@ from search_space.sublayer.sublayer import SublayerDeclaration
 
 
 @dataclass(frozen=True)
-class ParallelSublayers:
+class ParallelSublayers(SublayerDeclaration):
     """The sum of two sublayers' outputs."""
 
     kind: ClassVar[str] = "parallel"

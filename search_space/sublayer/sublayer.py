@@ -2,54 +2,20 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import ClassVar, Protocol, Self, runtime_checkable
+from typing import ClassVar, Self
 
 from search_space.cost import Component
 from search_space.layer_program import Setting
 from search_space.sublayer.stack_sizes import StackSizes
 
 
-@runtime_checkable
-class SublayerDeclaration(Protocol):
-    """The sizes of one sublayer. Equal declarations are equal sublayers."""
+class SublayerDeclaration(ABC):
+    """The sizes of one sublayer, in a frozen dataclass: equal declarations are equal sublayers."""
 
     kind: ClassVar[str]
     """Name of its file, of the file of its module, and of its parameters."""
-
-    @property
-    def width(self) -> int:
-        """Channels of the input and of the output."""
-
-    @property
-    def widening(self) -> int:
-        """Tokens that its convolutions add to the receptive field."""
-
-    def components(self, length: int) -> Iterator[Component]:
-        """Yield its components, counted per token on a sequence of `length` tokens, without norm and residual."""
-
-    def mistakes(self) -> Iterator[str]:
-        """Yield every rule that the sizes break, in words."""
-
-
-class LetteredSublayer(ABC):
-    """A sublayer that layer programs name; a subclass is a frozen dataclass in a file that is named as its `kind`."""
-
-    kind: ClassVar[str]
-    letter: ClassVar[str]
-    """A letter, or a word, that no other sublayer has."""
-    positionwise: ClassVar[bool] = False
-    """Whether the output at a position depends on the input there alone."""
-    measurable: ClassVar[bool] = True
-    """Whether torch shows its multiply–adds and saved values, as the contracts need; a fused LSTM hides them."""
-    examples: ClassVar[tuple[Mapping[str, Setting], ...]] = ({},)
-    """Settings at which the contracts check it."""
     width: int
     """Channels of the input and of the output."""
-
-    @classmethod
-    @abstractmethod
-    def of(cls, settings: Mapping[str, Setting], sizes: StackSizes) -> Self:
-        """Return the sublayer with a program's settings, in a stack of these sizes. Raises InvalidSetting."""
 
     @abstractmethod
     def components(self, length: int) -> Iterator[Component]:
@@ -63,6 +29,24 @@ class LetteredSublayer(ABC):
     def mistakes(self) -> Iterator[str]:
         """Yield every rule that the sizes break, in words: none."""
         yield from ()
+
+
+class LetteredSublayer(SublayerDeclaration):
+    """A sublayer that layer programs name."""
+
+    letter: ClassVar[str]
+    """A letter, or a word, that no other sublayer has."""
+    positionwise: ClassVar[bool] = False
+    """Whether the output at a position depends on the input there alone."""
+    measurable: ClassVar[bool] = True
+    """Whether torch shows its multiply–adds and saved values, as the contracts need; a fused LSTM hides them."""
+    examples: ClassVar[tuple[Mapping[str, Setting], ...]] = ({},)
+    """Settings at which the contracts check it."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, settings: Mapping[str, Setting], sizes: StackSizes) -> Self:
+        """Return the sublayer with a program's settings, in a stack of these sizes. Raises InvalidSetting."""
 
 
 class InvalidSetting(ValueError):

@@ -130,7 +130,6 @@ class Snapshot:
 
 def snapshot(ledger: LedgerRows) -> Snapshot:
     """Return the snapshot of a ledger. Raises MachineError if the ledger has no experiment yet."""
-    records = ledger.records()
     document, labels = ledger.fact("document"), ledger.fact("labels")
     if document is None:
         raise MachineError(f"{ledger.path}: nothing has been run here yet; start it with `steeplechase run`")
@@ -146,7 +145,7 @@ def snapshot(ledger: LedgerRows) -> Snapshot:
         labels=names,
         arms=tuple(arm for arm in ledger.arms() if arm.name not in tuning_arms),
         histories=tuple(h for h in histories_of(ledger, names) if h.trial.arm not in tuning_arms),
-        shared=_latest(record for record in records if record.trial is None),
+        shared=shared_records(ledger),
         amendments=added,
         first_document=document if added else {},
         importance=_shares(ledger.fact("importance")),
@@ -157,6 +156,11 @@ def snapshot(ledger: LedgerRows) -> Snapshot:
         sessions=sessions(ledger),
         reused_sources=reused_sources(ledger),
     )
+
+
+def shared_records(ledger: LedgerRows) -> tuple[Record, ...]:
+    """Return the latest record of every stage that all trials share."""
+    return _latest(record for record in ledger.records() if record.trial is None)
 
 
 def _tuning(ledger: LedgerRows) -> Tuning | None:

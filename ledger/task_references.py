@@ -1,13 +1,12 @@
 """The references of a task: what is scored without pretraining, or without a neural network."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from configuration.metrics import PrimaryMetric
 from configuration.stage_label import UNTRAINED, StageLabel
-from ledger.records import with_results
-from ledger.snapshot import Snapshot
+from ledger.records import Record, with_results
 from ledger.stage_results import ExamplesResult, FineTuneResult, Real, finite
 
 CHANCE, BAG_OF_WORDS, NGRAM, UNTRAINED_ENCODER = "chance", "bag_of_words", "ngram", "untrained"
@@ -40,22 +39,25 @@ class TaskReferences:
         return {name: value for name, value in found.items() if value is not None}
 
 
-def references_of(snapshot: Snapshot, primary: PrimaryMetric) -> dict[str, TaskReferences]:
-    """Return the references of every task whose examples have been made, by the task's name."""
+def references_of(shared: Sequence[Record], primary: PrimaryMetric) -> dict[str, TaskReferences]:
+    """Return the references of every task whose examples have been made, by the task's name.
+
+    `shared` are the records of the stages that all trials share.
+    """
     found: dict[str, TaskReferences] = {}
-    for _, made in with_results(snapshot.shared, ExamplesResult):
+    for _, made in with_results(shared, ExamplesResult):
         metric = primary(made.task)
-        untrained = untrained_scores(snapshot, made.task, metric)
+        untrained = untrained_scores(shared, made.task, metric)
         words, ngram = (_score(scores, metric) for scores in (made.bag_of_words, made.ngram))
         found[made.task] = TaskReferences(made.task, metric, finite(made.chance), words, ngram, untrained)
     return dict(sorted(found.items()))
 
 
-def untrained_scores(snapshot: Snapshot, task: str, metric: str) -> tuple[float, ...]:
+def untrained_scores(shared: Sequence[Record], task: str, metric: str) -> tuple[float, ...]:
     """Return a task's scores of untrained encoders, by seed."""
     scores = [
         (label.seed or 0, score)
-        for record, result in with_results(snapshot.shared, FineTuneResult)
+        for record, result in with_results(shared, FineTuneResult)
         if (label := StageLabel.parse(record.label)).kind == UNTRAINED and label.task == task
         if (score := result.score(metric)) is not None
     ]

@@ -41,7 +41,7 @@ def _reference_rows(snapshot: Snapshot, examples: ExamplesResult, primary: str) 
     )
     metrics = chance.keys() | words.keys() | ngram.keys()
     for metric in sorted(metrics, key=lambda metric: (metric != primary, metric)):
-        untrained = untrained_scores(snapshot, examples.task, metric)
+        untrained = untrained_scores(snapshot.shared, examples.task, metric)
         yield {
             "task": examples.task,
             "metric": metric,

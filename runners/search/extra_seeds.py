@@ -1,6 +1,6 @@
 """Extra pretraining seeds of a sequential design, by arm; arms at their own recipes form a separate family."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import fmean
 
 from configuration.experiment import Experiment
@@ -8,7 +8,9 @@ from configuration.next_seeds import next_seeds
 from ledger.database import LedgerRows
 from ledger.metrics import results_by_arm, values_of_trial
 from ledger.records import TrialRow
-from ledger.snapshot import histories_of
+from ledger.snapshot import TrialHistory, histories_of, shared_records
+from ledger.task_references import references_of
+from ledger.task_standing import standings, tasks_in_score
 from runners.search.tuning_phase import families
 from runners.stage_labels import all_labels
 
@@ -18,9 +20,11 @@ def extra_seeds(experiment: Experiment, rows: LedgerRows) -> dict[str, tuple[int
     seeds = experiment.pretraining.seeds
     if isinstance(seeds, tuple):
         return {}
-    results = tuple(_results(experiment, rows))
+    found = tuple(families(rows))
+    trials = _trials(rows, all_labels(experiment), frozenset().union(*(family.arms for family in found)))
+    results = tuple(_results(experiment, trials, _tasks_in_score(experiment, rows, trials)))
     added: dict[str, set[int]] = {}
-    for family in families(rows):
+    for family in found:
         members = [(row, values) for row, values in results if row.arm in family.arms]
         proposed = next_seeds(seeds.until_decided, *results_by_arm(members), family.baseline, experiment.comparison)
         for name, new_seeds in proposed.items():
@@ -28,9 +32,26 @@ def extra_seeds(experiment: Experiment, rows: LedgerRows) -> dict[str, tuple[int
     return {name: tuple(sorted(new_seeds)) for name, new_seeds in added.items()}
 
 
-def _results(experiment: Experiment, rows: LedgerRows) -> Iterator[tuple[TrialRow, dict[str, float]]]:
+def _trials(rows: LedgerRows, labels: tuple[str, ...], arms: frozenset[str]) -> tuple[TrialHistory, ...]:
+    return tuple(history for history in histories_of(rows, labels) if history.trial.arm in arms)
+
+
+def _tasks_in_score(experiment: Experiment, rows: LedgerRows, trials: Sequence[TrialHistory]) -> tuple[str, ...]:
+    """Return the tasks that a report of these rows has in the score: those that are not below a reference."""
+    tasks, primary = experiment.fine_tuning.tasks, experiment.fine_tuning.primary_metric
+    values, _ = results_by_arm(_results(experiment, trials, ()))
+    return tasks_in_score(tasks, standings(references_of(shared_records(rows), primary), values, tasks))
+
+
+def _results(
+    experiment: Experiment, trials: Sequence[TrialHistory], scored: tuple[str, ...]
+) -> Iterator[tuple[TrialRow, dict[str, float]]]:
     """Yield every trial with its values by metric: means over fine-tuning seeds."""
-    labels, tasks = all_labels(experiment), experiment.fine_tuning.tasks
-    for history in histories_of(rows, labels):
-        by_metric = values_of_trial(history, labels, tasks, experiment.fine_tuning.primary_metric)
+    labels, tasks, primary = (
+        all_labels(experiment),
+        experiment.fine_tuning.tasks,
+        experiment.fine_tuning.primary_metric,
+    )
+    for history in trials:
+        by_metric = values_of_trial(history, labels, tasks, primary, scored)
         yield history.trial, {metric: fmean(values) for metric, values in by_metric}

@@ -18,6 +18,7 @@ from configuration.latency import LatencyExperiment
 from configuration.loading import AnyExperiment
 from configuration.validation.warnings import warnings_of
 from configuration.yaml.settings import FLAG
+from foundation.environment import memory_bytes
 from foundation.errors import ConfigurationError
 from ledger.artifacts import ArtifactStore
 from ledger.database import LEDGER_NAME
@@ -97,7 +98,7 @@ def _command(file: Path, scale: str, options: RunOptions) -> str:
 def _drive(request: RunRequest, console: Console, stop: Stopping, on_report: OnReport) -> Snapshot:
     places, experiment = request.paths, request.experiment
     if isinstance(experiment, Experiment):
-        for line in (*warnings_of(experiment), *table_warnings(experiment.fine_tuning)):
+        for line in (*warnings_of(experiment, memory_bytes()), *table_warnings(experiment.fine_tuning)):
             _warn(console, line)
     mirroring = Mirroring(places, experiment.tracking)
     _warn(console, mirroring.check())

@@ -25,7 +25,7 @@ def declaration_mistakes(module: str, folder: Path, files: Mapping[str, Path]) -
     path = files[module]
     try:
         imported = import_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a file that ends the process would end the command without a word
         yield f"{path}:{_line(error, path)}: cannot be imported: {type(error).__name__}: {_first_line(error)}"
         return
     axis = axis_of(package)

@@ -27,6 +27,14 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
+def memory_bytes() -> int | None:
+    """Return the machine's physical memory in bytes; None if the system does not say it."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not available on every system
+        return None
+
+
 def processor() -> str:
     """Return the processor's name, as reported by the system."""
     try:

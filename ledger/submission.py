@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from configuration.stage_label import FINE_TUNE
-from foundation.errors import ConfigurationError
+from foundation.errors import ConfigurationError, DataError
 from ledger.artifacts import ArtifactStore
 from ledger.database import Ledger
 from ledger.paths import ResultPaths
@@ -24,8 +24,8 @@ EXAMPLES = "examples"
 def submission(folder: Path, trial: str) -> dict[str, str]:
     """Return the text of each file by its name, from the trial's first fine-tuning seed.
 
-    Raises ConfigurationError if there is no such trial or it has no predictions of a test set, CorruptionError if the
-    files are damaged.
+    Raises ConfigurationError if there is no such trial, DataError if it has no predictions of a test set, and
+    CorruptionError if the files are damaged.
     """
     with closing(Ledger.at(folder)) as ledger:
         current = snapshot(ledger)
@@ -33,7 +33,7 @@ def submission(folder: Path, trial: str) -> dict[str, str]:
     files = dict(_files(current, history, ResultPaths.of(folder).store()))
     if not files:
         message = f"{folder}: {trial} has no predictions of GLUE's test sets; fine-tune on a task with a test file"
-        raise ConfigurationError(message)
+        raise DataError(message)
     return files
 
 

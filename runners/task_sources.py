@@ -1,5 +1,6 @@
 """Where a stage reads a task: its declaration in the experiment, resolved, and its files."""
 
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -70,7 +71,10 @@ def _resolved(tuning: FineTuning, name: str, table: TableFormat | None) -> Resol
 
 
 def table_warnings(tuning: FineTuning) -> Iterator[str]:
-    """Yield one line per table whose train and dev share texts; a table with mistakes is an error elsewhere."""
+    """Yield one line per table whose train and dev share texts, and one whose labels differ in case or form alone.
+
+    A table with mistakes is an error elsewhere.
+    """
     for name in tuning.tasks:
         own = tuning.own_tasks.get(name)
         if isinstance(own, TableTask):
@@ -81,6 +85,18 @@ def table_warnings(tuning: FineTuning) -> Iterator[str]:
             if table.repeated_in_train:
                 share = f"{table.repeated_in_train} of {table.counts['dev']} dev examples"
                 yield f"fine_tuning.own_tasks.{name}: {share} have the texts of a train example"
+            if alike := _alike(table.format.all_labels):
+                shown = "; ".join(", ".join(ascii(label) for label in labels) for labels in alike)
+                rule = "labels that differ in case or Unicode form alone are different labels"
+                yield f"fine_tuning.own_tasks.{name}: {rule}: {shown}"
+
+
+def _alike(labels: tuple[str, ...]) -> list[list[str]]:
+    """Return the groups of labels that are equal without case, Unicode form and white space around them."""
+    groups: dict[str, list[str]] = {}
+    for label in labels:
+        groups.setdefault(unicodedata.normalize("NFKC", label).casefold().strip(), []).append(label)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def limited(source: TaskSource, part: str, setting: int | None) -> int | None:

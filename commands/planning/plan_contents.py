@@ -15,6 +15,7 @@ from configuration.designs.search import NON_ADAPTIVE
 from configuration.metrics import HELD_OUT_LOSS, SCORE
 from configuration.seeds import first_seeds
 from configuration.validation.warnings import warnings_of
+from foundation.environment import memory_bytes
 from foundation.errors import DataError, MachineError
 from foundation.schema import JsonValue
 from ledger.artifacts import ArtifactStore
@@ -105,7 +106,7 @@ def plan_of(chosen: Chosen, convention: Convention, places: ResultPaths) -> Plan
         impossible=tuple((one.name, *one.reasons) for one in arm_table.impossible),
         notes=tuple(_notes(chosen)),
         tuning=tuning,
-        warnings=(*warnings_of(experiment), *table_warnings(experiment.fine_tuning)),
+        warnings=(*warnings_of(experiment, memory_bytes()), *table_warnings(experiment.fine_tuning)),
     )
 
 

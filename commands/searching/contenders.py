@@ -114,7 +114,7 @@ def _one(group: Sequence[Contender]) -> ComparedSearch:
     twice = next((seed for seed in seeds if seeds.count(seed) > 1), None)
     sources = "; ".join(each.search.source for each in group)
     if twice is not None:
-        raise ConflictError(f"{sources}: one search at seed {twice} twice; leave one of them out")
+        raise ConfigurationError(f"{sources}: one search at seed {twice} twice; leave one of them out")
     return ComparedSearch(group[0].search.name, tuple(traces), sources)
 
 

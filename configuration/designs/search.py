@@ -103,6 +103,7 @@ class Search(Schema):
         """Yield empty axes, duplicate values and values that are impossible with every option."""
         yield from self._objective_violations()
         yield from self._policy_violations()
+        yield from self._tournament_violations()
         yield from self._structure_violations(baseline.architecture)
         for path, values in self.space.items():
             if not values:
@@ -153,6 +154,12 @@ class Search(Schema):
             yield Violation(("objectives", 0), message)
         if len(self.objectives) > 1 and self.sampler == "tournament":
             yield Violation(("objectives", 1), "tournament selection has one objective. Did you mean nsga2?")
+
+    def _tournament_violations(self) -> Iterator[Violation]:
+        settings = self.tournament
+        if "tournament_size" in settings.model_fields_set and settings.tournament_size > settings.population:
+            message = f"{settings.tournament_size} is above the population, {settings.population}"
+            yield Violation(("tournament", "tournament_size"), f"{message}; at most all of it take part")
 
     def _policy_violations(self) -> Iterator[Violation]:
         """Yield settings that a search with a policy needs, and those that have no effect."""

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from configuration.claims import UnclearClaim, parse_orderings, unknown_arms, unknown_names
-from configuration.designs import Search
 from configuration.experiment import Experiment
 from configuration.fine_tuning import FineTuning
 from configuration.fine_tuning_runs import is_frozen, settings_of
@@ -19,6 +18,7 @@ from configuration.validation.objectives import objective_violations, untrained_
 from configuration.validation.paper import paper_violations
 from configuration.validation.perplexity import perplexity_violations
 from configuration.validation.policy import policy_violations
+from configuration.validation.search import rung_violations, search_violations
 from configuration.validation.tracking import tracking_violations
 from configuration.validation.tuning import tune_violations
 from foundation.errors import UserError, Violation, did_you_mean
@@ -36,7 +36,7 @@ def violations_of(experiment: Experiment) -> Iterator[Violation]:
     yield from of_baseline
     if not of_baseline:
         yield from experiment.arm_table.violations
-        yield from _search_violations(experiment)
+        yield from search_violations(experiment)
         yield from _ordering_violations(experiment)
         yield from objective_violations(experiment)
         yield from lexicon_violations(experiment)
@@ -56,15 +56,6 @@ def violations_of(experiment: Experiment) -> Iterator[Violation]:
         yield from _measure_violations(experiment)
         yield from perplexity_violations(experiment)
         yield from module_violations(experiment)
-
-
-def _search_violations(experiment: Experiment) -> Iterator[Violation]:
-    searches = [position for position, design in enumerate(experiment.designs) if isinstance(design, Search)]
-    for position in searches[1:]:
-        yield Violation(("design", position), "a second search; an experiment has one")
-    if searches and experiment.match is not None:
-        message = "budget-matched arms need declared arms; a search proposes its own later. Did you mean constraints?"
-        yield Violation(("match",), message)
 
 
 def _ordering_violations(experiment: Experiment) -> Iterator[Violation]:
@@ -129,13 +120,7 @@ def _architecture_violations(experiment: Experiment, checkpoint: InitialCheckpoi
 def _pretraining_violations(experiment: Experiment) -> Iterator[Violation]:
     rungs, tokens = experiment.pretraining.hurdle.rung_tokens, experiment.pretraining.tokens
     location = ("pretraining", "hurdle")
-    for position, rung in enumerate(rungs):
-        if position and rung <= rungs[position - 1]:
-            message = f"{rung} is not above {rungs[position - 1]}; rungs must increase strictly"
-            yield Violation((*location, "rungs", position), message)
-        if rung >= tokens:
-            message = f"{rung} is not below pretraining.tokens, {tokens}"
-            yield Violation((*location, "rungs", position), message)
+    yield from rung_violations(experiment)
     decides = bool(rungs) or isinstance(experiment.pretraining.hurdle, ZeroCost)
     if decides and experiment.search is None:
         message = "would stop declared arms of a table; allowed here: finite. Did you mean design.kind search?"

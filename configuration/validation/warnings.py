@@ -3,15 +3,18 @@
 from collections.abc import Iterator
 
 from configuration.experiment import Experiment
+from search_space.activation_memory import VALUE_BYTES, activation_memory
+from search_space.candidate import Candidate
 from search_space.recipe import Recipe
 from search_space.released.differences import warmup_updates
 
 ARMS_NAMED = 4
 
 
-def warnings_of(experiment: Experiment) -> tuple[str, ...]:
-    """Return one line per warning about a valid experiment."""
-    return (*_objective(experiment), *_warm_up(experiment), *_evaluations(experiment))
+def warnings_of(experiment: Experiment, machine_memory: int | None = None) -> tuple[str, ...]:
+    """Return one line per warning about a valid experiment; the machine's memory is in bytes, None if unknown."""
+    memory = () if machine_memory is None else _memory(experiment, machine_memory)
+    return (*_objective(experiment), *_warm_up(experiment), *_evaluations(experiment), *memory)
 
 
 def _objective(experiment: Experiment) -> Iterator[str]:
@@ -50,6 +53,43 @@ def _evaluations(experiment: Experiment) -> Iterator[str]:
             f"pretraining.evaluations is {points:,}, but pretraining has {updates:,} updates: the held-out curve has "
             "one point per update"
         )
+
+
+def _memory(experiment: Experiment, machine_memory: int) -> Iterator[str]:
+    """Yield the arms that need more than the machine's memory, grouped by their need."""
+    arms_by_need: dict[tuple[int, int], list[str]] = {}
+    for arm in experiment.arms:
+        need = _least_memory(arm.candidate)
+        if arm.candidate.recipe.device == "cpu" and sum(need) > machine_memory:
+            arms_by_need.setdefault(need, []).append(arm.name)
+    for (weights, activations), names in arms_by_need.items():
+        parts = (
+            f"{_gibibytes(weights)} of weights, gradients and moments, {_gibibytes(activations)} of saved activations"
+        )
+        yield (
+            f"{_named(names, len(experiment.arms))}: pretraining needs at least {_gibibytes(weights + activations)} "
+            f"({parts}), and this machine has {_gibibytes(machine_memory)}. Write smaller sizes, a smaller "
+            "recipe.batch_sequences or more recipe.micro_batches"
+        )
+
+
+def _least_memory(candidate: Candidate) -> tuple[int, int]:
+    """Return the bytes of weights with their training state, and of the activations of one micro-batch.
+
+    A lower bound: without heads and attention maps, and without activations where they are computed again.
+    """
+    architecture, recipe = candidate.architecture, candidate.recipe
+    copies = 4 if recipe.optimiser.adaptive else 2  # weights and gradients; two moments of Adam, LAMB and their like
+    weights = copies * VALUE_BYTES["float32"] * architecture.parameters
+    if recipe.activation_checkpointing != "none":
+        return weights, 0
+    sequences = recipe.batch_sequences // recipe.micro_batches
+    length, size = recipe.sequence_length, VALUE_BYTES[recipe.precision]
+    return weights, activation_memory(architecture, length, sequences, size, recipe.dropout).total
+
+
+def _gibibytes(count: int) -> str:
+    return f"{count / 2**30:,.1f} GiB"
 
 
 def _tenth(recipe: Recipe, tokens: int) -> int:

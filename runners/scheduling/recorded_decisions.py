@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from configuration.arm import BASELINE
 from configuration.experiment import Experiment
 from configuration.seeds import first_seeds
-from foundation.errors import ConflictError
+from foundation.errors import ConflictError, DataError
 from ledger.database import LedgerRows
 from runners.scheduling.race_of_trials import RaceOfTrials
 
@@ -24,11 +24,12 @@ class Reproduced:
 def reproduce(experiment: Experiment, rows: LedgerRows) -> Reproduced:
     """Return the number of candidates and decisions of a search, all of which its policy takes again.
 
-    Raises ConflictError at the first candidate or decision that does not follow from the results before it, and for
-    an experiment without a policy.
+    Raises ConflictError at the first candidate or decision that does not follow from the results before it, and
+    DataError for an experiment without a policy.
     """
     if experiment.search is None or experiment.search.policy is None:
-        raise ConflictError(f"{rows.path}: its search has no policy; decisions of hurdles are in the report")
+        found = "its design is no search" if experiment.search is None else "its search has no policy"
+        raise DataError(f"{rows.path}: {found}; decisions of hurdles are in the report")
     race = RaceOfTrials(experiment)
     results: dict[str, int] = {}
     for record in rows.records():

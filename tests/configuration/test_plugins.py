@@ -178,6 +178,13 @@ def test_a_corpus_of_a_plugin_enters_the_keys_of_what_reads_it_and_goes_to_the_w
         experiment_of(folder)
 
 
+NOT_IMPORTED = {
+    "import": '"""A file."""\n\nimport nothing_of_this_name\n',
+    "exit": '"""A file."""\n\nraise SystemExit(0)\n',
+    "syntax": "class A(:\n",
+}
+
+
 def wrong(folder: Path, how: str) -> Path:
     """Return the folder after one mistake."""
     if how == "missing":
@@ -191,10 +198,8 @@ def wrong(folder: Path, how: str) -> Path:
         (folder / "mine.py").write_text("", encoding="utf-8")
     elif how == "other kind":
         replaced(folder, f'"{KIND}"', '"gated"')
-    elif how == "import":
-        (folder / OPTION).write_text('"""A file."""\n\nimport nothing_of_this_name\n', encoding="utf-8")
-    elif how == "syntax":
-        (folder / OPTION).write_text("class A(:\n", encoding="utf-8")
+    elif how in NOT_IMPORTED:
+        (folder / OPTION).write_text(NOT_IMPORTED[how], encoding="utf-8")
     elif how == "empty":
         for file in folder.rglob("*.py"):
             file.unlink()
@@ -208,6 +213,7 @@ REFUSED = {
     "outside": ["mine.py: outside the mirrored tree; a plugin mirrors folders of"],
     "other kind": [f"{OPTION}: GatedDilated: its kind is 'gated'; the file is named {KIND}"],
     "import": [f"{OPTION}:3: cannot be imported: ModuleNotFoundError: No module named 'nothing_of_this_name'"],
+    "exit": [f"{OPTION}:3: cannot be imported: SystemExit: 0"],
     "syntax": [f"{OPTION}:1: cannot be imported: SyntaxError: "],
     "empty": ["no Python file; a plugin mirrors"],
 }

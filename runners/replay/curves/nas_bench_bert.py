@@ -8,7 +8,7 @@ scores by pretraining step; the totals of five runs are wrong, and some runs hav
 from collections.abc import Mapping, Sequence
 
 from foundation.schema import JsonValue
-from runners.replay.curves.recorded import RecordedCurves, Unreadable, recorded
+from runners.replay.curves.recorded import Mistakes, RecordedCurves, Unreadable, recorded
 
 IMPOSSIBLE = 100.0  # five long runs have totals above it; the other totals are means over tasks
 TASKS = ("cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst", "sts")
@@ -23,12 +23,15 @@ def read(name: str, document: Sequence[JsonValue]) -> RecordedCurves:
     """Return negated GLUE scores, so that smaller is better. Raises Unreadable with the entry and the rule."""
     configs: dict[str, Mapping[str, JsonValue]] = {}
     points: dict[str, dict[float, float]] = {}
+    mistakes = Mistakes()
     for number, entry in enumerate(document):
-        candidate, config, curve = _entry(entry, number)
-        if candidate in points:
-            raise Unreadable(f"entry {number}: duplicate id {candidate}")
-        if all(score <= IMPOSSIBLE for score in curve.values()):
-            configs[candidate], points[candidate] = config, curve
+        with mistakes.of_one():
+            candidate, config, curve = _entry(entry, number)
+            if candidate in points:
+                raise Unreadable(f"entry {number}: duplicate id {candidate}")
+            if all(score <= IMPOSSIBLE for score in curve.values()):
+                configs[candidate], points[candidate] = config, curve
+    mistakes.refuse()
     return recorded(name, configs, points, maximise=True)
 
 

@@ -12,33 +12,51 @@ may come in any order.
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
+from foundation.errors import closest, did_you_mean
 from foundation.schema import JsonValue
-from runners.replay.curves.recorded import RecordedCurves, Unreadable, recorded
+from runners.replay.curves.json_text import parsed
+from runners.replay.curves.recorded import Mistakes, RecordedCurves, Unreadable, recorded
 
 DIRECTIONS = ("min", "max")
+KEYS = ("candidate", "config", "step", "value")
+CANDIDATES_NAMED = 4
 
 
 def read(name: str, text: str) -> RecordedCurves:
-    """Return the curves of a text. Raises Unreadable with the line, the rule and the value."""
+    """Return the curves of a text. Raises Unreadable with the line, the rule and the value of every mistake."""
     points: dict[str, dict[float, float]] = {}
     configs: dict[str, Mapping[str, JsonValue]] = {}
     direction, about = "min", dict[str, JsonValue]()
-    for number, document in _objects(text):
-        if not points and "direction" in document:
-            direction = _direction(document["direction"], number)
-            if "candidate" not in document:
-                about = {key: value for key, value in document.items() if key != "direction"}
-                continue
-        candidate, step, value = _candidate(document, number), _step(document, number), _value(document, number)
-        if step in points.setdefault(candidate, {}):
-            raise Unreadable(f"{number}: candidate {candidate!r} has step {step:g} twice")
-        points[candidate][step] = value
-        configs[candidate] = _config(document, configs.get(candidate), candidate, number)
+    mistakes = Mistakes()
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
+    for position, (number, line) in enumerate(lines):
+        with mistakes.of_one():
+            document = _object(line, number)
+            if position == 0 and "direction" in document:
+                direction = _direction(document.pop("direction"), number)
+                if "candidate" not in document:
+                    about = document
+                    continue
+            _refuse_misspelt(document, number)
+            if document.get("direction", direction) != direction:
+                raise Unreadable(
+                    f"{number}: direction {_shown(document['direction'])}; the first line has {direction}"
+                )
+            candidate, step, value = _candidate(document, number), _step(document, number), _value(document, number)
+            if step in points.setdefault(candidate, {}):
+                raise Unreadable(f"{number}: candidate {candidate!r} has step {step:g} twice")
+            points[candidate][step] = value
+            if (config := _config(document, configs.get(candidate), candidate, number)) is not None:
+                configs[candidate] = config
+    mistakes.refuse()
     if not points:
         raise Unreadable("1: no point; one JSON object per line is needed, with candidate, config, step and value")
+    if configs:
+        _refuse_without_config([candidate for candidate in points if candidate not in configs])
+    configs = {candidate: configs.get(candidate, {}) for candidate in points}
     return replace(recorded(name, configs, points, direction == "max"), about=about)
 
 
@@ -54,17 +72,27 @@ def written(curves: RecordedCurves) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _objects(text: str) -> Iterator[tuple[int, dict[str, JsonValue]]]:
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            document = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise Unreadable(f"{number}: not JSON ({error.msg} at column {error.colno}): {line[:60]!r}") from error
-        if not isinstance(document, dict):
-            raise Unreadable(f"{number}: {line[:60]!r} is not an object; one JSON object per line is needed")
-        yield number, document
+def _object(line: str, number: int) -> dict[str, JsonValue]:
+    document = parsed(line, number)
+    if not isinstance(document, dict):
+        raise Unreadable(f"{number}: {line[:60]!r} is not an object; one JSON object per line is needed")
+    return document
+
+
+def _refuse_misspelt(document: Mapping[str, JsonValue], number: int) -> None:
+    """Raise Unreadable for a key that is near one of a point that the object lacks; further keys are allowed."""
+    absent = [key for key in KEYS if key not in document]
+    for key in document:
+        if key not in (*KEYS, "direction") and closest(key, absent) is not None:
+            raise Unreadable(f"{number}: {key[:60]!r} is not a key of a point.{did_you_mean(key, absent)}")
+
+
+def _refuse_without_config(candidates: list[str]) -> None:
+    if candidates:
+        named = ", ".join(f"{candidate[:60]!r}" for candidate in candidates[:CANDIDATES_NAMED])
+        more = len(candidates) - CANDIDATES_NAMED
+        others = f" and {more} more" if more > 0 else ""
+        raise Unreadable(f"no config on any point of candidate {named}{others}; write it on one, {{}} if it is empty")
 
 
 def _direction(value: JsonValue, number: int) -> str:
@@ -102,13 +130,13 @@ def _value(document: Mapping[str, JsonValue], number: int) -> float:
 
 def _config(
     document: Mapping[str, JsonValue], known: Mapping[str, JsonValue] | None, candidate: str, number: int
-) -> Mapping[str, JsonValue]:
+) -> Mapping[str, JsonValue] | None:
     config = document.get("config")
     if config is None:
-        return known if known is not None else {}
+        return None
     if not isinstance(config, dict):
         raise Unreadable(f"{number}: config is {_shown(config)}; a mapping is needed")
-    if known and known != config:
+    if known is not None and known != config:
         raise Unreadable(f"{number}: candidate {candidate!r} has another config than on an earlier line")
     return config
 

@@ -1,21 +1,24 @@
 """Reads recorded curves from a file in a known format, a results folder of this project, or a folder of files."""
 
-import json
 import lzma
+import re
 from pathlib import Path
 
 from foundation.atomic_files import read_regular
 from foundation.errors import DataError, MachineError
-from foundation.schema import JsonValue
 from ledger.database import LEDGER_NAME
 from runners.replay.curves import nas_bench_bert, own_ledger, plain, taskset
+from runners.replay.curves.json_text import parsed
 from runners.replay.curves.recorded import RecordedCurves, Unreadable
 
 ENDINGS = (".json", ".json.xz", ".jsonl", ".jsonl.xz")
+LISTS = (".json", ".json.xz")
+LISTED = "TaskSet entries (hp, valid) or NAS-Bench-BERT entries (scores, hparams)"
+STARTS_WITH_LINE = re.compile(r"\d+:")
 
 
 def read_curves(path: Path) -> tuple[RecordedCurves, ...]:
-    """Return the tasks of a path, one per file. Raises DataError with one line per file that cannot be read."""
+    """Return the tasks of a path, one per file. Raises DataError with one line per mistake of all files."""
     if not path.exists():
         raise MachineError(f"{path}: no such file or folder; give recorded curves")
     if path.is_dir() and not (path / LEDGER_NAME).is_file():
@@ -43,8 +46,9 @@ def _read_one(path: Path) -> RecordedCurves:
     try:
         return own_ledger.read(path) if path.is_dir() else _read_file(path)
     except Unreadable as error:
-        message = str(error)
-        raise DataError(f"{path}:{'' if message[:1].isdigit() and ':' in message else ' '}{message}") from error
+        raise DataError(
+            f"{path}:{'' if STARTS_WITH_LINE.match(each) else ' '}{each}" for each in error.messages
+        ) from error
 
 
 def _read_file(path: Path) -> RecordedCurves:
@@ -53,29 +57,23 @@ def _read_file(path: Path) -> RecordedCurves:
     for ending in sorted(ENDINGS, key=len, reverse=True):
         name = name.removesuffix(ending)
     if text.lstrip()[:1] != "[":
+        if path.name.endswith(LISTS):
+            raise Unreadable(f"a list is needed, {LISTED}; the plain format, an object per line, ends in .jsonl")
         return plain.read(name, text)
-    document = _document(text)
+    document = parsed(text)
     if taskset.recognises(document):
         assert isinstance(document, list)
         return taskset.read(name, document)
     if nas_bench_bert.recognises(document):
         assert isinstance(document, list)
         return nas_bench_bert.read(name, document)
-    raise Unreadable("a list of neither TaskSet entries (hp, valid) nor NAS-Bench-BERT entries (scores, hparams)")
-
-
-def _document(text: str) -> JsonValue:
-    try:
-        document: JsonValue = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise Unreadable(f"{error.lineno}: not JSON: {error.msg} at column {error.colno}") from error
-    return document
+    raise Unreadable(f"a list of other entries; needed are {LISTED}")
 
 
 def _text(path: Path) -> str:
     try:
         content = read_regular(path)
-        return (lzma.decompress(content) if path.name.endswith(".xz") else content).decode()
+        return (lzma.decompress(content) if path.name.endswith(".xz") else content).decode("utf-8-sig")
     except (lzma.LZMAError, EOFError) as error:
         raise DataError(f"{path}: damaged xz file: {error}") from error
     except UnicodeDecodeError as error:

@@ -1,6 +1,7 @@
 """Recorded learning curves of many candidates; smaller is better, diverged values are infinite."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -10,10 +11,38 @@ from numpy.typing import NDArray
 from foundation.schema import JsonValue, canonical_text
 
 Numbers = NDArray[np.float64]
+MISTAKES_SHOWN = 20
 
 
 class Unreadable(ValueError):
-    """Curves that cannot be read; the message is for the user and starts with the line, if any."""
+    """Curves that cannot be read: a message for the user per mistake, which starts with its line, if any."""
+
+    def __init__(self, messages: str | Sequence[str]) -> None:
+        self.messages = (messages,) if isinstance(messages, str) else tuple(messages)
+        super().__init__("\n".join(self.messages))
+
+
+class Mistakes:
+    """Collects the mistakes of a file's lines or entries, so that all are reported at once."""
+
+    def __init__(self) -> None:
+        self._messages: list[str] = []
+
+    @contextmanager
+    def of_one(self) -> Iterator[None]:
+        """Collect the mistakes of one line or entry in place of raising them."""
+        try:
+            yield
+        except Unreadable as mistake:
+            self._messages.extend(mistake.messages)
+
+    def refuse(self) -> None:
+        """Raise Unreadable with the first mistakes and the number of the others, if there are any."""
+        if not self._messages:
+            return
+        others = len(self._messages) - MISTAKES_SHOWN
+        more = [f"{others} more mistakes, {len(self._messages)} in total"] if others > 0 else []
+        raise Unreadable([*self._messages[:MISTAKES_SHOWN], *more])
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from foundation.schema import JsonValue
-from runners.replay.curves.recorded import RecordedCurves, Unreadable, from_table
+from runners.replay.curves.recorded import Mistakes, RecordedCurves, Unreadable, from_table
 
 OVERFLOW = 1e10  # TaskSet writes at least this for overflowed losses
 
@@ -23,12 +23,16 @@ def read(name: str, document: Sequence[JsonValue]) -> RecordedCurves:
     """Return the validation curves. Raises Unreadable with the entry, the rule and the value."""
     configs: list[dict[str, JsonValue]] = []
     curves: list[list[JsonValue]] = []
+    mistakes = Mistakes()
     for number, entry in enumerate(document):
-        config, losses = _entry(entry, number)
-        if curves and len(losses) != len(curves[0]):
-            raise Unreadable(f"entry {number}: valid.loss has {len(losses)} points, entry 0 has {len(curves[0])}")
-        configs.append(config)
-        curves.append(losses)
+        with mistakes.of_one():
+            config, losses = _entry(entry, number)
+            if curves and len(losses) != len(curves[0]):
+                message = f"valid.loss has {len(losses)} points, the first entry has {len(curves[0])}"
+                raise Unreadable(f"entry {number}: {message}")
+            configs.append(config)
+            curves.append(losses)
+    mistakes.refuse()
     values = np.array(curves, dtype=np.float64)  # None becomes NaN
     values[~(np.abs(values) < OVERFLOW)] = np.inf
     return from_table(name, [str(number) for number in range(len(configs))], configs, range(len(curves[0])), values)

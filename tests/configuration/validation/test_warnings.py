@@ -60,4 +60,31 @@ def test_an_objective_that_is_left_out_is_warned_of_and_one_that_is_named_is_not
 def test_no_experiment_of_the_repository_is_warned_of(file: str, scale: str) -> None:
     if "timing:" in (EXPERIMENTS / file).read_text(encoding="utf-8"):
         pytest.skip("a timing experiment trains nothing")
-    assert warnings_of(experiment_of(file, scale)) == ()
+    assert warnings_of(experiment_of(file, scale), machine_memory=2**60) == ()
+
+
+def test_arms_that_need_more_than_the_machines_memory_are_warned_of_by_their_need(tmp_path: Path) -> None:
+    file = tmp_path / "f.yaml"
+    text = TEXT.format(objective="objective: masked_language_model", kind="linear", warmup=1024, evaluations=8)
+    arms = "arms: { wide: { width: 1024 }, large: { recipe.batch_sequences: 4096 } }"
+    file.write_text(text.replace("arms: { fast: { recipe.schedule.warmup_tokens: 512 } }", arms))
+    experiment = load_experiment(file, None)
+    assert not [line for line in warnings_of(experiment, 2**40) if "memory" in line or "GiB" in line]
+    needs = [line for line in warnings_of(experiment, 2**29) if "GiB" in line]
+    assert [line.partition(":")[0] for line in needs] == ["large"]
+    assert "and this machine has 0.5 GiB. Write smaller sizes, a smaller recipe.batch_sequences" in needs[0]
+    assert [line.partition(":")[0] for line in warnings_of(experiment, 2**20) if "GiB" in line] == [
+        "baseline",
+        "wide",
+        "large",
+    ]
+
+
+def test_a_device_with_its_own_memory_and_activations_that_are_computed_again_are_not_counted(tmp_path: Path) -> None:
+    file = tmp_path / "f.yaml"
+    text = TEXT.format(objective="objective: masked_language_model", kind="linear", warmup=1024, evaluations=8)
+    arms = "arms: { cuda: { recipe.device: cuda }, again: { recipe.activation_checkpointing: full } }"
+    file.write_text(text.replace("arms: { fast: { recipe.schedule.warmup_tokens: 512 } }", arms))
+    lines = [line for line in warnings_of(load_experiment(file, None), 2**20) if "GiB" in line]
+    assert [line.partition(":")[0] for line in lines] == ["baseline", "again"]
+    assert "saved activations 0.0 GiB" in lines[1]

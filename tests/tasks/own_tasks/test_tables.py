@@ -199,6 +199,16 @@ def test_dev_examples_that_are_in_train_are_counted(tmp_path: Path) -> None:
     ]
 
 
+def test_labels_that_differ_in_case_or_unicode_form_alone_are_warned_of(tmp_path: Path) -> None:
+    stars = ("positive", "Positive", "caf\u00e9", "cafe\u0301", "negative")
+    rows = [{"id": str(place), "review": f"text {place}", "stars": label} for place, label in enumerate(stars * 3)]
+    task = declared(write_csv(tmp_path / "r.csv", rows))
+    lines = table_warnings(FineTuning(own_tasks={"reviews": task}, tasks=("reviews",)))
+    (line,) = (line for line in lines if "Unicode form" in line)
+    assert line.startswith("fine_tuning.own_tasks.reviews: labels that differ in case or Unicode form alone are ")
+    assert line.endswith("'Positive', 'positive'; 'cafe\\u0301', 'caf\\xe9'")
+
+
 def test_the_majority_class_is_chance(tmp_path: Path) -> None:
     source = task_source(
         FineTuning(own_tasks={"reviews": declared(write_csv(tmp_path / "r.csv", REVIEWS))}), "reviews"

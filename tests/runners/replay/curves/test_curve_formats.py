@@ -91,6 +91,66 @@ def test_a_wrong_plain_file_is_one_clear_line(tmp_path: Path, text: str, said: s
     assert said in line
 
 
+def test_all_mistakes_of_a_plain_file_are_reported_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.jsonl"
+    path.write_text(lines(POINTS[0], {"candidate": "a", "step": -1, "value": 1}) + "\n{oops\n[1]\n")
+    with pytest.raises(DataError) as refused:
+        read_curves(path)
+    assert [line.removeprefix(f"{path}:")[:2] for line in refused.value.lines] == ["2:", "3:", "4:"]
+
+
+def test_many_mistakes_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.jsonl"
+    path.write_text("{oops\n" * 50)
+    with pytest.raises(DataError) as refused:
+        read_curves(path)
+    assert len(refused.value.lines) == 21
+    assert refused.value.lines[-1] == f"{path}: 30 more mistakes, 50 in total"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (lines(POINTS[0], {**POINTS[1], "confg": {}}), ":2: 'confg' is not a key of a point. Did you mean 'config'?"),
+        (lines(POINTS[0], {**POINTS[1], "direction": "max"}), ":2: direction 'max'; the first line has min"),
+        (lines(POINTS[0]) + '\n{"candidate": "a", "step": 2, "value": 1, "value": 2}', ":2: key 'value' is twice"),
+        (lines(*POINTS[:2], {"candidate": "b", "step": 2, "value": 1}), "no config on any point of candidate 'b'"),
+        (lines(POINTS[0]) + "\n" + "[" * 100_000, ":2: too many lists or objects inside each other"),
+        (lines(POINTS[0], {"candidate": "a", "step": 10**400, "value": 1}), ":2: step is inf"),
+    ],
+    ids=["misspelt key", "other direction", "duplicate key", "no config", "nesting", "integer beyond doubles"],
+)
+def test_nothing_of_a_plain_file_is_silently_left_out(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "wrong.jsonl"
+    path.write_text(text)
+    with pytest.raises(DataError) as refused:
+        read_curves(path)
+    (line,) = refused.value.lines
+    assert said in line
+
+
+def test_a_byte_order_mark_and_line_separators_in_names_are_text(tmp_path: Path) -> None:
+    path = tmp_path / "curves.jsonl"
+    text = lines(*POINTS).replace('"a"', '"a\u2028b"')
+    path.write_text("\ufeff" + text, encoding="utf-8")
+    assert read_curves(path)[0].candidates[0] == "a\u2028b"
+
+
+def test_a_json_file_that_is_no_list_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps({"experiment": "e", "tables": []}, indent=2))
+    with pytest.raises(DataError) as refused:
+        read_curves(path)
+    assert [line.startswith(f"{path}: a list is needed") for line in refused.value.lines] == [True]
+
+
+def test_integers_beyond_doubles_are_divergence(tmp_path: Path) -> None:
+    path = tmp_path / "task.json"
+    entries = [taskset_entry(rate, [3.0, end]) for rate, end in ((0.1, 2.0), (0.2, 10**400), (0.3, 1.0))]
+    path.write_text(json.dumps(entries))
+    assert read_curves(path)[0].values[:, 1].tolist() == [2.0, np.inf, 1.0]
+
+
 def taskset_entry(rate: float, losses: list[float | None]) -> dict[str, object]:
     return {"hp": {"learning_rate": rate}, "valid": {"loss": losses}, "train": {"loss": losses}}
 
@@ -116,7 +176,7 @@ def test_taskset_with_overflow_and_nan(tmp_path: Path) -> None:
         ([{"hp": {}, "valid": 3}], "entry 0: valid.loss is missing"),
         ([{"scores": {"rte": 3}, "hparams": {}}], "entry 0: scores holds neither glue nor scores by step"),
         ([{"scores": {"glue": "x"}, "hparams": {}}], "entry 0: scores.glue is 'x'"),
-        ([{"other": 1}], "neither TaskSet"),
+        ([{"other": 1}], "needed are TaskSet entries"),
     ],
 )
 def test_a_wrong_json_file_is_one_clear_line(tmp_path: Path, entries: list[object], said: str) -> None:
@@ -217,3 +277,17 @@ def test_taskset_is_a_thousand_curves_of_51_points() -> None:
     (found,) = read_curves(published("curves/taskset") / name)
     assert found.values.shape == (1000, 51)
     assert found.costs[0] == pytest.approx(1 / 51)
+
+
+def test_further_keys_and_curves_without_configurations_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "curves.jsonl"
+    finals = {"a": 1.0, "b": 2.0}
+    rows = [
+        {"candidate": name, "step": step, "value": finals[name] / step, "run": 7}
+        for name in finals
+        for step in (1, 2)
+    ]
+    path.write_text(lines({**rows[0], "direction": "min"}, *({**row, "direction": "min"} for row in rows[1:])))
+    (curves,) = read_curves(path)
+    assert curves.candidates == ("a", "b")
+    assert curves.configs == ({}, {})

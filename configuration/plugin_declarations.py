@@ -77,7 +77,7 @@ def _without_module(module: ModuleType, package: str, folder: Path, files: Mappi
         yield f"{files[module.__name__]}: an option without its module; {folder / place} is needed"
 
 
-def _line(error: Exception, path: Path) -> int:
+def _line(error: BaseException, path: Path) -> int:
     """Return the line of the file at which an import failed."""
     if isinstance(error, SyntaxError) and error.filename == str(path):
         return error.lineno or 1
@@ -85,5 +85,5 @@ def _line(error: Exception, path: Path) -> int:
     return (frames[-1] if frames else None) or 1
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     return str(error).partition("\n")[0]

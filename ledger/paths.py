@@ -120,6 +120,9 @@ class ResultPaths:
 
 def _root_above(folder: Path) -> Path | None:
     """Return the folder `results` of another working directory that has the stages of a folder below it."""
-    if (folder / STAGES).exists():
+    try:
+        if (folder / STAGES).exists():
+            return None
+        return next((each for each in folder.parents if each.name == RESULTS and (each / STAGES).is_dir()), None)
+    except OSError:  # a folder that may not be entered is refused by what reads it
         return None
-    return next((each for each in folder.parents if each.name == RESULTS and (each / STAGES).is_dir()), None)

@@ -18,7 +18,6 @@ from tasks.sentence_starts import sentence_file, write_sentence_starts
 from tasks.tokenizer import Tokenizer, train_tokenizer
 from tasks.tokens import TokenCounts, read_tokens, unigram_entropy, write_tokens
 
-UNKNOWN_AT_MOST = 0.5
 TOKENIZED: tuple[Split, ...] = ("train", "validation")
 
 
@@ -45,7 +44,8 @@ def compute(stage: TokensStage, context: StageContext) -> dict[str, JsonValue]:
             path = sentence_file(context.folder, split)
             single = {"single_sentence_documents": write_sentence_starts(texts, tokenizer, path)}
         counts = write_tokens(texts, len(texts), tokenizer, context.folder / f"{split}.npy", context.progress)
-        _refuse_unknown(split, counts, stage.vocabulary_size)
+        if stage.read is None:  # else the vocabulary is a checkpoint's, of which no other size can be had
+            _refuse_unknown(split, counts, stage.vocabulary_size)
         result[split] = {"documents": counts.documents, "tokens": counts.tokens, "unknown": counts.unknown, **single}
         if split == "validation" and counts.tokens:
             tokens = read_tokens(context.folder / f"{split}.npy")
@@ -54,13 +54,12 @@ def compute(stage: TokensStage, context: StageContext) -> dict[str, JsonValue]:
 
 
 def _refuse_unknown(split: Split, counts: TokenCounts, vocabulary_size: int) -> None:
-    """Raise DataError if most tokens are unknown, so that a model would learn to predict [UNK]."""
-    share = counts.unknown / max(1, counts.tokens)
-    if share > UNKNOWN_AT_MOST:
+    """Raise DataError if every word is unknown, so that a model would learn to predict [UNK] alone."""
+    words = counts.tokens - counts.documents  # a separator ends each document
+    if counts.unknown and counts.unknown >= words:
         raise DataError(
-            f"{share:.0%} of the {counts.tokens:,} tokens of the {split} split are unknown to the vocabulary; "
-            f"at most {UNKNOWN_AT_MOST:.0%} are allowed. vocabulary_size is {vocabulary_size:,}: enlarge it, or "
-            "choose another tokenizer"
+            f"all {words:,} words of the {split} split are unknown to the vocabulary. vocabulary_size is "
+            f"{vocabulary_size:,}: enlarge it, or choose another tokenizer"
         )
 
 

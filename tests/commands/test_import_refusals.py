@@ -114,7 +114,7 @@ WRONG_FOLDERS: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
         configured(num_hidden_layers=10**9),
         ["num_hidden_layers: 1000000000 blocks are too many; allowed: 1 to 2048"],
     ),
-    "too many words": (configured(vocab_size=2**52), ["config.json has 2 layers and"]),
+    "too many words": (configured(vocab_size=2**52), ["vocab_size: Input should be less than or equal to 16777216"]),
     "a wrong vocabulary": (
         written("vocab.txt", LONG),
         ["duplicate piece 'more', first on line", "no [MASK]", "42 pieces"],

@@ -87,4 +87,4 @@ def test_a_device_with_its_own_memory_and_activations_that_are_computed_again_ar
     file.write_text(text.replace("arms: { fast: { recipe.schedule.warmup_tokens: 512 } }", arms))
     lines = [line for line in warnings_of(load_experiment(file, None), 2**20) if "GiB" in line]
     assert [line.partition(":")[0] for line in lines] == ["baseline", "again"]
-    assert "saved activations 0.0 GiB" in lines[1]
+    assert "0.0 GiB of saved activations" in lines[1]

@@ -121,7 +121,7 @@ def test_options_of_another_folder_are_used_as_if_built_in_and_checked(tmp_path:
 @pytest.mark.parametrize(
     ("right", "wrong", "contract"),
     [
-        ("(1.0 if tokens", "(1.2 if tokens", "a rate is a share of the peak"),
+        ("(1.0 if 2", "(1.2 if 2", "a rate is a share of the peak"),
         ("else 0.1)", "else 0.0)", "every update has a rate above 0"),
         ("return None if 2 * until_tokens <= total_tokens else total_tokens", "return None", "rates depend on"),
         ("lr\"] * group[\"weight_decay\"]", "weight_decay\"]", "nothing moves before"),

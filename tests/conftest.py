@@ -18,9 +18,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # a busy machine is no failure; where CI is set, a change is judged by the same examples as the change before it
+SAME_EXAMPLES = bool(os.environ.get("CI"))
 settings.register_profile("random", deadline=None)
 settings.register_profile("fixed", deadline=None, derandomize=True)
-settings.load_profile("fixed" if os.environ.get("CI") else "random")
+settings.load_profile("fixed" if SAME_EXAMPLES else "random")
 
 
 def pytest_collection_finish() -> None:
@@ -36,6 +37,8 @@ def one_torch_thread() -> Iterator[None]:
     """
     if (torch := sys.modules.get("torch")) is not None:
         torch.set_num_threads(1)
+        if SAME_EXAMPLES:
+            torch.manual_seed(0)
     yield
     if (torch := sys.modules.get("torch")) is not None:
         torch.use_deterministic_algorithms(False)

@@ -86,7 +86,7 @@ def test_the_last_token_is_read_wherever_it_stands() -> None:
     head = ClassificationHead(4, 2, "last", 0.0)
     x, (_, _, real) = torch.randn(3, LENGTH, 4), inputs()
     expected = torch.stack([head.labels(x[row, length - 1]) for row, length in enumerate(LENGTHS)])
-    assert torch.equal(head(x, real), expected)
+    torch.testing.assert_close(head(x, real), expected)
 
 
 @torch.no_grad()

@@ -159,7 +159,7 @@ def test_one_visibility_alone_has_the_loss_of_its_mask(name: Visibility) -> None
         ({}, {"prefix_share": 0.9}, "the shares of visibilities add up to 1.56667, not 1"),
         ({"visibility": "left_to_right"}, {}, "left_to_right with mixed visibility; allowed: bidirectional"),
         ({"convolution": {"kind": "span_dynamic"}}, {}, "span_dynamic reads tokens that mixed visibility hides"),
-        ({"layers": "r s f"}, {}, "read tokens that mixed visibility hides"),
+        ({"layers": "r s f"}, {}, "r reads tokens that mixed visibility hides"),
     ],
 )
 def test_what_the_masks_cannot_hide_is_refused(

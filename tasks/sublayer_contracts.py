@@ -111,10 +111,7 @@ def hidden_tokens_change_nothing(placed: Placed) -> None:
             module, x = _stirred(placed.declaration(visibility))
         except InvalidSetting:
             continue
-        changed = x.clone()
-        changed[:, LENGTH // 2] += 1
-        with torch.inference_mode():
-            change = (_output(module, changed) - _output(module, x)).abs().amax((0, 2))
+        change = _change_by_one_token(module, x)
         hidden = {"before": change[: LENGTH // 2], "behind": change[LENGTH // 2 + 1 :], "both": change[:0]}
         seen = hidden[VISIBLE_SIDE[visibility]]
         if len(seen) and seen.max() > LARGEST_ROUNDING:
@@ -124,10 +121,7 @@ def hidden_tokens_change_nothing(placed: Placed) -> None:
 def positions_interact_as_declared(placed: Placed) -> None:
     """Check `positionwise` by a changed token."""
     module, x = _stirred(placed.declaration())
-    changed = x.clone()
-    changed[:, LENGTH // 2] += 1
-    with torch.inference_mode():
-        change = (_output(module, changed) - _output(module, x)).abs().amax((0, 2))
+    change = _change_by_one_token(module, x)
     others = torch.cat([change[: LENGTH // 2], change[LENGTH // 2 + 1 :]]).max().item()
     if (others <= SMALLEST_CHANGE) != placed.kind.positionwise:
         raise Broken(
@@ -166,6 +160,14 @@ def _measurable(placed: Placed) -> LetteredSublayer:
 def _output(module: nn.Module, x: Tensor) -> Tensor:
     out: Tensor = module(x)
     return out
+
+
+@torch.inference_mode()
+def _change_by_one_token(module: nn.Module, x: Tensor) -> Tensor:
+    """Return by position, [seq], the largest change of an output where the token in the middle is another."""
+    changed = x.clone()
+    changed[:, LENGTH // 2] += 1
+    return (_output(module, changed) - _output(module, x)).abs().amax((0, 2))
 
 
 def _stirred(declaration: LetteredSublayer) -> tuple[nn.Module, Tensor]:

@@ -15,7 +15,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from foundation.errors import closest, did_you_mean
+from foundation.errors import did_you_mean
 from foundation.schema import JsonValue
 from runners.replay.curves.json_text import parsed
 from runners.replay.curves.recorded import Mistakes, RecordedCurves, Unreadable, recorded
@@ -83,8 +83,8 @@ def _refuse_misspelt(document: Mapping[str, JsonValue], number: int) -> None:
     """Raise Unreadable for a key that is near one of a point that the object lacks; further keys are allowed."""
     absent = [key for key in KEYS if key not in document]
     for key in document:
-        if key not in (*KEYS, "direction") and closest(key, absent) is not None:
-            raise Unreadable(f"{number}: {key[:60]!r} is not a key of a point.{did_you_mean(key, absent)}")
+        if key not in (*KEYS, "direction") and (hint := did_you_mean(key, absent)):
+            raise Unreadable(f"{number}: {key[:60]!r} is not a key of a point.{hint}")
 
 
 def _refuse_without_config(candidates: list[str]) -> None:

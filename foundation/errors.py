@@ -5,10 +5,12 @@ Exit codes: 0 done, 2 command line, 3 configuration, 4 data, 5 environment, 6 co
 """
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+LINES_SHOWN = 20
+"""Mistakes of one kind that are shown in full."""
 ALIKE = 0.6  # difflib's ratio, and its own default: a suggestion below it is noise
 COMPARED_CHARACTERS = 80  # of a long word; the comparison takes time in the square of them
 
@@ -69,6 +71,12 @@ class Violation:
     def under(self, *prefix: str | int) -> "Violation":
         """Return the violation with its path relative to an enclosing declaration."""
         return Violation((*prefix, *self.path), self.message)
+
+
+def first_lines(lines: Sequence[str], rest: Callable[[int], str], most: int = LINES_SHOWN) -> list[str]:
+    """Return the first lines, and where there are more what `rest` says of their number."""
+    more = len(lines) - most
+    return [*lines] if more <= 0 else [*lines[:most], rest(more)]
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:

@@ -9,7 +9,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from foundation.errors import DataError
+from foundation.errors import DataError, first_lines
 from models.build_encoder import build_encoder
 from models.huggingface.families import FAMILIES, Family, WeightPair, nearest
 from models.huggingface.weight_names import encoder_pairs, from_transformers, to_transformers
@@ -22,7 +22,6 @@ BUFFERS = (
 )  # position indices, not learned; present in older files
 POOLER = "pooler."  # a map on the first token, trained only by BERT's next-sentence objective
 WIDENED = (torch.float16, torch.bfloat16)
-MISTAKES_SHOWN_AT_MOST = 20
 MOST_PARAMETERS = 10**12  # larger than any file; larger claims are rejected before a model is built
 
 
@@ -74,11 +73,8 @@ def converted_weights(path: Path, found: FoundWeights, architecture: Architectur
     absent = {name: torch.zeros(expected[name]) for name in optional if name in expected}
     encoder = {**absent, **found.encoder}
     mistakes = [f"{path}: {line}" for line in _mistakes(encoder, expected)]
-    if len(mistakes) > MISTAKES_SHOWN_AT_MOST:
-        more = len(mistakes) - MISTAKES_SHOWN_AT_MOST
-        mistakes[MISTAKES_SHOWN_AT_MOST:] = [f"{path}: … and {more} more such lines"]
     if mistakes:
-        raise DataError(mistakes)
+        raise DataError(first_lines(mistakes, lambda more: f"{path}: … and {more} more such lines"))
     return from_transformers({name: value.float() for name, value in encoder.items()}, pairs)
 
 

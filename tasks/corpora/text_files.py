@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from foundation.atomic_files import read_regular
-from foundation.errors import DataError
+from foundation.errors import DataError, first_lines
 from foundation.schema import JsonValue
 from tasks.corpora.document import Document
 from tasks.corpora.file_formats import READERS
@@ -24,7 +24,6 @@ READING_VERSION = 1  # incremented when the documents of the same files change
 COMPRESSIONS = (".gz", ".xz")
 READING = "reading text files"
 EXTRACTED = b"<doc id="
-MISTAKES_SHOWN = 20
 WANTED = (
     "the corpus is your own text: WikiExtractor output, .txt, .jsonl or .parquet, one file or a folder of them, "
     "at the path that the experiment's `corpus` names"
@@ -94,8 +93,7 @@ class TextFilesCorpus(CorpusOption):
             raise DataError(f"{root}: the folder holds no files")
         mistakes = [mistake for name, path in files.items() if (mistake := _mistake(name, path)) is not None]
         if mistakes:
-            more = len(mistakes) - MISTAKES_SHOWN
-            raise DataError([*mistakes[:MISTAKES_SHOWN], *([f"{root}: {more} more such files"] if more > 0 else [])])
+            raise DataError(first_lines(mistakes, lambda more: f"{root}: {more} more such files"))
         return files
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from foundation.atomic_files import read_regular
-from foundation.errors import DataError
+from foundation.errors import DataError, first_lines
 from tasks.corpora.file_lines import check_signature
 
 LARGEST_FILE_BYTES = 2**29  # SQuAD 2.0's training file has 42 million
@@ -74,9 +74,7 @@ def is_valid_unicode(text: str) -> bool:
 
 def first_errors(mistakes: Iterable[str]) -> list[str]:
     """Return the first ten errors and the number of further ones."""
-    lines = list(mistakes)
-    more = len(lines) - MOST_MISTAKES_SHOWN
-    return lines if more <= 0 else [*lines[:MOST_MISTAKES_SHOWN], f"… and {more} more such mistakes"]
+    return first_lines([*mistakes], lambda more: f"… and {more} more such mistakes", MOST_MISTAKES_SHOWN)
 
 
 def _no_number(constant: str) -> float:

@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from foundation.errors import first_lines
 from foundation.schema import JsonValue, canonical_text
 
 Numbers = NDArray[np.float64]
-MISTAKES_SHOWN = 20
 
 
 class Unreadable(ValueError):
@@ -38,11 +38,9 @@ class Mistakes:
 
     def refuse(self) -> None:
         """Raise Unreadable with the first mistakes and the number of the others, if there are any."""
-        if not self._messages:
-            return
-        others = len(self._messages) - MISTAKES_SHOWN
-        more = [f"{others} more mistakes, {len(self._messages)} in total"] if others > 0 else []
-        raise Unreadable([*self._messages[:MISTAKES_SHOWN], *more])
+        if self._messages:
+            total = len(self._messages)
+            raise Unreadable(first_lines(self._messages, lambda more: f"{more} more mistakes, {total} in total"))
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from reports.figures import (
     ladder,
     latency,
     pareto,
+    perplexity_by_memory,
 )
 from reports.figures.figure import ReportFigure
 from reports.statistics.evidence import Evidence
@@ -22,6 +23,7 @@ FIGURES: tuple[ReportFigure[Evidence, Any], ...] = (
     ladder.FIGURE,
     attention.FIGURE,
     curves.FIGURE,
+    perplexity_by_memory.FIGURE,
     aligned_gaps.FIGURE,
     forest.FIGURE,
     pareto.FIGURE,

@@ -1,20 +1,21 @@
 """The lowest held-out loss that a search has seen by what it has spent: mean over search seeds with its interval."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from ledger.search_trace import recorded_trace
 from reports.figures.figure import ReportFigure
-from reports.figures.matplotlib_style import Figure, draw_sample, new_figure, series_style, text_inches
+from reports.figures.matplotlib_style import Figure, series_style
+from reports.figures.named_lines import narrow_panel, wide_panel
 from reports.figures.style import COLOURS, QUIET
 from reports.sanitise import printable
 from reports.statistics.evidence import Evidence
 from reports.statistics.search_comparison import BestByCost, ComparedSearch, SearchComparison
 from reports.table import Row, Table, table
 
-PLOT_INCHES, LEFT_INCHES, HEIGHT_INCHES, NAME_POINTS, NAME_INCHES, SAMPLE_INCHES = 4.6, 0.75, 3.3, 9, 0.21, 0.45
-NARROW_INCHES, NARROW_PLOT_INCHES = 3.9, 2.4
-SEARCHES_AT_MOST = len(COLOURS) - 1
+FIRST_STYLE = 1  # the first of all is the baseline's elsewhere
+SEARCHES_AT_MOST = len(COLOURS) - FIRST_STYLE
 TITLE, BAND = "lowest held-out loss seen (nats), mean over search seeds", "95% interval"
 
 
@@ -42,34 +43,17 @@ def _rows(comparison: SearchComparison) -> Iterator[Row]:
 def draw(comparison: SearchComparison) -> Figure:
     """Return one panel with a line per search, named at the right."""
     curves = comparison.best_by_cost[:SEARCHES_AT_MOST]
-    names = SAMPLE_INCHES + 0.2 + text_inches(map(_named, curves), NAME_POINTS)
-    width = LEFT_INCHES + PLOT_INCHES + names
-    axes = new_figure(width, HEIGHT_INCHES).add_axes((LEFT_INCHES / width, 0.15, PLOT_INCHES / width, 0.74))
-    _draw_panel(axes, curves)
-    for row, curve in enumerate(curves):
-        height = 1 - (row + 0.5) * NAME_INCHES / (0.74 * HEIGHT_INCHES)
-        draw_sample(axes, row + 1, (1 + 0.1 / PLOT_INCHES, 1 + 0.4 / PLOT_INCHES), height)
-        _write_name(axes, row + 1, (1 + SAMPLE_INCHES / PLOT_INCHES, height), curve)
-    return axes.figure
+    return wide_panel(partial(_draw_panel, curves=curves), [*map(_named, curves)], FIRST_STYLE)
 
 
 def draw_narrow(comparison: SearchComparison) -> Figure:
     """Return the panel with the names below it."""
     curves = comparison.best_by_cost[:SEARCHES_AT_MOST]
-    names = NAME_INCHES * len(curves)
-    height = 0.5 + NARROW_PLOT_INCHES + 0.6 + names
-    figure = new_figure(NARROW_INCHES, height)
-    axes = figure.add_axes((0.16, (names + 0.65) / height, 0.81, NARROW_PLOT_INCHES / height))
-    _draw_panel(axes, curves)
-    for row, curve in enumerate(curves):
-        share = -(0.6 + (row + 0.5) * NAME_INCHES) / NARROW_PLOT_INCHES
-        draw_sample(axes, row + 1, (0.0, 0.08), share)
-        _write_name(axes, row + 1, (0.11, share), curve)
-    return figure
+    return narrow_panel(partial(_draw_panel, curves=curves), [*map(_named, curves)], FIRST_STYLE)
 
 
 def _draw_panel(axes: Any, curves: tuple[BestByCost, ...]) -> None:
-    for position, curve in enumerate(curves, start=1):
+    for position, curve in enumerate(curves, start=FIRST_STYLE):
         style = series_style(position)
         axes.step(curve.costs, curve.mean, where="post", color=style["color"], linestyle=style["linestyle"])
         if None not in curve.low:
@@ -81,11 +65,6 @@ def _draw_panel(axes: Any, curves: tuple[BestByCost, ...]) -> None:
     axes.set_xlabel("full trainings of a candidate spent")
     axes.set_xlim(left=0)
     axes.grid(axis="y", color=QUIET, alpha=0.25, linewidth=0.6)
-
-
-def _write_name(axes: Any, position: int, place: tuple[float, float], curve: BestByCost) -> None:
-    outside = {"transform": axes.transAxes, "color": series_style(position)["color"]}
-    axes.text(*place, _named(curve), va="center", fontsize=NAME_POINTS, **outside)
 
 
 def _named(curve: BestByCost) -> str:

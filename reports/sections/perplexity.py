@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from statistics import fmean, stdev
 
 from configuration.measurements import PERPLEXITY
-from configuration.stage_label import StageLabel
-from ledger.records import with_results
 from ledger.stage_results import PerplexityResult, finite
 from reports.grid import Column, Grid, grid, with_notes
 from reports.number_format import UNKNOWN, fixed
 from reports.section import Content, Section, with_rows
 from reports.statistics.evidence import Evidence
+from reports.statistics.memory_lengths import measured_perplexities
 from reports.statistics.results import Results
 from reports.table import Row, Table, number, table
 
@@ -36,9 +35,8 @@ def perplexity_table(results: Results) -> Table:
 def _rows(results: Results) -> Iterator[Row]:
     for arm in results.arms:
         by_text: dict[str, list[PerplexityResult]] = {}
-        for history in results.trials[arm.name]:
-            for record, result in with_results(history.finished(PERPLEXITY), PerplexityResult):
-                by_text.setdefault(str(StageLabel.parse(record.label).task), []).append(result)
+        for _, text, result in measured_perplexities(results, arm.name):
+            by_text.setdefault(text, []).append(result)
         for text, found in sorted(by_text.items()):
             yield from _rows_of_text(arm.name, text, found)
 

@@ -17,6 +17,7 @@ from analysis.estimates import Estimates
 from analysis.paired import ALPHA
 from analysis.power import power_of_t, power_of_t_within, seeds_needed
 from configuration.claims import Claim, Sign, parse_orderings
+from reports.statistics.experiment import paper_margins_of
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 
@@ -93,12 +94,12 @@ def _stated(results: Results) -> Iterator[tuple[str, str, Claim]]:
     """Yield the source (experiment or paper), the text under which it was added, and the claim."""
     for claim in results.experiment.claims:
         yield EXPERIMENT, str(claim), claim
-    paper = results.experiment.paper
+    paper, margins = results.experiment.paper, paper_margins_of(results.experiment)
     for chain in paper.orderings if paper else ():
         for ordering in parse_orderings(chain):
             for metric in results.headlines:
-                margin = paper.margins.get(metric.name) if paper else None
-                yield PAPER, f"paper: {chain}", ordering.on(metric.name, metric.lower_is_better, margin)
+                stated = ordering.on(metric.name, metric.lower_is_better, margins.get(metric.name))
+                yield PAPER, f"paper: {chain}", stated
 
 
 def _tested(results: Results, by: str, text: str, claim: Claim) -> TestedClaim:

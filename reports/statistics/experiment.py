@@ -1,7 +1,7 @@
 """The experiment of a ledger, parsed from the document in the ledger."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -33,9 +33,17 @@ def document_as(model: type[ModelT], document: Mapping[str, JsonValue]) -> Model
 
 def margins_of(experiment: Experiment) -> Mapping[str, float]:
     """Return the equivalence margin by metric; the experiment's own overrides the paper's."""
-    seeds, paper, tasks = experiment.pretraining.seeds, experiment.paper, experiment.fine_tuning.tasks
+    seeds, paper = experiment.pretraining.seeds, experiment.paper
     sequential = {} if isinstance(seeds, tuple) else seeds.until_decided.margin
     margins = {**(paper.margins if paper else {}), **sequential, **experiment.equivalence_margin}
-    if len(tasks) == 1 and SCORE in margins:  # with a single task its metric replaces the score
-        margins.setdefault(tasks[0], margins[SCORE])
-    return margins
+    return _with_single_task(margins, experiment.fine_tuning.tasks)
+
+
+def paper_margins_of(experiment: Experiment) -> Mapping[str, float]:
+    """Return the margin of "about level" in the paper's orderings, by metric."""
+    return _with_single_task(experiment.paper.margins if experiment.paper else {}, experiment.fine_tuning.tasks)
+
+
+def _with_single_task(margins: Mapping[str, float], tasks: Sequence[str]) -> Mapping[str, float]:
+    """Return the margins, the score's for a single task, whose metric replaces the score."""
+    return {tasks[0]: margins[SCORE], **margins} if len(tasks) == 1 and SCORE in margins else margins

@@ -79,7 +79,7 @@ def stated(study: Study) -> list[tuple[str, Claim]]:
         names, signs = [_name(name) for name in tokens[::2]], tokens[1::2]
         for first, sign, second in zip(names, signs, names[1:], strict=False):
             for metric in study.headlines:
-                size = paper.get("margins", {}).get(metric, 0.0) if sign == "~" else 0.0
+                size = study.paper_margins.get(metric, 0.0) if sign == "~" else 0.0
                 better = "<" if metric == LOSS else ">"
                 found.append(("paper", Claim(metric, first, sign if sign == "~" else better, second, size)))
     return found

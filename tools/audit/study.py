@@ -171,10 +171,16 @@ class Study:
         document, seeds = self.document, self.document["pretraining"]["seeds"]
         looks = seeds["until_decided"]["margin"] if isinstance(seeds, dict) else {}
         paper = (document.get("paper") or {}).get("margins", {})
-        found: dict[str, Any] = {**paper, **looks, **document.get("equivalence_margin", {})}
-        if len(self.tasks) == 1 and SCORE in found:
-            found.setdefault(self.tasks[0], found[SCORE])
-        return found
+        return self._with_single_task({**paper, **looks, **document.get("equivalence_margin", {})})
+
+    @cached_property
+    def paper_margins(self) -> Mapping[str, float]:
+        """Margin of "about level" in the paper's orderings, by metric."""
+        return self._with_single_task((self.document.get("paper") or {}).get("margins", {}))
+
+    def _with_single_task(self, margins: Mapping[str, Any]) -> Mapping[str, float]:
+        """Return the margins, the score's for a single task, which takes its place."""
+        return {self.tasks[0]: margins[SCORE], **margins} if len(self.tasks) == 1 and SCORE in margins else margins
 
     def share(self, *arms: str) -> float:
         """Return the share of alpha spent at the look that the arms are at; the smallest of several arms."""

@@ -204,6 +204,12 @@ def test_a_report_tests_the_claims_of_experiment_and_paper() -> None:
     assert len(stated) == 6
 
 
+def test_the_margin_of_the_score_is_that_of_a_single_task() -> None:
+    view = table2(("docs_pair",))
+    levels = {str(row["claim"]) for row in rows(view) if "~" in str(row["claim"])}
+    assert "docs_pair(dynamic) ~ docs_pair(bottleneck) within 5" in levels
+
+
 def test_equivalence_without_a_margin_has_no_probability_and_is_never_supported() -> None:
     tested = claimed(claim_of("score", "a", Sign.LEVEL, "b", 0.0), [0.1, -0.2, 0.1])
     assert (tested.pointwise, tested.probability, tested.power) == (ClaimOutcome.UNDECIDED, None, None)

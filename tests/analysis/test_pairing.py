@@ -59,7 +59,7 @@ def test_without_spread_or_seeds_there_is_no_ratio() -> None:
     [
         ("heads-laptop", 0.86),
         ("kernel_size-laptop", 1.10),
-        ("table2-wikipedia-three_seeds", 0.91),
+        ("table2-wikipedia-former", 0.91),
         ("table8-laptop", 0.69),
     ],
 )

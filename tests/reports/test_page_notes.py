@@ -10,7 +10,7 @@ def test_truncated_shares_and_lost_answers_are_those_of_the_records() -> None:
     page = " ".join((PUBLISHED / "README.md").read_text(encoding="utf-8").split("\n## ", 1)[0].split())
     figures = {
         result.task: result.dev
-        for name in ("table2-laptop", "table2-wikipedia-three_seeds")
+        for name in ("table2-laptop", "table2-wikipedia-former")
         for _, result in with_results(read_export(PUBLISHED / name).records(), ExamplesResult)
     }
     share = {task: f"{100 * (getattr(part, 'truncated_share', 0) or 0):.1f}%" for task, part in figures.items()}

@@ -9,6 +9,7 @@ import pytest
 
 from configuration.metrics import primary_metric
 from ledger.csv_export import has_export, read_export
+from ledger.example_tables import kept_example_tables
 from ledger.snapshot import snapshot
 from reports.number_format import difference_text
 from reports.publishing import published_in
@@ -34,9 +35,9 @@ def stories() -> dict[str, str]:
 
 
 def results_in(folder: Path) -> Results:
-    """Return the results of a published ledger."""
+    """Return the results of a published ledger, with its values of single examples."""
     seen = snapshot(read_export(folder))
-    return results_of(seen, primary_metric)
+    return results_of(seen, primary_metric, kept_example_tables(folder))
 
 
 def compares_trained_arms(folder: Path) -> bool:

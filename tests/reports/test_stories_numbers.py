@@ -13,6 +13,7 @@ from statistics import fmean, stdev
 
 import pytest
 
+from analysis.difference import Difference
 from configuration.metrics import HELD_OUT_LOSS, SCORE
 from configuration.stage_label import StageLabel
 from ledger.csv_export import read_export
@@ -100,6 +101,33 @@ def headline_cells(name: str) -> Iterator[tuple[str, Metric]]:
 
 def table2_wikipedia() -> Iterator[str]:
     name = "table2-wikipedia"
+    squad = Metric("squad_v1_1")
+    baseline = values(name, "baseline")
+    assert {report(name).effect(arm.name, LOSS).n for arm in report(name).arms} == {8}
+    yield f"ends from {span(baseline)} nats (sd {stdev(baseline):.2f})"
+    yield f"true difference of {span(of_arms(name, CONVOLUTIONS, 'smallest_effect'), 3)} nats"
+    assert max(report(name).comparison(arm, LOSS).p_adjusted or 0.0 for arm in CONVOLUTIONS) <= 0.001
+    p_values = [report(name).comparison(arm, squad).p_adjusted or 0.0 for arm in CONVOLUTIONS]
+    yield f"span-based: p {', '.join(f'{p:.3f}' for p in p_values)})"
+    assert len(list(headline_cells(name))) == 10
+    bottleneck = report(name).comparison("bottleneck", LOSS).p_adjusted
+    yield f"[+0.230, +0.828], p {bottleneck:.3f})"
+    yield f"and ends from {span(values(name, 'bottleneck'))} nats"
+    assert 8 <= fmean(values(name, "span_dynamic", squad.name)) <= fmean(values(name, "depthwise", squad.name)) < 9.5
+    wide, narrow = (
+        report(each).difference("span_dynamic", "dynamic", LOSS) for each in ("table2-wikipedia-former", name)
+    )
+    assert width(narrow) / width(wide) == pytest.approx(0.25, abs=0.05)
+
+
+def width(difference: Difference) -> float:
+    assert difference.low is not None
+    assert difference.high is not None
+    return difference.high - difference.low
+
+
+def table2_wikipedia_former() -> Iterator[str]:
+    name = "table2-wikipedia-former"
     baseline = values(name, "baseline")
     yield f"ends from {span(baseline)} nats (sd {stdev(baseline):.2f}"
     yield f"true difference of {span(of_arms(name, CONVOLUTIONS, 'smallest_effect'), 3)} nats"
@@ -274,7 +302,8 @@ def former() -> Iterator[str]:
 STORIES = {
     "Table 2 at scale `laptop`:": table2_laptop,
     "Table 2 at scale `laptop`, the former": former,
-    "Table 2 at scale `wikipedia`": table2_wikipedia,
+    "Table 2 at scale `wikipedia`:": table2_wikipedia,
+    "Table 2 at scale `wikipedia`, the former": table2_wikipedia_former,
     "Table 1 at": table1,
     "Table 8 at": table8,
     "The kernel size at scale `laptop`": kernel_laptop,

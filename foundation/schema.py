@@ -125,7 +125,12 @@ def option_in(module: ModuleType, axis: type[OpenOption]) -> type[OpenOption] | 
 def axis_of(package: str) -> type[OpenOption] | None:
     """Return the open axis whose options are the files of a package, None if there is none."""
     import_module(package)  # which defines its axis
-    return next((axis for axis in _subclasses(OpenOption) if vars(axis).get("package") == package), None)
+    return next((axis for axis in open_axes() if axis.package == package), None)
+
+
+def open_axes() -> Iterator[type[OpenOption]]:
+    """Yield the open axes that are imported."""
+    return (axis for axis in _subclasses(OpenOption) if "package" in vars(axis))
 
 
 def _subclasses(option: type[OpenOption]) -> Iterator[type[OpenOption]]:

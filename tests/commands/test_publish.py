@@ -55,8 +55,17 @@ def test_a_manually_changed_file_is_reported_and_rebuilt(call: Call, results: Pa
     call("publish", results, tmp_path)
     right = (tmp_path / "report.md").read_text()
     (tmp_path / "report.md").write_text(right.replace("6.0", "5.0"))
+    (tmp_path / "figures" / "old.svg").write_text("of a figure that is no more")
+    (tmp_path / "tables" / "effects.csv").unlink()
+    before = bytes_of(tmp_path)
     answer = call("rebuild", tmp_path, "--check")
-    assert (answer.code, answer.err) == (6, f"{tmp_path / 'report.md'}: differed from what its rows give\n")
+    names = ("figures/old.svg", "report.md", "tables/effects.csv")
+    assert answer.err.splitlines() == [
+        *(f"{tmp_path / name}: differs from what its rows give" for name in names),
+        f"`steeplechase rebuild {tmp_path}` writes what the rows give",
+    ]
+    assert (answer.code, bytes_of(tmp_path)) == (6, before)
+    assert call("rebuild", tmp_path).out == f"{tmp_path}: 3 files changed\n"
     assert (tmp_path / "report.md").read_text() == right
 
 

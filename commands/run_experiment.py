@@ -26,6 +26,7 @@ from ledger.example_tables import kept_example_tables
 from ledger.snapshot import Snapshot
 from reports.document import Report
 from reports.report import build
+from reports.sections.vocabulary import vocabulary_notes
 from reports.write import REPORT_FILES, files_to_attach, refuse_foreign, refuse_taken, write_report
 from runners.limits import UNLIMITED, LimitReached, Limits
 from runners.run import RunRequest, lost_ledger
@@ -124,6 +125,9 @@ def _drive(request: RunRequest, console: Console, stop: Stopping, on_report: OnR
     on_report(report, places.folder)
     with TemporaryDirectory(prefix="steeplechase-") as scratch:
         _warn(console, mirroring.finish(snapshot, files_to_attach(files, Path(scratch))))
+    if isinstance(experiment, Experiment):
+        for _, line in vocabulary_notes(experiment, snapshot.shared):
+            _warn(console, line)
     for line in (
         *_failures(snapshot, experiment),
         f"report: {places.folder / REPORT_FILES['html']}",

@@ -30,7 +30,9 @@ def publish(folder: ResultsFolder, out: ReportFolder) -> None:
 
 def rebuild(
     folder: PublishedFolder = PUBLISHED,
-    check: Annotated[bool, typer.Option("--check", help="Change nothing; fail if a file differs from what the rows give.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; fail if a file differs from what the rows give.")
+    ] = False,
 ) -> None:
     """Rebuild published reports from their rows, and print how many files changed."""
     from reports.publishing import differing_files, published_in

@@ -19,7 +19,7 @@ from configuration.loading import AnyExperiment
 from configuration.validation.warnings import warnings_of
 from configuration.yaml.settings import FLAG
 from foundation.environment import memory_bytes
-from foundation.errors import ConfigurationError
+from foundation.errors import ConfigurationError, ConflictError, UserError
 from ledger.artifacts import ArtifactStore
 from ledger.database import LEDGER_NAME
 from ledger.example_tables import kept_example_tables
@@ -107,6 +107,19 @@ def _drive(request: RunRequest, console: Console, stop: Stopping, on_report: OnR
     if not (places.folder / LEDGER_NAME).exists() and not (places.folder / REPORT_FILES["html"]).exists():
         refuse_foreign(places.folder)
     _warn(console, lost_ledger(places))
+    try:
+        return _run_and_report(request, console, stop, on_report, mirroring)
+    except (LimitReached, ConflictError):  # after the last mirroring; another run's ledger
+        raise
+    except UserError:
+        _warn(console, mirroring.interrupt())
+        raise
+
+
+def _run_and_report(
+    request: RunRequest, console: Console, stop: Stopping, on_report: OnReport, mirroring: Mirroring
+) -> Snapshot:
+    places, experiment = request.paths, request.experiment
     is_latency = isinstance(experiment, LatencyExperiment)  # mirroring would disturb the timing
     with LiveView(console, ArtifactStore(places.stages)) as view, nullcontext() if is_latency else mirroring:
 

@@ -16,10 +16,8 @@ def vocabulary_notes(experiment: Experiment, shared: Iterable[Record]) -> Iterat
         return
     asked = experiment.baseline.architecture.vocabulary_size
     for _, result in with_results(shared, TokensResult):
-        if result.vocabulary_size < asked:
-            yield (
-                TERM,
-                f"the corpus gives {result.vocabulary_size:,} pieces and architecture.vocabulary_size is {asked:,}: "
-                f"{asked - result.vocabulary_size:,} embeddings have no piece, and count among the parameters. Write "
-                f"vocabulary_size: {result.vocabulary_size}, or take a larger corpus",
-            )
+        learned = result.vocabulary_size
+        if learned < asked:
+            text = f"the corpus gives {learned:,} pieces and architecture.vocabulary_size is {asked:,}"
+            cost = f"{asked - learned:,} embeddings have no piece, and count among the parameters"
+            yield TERM, f"{text}: {cost}. Write vocabulary_size: {learned}, or take a larger corpus"

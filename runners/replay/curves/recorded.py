@@ -108,7 +108,8 @@ def recorded(
     complete = [candidate for candidate, curve in points.items() if last in curve]
     if len(complete) < 2:
         raise Unreadable(f"{len(complete)} candidates reach the last step {last:g}; at least 2 are needed")
-    steps = sorted(set.intersection(*(set(points[candidate]) for candidate in complete)))
+    first, *others = (points[candidate] for candidate in complete)
+    steps = sorted(set(first).intersection(*others))
     table = np.array([[points[candidate][step] for step in steps] for candidate in complete], dtype=np.float64)
     curves = from_table(
         name, complete, [configs[candidate] for candidate in complete], steps, -table if maximise else table

@@ -45,6 +45,30 @@ def broken(**_):
 
 def text(**_):
     return "a module"
+
+
+def leaves(**_):
+    raise SystemExit(3)
+
+
+def changed(forward):
+    class Changed(Recurrent):
+        pass
+
+    Changed.forward = lambda self, tokens, mask: forward(Recurrent.forward(self, tokens, mask), tokens)
+    return lambda words, width, directions: Changed(words, width, 1, directions)
+
+
+pair = changed(lambda x, tokens: (x, None))
+fewer = changed(lambda x, tokens: x[:, 1:])
+double = changed(lambda x, tokens: x.double())
+writes = changed(lambda x, tokens: x + 0 * tokens.add_(1)[..., None])
+
+
+def lazy(words, width, directions):
+    module = Recurrent(words, width, 1, directions)
+    module.gru = nn.LazyLinear(width)
+    return module
 '''
 
 

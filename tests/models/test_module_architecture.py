@@ -200,6 +200,19 @@ def test_a_module_that_is_not_what_is_declared_is_refused_in_one_line(
     assert "\n" not in found
 
 
+def test_a_module_that_reads_one_token_and_no_sequence_is_refused(recurrent: dict[str, Any]) -> None:
+    architecture = ModuleArchitecture.model_validate({**recurrent, "factory": "models.recurrent_example:eight"})
+
+    def faults(length: int) -> list[str]:
+        recipe = Recipe(sequence_length=length)
+        candidate = Candidate(architecture=architecture, objective=MaskedLanguageModel(), recipe=recipe)
+        return [each.message for each in candidate.violations()]
+
+    assert faults(8) == []
+    reason = "models.recurrent_example:eight: IndexError: 16 tokens, 8 positions"
+    assert faults(16) == [f"with recipe.sequence_length 16: {reason}"]
+
+
 @pytest.mark.parametrize(
     ("right", "wrong", "contract"),
     [

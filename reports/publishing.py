@@ -10,8 +10,9 @@ from tempfile import TemporaryDirectory
 from configuration.plugin_folders import COPIES, copy_plugins, recorded_plugins
 from foundation.atomic_files import make_folder, sha256_of
 from foundation.errors import MachineError
-from ledger.csv_export import EXPORT_FOLDER, has_export, read_export, write_export
+from ledger.csv_export import read_export, write_export
 from ledger.example_tables import attachments, example_tables, kept_example_tables
+from ledger.paths import EXPORT_FOLDER, has_export
 from ledger.reading import open_rows, refuse_former_timings
 from ledger.snapshot import snapshot
 from reports.document import Report

@@ -15,10 +15,9 @@ from foundation.environment import machine, manifest
 from foundation.errors import ConflictError, CorruptionError, StoppedError, UserError
 from foundation.schema import JsonValue
 from ledger.amendments import amend
-from ledger.csv_export import has_export
 from ledger.database import LEDGER_NAME, Ledger
 from ledger.object_store import ObjectStore, refuse_url
-from ledger.paths import ResultPaths
+from ledger.paths import ResultPaths, has_export
 from ledger.reading import refuse_former_timings
 from ledger.reuse import reuse
 from ledger.reused_rows import reused_rows

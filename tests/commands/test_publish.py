@@ -87,6 +87,21 @@ def test_a_folder_without_rows_is_an_error_with_a_suggestion(call: Call, tmp_pat
     assert not (tmp_path / "new").exists()
 
 
+def test_what_needs_stages_says_that_a_published_report_has_none(call: Call, tmp_path: Path) -> None:
+    report = PUBLISHED / "table2-laptop"
+    (tmp_path / "lines.txt").write_text("a text\n")
+    for command in (
+        ("export", report, tmp_path / "out"),
+        ("generate", report, "--input", tmp_path / "lines.txt"),
+        ("submission", report, tmp_path / "out.zip", "--trial", "baseline/1"),
+        ("ui", report),
+    ):
+        answer = call(*command)
+        assert (answer.code, answer.out) == (5, "")
+        message = "a published report, with its rows and without stages; give the results of its run"
+        assert answer.err == f"{report}: {message}\n"
+
+
 def test_a_results_folder_is_not_published_into_itself(call: Call, results: Path) -> None:
     assert call("publish", results, results).code == 6
 

@@ -10,10 +10,10 @@ from rich.console import Console
 
 from commands.arguments import choose, folder_named
 from configuration.loading import LATENCY_SECTION
-from configuration.plugin_declarations import DOWNSTREAM, SUBLAYERS
+from configuration.plugin_declarations import DOWNSTREAM, SUBLAYER_MODULES, SUBLAYERS
 from configuration.plugins import Plugin, load_plugin
 from configuration.yaml import read_file, scales
-from foundation.schema import OpenOption, axis_of, option_in
+from foundation.schema import OpenOption, axis_of, open_axes, option_in
 from models.contract import Outcome
 from models.module_contracts import module_outcomes
 from models.option_contracts import contracts_of
@@ -37,6 +37,8 @@ EXPERIMENT = "experiment"
 """The key that every experiment file has."""
 OPTIONS = ("search_space", "tasks.corpora")
 """Packages whose files are options of axes."""
+FACTORIES = "models"
+"""The package of files with factories."""
 OF_AXES: Mapping[type, Callable[[Any], Iterator[Outcome]]] = {
     ConvolutionOption: contracts_of,
     CorpusOption: corpus_contracts,
@@ -56,7 +58,8 @@ def check(
 ) -> None:
     """Check every option of a plugin, and every module of its experiments; exit with 1 if a contract is broken."""
     console = Console(highlight=False)
-    outcomes = [*checked(load_plugin(folder)), *checked_experiments(folder)]
+    plugin = load_plugin(folder)
+    outcomes = [*checked(plugin), *unused_files(plugin), *checked_experiments(folder)]
     for outcome in outcomes:
         console.print(line_of(outcome), markup=False, soft_wrap=True)
     broken = sum(bool(outcome.problem) for outcome in outcomes)
@@ -83,6 +86,39 @@ def checked(plugin: Plugin) -> Iterator[Outcome]:
 def outcomes_of_option(option: type[OpenOption]) -> Iterator[Outcome]:
     """Return the outcomes of the contracts of an option's axis."""
     return next(OF_AXES[axis](option) for axis in option.__mro__ if axis in OF_AXES)
+
+
+def unused_files(plugin: Plugin) -> Iterator[Outcome]:
+    """Yield a broken contract per file that no declaration of the plugin uses, by its name or an import.
+
+    A file directly in models/ may hold factories, which experiments name.
+    """
+    declared = {name for name in plugin.files if _declares(name)}
+    used = set[str]().union(*map(plugin.source, declared))
+    for module in sorted(plugin.files.keys() - used):
+        package, _, name = module.rpartition(".")
+        if package == FACTORIES or name.startswith("_"):
+            continue
+        place = f"{module.replace('.', '/')}.py"
+        axis = next((each for each in open_axes() if each.modules == package), None)
+        declaration = SUBLAYERS if package == SUBLAYER_MODULES else axis.package if axis is not None else None
+        missing = (
+            "it declares nothing, and no file imports it"
+            if declaration is None
+            else f"its declaration {declaration.replace('.', '/')}/{name}.py is missing"
+        )
+        yield Outcome(place, "a declaration uses every file", problem=missing)
+
+
+def _declares(module: str) -> bool:
+    """Return whether a file declares an option, a sublayer or a task."""
+    package, _, name = module.rpartition(".")
+    if package == SUBLAYERS:
+        return lettered_sublayer(import_module(module)) is not None
+    if package == DOWNSTREAM:
+        return not name.startswith("_")
+    axis = axis_of(package) if package.startswith(OPTIONS) else None
+    return axis is not None and option_in(import_module(module), axis) is not None
 
 
 def checked_experiments(folder: Path) -> Iterator[Outcome]:

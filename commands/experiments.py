@@ -14,6 +14,7 @@ from configuration.yaml import read_file
 from configuration.yaml.experiment_files import experiment_files
 from configuration.yaml.nodes import Leaf, child
 from foundation.errors import UserError
+from reports.sanitise import printable
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def experiments(
         console.print(each.name, style="bold", markup=False, highlight=False)
         lines = (each.question, f"scales: {', '.join(each.scales)}" if each.scales else "without scales")
         for line in lines:
-            console.print(Padding(line, (0, 0, 0, 2)), markup=False, highlight=False)
+            console.print(Padding(printable(line), (0, 0, 0, 2)), markup=False, highlight=False)
 
 
 def _listed(files: dict[str, Path]) -> Iterator[ListedExperiment]:

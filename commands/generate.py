@@ -7,7 +7,7 @@ import typer
 
 from commands.arguments import not_one_of
 from foundation.atomic_files import read_regular
-from foundation.errors import ConfigurationError, DataError
+from foundation.errors import ConfigurationError, DataError, first_lines
 from ledger.checkpoints import TunedTrial, tuned_trials
 
 Results = Annotated[Path, typer.Argument(metavar="RESULTS", help="A results folder.")]
@@ -30,7 +30,7 @@ def generate(
     tuned = _chosen(results, trial, task)
     from commands.generation import Search, texts_of
 
-    written = texts_of(tuned, texts, Search(beams, length_penalty, longest))
+    written = texts_of(tuned, texts, Search(beams, length_penalty, longest), str(source))
     for text in written:  # a text of several lines, such as a summary, is one line here
         print(" ".join(text.split()))  # noqa: T201
 
@@ -38,14 +38,17 @@ def generate(
 def _lines(path: Path) -> list[str]:
     """Return the lines of a file. Raises DataError with every line that is no text."""
     try:
-        lines = read_regular(path).decode("utf-8-sig").splitlines()
+        text = read_regular(path).decode("utf-8-sig")
     except UnicodeDecodeError as wrong:
         raise DataError(
             f"{path}: byte {wrong.start} is not UTF-8; convert the file, for instance with iconv"
         ) from wrong
+    if not text:
+        raise DataError(f"{path}: the file is empty, expected one text a line")
+    lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]  # as editors count them
     empty = [f"{path}:{number}: empty, expected a text" for number, line in enumerate(lines, 1) if not line.strip()]
-    if empty or not lines:
-        raise DataError(empty[:20] or [f"{path}: the file is empty, expected one text a line"])
+    if empty:
+        raise DataError(first_lines(empty, lambda more: f"{path}: {more} more empty lines"))
     return lines
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from foundation.errors import DataError
+from foundation.errors import DataError, first_lines
 from ledger.checkpoints import TunedTrial
 from models.generation.search import SearchSettings
 from runners.stages.generated_texts import FINE_TUNED, continued, text_writer
@@ -25,16 +25,19 @@ class Search:
     longest: int
 
 
-def texts_of(tuned: TunedTrial, sources: Sequence[str], search: Search) -> list[str]:
-    """Return the text that the trial generates for each source. Raises DataError for sources that are too long."""
+def texts_of(tuned: TunedTrial, sources: Sequence[str], search: Search, name: str) -> list[str]:
+    """Return the text that the trial generates for each source, a line of the file that messages call `name`.
+
+    Raises DataError for sources that are too long.
+    """
     tokenizer, architecture = load_tokenizer(tuned.tokens), tuned.architecture
     encoded = [[tokenizer.classify, *tokens, tokenizer.separate] for tokens in tokenizer.encode(sources)]
     writer = text_writer(architecture, tokenizer)
     before = max(map(len, encoded)) if writer.equal_sources else 0  # a target behind its source needs positions too
     reasons = [architecture.too_long(len(tokens) + writer.equal_sources) for tokens in encoded]
-    too_long = [f"line {number}: {reason}" for number, reason in enumerate(reasons, 1) if reason]
+    too_long = [f"{name}:{number}: {reason}" for number, reason in enumerate(reasons, 1) if reason]
     if too_long:
-        raise DataError(too_long[:20])
+        raise DataError(first_lines(too_long, lambda more: f"{name}: {more} more lines that are too long"))
     load_weights(tuned.stage / FINE_TUNED, writer.module)
     room = (architecture.longest_sequence or before + search.longest + 1) - max(1, before)  # 1: for [CLS]
     settings = SearchSettings(

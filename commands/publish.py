@@ -30,10 +30,12 @@ def publish(folder: ResultsFolder, out: ReportFolder) -> None:
 
 def rebuild(
     folder: PublishedFolder = PUBLISHED,
-    check: Annotated[bool, typer.Option("--check", help="Fail if a file differs from what the rows give.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; fail if a file differs from what the rows give.")
+    ] = False,
 ) -> None:
-    """Rebuild published reports from their rows, and print which files changed."""
-    from reports.publishing import published_in
+    """Rebuild published reports from their rows, and print how many files changed."""
+    from reports.publishing import differing_files, published_in
     from reports.publishing import rebuild as rebuild_report
 
     if not folder.is_dir():
@@ -41,11 +43,12 @@ def rebuild(
     folders = published_in(folder) or (folder,)
     changed: list[str] = []
     for report in folders:
-        changed_files = rebuild_report(report)
-        changed += [f"{report / name}: differed from what its rows give" for name in changed_files]
-        print(f"{report}: {f'{len(changed_files)} files changed' if changed_files else 'the same, byte for byte'}")  # noqa: T201
+        files = (differing_files if check else rebuild_report)(report)
+        changed += [f"{report / name}: differs from what its rows give" for name in files]
+        outcome = f"{len(files)} files {'differ' if check else 'changed'}" if files else "the same, byte for byte"
+        print(f"{report}: {outcome}")  # noqa: T201
     for report in sorted(folder.iterdir()) if folders != (folder,) else ():
         if report.is_dir() and report not in folders:
             print(f"{report}: unchanged; it has no rows to build from")  # noqa: T201
     if check and changed:
-        raise ConflictError(changed)
+        raise ConflictError([*changed, f"`steeplechase rebuild {folder}` writes what the rows give"])

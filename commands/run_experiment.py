@@ -19,13 +19,14 @@ from configuration.loading import AnyExperiment
 from configuration.validation.warnings import warnings_of
 from configuration.yaml.settings import FLAG
 from foundation.environment import memory_bytes
-from foundation.errors import ConfigurationError
+from foundation.errors import ConfigurationError, ConflictError, UserError
 from ledger.artifacts import ArtifactStore
 from ledger.database import LEDGER_NAME
 from ledger.example_tables import kept_example_tables
 from ledger.snapshot import Snapshot
 from reports.document import Report
 from reports.report import build
+from reports.sections.vocabulary import vocabulary_notes
 from reports.write import REPORT_FILES, files_to_attach, refuse_foreign, refuse_taken, write_report
 from runners.limits import UNLIMITED, LimitReached, Limits
 from runners.run import RunRequest, lost_ledger
@@ -106,6 +107,19 @@ def _drive(request: RunRequest, console: Console, stop: Stopping, on_report: OnR
     if not (places.folder / LEDGER_NAME).exists() and not (places.folder / REPORT_FILES["html"]).exists():
         refuse_foreign(places.folder)
     _warn(console, lost_ledger(places))
+    try:
+        return _run_and_report(request, console, stop, on_report, mirroring)
+    except (LimitReached, ConflictError):  # after the last mirroring; another run's ledger
+        raise
+    except UserError:
+        _warn(console, mirroring.interrupt())
+        raise
+
+
+def _run_and_report(
+    request: RunRequest, console: Console, stop: Stopping, on_report: OnReport, mirroring: Mirroring
+) -> Snapshot:
+    places, experiment = request.paths, request.experiment
     is_latency = isinstance(experiment, LatencyExperiment)  # mirroring would disturb the timing
     with LiveView(console, ArtifactStore(places.stages)) as view, nullcontext() if is_latency else mirroring:
 
@@ -124,6 +138,9 @@ def _drive(request: RunRequest, console: Console, stop: Stopping, on_report: OnR
     on_report(report, places.folder)
     with TemporaryDirectory(prefix="steeplechase-") as scratch:
         _warn(console, mirroring.finish(snapshot, files_to_attach(files, Path(scratch))))
+    if isinstance(experiment, Experiment):
+        for _, line in vocabulary_notes(experiment, snapshot.shared):
+            _warn(console, line)
     for line in (
         *_failures(snapshot, experiment),
         f"report: {places.folder / REPORT_FILES['html']}",

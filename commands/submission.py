@@ -1,5 +1,6 @@
 """`steeplechase submission`: a trial's predictions on GLUE's test sets, as a zip for the leaderboard."""
 
+from io import BytesIO
 from pathlib import Path
 from typing import Annotated
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -8,7 +9,7 @@ import typer
 from rich.console import Console
 
 from commands.arguments import ResultsFolder
-from foundation.atomic_files import refuse_existing
+from foundation.atomic_files import disk_refusals, refuse_existing, write_whole
 from ledger.submission import submission as files_of
 from tasks.glue.submission import FILES
 
@@ -23,9 +24,12 @@ def submission(
     """Write a trial's predictions on GLUE's unlabelled test sets in the format of its leaderboard."""
     refuse_existing(out)
     files = files_of(results, trial)
-    with ZipFile(out, "x", ZIP_DEFLATED) as archive:
+    content = BytesIO()
+    with ZipFile(content, "w", ZIP_DEFLATED) as archive:
         for name in sorted(files):
             archive.writestr(ZipInfo(name, LONG_AGO), files[name])
+    with disk_refusals(out.parent):
+        write_whole(out, content.getvalue())
     console = Console(stderr=True)
     missing = [name for name in FILES.values() if name not in files]
     if missing:

@@ -10,7 +10,7 @@ import typer
 from commands.arguments import folder_named
 from foundation.errors import MachineError
 from ledger.database import LEDGER_NAME, Ledger
-from ledger.paths import RESULTS, ResultPaths
+from ledger.paths import RESULTS, ResultPaths, has_export
 from ledger.snapshot import snapshot
 from runners.tracking import TrackingStore, serve
 
@@ -24,7 +24,7 @@ def ui(
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="5000, or the next free one.")] = None,
 ) -> None:
     """Browse the runs in MLflow; Ctrl-C ends it."""
-    if not (folder / LEDGER_NAME).is_file():
+    if not (folder / LEDGER_NAME).is_file() and not has_export(folder):
         serve(_filled(TrackingStore.resolve(folder, None, os.environ)), port)
     with closing(Ledger.at(folder)) as ledger:
         current = snapshot(ledger)

@@ -1,12 +1,16 @@
 """What is wrong with the declarations of a plugin: one line per reason, without importing what needs torch."""
 
+import ast
 import re
+import sys
 import traceback
 from collections.abc import Iterator, Mapping
+from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+from foundation.atomic_files import read_regular
 from foundation.schema import OpenOption, axis_of, option_in
 from search_space.sublayer import lettered_sublayer, sublayers_by_letter
 
@@ -20,11 +24,13 @@ SUBLAYERS, SUBLAYER_MODULES = "search_space.sublayer", "models.sublayer"
 def declaration_mistakes(module: str, folder: Path, files: Mapping[str, Path]) -> Iterator[str]:
     """Yield what is wrong with a declaration; modules that need torch are not imported here."""
     package, _, name = module.rpartition(".")
-    if not package.startswith(DECLARED) or name.startswith("_"):
-        return
     path = files[module]
+    if not package.startswith(DECLARED) or name.startswith("_"):
+        yield from _syntax_mistakes(path)
+        return
     try:
-        imported = import_module(module)
+        with redirect_stdout(sys.stderr):  # standard output is the command's
+            imported = import_module(module)
     except (Exception, SystemExit) as error:  # a file that ends the process would end the command without a word
         yield f"{path}:{_line(error, path)}: cannot be imported: {type(error).__name__}: {_first_line(error)}"
         return
@@ -35,6 +41,13 @@ def declaration_mistakes(module: str, folder: Path, files: Mapping[str, Path]) -
         yield from _sublayer_mistakes(imported, folder, files)
     if package == DOWNSTREAM and getattr(getattr(imported, "TASK", None), "name", None) != name:
         yield f"{path}: no task; TASK named {name!r} is needed, or a file name that begins with an underscore"
+
+
+def _syntax_mistakes(path: Path) -> Iterator[str]:
+    try:
+        ast.parse(read_regular(path), path)
+    except (SyntaxError, ValueError) as error:
+        yield f"{path}:{_line(error, path)}: cannot be imported: {type(error).__name__}: {_first_line(error)}"
 
 
 def _option_mistakes(

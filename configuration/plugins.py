@@ -24,7 +24,7 @@ from pydantic import BaseModel
 
 from configuration.plugin_declarations import DECLARED, DOWNSTREAM, declaration_mistakes
 from foundation.atomic_files import read_regular, sha256_of
-from foundation.errors import ConfigurationError
+from foundation.errors import ConfigurationError, first_lines
 from foundation.schema import JsonValue, fingerprint, options_changed
 from search_space.architecture import Architecture
 from search_space.module_architecture import ModuleArchitecture
@@ -202,12 +202,14 @@ def _read(folder: Path) -> Plugin:
             mistakes.append(f"{folder / place}: the name of a built-in file; choose another")
         elif not all(part.isidentifier() for part in place.with_suffix("").parts):
             mistakes.append(f"{folder / place}: its name cannot be imported; use letters, digits and underscores")
+        elif not path.is_file():
+            mistakes.append(f"{folder / place}: not a file; a plugin's files are Python files, or links to them")
         else:
             files[".".join(place.with_suffix("").parts)] = path
     if not files and not mistakes:
         mistakes.append(f"{folder}: no Python file; {MIRRORS}")
     if mistakes:
-        raise PluginError(mistakes)
+        raise PluginError(first_lines(mistakes, lambda more: f"{folder}: {more} more such files"))
     return Plugin(folder.resolve(), files)
 
 

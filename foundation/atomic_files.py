@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from foundation.errors import ConflictError, MachineError
 
@@ -171,13 +172,19 @@ def read_regular(path: Path, at_most: int | None = None) -> bytes:
 
     A symbolic link is followed. Raises OSError if the path cannot be read or is not a regular file.
     """
+    with open_regular(path) as file:
+        return file.read() if at_most is None else file.read(at_most)
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file for reading. Raises OSError if the path cannot be read or is not a regular file."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         refuse_irregular(path, descriptor)
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read() if at_most is None else file.read(at_most)
-    finally:
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
         os.close(descriptor)
+        raise
 
 
 def refuse_irregular(path: Path, descriptor: int) -> None:

@@ -73,9 +73,14 @@ class Violation:
         return Violation((*prefix, *self.path), self.message)
 
 
-def first_lines(lines: Sequence[str], rest: Callable[[int], str], most: int = LINES_SHOWN) -> list[str]:
-    """Return the first lines, and where there are more what `rest` says of their number."""
-    more = len(lines) - most
+def first_lines(
+    lines: Sequence[str], rest: Callable[[int], str], most: int = LINES_SHOWN, count: int | None = None
+) -> list[str]:
+    """Return the first lines, and where there are more what `rest` says of their number.
+
+    `count` is the number of all lines where `lines` has the first ones alone.
+    """
+    more = (len(lines) if count is None else count) - most
     return [*lines] if more <= 0 else [*lines[:most], rest(more)]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from types import ModuleType, UnionType
-from typing import Annotated, Any, ClassVar, ParamSpec, TypeVar, Union, cast, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, ParamSpec, TypeVar, Union, cast, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -112,6 +112,10 @@ def option_in(module: ModuleType, axis: type[OpenOption]) -> type[OpenOption] | 
         each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__
     ]
     found = [each for each in defined if issubclass(each, axis) and _kind(each)]
+    nameless = [each for each in defined if issubclass(each, axis) and not _kind(each) and _names_kind(each)]
+    if nameless:
+        (kind,) = get_args(nameless[0].model_fields[VARIANT_KEY].annotation)[:1]
+        raise ValueError(f'{nameless[0].__name__}: kind has no default; write kind: Literal["{kind}"] = "{kind}"')
     if not found:
         return None
     name = module.__name__.rpartition(".")[2]
@@ -125,7 +129,12 @@ def option_in(module: ModuleType, axis: type[OpenOption]) -> type[OpenOption] | 
 def axis_of(package: str) -> type[OpenOption] | None:
     """Return the open axis whose options are the files of a package, None if there is none."""
     import_module(package)  # which defines its axis
-    return next((axis for axis in _subclasses(OpenOption) if vars(axis).get("package") == package), None)
+    return next((axis for axis in open_axes() if axis.package == package), None)
+
+
+def open_axes() -> Iterator[type[OpenOption]]:
+    """Yield the open axes that are imported."""
+    return (axis for axis in _subclasses(OpenOption) if "package" in vars(axis))
 
 
 def _subclasses(option: type[OpenOption]) -> Iterator[type[OpenOption]]:
@@ -141,6 +150,10 @@ def _is_open(union: Any) -> bool:
 def _kind(option: type[OpenOption]) -> str:
     default = option.model_fields[VARIANT_KEY].default
     return "" if default is PydanticUndefined else str(default)
+
+
+def _names_kind(option: type[OpenOption]) -> bool:
+    return get_origin(option.model_fields[VARIANT_KEY].annotation) is Literal
 
 
 def cached_until_options_change(function: Callable[P, T]) -> Callable[P, T]:

@@ -121,6 +121,8 @@ def _choose(folder: Path, trial: str | None, current: Snapshot, finished: tuple[
         return trial or finished[0]
     known = {history.trial.name: history.status.value for history in current.histories}
     choices = f"trials with finished pretraining: {', '.join(finished) or 'none'}"
+    if trial is None and not finished:
+        raise ConfigurationError(f"{folder}: no trial has finished pretraining; the same `run` goes on")
     if trial is None:
         raise ConfigurationError(f"{folder}: choose one of its trials with --trial; {choices}")
     if trial in known:

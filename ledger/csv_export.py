@@ -22,15 +22,13 @@ from foundation.schema import JsonValue, canonical_text
 from ledger.amendments import FACT, amendments
 from ledger.csv_cells import escaped, unescaped
 from ledger.database import LedgerRows
+from ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER
 from ledger.records import ArmRow, Decision, Record, TrialRow
 from ledger.reused_sources import source_facts
 from ledger.rows import IN_JSON, R, Row, columns, parsed, plain
 from ledger.sessions import session_facts
 from ledger.tuning_plan import CHOICES, TUNING
 
-EXPORT_FOLDER = "ledger"
-CHECKSUM_FILE = "export.json"
-"""The format version and the sha256 of every file of an export, by name."""
 ATTACHMENTS = "examples"
 FORMAT_VERSION = 1
 FACTS = (
@@ -91,11 +89,6 @@ class ExportedLedger:
     def decisions(self) -> tuple[Decision, ...]:
         """Return the decisions in the order in which they were written."""
         return self.decision_rows
-
-
-def has_export(folder: Path) -> bool:
-    """Return whether a folder contains the export of a ledger."""
-    return (folder / EXPORT_FOLDER / CHECKSUM_FILE).is_file()
 
 
 def write_export(

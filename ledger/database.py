@@ -20,7 +20,7 @@ from foundation.atomic_files import disk_refusals
 from foundation.errors import CorruptionError, MachineError
 from foundation.schema import JsonValue, canonical_text, fingerprint
 from ledger.database_copy import in_memory
-from ledger.paths import ResultPaths
+from ledger.paths import ResultPaths, has_export
 from ledger.records import ArmRow, Decision, Record, TrialRow
 from ledger.rows import IN_JSON, R, parsed, plain
 
@@ -98,6 +98,9 @@ class Ledger:
         path = folder / LEDGER_NAME
         with disk_refusals(path):
             if not path.exists():
+                if has_export(folder):
+                    message = "a published report, with its rows and without stages; give the results of its run"
+                    raise MachineError(f"{folder}: {message}")
                 message = f"{folder}: no ledger here; `steeplechase run EXPERIMENT --out {folder}` makes one"
                 raise MachineError(message)
         return cls(path, read_only=True)

@@ -17,6 +17,15 @@ LOCK = "lock"
 STAGES = "stages"
 OBJECTS = "object_store"
 """File with the URL of the object store that has the stages."""
+EXPORT_FOLDER = "ledger"
+"""The folder of a ledger's rows in a published report."""
+CHECKSUM_FILE = "export.json"
+"""The format version and the sha256 of every file of an export, by name."""
+
+
+def has_export(folder: Path) -> bool:
+    """Return whether a folder contains the export of a ledger."""
+    return (folder / EXPORT_FOLDER / CHECKSUM_FILE).is_file()
 
 
 @dataclass(frozen=True)

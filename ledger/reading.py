@@ -6,8 +6,9 @@ from pathlib import Path
 
 from foundation.atomic_files import disk_refusals
 from foundation.errors import CorruptionError
-from ledger.csv_export import has_export, read_export
+from ledger.csv_export import read_export
 from ledger.database import LEDGER_NAME, Ledger, LedgerRows
+from ledger.paths import has_export
 from ledger.snapshot import Snapshot, snapshot
 
 FORMER_TIMINGS = "timing.json"

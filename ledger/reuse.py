@@ -9,9 +9,10 @@ from configuration.plugin_folders import copy_plugins, recorded_plugins
 from foundation.atomic_files import make_folder, move_durably, sha256_of
 from foundation.errors import ConflictError
 from foundation.schema import JsonValue
-from ledger.csv_export import CHECKSUM_FILE, EXPORT_FOLDER, write_export
+from ledger.csv_export import write_export
 from ledger.database import Ledger, LedgerRows
 from ledger.example_tables import attachments, example_tables
+from ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER
 from ledger.reading import open_rows
 from ledger.reused_rows import COPIES, copy_folder
 from ledger.reused_sources import FACT, reused_sources

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from foundation.atomic_files import sha256_of
 from foundation.errors import CorruptionError
-from ledger.csv_export import CHECKSUM_FILE, EXPORT_FOLDER, ExportedLedger, read_export
+from ledger.csv_export import ExportedLedger, read_export
 from ledger.database import LedgerRows
+from ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER
 from ledger.records import Record, Status
 from ledger.reused_sources import ReusedSource, reused_sources
 

@@ -30,7 +30,9 @@ class Session:
     stopped_by: str | None = None
     """The limit that ended it, None if it ended otherwise."""
     unfinished_seconds: float = 0.0
-    """Duration of the stages that the limit interrupted, over all workers."""
+    """Duration of the stages that were interrupted, over all workers."""
+    interruption: str | None = None
+    """How it ended if neither a limit ended it nor its work was done; None also if the process was killed."""
 
 
 def sessions(ledger: LedgerRows) -> tuple[Session, ...]:
@@ -44,7 +46,7 @@ def session_facts(ledger: LedgerRows) -> Iterator[str]:
         yield STARTED.format(number)
         if session.seconds is not None:
             yield DURATION.format(number)
-        if session.stopped_by is not None:
+        if session.stopped_by is not None or session.interruption is not None:
             yield STOPPED.format(number)
 
 
@@ -70,9 +72,18 @@ class Stopwatch:
 
     def stop(self, limit: str, unfinished_seconds: float) -> None:
         """Write the limit that ends the session; a session without a computed stage begins with it."""
+        self._stopped({"limit": limit}, unfinished_seconds)
+
+    def interrupt(self, how: str, unfinished_seconds: float) -> None:
+        """Write that a signal or an error ends the session, if it has begun or stages were running."""
+        if self._number is not None or unfinished_seconds:
+            self._stopped({"interruption": how}, unfinished_seconds)
+
+    def _stopped(self, reason: dict[str, JsonValue], unfinished_seconds: float) -> None:
         self.begin()
-        fact: dict[str, JsonValue] = {"limit": limit, "unfinished_seconds": round(unfinished_seconds, 1)}
-        self._ledger.set_fact(STOPPED.format(self._number), fact)
+        self._ledger.set_fact(
+            STOPPED.format(self._number), {**reason, "unfinished_seconds": round(unfinished_seconds, 1)}
+        )
 
     def end(self) -> None:
         """Write the duration, if the session has begun."""
@@ -91,7 +102,8 @@ def _read(ledger: LedgerRows) -> Iterator[Session]:
         seconds = duration["seconds"] if isinstance(duration, dict) else None
         assert isinstance(seconds, float | int | None)
         stop = ledger.fact(STOPPED.format(number))
-        limit = str(stop["limit"]) if isinstance(stop, dict) else None
-        unfinished = stop["unfinished_seconds"] if isinstance(stop, dict) else 0.0
+        reason = stop if isinstance(stop, dict) else {}
+        limit, interruption = (str(reason[key]) if key in reason else None for key in ("limit", "interruption"))
+        unfinished = reason.get("unfinished_seconds", 0.0)
         assert isinstance(unfinished, float | int)
-        yield Session(str(start["command"]), str(start["started"]), machine, seconds, limit, unfinished)
+        yield Session(str(start["command"]), str(start["started"]), machine, seconds, limit, unfinished, interruption)

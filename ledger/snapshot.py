@@ -127,6 +127,19 @@ class Snapshot:
         """The limit that ended the last session; None if it ended otherwise, or if every trial has ended."""
         return self.sessions[-1].stopped_by if self.sessions and not self.over else None
 
+    @property
+    def interruption(self) -> str | None:
+        """How the last session was interrupted; None if it was not, or if every trial has ended."""
+        return self.sessions[-1].interruption if self.sessions and not self.over else None
+
+    @property
+    def under_way(self) -> "Snapshot":
+        """The snapshot while a run goes on: the end of an earlier session is not the run's."""
+        if not self.sessions:
+            return self
+        last = replace(self.sessions[-1], stopped_by=None, interruption=None)
+        return replace(self, sessions=(*self.sessions[:-1], last))
+
 
 def snapshot(ledger: LedgerRows) -> Snapshot:
     """Return the snapshot of a ledger. Raises MachineError if the ledger has no experiment yet."""

@@ -42,7 +42,7 @@ def outcomes_of(contracts: Mapping[str, Callable[[T], None]], subject: T, title:
             yield Outcome(title, name, skipped=str(reason))
         except Broken as problem:
             yield Outcome(title, name, problem=str(problem))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             yield Outcome(title, name, problem=f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
         else:
             yield Outcome(title, name)

@@ -26,6 +26,19 @@ def is_what_it_declares(architecture: ModuleArchitecture) -> None:
         raise Broken(violation.message)
 
 
+def hidden_states_follow_from_the_tokens(architecture: ModuleArchitecture) -> None:
+    """Check that hidden states are finite, the same for the same tokens, and others for others."""
+    encoder = _built(architecture, 1).eval()
+    with torch.no_grad():
+        first, again, other = (encoder(_tokens(architecture, seed)) for seed in (1, 1, 2))
+    if not first.isfinite().all():
+        raise Broken("hidden states are not finite")
+    if not torch.equal(first, again):
+        raise Broken("hidden states differ between two passes of the same tokens in evaluation")
+    if torch.equal(first, other):
+        raise Broken("hidden states are the same for other tokens")
+
+
 def padding_changes_nothing(architecture: ModuleArchitecture) -> None:
     """Check that the content of padding changes no other position."""
     encoder, mask = _built(architecture, 1), torch.arange(LENGTH) < torch.tensor(LENGTHS)[:, None]
@@ -34,7 +47,7 @@ def padding_changes_nothing(architecture: ModuleArchitecture) -> None:
     with torch.no_grad():
         one, two = (encoder.eval()(tokens, None, mask)[mask] for tokens in (shown, other))
     change = ((one - two).abs().max() / one.abs().max()).item()
-    if change > LARGEST_CHANGE:
+    if not change <= LARGEST_CHANGE:
         raise Broken(f"the content of padding changes other positions by up to {change:.2g} of the largest value")
 
 
@@ -60,6 +73,7 @@ def start_is_a_function_of_the_seed(architecture: ModuleArchitecture) -> None:
 
 CONTRACTS: dict[str, Callable[[ModuleArchitecture], None]] = {
     "the built module is what is declared": is_what_it_declares,
+    "hidden states follow from the tokens": hidden_states_follow_from_the_tokens,
     "the content of padding changes no other position": padding_changes_nothing,
     "gradients reach every parameter": gradients_reach_every_parameter,
     "initial values are a function of the seed": start_is_a_function_of_the_seed,

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.nn.parameter import UninitializedParameter
 
 from models.convolution import PaddingMask
 from models.encoder import Encoder
@@ -66,6 +67,9 @@ def build_module(architecture: Any) -> nn.Module:
     module = getattr(import_module(name), function)(**arguments)
     if not isinstance(module, nn.Module):
         raise TypeError(f"{architecture.factory} returned {type(module).__name__}; a torch module is needed")
+    lazy = [key for key, each in module.named_parameters() if isinstance(each, UninitializedParameter)]
+    if lazy:
+        raise TypeError(f"{architecture.factory} returned parameters without a size: {', '.join(lazy)}")
     return module
 
 

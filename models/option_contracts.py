@@ -120,7 +120,7 @@ def padding_is_the_end_of_the_sequence(option: ConvolutionOption) -> None:
         outputs = {"content": module(other, mask)[:, :9], "amount": module(x[:, :9])}
         for what, out in outputs.items():
             change = (module(x, mask)[:, :9] - out).abs().max().item()
-            if change > LARGEST_ROUNDING:
+            if not change <= LARGEST_ROUNDING:
                 raise Broken(f"the {what} of padding changes other positions by up to {change:.2g}")
 
 

@@ -21,6 +21,7 @@ from reports.sections.searched_settings import settings_notes
 from reports.sections.squad import squad_notes
 from reports.sections.truncation import truncation_notes
 from reports.sections.tuning_trials import tuning_footer
+from reports.sections.vocabulary import vocabulary_notes
 from reports.statistics.results import Results
 from search_space.architecture import Architecture
 from search_space.architecture_kind import ENCODER
@@ -60,6 +61,7 @@ def footer_of(results: Results) -> Notes:
     shared = results.snapshot.shared
     return (
         *_setup(results),
+        *vocabulary_notes(results.experiment, shared),
         *squad_notes(results.snapshot),
         ("Objective", results.experiment.baseline.objective.name),
         *evaluation_set_notes(

@@ -23,8 +23,9 @@ from configuration.seeds import first_seeds
 from configuration.yaml import read_file
 from foundation.errors import ConfigurationError, MachineError
 from foundation.schema import Schema
-from ledger.csv_export import has_export, read_export
+from ledger.csv_export import read_export
 from ledger.example_tables import ExampleTable, kept_example_tables
+from ledger.paths import has_export
 from ledger.snapshot import Snapshot, snapshot
 from reports.by_recipe import at_own_recipes, at_shared_recipe
 from reports.number_format import NOTHING, difference_text, fixed, scientific, short

@@ -4,16 +4,20 @@ Rebuilding from those rows reproduces the other files byte for byte.
 """
 
 from pathlib import Path
+from shutil import copytree
+from tempfile import TemporaryDirectory
 
 from configuration.plugin_folders import COPIES, copy_plugins, recorded_plugins
 from foundation.atomic_files import make_folder, sha256_of
 from foundation.errors import MachineError
-from ledger.csv_export import EXPORT_FOLDER, has_export, read_export, write_export
+from ledger.csv_export import read_export, write_export
 from ledger.example_tables import attachments, example_tables, kept_example_tables
+from ledger.paths import EXPORT_FOLDER, has_export
 from ledger.reading import open_rows, refuse_former_timings
 from ledger.snapshot import snapshot
+from reports.document import Report
 from reports.report import build
-from reports.write import refuse_foreign, write_report
+from reports.write import refuse_foreign, refuse_taken, write_report
 
 
 def publish(source: Path, folder: Path) -> None:
@@ -37,11 +41,28 @@ def rebuild(folder: Path) -> tuple[str, ...]:
 
     Raises MachineError if the folder holds no rows, CorruptionError if its rows were changed.
     """
+    return _written(_built(folder), folder)
+
+
+def differing_files(folder: Path) -> tuple[str, ...]:
+    """Return the files that `rebuild` would change; the folder stays as it is. Raises what `rebuild` raises."""
+    report = _built(folder)
+    refuse_taken(folder)
+    with TemporaryDirectory(prefix="steeplechase-") as scratch:
+        return _written(report, copytree(folder, Path(scratch) / "report", symlinks=True))
+
+
+def _built(folder: Path) -> Report:
     refuse_former_timings(folder)
     if not has_export(folder):
         raise MachineError(f"{folder}: no rows to build a report from; `steeplechase publish RESULTS {folder}`")
+    return build(snapshot(read_export(folder)), example_tables=kept_example_tables(folder))
+
+
+def _written(report: Report, folder: Path) -> tuple[str, ...]:
+    """Write a report and return the files that changed."""
     before = _hashes(folder)
-    write_report(build(snapshot(read_export(folder)), example_tables=kept_example_tables(folder)), folder)
+    write_report(report, folder)
     after = _hashes(folder)
     return tuple(name for name in sorted(before.keys() | after.keys()) if before.get(name) != after.get(name))
 

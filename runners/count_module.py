@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import torch
+from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -37,7 +38,7 @@ def answer(architecture: str, length: int) -> dict[str, object]:
     try:
         with torch.random.fork_rng(devices=[]):
             return _counts(declared, length)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a factory that ends the process would end the command without a word
         return {"error": f"{declared.factory}: {type(error).__name__}: {str(error).partition(chr(10))[0]}"}
 
 
@@ -45,9 +46,8 @@ def _counts(declared: ModuleArchitecture, length: int) -> dict[str, object]:
     encoder = ModuleEncoder(declared).eval()
     tokens = torch.zeros(BATCH, length, dtype=torch.long)
     with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
-        hidden = encoder(tokens, None, torch.ones(BATCH, length, dtype=torch.bool))
-    if hidden.ndim != 3 or hidden.shape[:2] != tokens.shape:
-        raise ValueError(f"the output has the shape {list(hidden.shape)}; [batch seq width] is needed")
+        hidden = encoder.module(tokens, torch.ones(BATCH, length, dtype=torch.bool))
+    _refuse_other_output(hidden, tokens)
     table = input_embeddings(encoder.module)
     saved = saved_bytes(lambda: encoder(tokens), encoder.parameters())
     return {
@@ -58,6 +58,17 @@ def _counts(declared: ModuleArchitecture, length: int) -> dict[str, object]:
         "embedding_width": None if table is None else table.embedding_dim,
         "token_embeddings": None if table is None else table.num_embeddings,
     }
+
+
+def _refuse_other_output(hidden: object, tokens: Tensor) -> None:
+    if not isinstance(hidden, Tensor):
+        raise TypeError(f"the output is {type(hidden).__name__}; a tensor [batch seq width] is needed")
+    if hidden.ndim != 3 or hidden.shape[:2] != tokens.shape:
+        raise ValueError(f"the output has the shape {list(hidden.shape)}; [batch seq width] is needed")
+    if hidden.dtype != torch.float32:
+        raise TypeError(f"the output is of {hidden.dtype}; torch.float32 is needed, recipe.precision converts it")
+    if tokens.any():  # they were 0
+        raise ValueError("the module writes into its input tokens; clone them first")
 
 
 if __name__ == "__main__":

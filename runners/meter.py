@@ -41,8 +41,9 @@ class Meter:
 
     def check(self) -> None:
         """Raise LimitStop if a limit ends the run now."""
+        running_seconds = self.running_seconds()  # without limits too: the session may be interrupted
         if self._limits.watched and (reason := self._limits.reached(self._spent())) is not None:
-            raise LimitStop(reason, self._running_seconds())
+            raise LimitStop(reason, running_seconds)
 
     def check_remaining(self, ready: Iterable[StageTask]) -> None:
         """Raise LimitStop if the limit bars every stage that remains, when none is running."""
@@ -56,10 +57,11 @@ class Meter:
         return Spent(
             time.monotonic() - self._began,
             self._in_ledger.tokens + sum(map(tokens_of, running.values())),
-            self._in_ledger.stage_seconds + self._interrupted + self._running_seconds(),
+            self._in_ledger.stage_seconds + self._interrupted + self.running_seconds(),
         )
 
-    def _running_seconds(self) -> float:
+    def running_seconds(self) -> float:
+        """Return the seconds that the running stages have taken, over all workers."""
         now, running = time.monotonic(), self._journal.started
         self._starts = {name: self._starts.get(name, now) for name in running}
         return sum((now - start) * running[name].stage.declaration.processes for name, start in self._starts.items())

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,13 +12,12 @@ from configuration.loading import AnyExperiment
 from configuration.plugin_folders import COPIES, copy_plugins
 from foundation.atomic_files import disk_refusals
 from foundation.environment import machine, manifest
-from foundation.errors import ConflictError, CorruptionError
+from foundation.errors import ConflictError, CorruptionError, StoppedError, UserError
 from foundation.schema import JsonValue
 from ledger.amendments import amend
-from ledger.csv_export import has_export
 from ledger.database import LEDGER_NAME, Ledger
 from ledger.object_store import ObjectStore, refuse_url
-from ledger.paths import ResultPaths
+from ledger.paths import ResultPaths, has_export
 from ledger.reading import refuse_former_timings
 from ledger.reuse import reuse
 from ledger.reused_rows import reused_rows
@@ -37,6 +36,9 @@ from runners.stage_labels import all_labels
 from runners.stages.stage import THREADS
 from runners.work_queue import StageTask
 from tasks.data_folder import with_paths_as_in
+
+INTERRUPTED, FAILED = "interrupted", "ended by an error"
+"""How a session ends that neither a limit nor its last stage ends."""
 
 OnProgress = Callable[[RunProgress], None]
 """Called several times a second with the progress of the run; for display only."""
@@ -91,7 +93,7 @@ def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
         journal = Journal(experiment, shared, request.paths.store(), ledger, reused)
         meter = Meter(request.limits, journal, sessions(ledger), began)
         try:
-            with timed(ledger, request, on_progress) as reporter, _executor_of(request) as executor:
+            with timed(ledger, request, on_progress, meter) as reporter, _executor_of(request) as executor:
                 run_stages(journal, executor, reporter, meter)
         except LimitStop as stop:
             raise LimitReached(stop.reason, snapshot(ledger)) from stop
@@ -178,8 +180,10 @@ def _next_task(journal: Journal, executor: Executor, meter: Meter, reused: str |
 
 
 @contextmanager
-def timed(ledger: Ledger, request: RunRequest, on_progress: OnProgress) -> Iterator[ProgressReporter]:
-    """Record the duration of this process in the ledger; yield the progress reporter of the parts of a run."""
+def timed(
+    ledger: Ledger, request: RunRequest, on_progress: OnProgress, meter: Meter | None = None
+) -> Iterator[ProgressReporter]:
+    """Record the duration and the end of this process in the ledger; yield the progress reporter of a run's parts."""
     stopwatch = Stopwatch(ledger, request.command, {**machine(), "threads": THREADS})
 
     @contextmanager
@@ -197,6 +201,11 @@ def timed(ledger: Ledger, request: RunRequest, on_progress: OnProgress) -> Itera
         yield reporter
     except LimitStop as stop:
         stopwatch.stop(stop.reason, stop.unfinished_seconds)
+        raise
+    except UserError as error:
+        how = INTERRUPTED if isinstance(error, StoppedError) else FAILED
+        with suppress(UserError):  # of a full disk, the error itself is reported
+            stopwatch.interrupt(how, 0.0 if meter is None else meter.running_seconds())
         raise
     finally:
         stopwatch.end()

@@ -95,6 +95,7 @@ class Candidate(Schema):
         """Yield what an architecture that is any module cannot do."""
         if not isinstance(self.architecture, ModuleArchitecture):
             return
+        yield from (each.under("architecture") for each in self.architecture.faults_at(self.recipe.sequence_length))
         if self.objective.reference_generator(self.architecture) is not None:
             message = (
                 f"{self.objective.name} shares the encoder's embeddings with its generator; kind module has none"

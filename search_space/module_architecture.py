@@ -71,6 +71,17 @@ class ModuleArchitecture(Architecture):
             message = f"{self.vocabulary_size} is declared; the built module has {tokens} token embeddings"
             yield Violation(("vocabulary_size",), message)
 
+    def faults_at(self, length: int) -> Iterator[Violation]:
+        """Yield why the module, which reads one token, cannot read a sequence of `length`."""
+        try:
+            self._counts(1)
+        except ModuleFault:  # one of `violations`
+            return
+        try:
+            self._counts(length)
+        except ModuleFault as fault:
+            yield Violation(("factory",), f"with recipe.sequence_length {length}: {fault}")
+
     @property
     def programs(self) -> tuple[LayerProgram, ...]:
         """No program: the factory says what is computed."""

@@ -4,12 +4,14 @@ import json
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
+from foundation.errors import ConfigurationError
 from foundation.schema import JsonValue
 from steeplechase.results import Results, load
 
 File = str | PathLike[str]
+Engine = Literal["local", "ray"]
 Settings = Mapping[str, JsonValue]
 """Values in place of the file's, by dotted key: `{"pretraining.tokens": 100_000}`."""
 
@@ -33,7 +35,7 @@ def run(
     *,
     settings: Settings | None = None,
     workers: int = 2,
-    engine: Literal["local", "ray"] = "local",
+    engine: Engine = "local",
     out: File | None = None,
 ) -> Results:
     """Run or resume an experiment and return its results; progress goes to the standard error stream.
@@ -41,8 +43,13 @@ def run(
     Trials that failed have no values; a second call retries them. Raises ConfigurationError with every mistake of the
     file, and StoppedError when it is interrupted, after which the same call resumes.
     """
+    from commands.arguments import not_one_of
     from commands.run_experiment import RunOptions, run_experiment
 
+    if engine not in get_args(Engine):
+        raise ConfigurationError(f"engine: {not_one_of(engine, 'an engine', get_args(Engine))}")
+    if workers < 1:
+        raise ConfigurationError(f"workers: {workers} is out of range; 1 or more are needed")
     options = RunOptions(engine, workers, _path(out), settings=_as_text(settings))
     request, _ = run_experiment(Path(file), scale, options, lambda report, folder: None)
     return load(request.paths.folder)

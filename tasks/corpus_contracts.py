@@ -50,7 +50,8 @@ def documents_are_repeated(corpus: CorpusOption) -> None:
     readings = zip(_documents(corpus), _documents(corpus), strict=True)
     for number, (first, second) in enumerate(islice(readings, MOST_DOCUMENTS)):
         if first != second:
-            raise Broken(f"document {number} is {first.source!r}, and {second.source!r} when read again")
+            again = "another text" if first.source == second.source else f"the source {second.source!r}"
+            raise Broken(f"document {number} is {first.source!r}, and has {again} when read again")
 
 
 def documents_have_text(corpus: CorpusOption) -> None:

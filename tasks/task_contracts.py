@@ -57,6 +57,10 @@ def task_contracts(
         reason = str(error).partition("\n")[0]
         yield Outcome(task.name, "its examples", **({"problem": reason} if task.build else {"skipped": reason}))
         return
+    except (Exception, SystemExit) as error:  # of the task's own code
+        reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        yield Outcome(task.name, "its examples", problem=reason)
+        return
     yield from outcomes_of(CONTRACTS, ReadTask(task, read, examples), task.name)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from foundation.atomic_files import read_regular
-from foundation.errors import DataError
+from foundation.errors import DataError, first_lines
 from tasks.data_folder import missing
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -171,9 +171,7 @@ def _number(text: str) -> float:
 
 
 def _shortened(path: Path | str, mistakes: list[str]) -> list[str]:
-    if len(mistakes) <= MOST_LINES_SHOWN:
-        return mistakes
-    return [*mistakes[:MOST_LINES_SHOWN], f"{path}: … and {len(mistakes) - MOST_LINES_SHOWN} more such lines"]
+    return first_lines(mistakes, lambda more: f"{path}: … and {more} more such lines", MOST_LINES_SHOWN)
 
 
 def _mistakes(name: str, pieces: list[str]) -> list[str]:

@@ -10,6 +10,7 @@ from configuration.arm import Arm
 from configuration.latency import LatencyExperiment, part_flops, part_parameters
 from foundation.schema import JsonValue, canonical_text
 from reports.number_format import fixed, scientific
+from reports.sanitise import printable
 from search_space.cost import Convention
 
 
@@ -61,7 +62,7 @@ def show_latency_plan(experiment: LatencyExperiment, scale: str, convention: Con
     """Show every arm's FLOPs at every length and their ratio to the baseline's."""
     console, timing = Console(), experiment.timing
     heading = f"{experiment.experiment} at scale {scale}: {experiment.question}"
-    console.print(heading, markup=False, style="bold")
+    console.print(printable(heading), markup=False, style="bold")
     costs = _costs(experiment, convention)
     table = Table(box=None, pad_edge=False)
     for title in ("arm", "parameters", *(f"n = {length}" for length in timing.lengths)):

@@ -14,6 +14,7 @@ from configuration.designs import Search
 from configuration.seeds import first_seeds
 from foundation.schema import JsonValue, canonical_text
 from ledger.records import WITHOUT_SCALES
+from reports.sanitise import printable
 from runners.cost_estimate.prediction import Prediction, Range
 from runners.stage_labels import fine_tune_labels
 from search_space.cost import Convention
@@ -38,11 +39,11 @@ def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
     console, experiment = Console(markup=False), chosen.experiment
     scale = "" if chosen.scale == WITHOUT_SCALES else f" at scale {chosen.scale}"
     heading = f"{experiment.experiment}{scale}, FLOPs by {convention.name}: {experiment.question}"
-    console.print(heading, style="bold")
+    console.print(printable(heading), style="bold")
     if chosen.scales:
         console.print(f"scales of this file: {', '.join(chosen.scales)}", highlight=False)
     for warning in plan.warnings:
-        console.print(f"warning: {warning}", highlight=False, style="yellow")
+        console.print(f"warning: {printable(warning)}", highlight=False, style="yellow")
     _show_arms(console, plan.arms)
     for line in (_work(chosen), *_remarks(plan), *_remaining_work(chosen, plan)):
         console.print(line, highlight=False)
@@ -101,7 +102,7 @@ def _published_table(rows: list[tuple[str, ...]]) -> Table:
 
 
 def _changes(row: ArmPlan) -> list[str]:
-    return [f"{path}: {_short(value)}" for path, value in row.arm.changes.items()]
+    return [printable(f"{path}: {_short(value)}") for path, value in row.arm.changes.items()]
 
 
 def _numbers(row: ArmPlan) -> Iterator[str]:

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from configuration.counting_notes import COUNTED
+from reports.sanitise import printable
 from search_space.activation_memory import RULE
 from search_space.architecture import Architecture
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
@@ -32,7 +33,7 @@ def show(description: Description, publication: Publication | None) -> None:
     console.print()
     if isinstance(subject.architecture, ModuleArchitecture):
         given = ", ".join(f"{name}={value}" for name, value in subject.architecture.arguments.items())
-        text(console, f"{subject.architecture.factory}({given}), {COUNTED}")
+        text(console, f"{subject.architecture.factory}({printable(given)}), {COUNTED}")
         console.print(_costs(description))
     else:
         console.print(picture(subject.architecture))

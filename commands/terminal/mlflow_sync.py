@@ -57,11 +57,28 @@ class Mirroring:
 
     def finish(self, found: Snapshot, files: Sequence[Path]) -> str | None:
         """Mirror the final state, with the report's files; return a warning on timeout or outage."""
-        until = time.monotonic() + LONGEST_FINISH_SECONDS
+        return self._finish_within(LONGEST_FINISH_SECONDS, found, files)
+
+    def interrupt(self) -> str | None:
+        """End the runs of an interrupted session in MLflow; return a warning on timeout or outage.
+
+        A store that is not there yet is not created: a batch queue kills the process soon after its signal.
+        """
+        if not self._store.exists:
+            return None
+        try:
+            with closing(Ledger.at(self._places.folder)) as ledger:
+                found = snapshot(ledger)
+        except UserError:  # no ledger yet, or the error itself
+            return None
+        return self._finish_within(LONGEST_STOP_SECONDS, found, ())
+
+    def _finish_within(self, seconds: float, found: Snapshot, files: Sequence[Path]) -> str | None:
+        until = time.monotonic() + seconds
         if self._thread.is_alive():  # it may be creating the database of a first run
-            self._thread.join(LONGEST_FINISH_SECONDS)
+            self._thread.join(seconds)
             if self._thread.is_alive():
-                return self._unanswered(LONGEST_FINISH_SECONDS)
+                return self._unanswered(seconds)
         outages: list[str] = []
         stop = Event()
         last = Thread(target=self._finish, args=(found, files, Patience(stop=stop), outages), daemon=True)
@@ -69,7 +86,7 @@ class Mirroring:
         last.join(max(0.0, until - time.monotonic()))
         if last.is_alive():
             stop.set()
-            return self._unanswered(LONGEST_FINISH_SECONDS)
+            return self._unanswered(seconds)
         return f"{outages[0]}; {AGAIN}" if outages else None
 
     def _finish(self, found: Snapshot, files: Sequence[Path], patience: Patience, outages: list[str]) -> None:
@@ -88,6 +105,8 @@ class Mirroring:
                 continue
             try:
                 with closing(Ledger.at(self._places.folder)) as ledger:
-                    mirror(snapshot(ledger), self._store, origin=self._places.folder.name, patience=patience)
+                    mirror(
+                        snapshot(ledger).under_way, self._store, origin=self._places.folder.name, patience=patience
+                    )
             except (TrackingUnavailable, UserError):
                 continue  # reported at the end if it persists

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NoReturn
 
-from foundation.errors import ConfigurationError
+from foundation.errors import ConfigurationError, first_lines
 
 MISTAKES_SHOWN_AT_MOST = 50
 SHOWN_CHARACTERS = 80
@@ -55,10 +55,12 @@ def mistake(file: str, location: Location, message: str) -> Mistake:
 def refuse(mistakes: Iterable[Mistake]) -> NoReturn:
     """Raise ConfigurationError with the distinct mistakes by line, and the number of those past the limit."""
     distinct = sorted(set(mistakes), key=lambda each: (each.line, each.path, each.message))
-    lines = [each.text for each in distinct[:MISTAKES_SHOWN_AT_MOST]]
-    if len(distinct) > MISTAKES_SHOWN_AT_MOST:
-        lines.append(f"{distinct[0].file}: {len(distinct) - MISTAKES_SHOWN_AT_MOST} more mistakes are not shown")
-    raise ConfigurationError(lines)
+    lines = [each.text for each in distinct]
+    raise ConfigurationError(
+        first_lines(
+            lines, lambda more: f"{distinct[0].file}: {more} more mistakes are not shown", MISTAKES_SHOWN_AT_MOST
+        )
+    )
 
 
 def shown(value: object) -> str:

@@ -47,11 +47,13 @@ def failures_notes(results: Results) -> Iterator[tuple[str, str]]:
 
 
 def limit_notes(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    """Yield the footer's note on a run that a limit has ended; none once every trial has ended."""
+    """Yield the footer's note on a run that a limit, a signal or an error ended; none once every trial has ended."""
+    waiting = sum(history.status in (TrialStatus.WAITING, TrialStatus.RUNNING) for history in snapshot.histories)
+    left = f"{waiting} of {len(snapshot.histories)} trials have not ended"
     if (limit := snapshot.stopped_by_limit) is not None:
-        waiting = sum(history.status in (TrialStatus.WAITING, TrialStatus.RUNNING) for history in snapshot.histories)
-        left = f"{waiting} of {len(snapshot.histories)} trials have not ended"
         yield INCOMPLETE, f"{limit} ended the run, and {left}; the same `run` with a higher limit resumes it"
+    elif (how := snapshot.interruption) is not None:
+        yield INCOMPLETE, f"the run was {how}, and {left}; the same `run` resumes it"
 
 
 def _short(reason: str) -> str:

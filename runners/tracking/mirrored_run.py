@@ -27,7 +27,7 @@ class RunStatus(StrEnum):
     RUNNING = "RUNNING"
     FINISHED = "FINISHED"
     KILLED = "KILLED"
-    """Stopped at a hurdle, or interrupted by a limit of the run."""
+    """Stopped at a hurdle, or interrupted by a limit, a signal or an error."""
     FAILED = "FAILED"
     """Diverged, or failed."""
 

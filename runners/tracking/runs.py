@@ -187,8 +187,8 @@ class _Projection:
         return self.snapshot.experiment, self.snapshot.scale
 
     def _status(self, status: TrialStatus) -> RunStatus:
-        """Return MLflow's status; what a limit interrupted has ended until the run is resumed."""
-        return RunStatus.KILLED if interruption(status, self.snapshot.stopped_by_limit) else STATUS[status]
+        """Return MLflow's status; what was interrupted has ended until the run is resumed."""
+        return RunStatus.KILLED if interruption(status, self.snapshot) else STATUS[status]
 
     @property
     def _score_tag(self) -> dict[str, str]:
@@ -196,7 +196,7 @@ class _Projection:
 
     def _tags(self, level: str, groups: tuple[str, str, str], status: TrialStatus, identity: str) -> dict[str, str]:
         arm, seed, convolution = groups
-        reason = interruption(status, self.snapshot.stopped_by_limit)
+        reason = interruption(status, self.snapshot)
         return {
             IDENTITY_TAG: identity,
             STUDY_TAG: self.identity,

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from ledger.records import Record, Status, TrialStatus
-from ledger.snapshot import TrialHistory
+from ledger.snapshot import Snapshot, TrialHistory
 from ledger.stage_results import DivergedFineTuning, DivergedPretraining, FailedStage, StageResult
 from runners.tracking.errors import redacted
 from runners.tracking.mirrored_run import RunStatus
 
 INCOMPLETE = "incomplete"
-"""Standing of what a limit of the run interrupted."""
+"""Standing of what a limit, a signal or an error interrupted."""
 LONGEST_TAG_CHARACTERS = 500  # MLflow takes 8000; a column shows far less
 STATUS = {
     TrialStatus.WAITING: RunStatus.SCHEDULED,
@@ -21,11 +21,14 @@ STATUS = {
 }
 
 
-def interruption(status: TrialStatus, limit: str | None) -> str | None:
-    """Return the reason where a limit, None without one, interrupted a study, an arm or a trial; else None."""
-    if limit is None or status is not TrialStatus.RUNNING:
+def interruption(status: TrialStatus, snapshot: Snapshot) -> str | None:
+    """Return the reason where a limit, a signal or an error interrupted a study, an arm or a trial; else None."""
+    if status is not TrialStatus.RUNNING:
         return None
-    return cut(f"{limit}; the same command with a higher limit resumes it")
+    if (limit := snapshot.stopped_by_limit) is not None:
+        return cut(f"{limit}; the same command with a higher limit resumes it")
+    how = snapshot.interruption
+    return None if how is None else cut(f"{how}; the same command resumes it")
 
 
 def arm_status(histories: Sequence[TrialHistory]) -> TrialStatus:

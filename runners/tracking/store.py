@@ -53,6 +53,11 @@ class TrackingStore:
         return _scheme(self.uri) in SERVER_SCHEMES
 
     @property
+    def exists(self) -> bool:
+        """Whether there is something to write to: a server, another database, or the SQLite file."""
+        return self.database_file is None or self.database_file.is_file()
+
+    @property
     def artifacts(self) -> Path:
         """Folder of the artifacts, if the store is not a server."""
         return self.results_root / ARTIFACTS_NAME

@@ -1,5 +1,6 @@
 """Reads lines of UTF-8 text from plain, gzip and xz files; errors name file, line and byte offset."""
 
+import codecs
 import gzip
 import json
 import lzma
@@ -8,11 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from foundation.atomic_files import open_regular, read_regular
 from foundation.errors import DataError
 
 MAXIMUM_LINE_BYTES = 16 * 2**20
 MAXIMUM_EXPANSION = 200  # text compresses 3 to 10 times; thousands of times is a decompression bomb
 UNCHECKED_BYTES = 2**20  # a tiny file may expand by any ratio up to this size
+
+DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
+"""Errors of reading a damaged archive."""
 
 _SIGNATURES = {
     b"\x1f\x8b": ".gz",
@@ -26,8 +31,7 @@ _SIGNATURES = {
 
 def check_signature(path: Path, name: str, suffix: str) -> None:
     """Raise DataError if the first bytes of a file contradict its suffix."""
-    with path.open("rb") as file:
-        start = file.read(8)
+    start = read_regular(path, 8)
     signature_suffix = next((kind for signature, kind in _SIGNATURES.items() if start.startswith(signature)), "")
     expected = suffix if suffix in _SIGNATURES.values() else ""
     if signature_suffix != expected:
@@ -39,18 +43,19 @@ def check_signature(path: Path, name: str, suffix: str) -> None:
 def text_lines(path: Path, name: str, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
     """Yield (line number from 1, line without its end); `name` is the name of the file in messages.
 
-    Raises DataError for bytes of another encoding, NUL bytes, lines over 16 MiB, damaged or explosive archives.
+    Raises DataError for bytes of another encoding, NUL bytes, lines over 16 MiB, damaged or explosive archives, and
+    OSError for a path that is no readable file.
     """
     offset = 0
     limit = _expansion_limit(path)
-    with _opened(path) as file:
+    with open_regular(path) as stored, unpacked(stored, path.suffix) as file:
         try:
             for number, raw in enumerate(iter(lambda: file.readline(MAXIMUM_LINE_BYTES), b""), start=1):
                 yield number, _decoded(raw, name, number, offset, encoding)
                 offset += len(raw)
                 if limit is not None and offset > limit:
                     raise DataError(f"{name}: expands more than {MAXIMUM_EXPANSION} times; a decompression bomb?")
-        except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as damage:
+        except DAMAGED as damage:
             raise DataError(f"{name}: damaged archive after {offset} bytes of text: {damage}") from damage
         except OSError as failure:
             raise DataError(f"{name}: cannot be read after {offset} bytes of text: {failure.strerror}") from failure
@@ -70,15 +75,18 @@ def json_of_line(line: str) -> object:
     return value
 
 
-def _opened(path: Path) -> BinaryIO | gzip.GzipFile | lzma.LZMAFile:
-    if path.suffix == ".gz":
-        return gzip.GzipFile(path)
-    if path.suffix == ".xz":
-        return lzma.LZMAFile(path)
-    return path.open("rb")
+def unpacked(file: BinaryIO, suffix: str) -> BinaryIO | gzip.GzipFile | lzma.LZMAFile:
+    """Return a file whose bytes are those of another one, unpacked as its suffix says."""
+    if suffix == ".gz":
+        return gzip.GzipFile(fileobj=file)
+    if suffix == ".xz":
+        return lzma.LZMAFile(file)
+    return file
 
 
 def _decoded(raw: bytes, name: str, number: int, offset: int, encoding: str) -> str:
+    if offset == 0 and raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise DataError(f"{name}:1: UTF-16 text; convert the file to UTF-8, with iconv -f utf-16 -t utf-8")
     if len(raw) >= MAXIMUM_LINE_BYTES:
         raise DataError(f"{name}:{number}: a line longer than {MAXIMUM_LINE_BYTES} bytes; is this text?")
     if b"\x00" in raw:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from commands.explore import PAGE, explore
-from foundation.errors import MachineError
+from foundation.errors import ConflictError, MachineError
 from tests.factories.paths import ROOT
 
 SEARCH = ROOT / "reports" / "published" / "search-laptop"
@@ -19,6 +19,17 @@ def test_the_page_is_made_from_published_rows(tmp_path: Path, capsys: pytest.Cap
     text = (tmp_path / PAGE).read_text("utf-8")
     assert "candidate-014" in text
     assert not (SEARCH / PAGE).exists()
+
+
+def test_a_file_of_the_users_is_never_replaced(tmp_path: Path) -> None:
+    pytest.importorskip("plotly", reason="the extra `explore` is not installed")
+    notes = tmp_path / "notes.txt"
+    notes.write_text("mine")
+    with pytest.raises(ConflictError, match="already exists and is no page of `explore`"):
+        explore(SEARCH, notes)
+    assert notes.read_text() == "mine"
+    for _ in range(2):  # its own page is
+        explore(SEARCH, tmp_path / PAGE)
 
 
 def test_without_the_extra_the_message_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,20 @@ def test_lines_are_texts_without_their_ends(tmp_path: Path) -> None:
     assert _lines(path) == ["ein Mann", "zwei Hunde"]
 
 
+def test_a_line_is_a_line_of_an_editor_whatever_separators_are_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "sources.txt"
+    path.write_text("ein\u2028Mann\x0b\x85\nzwei\x0cHunde", encoding="utf-8")
+    assert len(_lines(path)) == 2
+
+
+def test_every_empty_line_is_named_or_counted(tmp_path: Path) -> None:
+    path = tmp_path / "sources.txt"
+    path.write_text("\n" * 30)
+    with pytest.raises(DataError) as refused:
+        _lines(path)
+    assert refused.value.lines[-1] == f"{path}: 10 more empty lines"
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -10,9 +10,8 @@ from types import FrameType
 
 import pytest
 
-from ledger.csv_export import CHECKSUM_FILE, EXPORT_FOLDER
 from ledger.database import LEDGER_NAME
-from ledger.paths import LOCK, ResultPaths
+from ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER, LOCK, ResultPaths
 from reports.write import FIGURES, REPORT_FILES
 from tests.factories.command_calls import MAIN, ROOT, TABLE, Call, listed
 

@@ -1,5 +1,6 @@
 """`plan` tells what there is to run, what is there already and what is to come, before anything is spent."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,17 @@ def test_no_change_of_an_arm_is_cut_whatever_the_terminal(
 def test_brackets_of_layer_programs_are_no_markup(call: Call, tmp_path: Path) -> None:
     file = ROOT / "experiments" / "evolved" / "cells.yaml"
     assert "[s(heads=8)|c]" in call("plan", file, "--scale", "smoke", "--out", tmp_path).out
+
+
+def test_a_question_controls_no_terminal(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (ROOT / "experiments" / "table2.yaml").read_text(encoding="utf-8")
+    question = r'question: "\e[31mred\u202e [/red]\a"'
+    (tmp_path / "experiments").mkdir()
+    file = tmp_path / "experiments" / "odd.yaml"
+    file.write_text(re.sub("^question: .*$", lambda _: question, text, flags=re.MULTILINE), encoding="utf-8")
+    assert ": [31mred [/red]\n" in call("plan", file, "--scale", "smoke", "--out", tmp_path).out
+    monkeypatch.setattr("commands.experiments.experiment_files", lambda: {"odd": file})
+    assert "  [31mred [/red] " in call("experiments").out
 
 
 def test_cached_stages_are_counted_by_arm(call: Call, tmp_path: Path) -> None:

@@ -56,6 +56,30 @@ def test_check_prints_a_line_per_contract_and_fails_for_a_broken_one(call: Call,
     )
 
 
+UNUSED = {
+    "models/convolution/foo.py": "its declaration search_space/convolution/foo.py is missing",
+    "models/sublayer/foo.py": "its declaration search_space/sublayer/foo.py is missing",
+    "tasks/selection/foo.py": "its declaration search_space/selection/foo.py is missing",
+    "search_space/position/foo.py": "it declares nothing, and no file imports it",
+    "tasks/tokenizer/foo.py": "it declares nothing, and no file imports it",
+}
+
+
+def test_check_names_every_file_that_no_declaration_uses(call: Call, tmp_path: Path) -> None:
+    folder = tmp_path / "plugin"
+    allowed = ("models/mine.py", "search_space/position/_shared.py")
+    for name in (*UNUSED, *allowed):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text('"""A file."""\n', encoding="utf-8")
+    found = call("check", folder)
+    assert (found.code, found.err) == (1, "")
+    contract = "a declaration uses every file"
+    assert found.out.splitlines() == [
+        *(f"broken   {name}: {contract}: {reason}" for name, reason in sorted(UNUSED.items())),
+        "0 contracts hold, 5 are broken, 0 were skipped",
+    ]
+
+
 def test_check_builds_the_factories_of_a_folders_experiments(call: Call) -> None:
     pytest.importorskip("transformers")
     found = call("check", BERT)

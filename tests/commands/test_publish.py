@@ -55,8 +55,17 @@ def test_a_manually_changed_file_is_reported_and_rebuilt(call: Call, results: Pa
     call("publish", results, tmp_path)
     right = (tmp_path / "report.md").read_text()
     (tmp_path / "report.md").write_text(right.replace("6.0", "5.0"))
+    (tmp_path / "figures" / "old.svg").write_text("of a figure that is no more")
+    (tmp_path / "tables" / "effects.csv").unlink()
+    before = bytes_of(tmp_path)
     answer = call("rebuild", tmp_path, "--check")
-    assert (answer.code, answer.err) == (6, f"{tmp_path / 'report.md'}: differed from what its rows give\n")
+    names = ("figures/old.svg", "report.md", "tables/effects.csv")
+    assert answer.err.splitlines() == [
+        *(f"{tmp_path / name}: differs from what its rows give" for name in names),
+        f"`steeplechase rebuild {tmp_path}` writes what the rows give",
+    ]
+    assert (answer.code, bytes_of(tmp_path)) == (6, before)
+    assert call("rebuild", tmp_path).out == f"{tmp_path}: 3 files changed\n"
     assert (tmp_path / "report.md").read_text() == right
 
 
@@ -76,6 +85,21 @@ def test_a_folder_without_rows_is_an_error_with_a_suggestion(call: Call, tmp_pat
     assert call("rebuild", tmp_path / "nowhere").code == 5
     assert call("publish", tmp_path / "old", tmp_path / "new").code == 5
     assert not (tmp_path / "new").exists()
+
+
+def test_what_needs_stages_says_that_a_published_report_has_none(call: Call, tmp_path: Path) -> None:
+    report = PUBLISHED / "table2-laptop"
+    (tmp_path / "lines.txt").write_text("a text\n")
+    for command in (
+        ("export", report, tmp_path / "out"),
+        ("generate", report, "--input", tmp_path / "lines.txt"),
+        ("submission", report, tmp_path / "out.zip", "--trial", "baseline/1"),
+        ("ui", report),
+    ):
+        answer = call(*command)
+        assert (answer.code, answer.out) == (5, "")
+        message = "a published report, with its rows and without stages; give the results of its run"
+        assert answer.err == f"{report}: {message}\n"
 
 
 def test_a_results_folder_is_not_published_into_itself(call: Call, results: Path) -> None:

@@ -1,7 +1,8 @@
 """Plugins: found beside the experiment, refused in one line each, and part of the keys that use them alone."""
 
+import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -185,6 +186,19 @@ NOT_IMPORTED = {
 }
 
 
+BESIDE = Path("models", "convolution")
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "module with NUL": lambda folder: (folder / MODULE).write_bytes(b"\0x = 1\n"),
+    "module's syntax": lambda folder: (folder / MODULE).write_bytes(b"x = 1\ndef (:\n"),
+    "module in Latin-1": lambda folder: (folder / MODULE).write_bytes(b"'\xe9'\n"),
+    "pipe": lambda folder: os.mkfifo(folder / BESIDE / "_pipe.py"),
+    "link to nowhere": lambda folder: (folder / BESIDE / "_nowhere.py").symlink_to("/nowhere"),
+    "folder": lambda folder: (folder / BESIDE / "_folder.py").mkdir(),
+    "scripts": lambda folder: [(folder / f"script{number}.py").touch() for number in range(100)],
+    "no default": lambda folder: replaced(folder, f'kind: Literal["{KIND}"] = "{KIND}"', f'kind: Literal["{KIND}"]'),
+}
+
+
 def wrong(folder: Path, how: str) -> Path:
     """Return the folder after one mistake."""
     if how == "missing":
@@ -200,6 +214,8 @@ def wrong(folder: Path, how: str) -> Path:
         replaced(folder, f'"{KIND}"', '"gated"')
     elif how in NOT_IMPORTED:
         (folder / OPTION).write_text(NOT_IMPORTED[how], encoding="utf-8")
+    elif how in CHANGES:
+        CHANGES[how](folder)
     elif how == "empty":
         for file in folder.rglob("*.py"):
             file.unlink()
@@ -216,6 +232,14 @@ REFUSED = {
     "exit": [f"{OPTION}:3: cannot be imported: SystemExit: 0"],
     "syntax": [f"{OPTION}:1: cannot be imported: SyntaxError: "],
     "empty": ["no Python file; a plugin mirrors"],
+    "module with NUL": [f"{MODULE}:1: cannot be imported: SyntaxError: source code string cannot contain null bytes"],
+    "module's syntax": [f"{MODULE}:2: cannot be imported: SyntaxError: invalid syntax"],
+    "module in Latin-1": [f"{MODULE}:1: cannot be imported: SyntaxError: (unicode error) 'utf-8' codec can't decode"],
+    "pipe": ["models/convolution/_pipe.py: not a file; a plugin's files are Python files"],
+    "link to nowhere": ["models/convolution/_nowhere.py: not a file; a plugin's files are Python files"],
+    "folder": ["models/convolution/_folder.py: not a file; a plugin's files are Python files"],
+    "scripts": ["script0.py: outside the mirrored tree", ": 80 more such files"],
+    "no default": [f'{OPTION}: GatedDilated: kind has no default; write kind: Literal["{KIND}"] = "{KIND}"'],
 }
 
 
@@ -234,6 +258,12 @@ def test_a_wrong_plugin_is_refused_with_its_line_in_the_experiment_and_leaves_no
     for part in REFUSED[how]:
         assert any(part in each for each in refused.value.lines), refused.value.lines
     assert (loaded_plugins(), kinds()) == ((), before)
+
+
+def test_what_a_plugin_prints_is_no_part_of_the_output(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    replaced(copy, "\nclass ", "\nprint('hello')\n\n\nclass ")
+    load_plugin(copy)
+    assert capsys.readouterr() == ("", "hello\n")
 
 
 def test_results_inside_the_folder_of_a_plugin_are_no_part_of_it(copy: Path) -> None:

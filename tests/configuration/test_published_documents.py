@@ -5,7 +5,8 @@ import pytest
 from configuration.experiment import Experiment
 from configuration.latency import LatencyExperiment
 from foundation.schema import canonical_text
-from ledger.csv_export import has_export, read_export
+from ledger.csv_export import read_export
+from ledger.paths import has_export
 from tests.factories.paths import PUBLISHED
 
 EXPORTED = sorted(folder.name for folder in PUBLISHED.iterdir() if has_export(folder))

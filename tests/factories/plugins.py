@@ -45,6 +45,39 @@ def broken(**_):
 
 def text(**_):
     return "a module"
+
+
+def leaves(**_):
+    raise SystemExit(3)
+
+
+def changed(forward):
+    class Changed(Recurrent):
+        pass
+
+    Changed.forward = lambda self, tokens, mask: forward(Recurrent.forward(self, tokens, mask), tokens)
+    return lambda words, width, directions: Changed(words, width, 1, directions)
+
+
+pair = changed(lambda x, tokens: (x, None))
+fewer = changed(lambda x, tokens: x[:, 1:])
+double = changed(lambda x, tokens: x.double())
+writes = changed(lambda x, tokens: x + 0 * tokens.add_(1)[..., None])
+
+
+def short(x, tokens):
+    if tokens.shape[1] > 8:
+        raise IndexError(f"{tokens.shape[1]} tokens, 8 positions")
+    return x
+
+
+eight = changed(short)
+
+
+def lazy(words, width, directions):
+    module = Recurrent(words, width, 1, directions)
+    module.gru = nn.LazyLinear(width)
+    return module
 '''
 
 

@@ -10,15 +10,9 @@ from hypothesis import strategies as st
 
 from foundation.atomic_files import sha256_of
 from foundation.errors import CorruptionError, MachineError
-from ledger.csv_export import (
-    CHECKSUM_FILE,
-    EXPORT_FOLDER,
-    ExportedLedger,
-    has_export,
-    read_export,
-    write_export,
-)
+from ledger.csv_export import ExportedLedger, read_export, write_export
 from ledger.database import Ledger
+from ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER, has_export
 from ledger.reading import snapshot_at
 from ledger.records import ArmRow, Decision, Record, TrialRow
 from search_space.candidate import Candidate

@@ -16,10 +16,11 @@ from hypothesis.extra.numpy import arrays
 from foundation.errors import CorruptionError, MachineError
 from foundation.schema import JsonValue
 from ledger.artifacts import ArtifactStore, Outcome
-from ledger.csv_export import EXPORT_FOLDER, ExportedLedger, read_export, write_export
+from ledger.csv_export import ExportedLedger, read_export, write_export
 from ledger.database import LEDGER_NAME, Ledger
 from ledger.example_tables import INDEX, ExampleTable, Replicate, attachments, example_tables, kept_example_tables
 from ledger.example_values import write_example_values
+from ledger.paths import EXPORT_FOLDER
 from ledger.reading import open_rows
 from ledger.records import ArmRow, Record, Status, TrialRow
 from ledger.result_files import HELD_OUT_LOSSES, example_scores_file

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from ledger.csv_export import EXPORT_FOLDER, read_export, write_export
+from ledger.csv_export import read_export, write_export
 from ledger.example_tables import attachments, example_tables
+from ledger.paths import EXPORT_FOLDER
 
 PUBLISHED = sorted((Path(__file__).parents[2] / "reports" / "published").glob(f"*/{EXPORT_FOLDER}"))
 

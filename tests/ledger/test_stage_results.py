@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from foundation.atomic_files import sha256_of
 from foundation.errors import CorruptionError
 from foundation.schema import canonical_text, fingerprint
-from ledger.csv_export import CHECKSUM_FILE, EXPORT_FOLDER, read_export, write_export
+from ledger.csv_export import read_export, write_export
 from ledger.database import Ledger
+from ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER
 from ledger.records import ArmRow, Record, Status, curve_of, final_loss_of, with_results
 from ledger.rows import DIVERGED, FINISHED, columns, read_result
 from ledger.stage_results import FineTuneResult, PretrainResult, StageResult

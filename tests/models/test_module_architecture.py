@@ -178,6 +178,15 @@ def test_a_module_without_token_embeddings_has_an_output_table_that_is_counted(r
         ({"factory": "models.recurrent_example:text"}, "returned str; a torch module is needed"),
         ({"arguments": {"words": 40}}, "TypeError: build() missing 1 required positional argument: 'width'"),
         ({"width": 32}, "32 is declared; the built module has 16"),
+        ({"factory": "models.recurrent_example:leaves"}, "leaves: SystemExit: 3"),
+        (
+            {"factory": "models.recurrent_example:pair"},
+            "pair: TypeError: the output is tuple; a tensor",
+        ),
+        ({"factory": "models.recurrent_example:fewer"}, "fewer: ValueError: the output has the shape [1, 0, 16]"),
+        ({"factory": "models.recurrent_example:double"}, "the output is of torch.float64; torch.float32 is needed"),
+        ({"factory": "models.recurrent_example:writes"}, "the module writes into its input tokens"),
+        ({"factory": "models.recurrent_example:lazy"}, "parameters without a size: gru.weight"),
     ],
 )
 def test_a_module_that_is_not_what_is_declared_is_refused_in_one_line(
@@ -191,6 +200,19 @@ def test_a_module_that_is_not_what_is_declared_is_refused_in_one_line(
     assert "\n" not in found
 
 
+def test_a_module_that_reads_one_token_and_no_sequence_is_refused(recurrent: dict[str, Any]) -> None:
+    architecture = ModuleArchitecture.model_validate({**recurrent, "factory": "models.recurrent_example:eight"})
+
+    def faults(length: int) -> list[str]:
+        recipe = Recipe(sequence_length=length)
+        candidate = Candidate(architecture=architecture, objective=MaskedLanguageModel(), recipe=recipe)
+        return [each.message for each in candidate.violations()]
+
+    assert faults(8) == []
+    reason = "models.recurrent_example:eight: IndexError: 16 tokens, 8 positions"
+    assert faults(16) == [f"with recipe.sequence_length 16: {reason}"]
+
+
 @pytest.mark.parametrize(
     ("right", "wrong", "contract"),
     [
@@ -198,6 +220,9 @@ def test_a_module_that_is_not_what_is_declared_is_refused_in_one_line(
         ("self.words(tokens)", "self.words(tokens).detach()", "gradients reach every parameter"),
         ("both = len(", "torch.seed()\n        both = len(", "initial values are a function of the seed"),
         ("return self.gru(x)[0]", "return x.new_zeros(1, 2, 3)", "the built module is what is declared"),
+        ("return self.gru(x)[0]", "return self.gru(x)[0] * float('nan')", "hidden states follow from the tokens"),
+        ("return self.gru(x)[0]", "return self.gru(x)[0] * 0", "hidden states follow from the tokens"),
+        ("return self.gru(x)[0]", "return self.gru(x)[0] + torch.rand(1)", "hidden states follow from the tokens"),
     ],
 )
 def test_a_wrong_module_breaks_the_contract_that_is_about_it(

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from configuration.metrics import primary_metric
-from ledger.csv_export import has_export, read_export
+from ledger.csv_export import read_export
 from ledger.example_tables import kept_example_tables
+from ledger.paths import has_export
 from ledger.snapshot import snapshot
 from reports.number_format import difference_text
 from reports.publishing import published_in

@@ -9,13 +9,15 @@ import pytest
 import typer
 
 from commands.run import limits_of
+from foundation.errors import DataError, StoppedError, UserError
 from ledger.database import Ledger
 from ledger.paths import ResultPaths
 from ledger.sessions import sessions
 from ledger.snapshot import snapshot
 from runners.limits import UNLIMITED, Limits, Spent, seconds_in, time_text
 from runners.meter import LimitStop, Meter
-from runners.run import RunRequest, open_ledger, run_stages, timed
+from runners.run import FAILED, RunRequest, open_ledger, run_stages, timed
+from runners.run_progress import RunProgress
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import Track, found
 
@@ -92,6 +94,32 @@ def test_cost_counts_stages_of_all_sessions_and_those_that_a_limit_interrupted(t
         assert session(track, ledger, request, priced) is not None
         assert len(ledger.records()) <= len(computed) + 1
         assert session(track, ledger, request, replace(priced, cost=1000.0)) is None
+
+
+@pytest.mark.parametrize(("error", "how"), [(StoppedError("stopped"), "interrupted"), (DataError("no text"), FAILED)])
+def test_a_signal_or_an_error_is_recorded_until_the_run_is_resumed(track: Track, error: UserError, how: str) -> None:
+    def at_two_records(progress: RunProgress) -> None:
+        if len(progress.recorded) == 2:
+            raise error
+
+    with ledger_of(track) as (ledger, request):
+        journal = track.journal(ledger)
+        meter = Meter(UNLIMITED, journal)
+        with pytest.raises(type(error)), timed(ledger, request, at_two_records, meter) as reporter:
+            run_stages(journal, track.executor(), reporter, meter)
+        interrupted = snapshot(ledger)
+        assert (interrupted.interruption, interrupted.stopped_by_limit) == (how, None)
+        assert interrupted.under_way.interruption is None
+        assert session(track, ledger, request) is None
+        assert (snapshot(ledger).over, snapshot(ledger).interruption) == (True, None)
+        assert sessions(ledger)[-1].interruption is None
+
+
+def test_a_run_that_is_stopped_before_any_stage_leaves_the_ledger_as_it_was(track: Track) -> None:
+    with ledger_of(track) as (ledger, request):
+        with pytest.raises(StoppedError), timed(ledger, request, lambda _: None):
+            raise StoppedError("stopped")
+        assert sessions(ledger) == ()
 
 
 def test_wall_clock_is_of_one_process() -> None:

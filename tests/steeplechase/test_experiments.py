@@ -2,10 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import steeplechase
+from foundation.errors import ConfigurationError
 from steeplechase.experiments import _as_text
 from tests.factories.command_calls import TABLE
 
@@ -24,6 +26,21 @@ def test_a_plan_is_the_document_of_the_command(tmp_path: Path) -> None:
     assert json.loads(json.dumps(plan)) == plan
     assert [arm["name"] for arm in plan["arms"]][:2] == ["baseline", "bottleneck"]
     assert plan["values_per_cell"]["pretraining_seeds"] == 1
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"engine": "slurm"}, "engine: 'slurm' is not an engine; allowed: local, ray"),
+        ({"workers": 0}, "workers: 0 is out of range; 1 or more are needed"),
+    ],
+)
+def test_an_unknown_engine_or_no_worker_is_refused_before_anything_is_written(
+    tmp_path: Path, how: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        steeplechase.run(TABLE, scale="smoke", out=tmp_path / "out", **how)
+    assert not [*tmp_path.iterdir()]
 
 
 VALUES = (1e5, 100_000, True, None, "dynamic", [1, 2], {"kind": "none"}, 3e-4, "1: 2", "yes")

@@ -63,6 +63,12 @@ def unchanged(examples: Examples) -> Examples:
 
 
 HALF = wrong(unchanged)
+
+
+def _raises(examples: Examples) -> Examples:
+    raise RuntimeError("no such thing\nand more")
+
+
 FAULTS: dict[str, tuple[DownstreamTask, str, str]] = {
     "label": (
         wrong(lambda each: _with_dev(each, replace(each.dev[0], label=2))),
@@ -89,6 +95,7 @@ FAULTS: dict[str, tuple[DownstreamTask, str, str]] = {
         "examples are the same in every reading",
         "the examples depend on the order of the sources",
     ),
+    "error": (wrong(_raises), "its examples", "RuntimeError: no such thing"),
     "metric": (
         wrong(unchanged, metrics=("spelling",)),
         "right answers have the highest score",

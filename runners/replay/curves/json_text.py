@@ -17,13 +17,18 @@ class DuplicateKeyError(Exception):
 def parsed(text: str, first_line: int = 1) -> JsonValue:
     """Return a JSON value. Raises Unreadable with the line, counted from `first_line`, and the rule."""
     try:
-        value: JsonValue = json.loads(text, object_pairs_hook=_with_each_key_once, parse_int=_number)
+        value: JsonValue = _DECODER.decode(text)
+        if "\\u" in text:  # half of a surrogate pair, written as an escape
+            json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         line = text.split("\n")[error.lineno - 1]
         place = f"{first_line + error.lineno - 1}: not JSON ({error.msg} at column {error.colno})"
         raise Unreadable(f"{place}: {line[:SHOWN]!r}") from error
     except RecursionError as error:
         raise Unreadable(f"{first_line}: too many lists or objects inside each other: {text[:SHOWN]!r}") from error
+    except UnicodeEncodeError as half:
+        reason = f"\\u{ord(half.object[half.start]):04x} is half of a surrogate pair and no character"
+        raise Unreadable(f"{first_line}: {reason}") from half
     except DuplicateKeyError as error:
         raise Unreadable(f"{first_line}: {error}; leave one of them out") from error
     return value
@@ -40,3 +45,6 @@ def _with_each_key_once(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonVal
 
 def _number(digits: str) -> float:
     return float(digits) if len(digits) > DIGITS_OF_A_DOUBLE else int(digits)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_with_each_key_once, parse_int=_number)

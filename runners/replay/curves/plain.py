@@ -12,8 +12,9 @@ may come in any order.
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from foundation.errors import did_you_mean
 from foundation.schema import JsonValue
@@ -22,17 +23,19 @@ from runners.replay.curves.recorded import Mistakes, RecordedCurves, Unreadable,
 
 DIRECTIONS = ("min", "max")
 KEYS = ("candidate", "config", "step", "value")
+KNOWN = frozenset({*KEYS, "direction"})
 CANDIDATES_NAMED = 4
 
 
-def read(name: str, text: str) -> RecordedCurves:
-    """Return the curves of a text. Raises Unreadable with the line, the rule and the value of every mistake."""
+def read(name: str, lines: Iterable[str]) -> RecordedCurves:
+    """Return the curves of a file's lines. Raises Unreadable with line, rule and value of every mistake."""
     points: dict[str, dict[float, float]] = {}
     configs: dict[str, Mapping[str, JsonValue]] = {}
     direction, about = "min", dict[str, JsonValue]()
     mistakes = Mistakes()
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
-    for position, (number, line) in enumerate(lines):
+    steps = dict[float, float]()  # one number for all candidates
+    written_lines = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
+    for position, (number, line) in enumerate(written_lines):
         with mistakes.of_one():
             document = _object(line, number)
             if position == 0 and "direction" in document:
@@ -48,7 +51,7 @@ def read(name: str, text: str) -> RecordedCurves:
             candidate, step, value = _candidate(document, number), _step(document, number), _value(document, number)
             if step in points.setdefault(candidate, {}):
                 raise Unreadable(f"{number}: candidate {candidate!r} has step {step:g} twice")
-            points[candidate][step] = value
+            points[candidate][steps.setdefault(step, step)] = value
             if (config := _config(document, configs.get(candidate), candidate, number)) is not None:
                 configs[candidate] = config
     mistakes.refuse()
@@ -81,10 +84,18 @@ def _object(line: str, number: int) -> dict[str, JsonValue]:
 
 def _refuse_misspelt(document: Mapping[str, JsonValue], number: int) -> None:
     """Raise Unreadable for a key that is near one of a point that the object lacks; further keys are allowed."""
-    absent = [key for key in KEYS if key not in document]
+    if document.keys() <= KNOWN:
+        return
+    absent = tuple(key for key in KEYS if key not in document)
     for key in document:
-        if key not in (*KEYS, "direction") and (hint := did_you_mean(key, absent)):
+        if key not in KNOWN and (hint := _suggestion(key, absent)):
             raise Unreadable(f"{number}: {key[:60]!r} is not a key of a point.{hint}")
+
+
+@lru_cache(maxsize=1024)
+def _suggestion(key: str, absent: tuple[str, ...]) -> str:
+    """Return the end of a message; a misspelt key is often that of every line."""
+    return did_you_mean(key, absent)
 
 
 def _refuse_without_config(candidates: list[str]) -> None:

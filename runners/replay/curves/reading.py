@@ -1,18 +1,20 @@
 """Reads recorded curves from a file in a known format, a results folder of this project, or a folder of files."""
 
-import lzma
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from foundation.atomic_files import read_regular
+from foundation.atomic_files import open_regular
 from foundation.errors import DataError, MachineError
 from ledger.database import LEDGER_NAME
 from runners.replay.curves import nas_bench_bert, own_ledger, plain, taskset
 from runners.replay.curves.json_text import parsed
 from runners.replay.curves.recorded import RecordedCurves, Unreadable
+from tasks.corpora.file_lines import DAMAGED, check_signature, text_lines, unpacked
 
-ENDINGS = (".json", ".json.xz", ".jsonl", ".jsonl.xz")
-LISTS = (".json", ".json.xz")
+LISTS = tuple(f".json{packed}" for packed in ("", ".gz", ".xz"))
+ENDINGS = (*LISTS, *(f".jsonl{packed}" for packed in ("", ".gz", ".xz")))
 LISTED = "TaskSet entries (hp, valid) or NAS-Bench-BERT entries (scores, hparams)"
 STARTS_WITH_LINE = re.compile(r"\d+:")
 
@@ -52,30 +54,41 @@ def _read_one(path: Path) -> RecordedCurves:
 
 
 def _read_file(path: Path) -> RecordedCurves:
-    text = _text(path)
     name = path.name
     for ending in sorted(ENDINGS, key=len, reverse=True):
         name = name.removesuffix(ending)
-    if text.lstrip()[:1] != "[":
-        if path.name.endswith(LISTS):
-            raise Unreadable(f"a list is needed, {LISTED}; the plain format, an object per line, ends in .jsonl")
-        return plain.read(name, text)
-    document = parsed(text)
+    if not path.name.endswith(LISTS):
+        return plain.read(name, _lines(path))  # line by line: it may have millions
+    document = parsed(_text(path))
     if taskset.recognises(document):
         assert isinstance(document, list)
         return taskset.read(name, document)
     if nas_bench_bert.recognises(document):
         assert isinstance(document, list)
         return nas_bench_bert.read(name, document)
+    if not isinstance(document, list):
+        raise Unreadable(f"a list is needed, {LISTED}; the plain format, an object per line, ends in .jsonl")
     raise Unreadable(f"a list of other entries; needed are {LISTED}")
 
 
+def _lines(path: Path) -> Iterator[str]:
+    with _refusals(path):
+        yield from (line for _, line in text_lines(path, str(path)))
+
+
 def _text(path: Path) -> str:
+    with _refusals(path), open_regular(path) as file:
+        return unpacked(file, path.suffix).read().decode("utf-8-sig")
+
+
+@contextmanager
+def _refusals(path: Path) -> Iterator[None]:
+    """Raise DataError for what is damaged or no text, MachineError if it cannot be read."""
     try:
-        content = read_regular(path)
-        return (lzma.decompress(content) if path.name.endswith(".xz") else content).decode("utf-8-sig")
-    except (lzma.LZMAError, EOFError) as error:
-        raise DataError(f"{path}: damaged xz file: {error}") from error
+        check_signature(path, str(path), path.suffix)
+        yield
+    except DAMAGED as error:
+        raise DataError(f"{path}: damaged archive: {error}") from error
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: byte {error.start} is not UTF-8 text") from error
     except OSError as error:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.errors import first_lines
+from foundation.errors import LINES_SHOWN, first_lines
 from foundation.schema import JsonValue, canonical_text
 
 Numbers = NDArray[np.float64]
@@ -23,10 +23,13 @@ class Unreadable(ValueError):
 
 
 class Mistakes:
-    """Collects the mistakes of a file's lines or entries, so that all are reported at once."""
+    """Collects the mistakes of a file's lines or entries, so that all are reported at once.
+
+    The first messages alone are kept, whatever the file's length.
+    """
 
     def __init__(self) -> None:
-        self._messages: list[str] = []
+        self._messages, self._count = list[str](), 0
 
     @contextmanager
     def of_one(self) -> Iterator[None]:
@@ -34,13 +37,15 @@ class Mistakes:
         try:
             yield
         except Unreadable as mistake:
-            self._messages.extend(mistake.messages)
+            self._messages.extend(mistake.messages[: LINES_SHOWN - len(self._messages)])
+            self._count += len(mistake.messages)
 
     def refuse(self) -> None:
         """Raise Unreadable with the first mistakes and the number of the others, if there are any."""
         if self._messages:
-            total = len(self._messages)
-            raise Unreadable(first_lines(self._messages, lambda more: f"{more} more mistakes, {total} in total"))
+            total = self._count
+            rest = first_lines(self._messages, lambda more: f"{more} more mistakes, {total} in total", count=total)
+            raise Unreadable(rest)
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,8 @@ def recorded(
     complete = [candidate for candidate, curve in points.items() if last in curve]
     if len(complete) < 2:
         raise Unreadable(f"{len(complete)} candidates reach the last step {last:g}; at least 2 are needed")
-    steps = sorted(set.intersection(*(set(points[candidate]) for candidate in complete)))
+    first, *others = (points[candidate] for candidate in complete)
+    steps = sorted(set(first).intersection(*others))
     table = np.array([[points[candidate][step] for step in steps] for candidate in complete], dtype=np.float64)
     curves = from_table(
         name, complete, [configs[candidate] for candidate in complete], steps, -table if maximise else table

@@ -19,6 +19,12 @@ def test_a_report_of_a_limited_run_says_how_many_trials_are_open_and_what_to_do(
     )
 
 
+def test_an_interrupted_run_is_resumed_by_the_same_command() -> None:
+    interrupted = replace(LIMITED, stopped_by=None, interruption="interrupted")
+    ((_, text),) = limit_notes(replace(still_running(study()), sessions=(LIMITED, interrupted)))
+    assert text == "the run was interrupted, and 2 of 18 trials have not ended; the same `run` resumes it"
+
+
 def test_a_run_without_a_limit_or_after_its_end_has_no_note() -> None:
     assert [*limit_notes(replace(study(), sessions=(LIMITED,)))] == []
     later = replace(LIMITED, stopped_by=None)

@@ -125,7 +125,7 @@ def test_a_table_of_another_space_or_baseline_is_refused(tmp_path: Path) -> None
 def test_what_is_written_of_a_table_is_read_again(tmp_path: Path) -> None:
     experiment = search(tmp_path, **POLICIES[0])
     curves = table_of(experiment, [experiment.baseline] * 3).curves
-    again = plain.read(curves.name, plain.written(curves))
+    again = plain.read(curves.name, plain.written(curves).splitlines())
     assert (again.about, again.configs, again.steps) == (curves.about, curves.configs, curves.steps)
     assert (again.values == curves.values).all()
 

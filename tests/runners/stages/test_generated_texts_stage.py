@@ -9,6 +9,7 @@ import pytest
 from torch import nn
 
 from commands.generation import Search, texts_of
+from foundation.errors import DataError
 from foundation.schema import JsonValue
 from ledger.checkpoints import TunedTrial
 from ledger.result_files import example_scores_file, predictions_file
@@ -99,8 +100,8 @@ def test_generate_writes_the_texts_of_the_stage(finished: tuple[Path, dict[str, 
     trial = TunedTrial("baseline/1", TASK.name, ARM, folder / "work", folder / "tokens")
     sources = [pair.first for pair in pairs(40, 3)]
     texts = json.loads((folder / "work" / predictions_file("dev")).read_text())
-    assert texts_of(trial, sources, Search(1, 0.0, LENGTH)) == texts
-    beams = texts_of(trial, sources, Search(3, 0.6, LENGTH))
+    assert texts_of(trial, sources, Search(1, 0.0, LENGTH), "lines.txt") == texts
+    beams = texts_of(trial, sources, Search(3, 0.6, LENGTH), "lines.txt")
     assert np.mean([beam == text for beam, text in zip(beams, texts, strict=True)]) > 0.9
 
 
@@ -111,7 +112,11 @@ def test_a_stack_without_a_decoder_writes_texts_that_generate_repeats(tmp_path: 
     assert (result["examples"], len(texts)) == (40, 40)
     assert result["target_losses"]["dev"] < math.log(WORDS.vocabulary_size)  # type: ignore[index, call-overload, operator]
     trial = TunedTrial("baseline/1", TASK.name, STACK, tmp_path / "work", tmp_path / "tokens")
-    assert texts_of(trial, [pair.first for pair in pairs(40, 3)], Search(1, 0.0, LENGTH)) == texts
+    assert texts_of(trial, [pair.first for pair in pairs(40, 3)], Search(1, 0.0, LENGTH), "lines.txt") == texts
+    with pytest.raises(DataError) as refused:
+        texts_of(trial, ["word " * 1000] * 30, Search(1, 0.0, LENGTH), "lines.txt")
+    assert refused.value.lines[0].startswith("lines.txt:1: ")
+    assert refused.value.lines[-1] == "lines.txt: 10 more lines that are too long"
 
 
 def test_a_rate_that_is_too_high_ends_as_a_diverged_trial(tmp_path: Path) -> None:

@@ -16,12 +16,18 @@ from commands.arguments import Chosen, choose
 from commands.stopping import Stopping
 from commands.terminal import mlflow_sync as mirroring
 from commands.terminal.mlflow_sync import Mirroring
-from foundation.errors import MachineError
+from foundation.errors import ConflictError, DataError, MachineError, StoppedError, UserError
+from ledger.artifacts import ArtifactStore
 from ledger.paths import ResultPaths
+from ledger.sessions import Stopwatch
 from ledger.snapshot import Snapshot
-from runners.run import RunRequest
+from runners.run import RunRequest, open_ledger
+from runners.stage_labels import all_labels
 from runners.tracking import TrackingStore
 from runners.tracking.locking import locked
+from runners.tracking.runs import study_name
+from tests.factories.command_calls import record
+from tests.factories.first_cohort import declare_first_cohort
 from tests.factories.mlflow_rows import rows
 from tests.factories.paths import ROOT
 from tests.factories.tracked_study import study
@@ -133,6 +139,38 @@ def test_the_table_is_printed_before_the_last_mirror(
     commands.run_experiment._drive(request, console, Stopping(), commands.run._print_brief)
     assert "depthwise" in printed[0]
     assert "warning: away" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(StoppedError("stopped"), "KILLED"), (DataError("no text"), "KILLED"), (ConflictError("held"), None)],
+)
+def test_an_interrupted_run_is_ended_in_a_store_that_exists(
+    places: ResultPaths,
+    chosen: Chosen,
+    empty_database: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: UserError,
+    status: str | None,
+) -> None:
+    def drive(request: RunRequest, _: object) -> Snapshot:
+        with open_ledger(request) as ledger:
+            if not ledger.trials():
+                declare_first_cohort(chosen.experiment, ArtifactStore(request.paths.stages), ledger)
+                ledger.add_record(record(ledger.trials()[0].name, all_labels(chosen.experiment)[0], 1))
+            Stopwatch(ledger, "run", {}).interrupt("interrupted", 1.0)
+            raise error
+
+    monkeypatch.setattr(commands.run_experiment, "drive", drive)
+    request = RunRequest(chosen.experiment, chosen.scale, places, "local", 1, None)
+    for exists in (False, True):
+        if exists:
+            (places.root / "mlflow.db").write_bytes(empty_database.read_bytes())
+        with pytest.raises(type(error)):
+            commands.run_experiment._drive(request, Console(file=StringIO()), Stopping(), commands.run._print_brief)
+        assert (places.root / "mlflow.db").exists() == exists
+    found = dict(rows(places.root / "mlflow.db", "SELECT name, status FROM runs"))
+    assert found.get(study_name("table2", "smoke")) == status
 
 
 def test_the_mirror_is_written_at_the_end_if_the_store_is_reachable_again(

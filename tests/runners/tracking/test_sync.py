@@ -130,6 +130,23 @@ def test_a_study_that_a_limit_stops_has_ended_and_its_resumption_doubles_nothing
     assert mirror(replace(whole, sessions=(limited,)), store).unchanged == 7
 
 
+def test_an_interrupted_study_has_ended_and_runs_again_while_it_is_resumed(store: TrackingStore) -> None:
+    whole, database = study(arms=2, seeds=(1, 2)), store.database_file
+    ended = Session("run", "2026-01-02T03:04:05+00:00", {}, 60.0, interruption="interrupted")
+    stopped = replace(still_running(whole), sessions=(ended,))
+    mirror(stopped, store)
+    interrupted = {"table2-laptop", "depthwise", "depthwise/1"}
+    assert {name for name, status in statuses(database).items() if status == "KILLED"} == interrupted
+    reason = "interrupted; the same command resumes it"
+    assert values_of_tag(database, "stop_reason") == dict.fromkeys(interrupted, reason)
+    mirror(stopped.under_way, store)  # no stage of the new session has ended yet
+    assert {name for name, status in statuses(database).items() if status == "RUNNING"} == interrupted
+    assert values_of_tag(database, "stop_reason") == {}
+    mirror(replace(whole, sessions=(ended,)), store)
+    assert set(statuses(database).values()) == {"FINISHED"}
+    assert len(rows(database, "SELECT * FROM runs")) == 7
+
+
 def test_a_run_missing_from_the_ledger_is_closed(store: TrackingStore) -> None:
     mirror(still_running(study(arms=2, seeds=(1, 2))), store)
     mirror(study(arms=1, seeds=(1, 2)), store)

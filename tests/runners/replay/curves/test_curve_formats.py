@@ -1,7 +1,12 @@
 """Formats of recorded curves: what is read, and one clear line per error."""
 
+import bz2
+import gzip
 import json
 import lzma
+import os
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -59,7 +64,7 @@ def test_the_plain_format_round_trips(values: list[list[float]]) -> None:
     rows = [*values, [1.0, 1.0, 1.5], [1.0, 1.0, 2.5]]  # at least two finite ends
     configs = [{"place": place, "name": f"n{place}"} for place in range(len(rows))]
     one = from_table("t", [f"c{place}" for place in range(len(rows))], configs, (1.0, 2.0, 5.0), np.array(rows))
-    other = plain.read("t", plain.written(one))
+    other = plain.read("t", plain.written(one).splitlines())
     assert np.array_equal(one.values, other.values)
     assert (one.candidates, one.configs, one.steps) == (other.candidates, other.configs, other.steps)
 
@@ -69,7 +74,9 @@ def test_the_plain_format_round_trips(values: list[list[float]]) -> None:
     [
         ("", "no point"),
         ("{oops", ":1: not JSON"),
-        ("[1, 2]\n{}", "not JSON"),
+        ("[1, 2]", ":1: '[1, 2]' is not an object"),
+        (lines({**POINTS[0], "candidate": "\ud800"}), ":1: \\ud800 is half of a surrogate pair and no character"),
+        ('{"direction": "min"}\n' + lines(*POINTS) + "\n\0\0", ":9: a NUL byte at byte offset"),
         ('{"direction": "up"}', ":1: direction is 'up'; allowed: min, max"),
         (lines(POINTS[0], {"candidate": "a", "step": "x", "value": 1}), ":2: step is 'x'"),
         (lines(POINTS[0], {"candidate": "a", "step": 2, "value": "x"}), ":2: value is 'x'"),
@@ -134,6 +141,53 @@ def test_a_byte_order_mark_and_line_separators_in_names_are_text(tmp_path: Path)
     text = lines(*POINTS).replace('"a"', '"a\u2028b"')
     path.write_text("\ufeff" + text, encoding="utf-8")
     assert read_curves(path)[0].candidates[0] == "a\u2028b"
+
+
+@pytest.mark.parametrize(("suffix", "pack"), [("", bytes), (".gz", gzip.compress), (".xz", lzma.compress)])
+def test_packed_curves_are_those_of_the_text_and_other_bytes_are_named(
+    tmp_path: Path, suffix: str, pack: Callable[[bytes], bytes]
+) -> None:
+    text = lines(*POINTS).replace("\n", "\r\n").encode()
+    good, wrong, utf16 = (tmp_path / f"{name}.jsonl{suffix}" for name in ("curves", "wrong", "utf16"))
+    good.write_bytes(pack(text))
+    assert (read_curves(good)[0].name, read_curves(good)[0].candidates) == ("curves", ("a", "b", "d"))
+    wrong.write_bytes(bz2.compress(text))
+    utf16.write_bytes(pack(text.decode().encode("utf-16")))
+    with pytest.raises(DataError, match=r"the first bytes are \.bz2 data"):
+        read_curves(wrong)
+    with pytest.raises(DataError, match=r"utf16.*:1: UTF-16 text; convert the file to UTF-8, with iconv -f utf-16"):
+        read_curves(utf16)
+    if suffix:
+        good.write_bytes(pack(text)[:-20])
+        with pytest.raises(DataError, match="damaged archive"):
+            read_curves(good)
+
+
+def test_a_pipe_is_refused_without_waiting_for_it(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "curves.jsonl")
+    with pytest.raises(MachineError, match="not a regular file but a pipe"):
+        read_curves(tmp_path / "curves.jsonl")
+
+
+def test_a_long_file_is_read_by_lines_and_its_mistakes_are_compared_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared = []
+    monkeypatch.setattr(plain, "did_you_mean", lambda *words: compared.append(words) or " Did you mean 'step'?")
+    path = tmp_path / "long.jsonl"
+    with path.open("w") as file:
+        for step in range(20_000):
+            file.write(f'{{"candidate": "a", "stp": {step}, "value": 1}}{" " * 200}\n')
+    tracemalloc.start()
+    try:
+        with pytest.raises(DataError) as refused:
+            read_curves(path)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert refused.value.lines[-1] == f"{path}: 19980 more mistakes, 20000 in total"
+    assert len(compared) == 1
+    assert most < path.stat().st_size / 4
 
 
 def test_a_json_file_that_is_no_list_is_one_line(tmp_path: Path) -> None:

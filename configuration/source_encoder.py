@@ -1,8 +1,6 @@
 """`fine_tuning.generation.source_encoder`: fine-tuning on a source language that pretraining has not seen.
 
-BART, Lewis et al. 2019, arXiv 1910.13461, section 3.4. The first stage updates the new encoder, the learned positions
-of both stacks, and the matrices of queries, keys and values of the pretrained encoder's first self-attention; the
-second updates everything, "for a small number of iterations".
+BART, Lewis et al. 2019, arXiv 1910.13461, section 3.4.
 """
 
 from typing import Annotated
@@ -16,7 +14,12 @@ from tasks.tokenizer import TokenizerDeclaration
 
 
 class SourceEncoder(SourceEncoderSizes):
-    """A new encoder in place of the embeddings of source tokens, and the two stages of its training."""
+    """A new encoder of the pretrained model's width in place of its embeddings of source tokens, and two stages.
+
+    The first stage updates the new encoder, the learned positions of both stacks, and the matrices of queries, keys
+    and values of the pretrained encoder's first self-attention; the second updates everything (BART, section 3.4).
+    Only an `encoder_decoder` has embeddings of the source alone; what `export` writes is the pretrained model.
+    """
 
     vocabulary_size: Annotated[int, Field(ge=1, le=VOCABULARY_AT_MOST)] | None = Field(default=None, examples=[8000])
     """Tokens of a vocabulary of the source's own, learned from the sources of the training examples; targets keep

@@ -1,17 +1,16 @@
 """Builds and encodes the examples of one downstream task and scores its reference models."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from foundation.errors import ConflictError, DataError
+from foundation.errors import ConflictError
 from foundation.randomness import stream
 from foundation.schema import JsonValue
-from ledger.result_files import SOURCE_TOKENIZER
 from runners.stages.context import StageContext
 from runners.stages.declarations import ContaminationStage, ExamplesStage
 from runners.stages.frozen_examples import PARTS, encode_frozen, encode_part, ngram_reference, part_counts, parts_of
 from runners.stages.rarified_examples import rarified_examples
+from runners.stages.source_vocabulary import source_tokenizer
 from tasks.bag_of_words import bag_of_words_scores, learned_from
 from tasks.corpora.assembly import read_documents
 from tasks.labelled.task import DownstreamTask, Example, Examples
@@ -21,7 +20,7 @@ from tasks.most_frequent_tag import most_frequent_tag_scores
 from tasks.own_tasks.split import repeated_in_train
 from tasks.own_tasks.table import TableFiles
 from tasks.squad.prepare import Amounts, prepare
-from tasks.tokenizer import Tokenizer, load_tokenizer, train_tokenizer
+from tasks.tokenizer import Tokenizer, load_tokenizer
 
 TRAINED_ON = "bag_of_words_examples"
 SAMPLING_SEED = 18040746  # arbitrary; the sample is independent of the seeds of an experiment
@@ -47,33 +46,16 @@ def compute(stage: ExamplesStage, context: StageContext) -> dict[str, JsonValue]
         result["repeated_in_train"] = repeated_in_train(examples.train, examples.dev)
     if task.method != "fine_tune":
         return result | encode_frozen(stage, task, examples, tokenizer, context)
-    source_tokenizer = _source_tokenizer(stage, examples.train, context)
+    of_sources = source_tokenizer(stage, examples.train, context.folder)
     augmented = replace(examples, train=with_swapped(examples.train)) if stage.swap_pairs else examples
     for part, part_examples in parts_of(augmented):
         context.progress(f"encoding {task.name}, {part}: {len(part_examples):,} examples", 0.3)
         (context.folder / part).mkdir(exist_ok=True)
         folder = context.folder / part
-        encoded = encode_part(task, part_examples, tokenizer, stage.sequence_length, folder, source_tokenizer)
+        encoded = encode_part(task, part_examples, tokenizer, stage.sequence_length, folder, of_sources)
         result[part] = part_counts(encoded, len(encoded), examples.left_out.get(part, 0))
     result |= _word_reference(task, examples, context)
     return result | (ngram_reference(task, examples, tokenizer, context) if task.ngram_reference else {})
-
-
-def _source_tokenizer(stage: ExamplesStage, train: Sequence[Example], context: StageContext) -> Tokenizer | None:
-    """Write and return the sources' own tokenizer, which has seen those of training alone; None if they have none."""
-    if stage.source_tokenizer is None:
-        return None
-    assert stage.source_vocabulary_size is not None
-    texts = [example.first for example in train]
-    try:
-        tokenizer = train_tokenizer(stage.source_tokenizer, texts, stage.source_vocabulary_size)
-    except DataError as wrong:
-        place = f"{stage.task}: the vocabulary of its sources, of generation.source_encoder"
-        raise DataError([f"{place}: {line}" for line in wrong.lines]) from wrong
-    folder = context.folder / SOURCE_TOKENIZER
-    folder.mkdir(exist_ok=True)
-    tokenizer.save(folder)
-    return tokenizer
 
 
 def _word_reference(task: DownstreamTask, examples: Examples, context: StageContext) -> dict[str, JsonValue]:

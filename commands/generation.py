@@ -9,8 +9,7 @@ import torch
 from foundation.errors import DataError, first_lines
 from ledger.checkpoints import TunedTrial
 from models.generation.search import SearchSettings
-from runners.stages.generated_texts import FINE_TUNED, continued, text_writer
-from runners.training.checkpoint import load_weights
+from runners.stages.generated_texts import continued, read_writer
 from tasks.tokenizer import load_tokenizer
 
 SOURCES_AT_A_TIME = 64
@@ -31,14 +30,18 @@ def texts_of(tuned: TunedTrial, sources: Sequence[str], search: Search, name: st
     Raises DataError for sources that are too long.
     """
     tokenizer, architecture = load_tokenizer(tuned.tokens), tuned.architecture
-    encoded = [[tokenizer.classify, *tokens, tokenizer.separate] for tokens in tokenizer.encode(sources)]
-    writer = text_writer(architecture, tokenizer)
+    writer, of_source = read_writer(tuned.stage, architecture, tokenizer)
+    encoded = [[of_source.classify, *tokens, of_source.separate] for tokens in of_source.encode(sources)]
     before = max(map(len, encoded)) if writer.equal_sources else 0  # a target behind its source needs positions too
     reasons = [architecture.too_long(len(tokens) + writer.equal_sources) for tokens in encoded]
     too_long = [f"{name}:{number}: {reason}" for number, reason in enumerate(reasons, 1) if reason]
     if too_long:
+<<<<<<< HEAD
         raise DataError(first_lines(too_long, lambda more: f"{name}: {more} more lines that are too long"))
     load_weights(tuned.stage / FINE_TUNED, writer.module)
+=======
+        raise DataError(too_long[:20])
+>>>>>>> texts
     room = (architecture.longest_sequence or before + search.longest + 1) - max(1, before)  # 1: for [CLS]
     settings = SearchSettings(
         end=tokenizer.separate,
@@ -50,7 +53,7 @@ def texts_of(tuned: TunedTrial, sources: Sequence[str], search: Search, name: st
     texts = [""] * len(encoded)
     for rows in writer.batches(np.asarray([len(each) for each in encoded], np.int32), SOURCES_AT_A_TIME):
         lengths = [len(encoded[row]) for row in rows]
-        tokens = torch.full((len(rows), max(lengths)), tokenizer.pad)
+        tokens = torch.full((len(rows), max(lengths)), of_source.pad)
         for place, row in enumerate(rows):
             tokens[place, : lengths[place]] = torch.tensor(encoded[row])
         mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from configuration.source_encoder import SourceEncoder
 from foundation.schema import Count, Schema
 
 
@@ -29,3 +30,6 @@ class TextGeneration(Schema):
     every token. Default: UNILM's (arXiv 1905.03197, section 2.4)."""
     longest_output: Count | None = None
     """The most tokens of a generated text, its end included; by default the task's `sequence_length`."""
+    source_encoder: SourceEncoder | None = Field(default=None, examples=[{"depth": 6, "vocabulary_size": 8000}])
+    """A new encoder of the source, for a language that pretraining has not seen. None: the pretrained model reads the
+    source as it is."""

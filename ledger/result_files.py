@@ -5,6 +5,9 @@ from pathlib import Path
 HELD_OUT_LOSSES = "held_out_losses.npy"
 """The file that keeps the loss of every held-out prediction at the end of a stage of pretraining."""
 
+SOURCE_TOKENIZER = "source_tokenizer"
+"""The folder in which encoded examples keep the tokenizer of their sources, where targets have another."""
+
 
 def predictions_file(part: str) -> str:
     """Return the name of the file that keeps what was predicted for a part."""
@@ -23,8 +26,9 @@ def scores_name(part: str) -> str:
 
 def other_parts(folder: Path) -> tuple[str, ...]:
     """Return the parts of encoded examples beside train and dev, sorted."""
+    others = ("train", "dev", SOURCE_TOKENIZER)
     parts = (path.name for path in folder.iterdir() if path.is_dir())
-    return tuple(sorted(part for part in parts if part not in ("train", "dev")))
+    return tuple(sorted(part for part in parts if part not in others))
 
 
 def layers_file(part: str) -> str:

@@ -163,5 +163,5 @@ class KeyValueCache:
 
 def by_head(x: Float[Tensor, "rows seq inner"], heads: int) -> Float[Tensor, "rows heads seq head_dim"]:
     """Return the channels of each head apart."""
-    apart: Tensor = x.unflatten(-1, (heads, -1)).transpose(1, 2)
-    return apart
+    rows, seq, inner = x.shape
+    return x.view(rows, seq, heads, inner // heads).transpose(1, 2)

@@ -47,6 +47,16 @@ class Embeddings(nn.Module):
             embedded = embedded + self.supersenses(tokens)
         return embedded if self.norm is None else self.norm(embedded)
 
+    def read(
+        self,
+        tokens: Int[Tensor, "batch seq"],
+        segments: Int[Tensor, "batch seq"] | None,
+        padding_mask: PaddingMask,
+    ) -> Float[Tensor, "batch seq embedding"]:
+        """Return the embedded tokens of whole sequences; a subclass may read them together, without padding."""
+        embedded: Tensor = self(tokens, segments)
+        return embedded
+
     def positions_from(self, first: int, count: int) -> Float[Tensor, "seq embedding"] | float:
         """Return what is added to `count` tokens from position `first` on."""
         table: Tensor | float = self.positions(first + count)
@@ -114,16 +124,20 @@ class Encoder(nn.Module):
         context: AttentionContext,
     ) -> Float[Tensor, "batch seq width"]:
         """Return one vector per token, whose attention reads the context."""
-        x = self.embedded(tokens, segments)
+        x = self.embedded(tokens, segments, padding_mask)
         for block in self.blocks:
             x = run_checkpointed(self.activation_checkpointing, block, x, padding_mask, context)
         return x if self.final_norm is None else to_autocast_dtype(self.final_norm(x))
 
     def embedded(
-        self, tokens: Int[Tensor, "batch seq"], segments: Int[Tensor, "batch seq"] | None
+        self,
+        tokens: Int[Tensor, "batch seq"],
+        segments: Int[Tensor, "batch seq"] | None,
+        padding_mask: PaddingMask = None,
     ) -> Float[Tensor, "batch seq width"]:
         """Return the input of the first block."""
-        x = to_autocast_dtype(dropout(self.embeddings(tokens, segments), self.dropout_rate, self.training))
+        embedded = self.embeddings.read(tokens, segments, padding_mask)
+        x = to_autocast_dtype(dropout(embedded, self.dropout_rate, self.training))
         return x if self.projection is None else self.projection(x)
 
     def _context(self, segments: Int[Tensor, "batch seq"] | None) -> AttentionContext:

@@ -13,15 +13,16 @@ from models.encoder import Embeddings, Encoder
 from models.heads.masked_language_model import TokenBias
 from models.initialisation import truncated_normal
 from models.precision import to_autocast_dtype, to_float32
-from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
+from search_space.architecture import Architecture
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture, Initialisation
 
 
 class ScaledEmbeddings(Embeddings):
     """Token embeddings times a factor, plus positions, then a norm where the architecture has one."""
 
-    def __init__(self, architecture: EncoderDecoderArchitecture) -> None:
+    def __init__(self, architecture: Architecture, scale: float) -> None:
         super().__init__(architecture)
-        self.scale = architecture.embedding_scale
+        self.scale = scale
 
     def forward(
         self,
@@ -53,7 +54,7 @@ class Decoder(nn.Module):
     ) -> None:
         super().__init__()
         self.dropout_rate, self.activation_checkpointing = dropout_rate, activation_checkpointing
-        self.embeddings = ScaledEmbeddings(architecture)
+        self.embeddings = ScaledEmbeddings(architecture, architecture.embedding_scale)
         if tokens is not None:
             self.embeddings.tokens = tokens
         normalisation = architecture.normalisation
@@ -88,7 +89,7 @@ class EncoderDecoder(Encoder):
         dropout_rate: float,
         activation_checkpointing: ActivationCheckpointing = "none",
     ) -> None:
-        embeddings = ScaledEmbeddings(architecture)
+        embeddings = ScaledEmbeddings(architecture, architecture.embedding_scale)
         super().__init__(architecture, dropout_rate, embeddings, activation_checkpointing)
         tying, size = architecture.embedding_tying, (architecture.vocabulary_size, architecture.width)
         shared = embeddings.tokens if tying in ("all", "inputs") else None
@@ -97,13 +98,8 @@ class EncoderDecoder(Encoder):
         self.output_bias = TokenBias(architecture.vocabulary_size) if architecture.output_bias else None
 
     def initialise_weight(self, layer: nn.Linear | nn.Embedding, generator: torch.Generator) -> None:
-        """Set a weight as the architecture declares (fairseq, TransformerModel: xavier_uniform and width ** -0.5)."""
-        if self.architecture.initialisation == "truncated_normal":
-            truncated_normal(layer.weight, generator)
-        elif isinstance(layer, nn.Linear):
-            nn.init.xavier_uniform_(layer.weight, generator=generator)
-        else:
-            nn.init.normal_(layer.weight, std=layer.embedding_dim**-0.5, generator=generator)
+        """Set a weight as the architecture declares."""
+        initialise_weight(self.architecture.initialisation, layer, generator)
 
     def encode(self, tokens: Int[Tensor, "batch source"], padding_mask: PaddingMask = None) -> Source:
         """Return the encoded source."""
@@ -145,6 +141,16 @@ class EncoderDecoder(Encoder):
         """Return at every token of the target the logits of the next one."""
         context = DecodingContext(self.encode(source, source_mask), target_mask)
         return self.logits(self.decoder(target, context))
+
+
+def initialise_weight(rule: Initialisation, layer: nn.Linear | nn.Embedding, generator: torch.Generator) -> None:
+    """Set a weight by a rule (`glorot`, as fairseq's TransformerModel: xavier_uniform and width ** -0.5)."""
+    if rule == "truncated_normal":
+        truncated_normal(layer.weight, generator)
+    elif isinstance(layer, nn.Linear):
+        nn.init.xavier_uniform_(layer.weight, generator=generator)
+    else:
+        nn.init.normal_(layer.weight, std=layer.embedding_dim**-0.5, generator=generator)
 
 
 def _decoded(mode: ActivationCheckpointing, block: nn.Module, x: Tensor, context: DecodingContext) -> Tensor:

@@ -1,4 +1,4 @@
-"""Layers of a module that decodes: the same arithmetic with weights that are joined, cast and transposed beforehand.
+"""Layers of a module that decodes: the same arithmetic with weights that are joined and cast beforehand.
 
 A step of incremental decoding has few rows, so that the time between matrix products counts.
 """
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
 from models.precision import to_autocast_dtype
 
@@ -17,17 +18,12 @@ class PreparedLinear:
 
     def __init__(self, *maps: nn.Linear) -> None:
         biases = [each.bias for each in maps if each.bias is not None]
-        self._weight = to_autocast_dtype(_joined([each.weight for each in maps])).t()
+        self._weight = to_autocast_dtype(_joined([each.weight for each in maps]))
         self._bias = to_autocast_dtype(_joined(biases)) if biases else None
 
     def __call__(self, x: Float[Tensor, "rows seq inputs"]) -> Float[Tensor, "rows seq outputs"]:
         """Return the mapped vectors."""
-        rows, seq, inputs = x.shape
-        return self.of_tokens(x.reshape(rows * seq, inputs)).view(rows, seq, -1)
-
-    def of_tokens(self, x: Float[Tensor, "tokens inputs"]) -> Float[Tensor, "tokens outputs"]:
-        """Return the mapped vectors of a flat sequence."""
-        return x @ self._weight if self._bias is None else torch.addmm(self._bias, x, self._weight)
+        return linear(x, self._weight, self._bias)
 
 
 class PreparedNorm:

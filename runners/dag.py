@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from configuration.experiment import Experiment
 from configuration.experiment_objectives import objectives_of
@@ -11,6 +12,7 @@ from configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, sett
 from configuration.hurdles import ZeroCost
 from configuration.initial_checkpoint import WEIGHTS, InitialCheckpoint, read_initial_checkpoint
 from configuration.stage_label import LONG_SEQUENCE_PHASE, PROBE, UNPRUNED, StageLabel
+from configuration.text_generation import TextGeneration
 from runners.evaluation_set_stages import evaluation_set_stage, other_evaluation_sets
 from runners.frozen_evaluations import frozen_evaluation, untrained_stages
 from runners.measurement_stages import measurement
@@ -229,8 +231,19 @@ def _examples_stage(experiment: Experiment, name: str, documents: Stage, tokens:
         own_task=source.own_task,
         synonyms=source.synonyms,
         synonyms_read=None if source.synonyms is None else source.synonyms.inputs(),
+        **(_source_vocabulary(experiment, settings.generation) if task.form == "text_pair" else {}),
     )
     return Stage(declaration, {"tokens": tokens} if task.files else {"corpus": documents, "tokens": tokens})
+
+
+def _source_vocabulary(experiment: Experiment, generation: TextGeneration) -> dict[str, Any]:
+    """Return the fields of examples whose sources have a vocabulary of their own; none if they have not."""
+    new = generation.source_encoder
+    if new is None or new.vocabulary_size is None:
+        return {}
+    tokenizer = new.tokenizer or experiment.tokenizer
+    read = {"source_tokenizer": tokenizer, "source_tokenizer_read": tokenizer.inputs()}
+    return {**read, "source_vocabulary_size": new.vocabulary_size}
 
 
 def _contamination_stage(examples: Stage, corpus: Stage) -> Stage:

@@ -26,6 +26,7 @@ from search_space.sublayer.sublayer import InvalidSetting
 DECODER = "decoder"
 """The owner of the decoder's components."""
 EmbeddingTying = Literal["all", "inputs", "target", "none"]
+Initialisation = Literal["glorot", "truncated_normal"]
 
 
 class EncoderDecoderArchitecture(Architecture):
@@ -58,7 +59,7 @@ class EncoderDecoderArchitecture(Architecture):
     output_bias: bool = False
     """Whether the output layer has a bias per token, as Marian's has."""
 
-    initialisation: Literal["glorot", "truncated_normal"] = "glorot"
+    initialisation: Initialisation = "glorot"
     """The initial weights: of Glorot's variance, with embeddings of variance 1 / width (the Transformer's release and
     fairseq), or of a truncated normal with deviation 0.02 (BART's)."""
 

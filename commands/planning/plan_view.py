@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from commands.arguments import Chosen
-from commands.planning import plan_published
+from commands.planning import plan_published, plan_source_encoders
 from commands.planning.plan_contents import ArmPlan, Plan
 from commands.planning.plan_tuning import tuning_lines
 from configuration.counting_notes import counting_note
@@ -49,7 +49,7 @@ def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
         console.print(line, highlight=False)
     if rows := list(plan_published.rows(experiment)):
         console.print(_published_table(rows))
-    for line in plan_published.lines(experiment):
+    for line in (*plan_published.lines(experiment), *plan_source_encoders.lines(experiment)):
         console.print(line, highlight=False)
     console.print(f"FLOPs counted as {convention.name}: {convention.rule}", style="dim")
     if note := counting_note(row.arm for row in plan.arms):

@@ -9,6 +9,7 @@ from configuration.metrics import ATTENTION_DIAGONAL, HELD_OUT_LOSS, SCORE
 from configuration.stage_label import MINIMAL_PAIRS, TASK_STAGES, UNTRAINED
 from configuration.validation.language_model_loss import language_model_loss_violations
 from configuration.validation.rarified import rarified_violations
+from configuration.validation.source_encoder import source_encoder_violations
 from foundation.errors import Violation, did_you_mean
 from search_space.recipe import SHORTEST_SEQUENCE
 from tasks.downstream import task_names
@@ -41,6 +42,7 @@ def fine_tuning_violations(experiment: Experiment) -> Iterator[Violation]:
     yield from _text_pair_violations(experiment)
     yield from _frozen_violations(experiment)
     yield from language_model_loss_violations(experiment)
+    yield from source_encoder_violations(experiment)
     if tuning.search is not None:
         yield from (violation.under("search") for violation in _search_violations(tuning.search))
 

@@ -56,8 +56,8 @@ def greedy_search(
     columns: list[Tensor] = []
     while len(columns) < settings.longest and not bool(finished.all()):
         found, token = _allowed(decoding.advance(new), forbidden).max(-1)
-        token = torch.where(finished, settings.end, token)
-        total += torch.where(finished, 0.0, found.double())
+        token = token.masked_fill(finished, settings.end)
+        total += found.double().masked_fill_(finished, 0.0)
         finished |= token == settings.end
         columns.append(token)
         new = token[:, None]

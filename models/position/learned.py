@@ -1,6 +1,5 @@
 """Learned position embeddings."""
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -16,8 +15,7 @@ class Positions(nn.Embedding):
 
     def forward(self, length: int) -> Float[Tensor, "seq width"]:  # type: ignore[override]
         """Return the embeddings of the first `length` positions."""
-        rows = torch.arange(self.offset, self.offset + length, device=self.weight.device)
-        return super().forward(rows)
+        return self.weight.narrow(0, self.offset, length)
 
 
 def build(option: LearnedPositions, positions: int, width: int) -> nn.Module:

@@ -73,18 +73,12 @@ class _Continued(WithoutPast):
     def __init__(self, layer: Sublayer) -> None:
         assert isinstance(layer.up, nn.Linear)
         assert isinstance(layer.down, nn.Linear)
-        self._up, self._down, self._activation = (
-            PreparedLinear(layer.up),
-            PreparedLinear(layer.down),
-            layer.activation,
-        )
+        self._up, self._down = PreparedLinear(layer.up), PreparedLinear(layer.down)
         self._activation, self._middle_norm = layer.activation, layer.middle_norm
 
     def __call__(self, x: Float[Tensor, "rows new width"]) -> Float[Tensor, "rows new width"]:
-        rows, new, width = x.shape
-        inner = self._activation(self._up.of_tokens(x.reshape(rows * new, width)))
-        inner = inner if self._middle_norm is None else to_autocast_dtype(self._middle_norm(inner))
-        return self._down.of_tokens(inner).view(rows, new, width)
+        inner = self._activation(self._up(x))
+        return self._down(inner if self._middle_norm is None else to_autocast_dtype(self._middle_norm(inner)))
 
 
 def linear(inputs: int, outputs: int, groups: int) -> nn.Module:

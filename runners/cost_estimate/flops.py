@@ -1,11 +1,15 @@
 """FLOPs of a stage in closed form, for the prediction of the remaining time."""
 
 from configuration.latency import part_flops
+from configuration.source_encoder import SourceEncoder
 from runners.stages.declarations import ExamplesStage, FineTuneStage, MinimalPairsStage, PretrainStage, TaskStage
 from runners.stages.measurement_declarations import LatencyStage
 from runners.stages.stage import Stage
 from search_space.architecture import Architecture
 from search_space.candidate import BACKWARD_AND_FORWARD
+from search_space.cost import MATMUL
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
+from search_space.source_encoder import update_flops
 from tasks.labelled.task import DownstreamTask
 
 
@@ -26,8 +30,10 @@ def stage_flops(stage: Stage) -> float:
         task = declaration.downstream
         train, dev = examples_expected(task, examples.train_examples, examples.dev_examples)
         counts = (2 * train if examples.swap_pairs else train, dev)
-        epochs = declaration.epochs if isinstance(declaration, FineTuneStage) else 0
-        return task_flops(task, encoder_of(declaration), examples.sequence_length, epochs, counts)
+        if not isinstance(declaration, FineTuneStage):
+            return task_flops(task, encoder_of(declaration), examples.sequence_length, 0, counts)
+        encoder, new = declaration.architecture, declaration.generation.source_encoder
+        return task_flops(task, encoder, examples.sequence_length, declaration.epochs, counts, new)
     if isinstance(declaration, LatencyStage):
         sequence = sum(part_flops(arm, declaration.part, declaration.length) for arm in declaration.arms.values())
         return float(sequence * declaration.batch_sequences * (declaration.warm_up_rounds + declaration.rounds))
@@ -47,15 +53,25 @@ def encoder_of(declaration: TaskStage) -> Architecture:
 
 
 def task_flops(
-    task: DownstreamTask, architecture: Architecture, length: int, epochs: int, counts: tuple[int, int]
+    task: DownstreamTask,
+    architecture: Architecture,
+    length: int,
+    epochs: int,
+    counts: tuple[int, int],
+    new: SourceEncoder | None = None,
 ) -> float:
     """Return the FLOPs of evaluating an encoder on a task with these numbers of train and dev examples.
 
     Fine-tuning, plus one pass over the dev set; of a linear probe one pass over both; of minimal pairs one pass for
     each token of both sentences. A multiple choice has as many passes per example as endings. What reads a frozen
-    encoder is not counted.
+    encoder is not counted. `new` is the new source encoder of a task whose targets are texts.
     """
     train, dev = counts
+    if new is not None and task.form == "text_pair" and isinstance(architecture, EncoderDecoderArchitecture):
+        source = new.architecture(architecture, new.vocabulary_size or architecture.vocabulary_size)
+        first, second = (update_flops(architecture, source, length, first_stage=stage) for stage in (True, False))
+        per_example = new.first_stage_share * first + (1 - new.first_stage_share) * second
+        return epochs * train * per_example + dev * second / MATMUL.training_passes
     passes = {
         "fine_tune": (BACKWARD_AND_FORWARD if task.trains_encoder else 1) * epochs * train + dev,
         "linear_probe": train + dev,

@@ -133,7 +133,9 @@ def _operations(record: Record, candidate: Candidate, declared: _Declared) -> fl
         downstream = tuning.find(task)
         train, dev = examples_expected(downstream, tuning.train_examples, tuning.dev_examples)
         counts = (2 * train if tuning.swap_pairs and downstream.unordered else train, dev)
-        return task_flops(downstream, candidate.architecture, tuning.sequence_length, tuning.epochs, counts)
+        new = tuning.generation.source_encoder
+        length, epochs = tuning.sequence_length, tuning.epochs
+        return task_flops(downstream, candidate.architecture, length, epochs, counts, new)
     if record.label not in declared.pretrain_labels:
         return 0.0
     experiment = declared.experiment

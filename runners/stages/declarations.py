@@ -79,7 +79,11 @@ class ExamplesStage(StageDeclaration):
     stage: ClassVar[str] = "examples"
     code_version: ClassVar[int] = 1
     libraries: ClassVar[tuple[str, ...]] = ("tokenizers", "scikit-learn")
-    hashed_instead: ClassVar[dict[str, str]] = {"data": "read", "synonyms": "synonyms_read"}
+    hashed_instead: ClassVar[dict[str, str]] = {
+        "data": "read",
+        "synonyms": "synonyms_read",
+        "source_tokenizer": "source_tokenizer_read",
+    }
     task: str
     task_version: int
     train_examples: Count | None
@@ -97,6 +101,12 @@ class ExamplesStage(StageDeclaration):
     """The synonyms of words, for a rarified task."""
     synonyms_read: JsonValue = None
     """The content hash of the synonyms."""
+    source_tokenizer: TokenizerDeclaration | None = None
+    """What learns the vocabulary of sources from those of training; None: they have the vocabulary of `tokens`."""
+    source_tokenizer_read: JsonValue = None
+    """The training settings of that vocabulary, or the content hash of its file."""
+    source_vocabulary_size: Count | None = None
+    """Of that vocabulary."""
 
     @property
     def downstream(self) -> DownstreamTask:

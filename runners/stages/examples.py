@@ -10,6 +10,7 @@ from runners.stages.context import StageContext
 from runners.stages.declarations import ContaminationStage, ExamplesStage
 from runners.stages.frozen_examples import PARTS, encode_frozen, encode_part, ngram_reference, part_counts, parts_of
 from runners.stages.rarified_examples import rarified_examples
+from runners.stages.source_vocabulary import source_tokenizer
 from tasks.bag_of_words import bag_of_words_scores, learned_from
 from tasks.corpora.assembly import read_documents
 from tasks.labelled.task import DownstreamTask, Example, Examples
@@ -45,11 +46,13 @@ def compute(stage: ExamplesStage, context: StageContext) -> dict[str, JsonValue]
         result["repeated_in_train"] = repeated_in_train(examples.train, examples.dev)
     if task.method != "fine_tune":
         return result | encode_frozen(stage, task, examples, tokenizer, context)
+    of_sources = source_tokenizer(stage, examples.train, context.folder)
     augmented = replace(examples, train=with_swapped(examples.train)) if stage.swap_pairs else examples
     for part, part_examples in parts_of(augmented):
         context.progress(f"encoding {task.name}, {part}: {len(part_examples):,} examples", 0.3)
         (context.folder / part).mkdir(exist_ok=True)
-        encoded = encode_part(task, part_examples, tokenizer, stage.sequence_length, context.folder / part)
+        folder = context.folder / part
+        encoded = encode_part(task, part_examples, tokenizer, stage.sequence_length, folder, of_sources)
         result[part] = part_counts(encoded, len(encoded), examples.left_out.get(part, 0))
     result |= _word_reference(task, examples, context)
     return result | (ngram_reference(task, examples, tokenizer, context) if task.ngram_reference else {})

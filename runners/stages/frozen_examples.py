@@ -53,15 +53,23 @@ def ngram_reference(
 
 
 def encode_part(
-    task: DownstreamTask, examples: Sequence[Example], tokenizer: Tokenizer, length: int, folder: Path
+    task: DownstreamTask,
+    examples: Sequence[Example],
+    tokenizer: Tokenizer,
+    length: int,
+    folder: Path,
+    source_tokenizer: Tokenizer | None = None,
 ) -> EncodedExamples:
-    """Write the encoded examples of one part into an existing folder and return their sequences."""
+    """Write the encoded examples of one part into an existing folder and return their sequences.
+
+    Sources of text pairs may have a tokenizer of their own.
+    """
     if task.form == "tags":
         words = encode_words(examples, tokenizer, length)
         save_words(words, folder)
         return words.sequences
     if task.form == "text_pair":
-        pairs = encode_text_pairs(examples, tokenizer, length)
+        pairs = encode_text_pairs(examples, tokenizer, length, source_tokenizer)
         save_text_pairs(pairs, folder)
         return pairs.sources
     if task.method == "minimal_pairs":

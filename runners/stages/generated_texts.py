@@ -7,33 +7,45 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
+from configuration.source_encoder import SourceEncoder
 from foundation.randomness import stream, stream_seed
 from foundation.schema import JsonValue
 from ledger.example_values import write_example_values
-from ledger.result_files import example_scores_file, other_parts, predictions_file
+from ledger.result_files import SOURCE_TOKENIZER, example_scores_file, other_parts, predictions_file
 from models.build_encoder import build_encoder
 from models.devices import open_device
 from models.encoder_decoder import EncoderDecoder
 from models.generation.search import Hypothesis, SearchSettings, beam_search, greedy_search
+from models.initialisation import initialise
+from models.source_encoder import add_source_encoder, first_stage_parameters
 from runners.stages.batch_order import epoch_batches, root_seed
 from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import FineTuneStage
 from runners.stages.pretrain import CHECKPOINT
-from runners.training.checkpoint import load_weights, save_weights
+from runners.training.checkpoint import architecture_in, load_weights, save_weights, write_architecture
 from runners.training.cloze_writer import ClozeModel, ClozeWriter
 from runners.training.decoder_writer import DecoderWriter
 from runners.training.optimisers.adamw import adamw
-from runners.training.sequence_to_sequence import NotFiniteUpdate, TrainingSettings, mean_target_loss, train_pairs
+from runners.training.sequence_to_sequence import (
+    FirstStage,
+    NotFiniteUpdate,
+    TrainingSettings,
+    mean_target_loss,
+    train_pairs,
+)
 from runners.training.text_writer import TextWriter, source_tensors
 from search_space.architecture import Architecture
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from tasks.labelled.text_pairs import EncodedTextPairs, load_text_pairs
 from tasks.text_metrics.exact_match import NAME, matches
-from tasks.tokenizer import Tokenizer, load_tokenizer
+from tasks.tokenizer import SETTINGS_FILE, Tokenizer, load_tokenizer
 
 SOURCES_AT_A_TIME = 64
 FINE_TUNED = "fine_tuned"
+SOURCE_ENCODER = "source_encoder"
+"""The folder of a new source encoder's architecture, and of the tokenizer of sources where they have one."""
 
 
 def compute(stage: FineTuneStage, context: StageContext) -> dict[str, JsonValue]:
@@ -41,6 +53,8 @@ def compute(stage: FineTuneStage, context: StageContext) -> dict[str, JsonValue]
     tokenizer = load_tokenizer(context.inputs["tokens"])
     writer = text_writer(stage.architecture, tokenizer, stage.dropout, stage.generation.target_mask_share)
     load_pretrained(writer, context.inputs["pretrained"] / CHECKPOINT)
+    if stage.generation.source_encoder is not None:
+        new_source_encoder(writer, stage.generation.source_encoder, stage, context)
     writer.module.to(open_device(stage.device))
     _train(writer, load_text_pairs(context.inputs["examples"] / "train"), stage, context)
     save_weights(context.folder / FINE_TUNED, writer.module)
@@ -79,6 +93,46 @@ def load_pretrained(writer: TextWriter, checkpoint: Path) -> None:
         load_weights(checkpoint, writer.module, "encoder.")
 
 
+def new_source_encoder(
+    writer: TextWriter, declared: SourceEncoder, stage: FineTuneStage, context: StageContext
+) -> None:
+    """Give a pretrained writer an encoder of the source with initial weights; write what `read_writer` needs."""
+    assert isinstance(writer, DecoderWriter)
+    model, folder = writer.model, context.folder / SOURCE_ENCODER
+    architecture = declared.architecture(
+        model.architecture, declared.vocabulary_size or model.architecture.vocabulary_size
+    )
+    encoder = add_source_encoder(model, architecture)
+    initialise(nn.ModuleDict({SOURCE_ENCODER: encoder}), stream_seed(root_seed(stage), "source encoder"))
+    folder.mkdir(exist_ok=True)
+    write_architecture(folder, architecture)
+    own_vocabulary = context.inputs["examples"] / SOURCE_TOKENIZER
+    if own_vocabulary.is_dir():
+        load_tokenizer(own_vocabulary).save(folder)
+
+
+def read_writer(folder: Path, architecture: Architecture, tokenizer: Tokenizer) -> tuple[TextWriter, Tokenizer]:
+    """Return the writer of a finished stage in `folder` with its weights, and the tokenizer of its sources."""
+    writer, of_source = text_writer(architecture, tokenizer), folder / SOURCE_ENCODER
+    if of_source.is_dir():
+        assert isinstance(writer, DecoderWriter)
+        add_source_encoder(writer.model, architecture_in(of_source, architecture))
+        if (of_source / SETTINGS_FILE).exists():
+            tokenizer = load_tokenizer(of_source)
+    load_weights(folder / FINE_TUNED, writer.module)
+    return writer, tokenizer
+
+
+def _first_stage(writer: TextWriter, stage: FineTuneStage) -> FirstStage | None:
+    """Return the first of two stages of training; None where there is one."""
+    declared = stage.generation.source_encoder
+    if declared is None:
+        return None
+    assert isinstance(writer, DecoderWriter)
+    later = declared.second_stage_learning_rate or stage.peak_learning_rate
+    return FirstStage(declared.first_stage_share, [*first_stage_parameters(writer.model).values()], later)
+
+
 def _train(writer: TextWriter, pairs: EncodedTextPairs, stage: FineTuneStage, context: StageContext) -> None:
     settings = TrainingSettings(
         stage.epochs,
@@ -88,6 +142,7 @@ def _train(writer: TextWriter, pairs: EncodedTextPairs, stage: FineTuneStage, co
         stage.label_smoothing,
         stage.generation.averaged_checkpoints,
         stage.precision,
+        _first_stage(writer, stage),
     )
     try:
         train_pairs(

@@ -1,7 +1,7 @@
 """Trains a writer of texts on sources and targets, and averages its checkpoints. arXiv 1706.03762, section 5."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,22 @@ Order = Callable[[int], Sequence[NDArray[np.int64]]]
 
 
 @dataclass(frozen=True)
+class FirstStage:
+    """The first updates of a training, in which most parameters are frozen. BART, arXiv 1910.13461, section 3.4."""
+
+    share: float
+    """Share of all updates, from 0 to 1."""
+    parameters: Collection[nn.Parameter]
+    """What it updates."""
+    later_peak_rate: float
+    """The largest learning rate of the updates after it."""
+
+    def updates(self, updates: int) -> int:
+        """Return its number of updates, of all."""
+        return round(self.share * updates)
+
+
+@dataclass(frozen=True)
 class TrainingSettings:
     """How pairs are trained on."""
 
@@ -30,14 +46,36 @@ class TrainingSettings:
     label_smoothing: float
     averaged_checkpoints: int
     precision: Precision
+    first_stage: FirstStage | None = None
+    """None: all parameters are trained from the first update on."""
 
     def rate(self, update: int, updates: int) -> float:
-        """Return the learning rate of the update after `update` of `updates`; it is never 0."""
+        """Return the learning rate of the update after `update` of `updates`; it is never 0.
+
+        The updates after a first stage have a schedule of their own.
+        """
+        first = 0 if self.first_stage is None else self.first_stage.updates(updates)
+        if self.first_stage is None or update < first:
+            return self._scheduled(self.peak_rate, update, first or updates)
+        return self._scheduled(self.first_stage.later_peak_rate, update - first, updates - first)
+
+    def begin_stage(self, model: nn.Module, update: int, updates: int) -> None:
+        """Freeze and unfreeze parameters where a stage begins with this update of `updates`."""
+        if self.first_stage is None:
+            return
+        if update == self.first_stage.updates(updates):
+            model.requires_grad_(True)
+        elif update == 0:
+            model.requires_grad_(False)
+            for parameter in self.first_stage.parameters:
+                parameter.requires_grad_(True)
+
+    def _scheduled(self, peak_rate: float, update: int, updates: int) -> float:
         warmup = max(1.0, updates * self.warmup_share)
         rising = (update + 1) / warmup
         if self.schedule == "inverse_square_root":
-            return self.peak_rate * min(rising, math.sqrt(warmup / (update + 1)))
-        return self.peak_rate * min(rising, (updates - update) / max(1.0, updates - warmup), 1.0)
+            return peak_rate * min(rising, math.sqrt(warmup / (update + 1)))
+        return peak_rate * min(rising, (updates - update) / max(1.0, updates - warmup), 1.0)
 
 
 class NotFiniteUpdate(Exception):
@@ -67,6 +105,7 @@ def train_pairs(
     averaged = _AveragedWeights(model)
     for number, (epoch, rows) in enumerate(batches):
         model.train()
+        settings.begin_stage(model, number, len(batches))
         random = before(number)
         set_rate(optimiser, settings.rate(number, len(batches)))
         with autocast_to(settings.precision, writer.device):

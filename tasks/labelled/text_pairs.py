@@ -34,13 +34,19 @@ class EncodedTextPairs:
         return len(self.references)
 
 
-def encode_text_pairs(examples: Sequence[Example], tokenizer: Tokenizer, length: int) -> EncodedTextPairs:
+def encode_text_pairs(
+    examples: Sequence[Example], tokenizer: Tokenizer, length: int, source_tokenizer: Tokenizer | None = None
+) -> EncodedTextPairs:
     """Return the pairs with sources and targets of at most `length` tokens, special ones included.
 
-    Raises ValueError if `length` is too small for one token.
+    Sources have the tokenizer of targets if they have none of their own. Raises ValueError if `length` is too small
+    for one token.
     """
     sources = encode_examples(
-        [Example(example.first, row=example.row) for example in examples], "single", tokenizer, length
+        [Example(example.first, row=example.row) for example in examples],
+        "single",
+        source_tokenizer or tokenizer,
+        length,
     )
     references = tuple(str(example.second) for example in examples)
     tokens = tokenizer.encode(references)

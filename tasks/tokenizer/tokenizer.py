@@ -158,6 +158,13 @@ class Tokenizer(ABC):
 class TokenizerOption(Schema):
     """A declaration of a tokenizer: learned from the corpus's train split alone, or given."""
 
+    kind: str
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the vocabulary is read from a path, so that no text is learned from."""
+        return self.model_dump().get("path") is not None
+
     @abstractmethod
     def inputs(self) -> JsonValue:
         """Return what determines the vocabulary, besides the texts and its size. Raises DataError for wrong files."""

@@ -2,7 +2,7 @@
 
 Shares with the lowest mean logarithm of the ratio to `asha`, over the budgets and all tasks but one, are scored on
 the task that was left out: what a choice on known tasks promises for an unknown one. The families are instances that
-no choice has seen: others of the families that policies were chosen on, and families of `HELD_OUT`.
+no choice has seen: others of the families that policies were chosen on, and families of `HELD_OUT` and `LATER`.
 Usage: python -m benchmarks.replay_generalisation CURVES [SEEDS [SEEDS OF OTHER LIBRARIES]]
 """
 
@@ -18,7 +18,7 @@ from runners.policies import POLICIES, RECOMMENDED
 from runners.policies.backtested_slopes import BacktestedSlopes
 from runners.policies.policy import PolicyFactory
 from runners.replay.curves.reading import read_curves
-from runners.replay.curves.synthetic import FAMILIES, HELD_OUT, synthetic
+from runners.replay.curves.synthetic import FAMILIES, HELD_OUT, LATER, synthetic
 from runners.replay.replay import CurveTask, regrets
 
 BUDGETS = (5.0, 10.0, 20.0)
@@ -33,19 +33,20 @@ Regrets = NDArray[np.float64]  # [tasks, seeds, budgets]
 
 
 def shares(looks: float, learned: float, drawn: float, promotions: float) -> PolicyFactory:
-    """Return the policy with other shares."""
+    """Return the policy with other shares, that of looks whatever the control says."""
     parts = {"looks": looks, "learned": learned, "drawn": drawn, "promotions": promotions}
-    return lambda view, generator: BacktestedSlopes(view, generator, {k: v for k, v in parts.items() if v})
+    return lambda view, generator: BacktestedSlopes(view, generator, {k: v for k, v in parts.items() if v}, looks)
 
 
 VARIANTS: Mapping[str, PolicyFactory] = {
     RECOMMENDED: BacktestedSlopes,
+    "looks 50%": shares(0.5, 0.15, 0.15, 0.2),
     "looks 40%": shares(0.4, 0.2, 0.2, 0.2),
-    "promotions 30%": shares(0.4, 0.15, 0.15, 0.3),
-    "no promotions": shares(0.5, 0.25, 0.25, 0.0),
-    "no drawn trust": shares(0.5, 0.3, 0.0, 0.2),
+    "looks 40%, promotions 30%": shares(0.4, 0.15, 0.15, 0.3),
+    "looks 50%, no promotions": shares(0.5, 0.25, 0.25, 0.0),
+    "looks 50%, no drawn trust": shares(0.5, 0.3, 0.0, 0.2),
 }
-"""The shares of the recommended policy, and others."""
+"""The recommended policy, and constant shares."""
 
 
 def found(tasks: Sequence[CurveTask], policy: PolicyFactory, seeds: range) -> Regrets:
@@ -102,7 +103,7 @@ def main() -> None:
     title = f"{len(INSTANCES)} instances, {len(ORDERS)} orders of each"
     _row(f"family ({title})", f"{RECOMMENDED} at 5, 10, 20", "asha", "/ asha", "/ promoting_asha")
     _row(*["---"] * 5)
-    for family in (*sorted(FAMILIES), *sorted(HELD_OUT)):
+    for family in (*sorted(FAMILIES), *sorted(HELD_OUT), *sorted(LATER)):
         _of_family(family)
 
 
@@ -117,7 +118,7 @@ def _of_family(family: str) -> None:
     tasks = [CurveTask.of(synthetic(family, number)) for number in INSTANCES]
     own, asha, promoting = (found(tasks, POLICIES[name], ORDERS) for name in (RECOMMENDED, *REFERENCES))
     means = [_numbers(regret.mean(axis=(0, 1)), 3) for regret in (own, asha)]
-    _row(f"{family}{' (held out)' if family in HELD_OUT else ''}", *means, ratio(own, asha), ratio(own, promoting))
+    _row(f"{family}{'' if family in FAMILIES else ' (held out)'}", *means, ratio(own, asha), ratio(own, promoting))
 
 
 def _row(*cells: str) -> None:

@@ -2,8 +2,8 @@
 
 A configuration is a point of six numbers in [0, 1]. Quality is a response surface with a cliff over four of them; the
 family maps quality to a curve. In the adversarial families early values mislead: `reversed`, `overtaking`,
-`misleading` and `unrelated`. Policies are chosen on instances 1 to 99 of `FAMILIES`; those of `HELD_OUT`, and higher
-numbers, are for checks of what was chosen.
+`misleading` and `unrelated`. Policies are chosen on instances 1 to 99 of `FAMILIES`; those of `HELD_OUT` and `LATER`,
+and higher numbers, are for checks of what was chosen.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,13 +22,13 @@ NOISE = 0.005
 
 def synthetic(family: str, seed: int, candidates: int = 300, points: int = 51) -> RecordedCurves:
     """Return curves of a family, [candidates, points]. Raises KeyError for an unknown family."""
-    known = {**FAMILIES, **HELD_OUT}
-    first, names = (0, FAMILIES) if family in FAMILIES else (len(FAMILIES), HELD_OUT)
-    generator = np.random.default_rng([seed, first + sorted(names).index(family)])
+    curve = {**FAMILIES, **HELD_OUT, **LATER}[family]
+    numbered = [*sorted(FAMILIES), *sorted(HELD_OUT), *sorted(LATER)]
+    generator = np.random.default_rng([seed, numbered.index(family)])
     configs = generator.random((candidates, DIMENSIONS))
     quality = _quality(configs, generator)
     steps = np.arange(1, points + 1) / points
-    values = known[family](quality, steps[None, :], configs, generator)
+    values = curve(quality, steps[None, :], configs, generator)
     values = values + NOISE * generator.standard_normal(values.shape)
     named = [{f"x{axis}": float(value) for axis, value in enumerate(row)} for row in configs]
     return from_table(
@@ -129,6 +129,25 @@ def _decayed_rate(quality: Numbers, t: Numbers, configs: Numbers, generator: Gen
     return np.asarray(0.3 + 0.6 * quality[:, None] + excess * (1.0 - t) + 0.3 * np.exp(-10.0 * t))
 
 
+def _cyclic_rates(quality: Numbers, t: Numbers, configs: Numbers, generator: Generator) -> Numbers:
+    """Return curves under a learning rate that falls by a cosine to 0 in each of four cycles and raises the loss."""
+    rate = 0.5 * (1.0 + np.cos(np.pi * (4.0 * t % 1.0)))
+    return np.asarray(_power_laws(quality, t, configs, generator) + (0.1 + 0.4 * configs[:, 4:5]) * rate * (t < 1.0))
+
+
+def _late_collapse(quality: Numbers, t: Numbers, configs: Numbers, generator: Generator) -> Numbers:
+    """Return curves of which half rise again from some time on, the earlier, the higher their first axis."""
+    when = 0.3 + 1.4 * (1.0 - configs[:, 0:1]) * generator.uniform(0.7, 1.3, (len(quality), 1))
+    return np.asarray(_power_laws(quality, t, configs, generator) + 3.0 * np.maximum(t - when, 0.0))
+
+
+def _two_phases(quality: Numbers, t: Numbers, configs: Numbers, generator: Generator) -> Numbers:
+    """Return curves of which two thirds fall a second time, late and steeply, the earlier, the better they are."""
+    first = 0.4 + 0.3 * generator.random((len(quality), 1)) + 0.5 * np.exp(-15.0 * t)
+    when = 0.15 + 1.1 * quality[:, None] + generator.uniform(0.0, 0.2, (len(quality), 1))
+    return np.asarray(first - (0.2 + 0.2 * (1.0 - quality[:, None])) / (1.0 + np.exp(-40.0 * (t - when))))
+
+
 FAMILIES: Mapping[str, Callable[[Numbers, Numbers, Numbers, Generator], Numbers]] = {
     "diverging": _diverging,
     "misleading": _misleading,
@@ -148,3 +167,9 @@ HELD_OUT: Mapping[str, Callable[[Numbers, Numbers, Numbers, Generator], Numbers]
     "noisier": _noisier,
     "stairs": _stairs,
 }
+LATER: Mapping[str, Callable[[Numbers, Numbers, Numbers, Generator], Numbers]] = {
+    "cyclic_rates": _cyclic_rates,
+    "late_collapse": _late_collapse,
+    "two_phases": _two_phases,
+}
+"""Families for checks, written after the share of looks was made to depend on the control."""

@@ -1,11 +1,11 @@
-"""The recommended policy: proposals by a random tree, learned trust in slopes, random controls, shares of cost."""
+"""The recommended policy: proposals by a random tree, learned trust in slopes, the control, shares of cost."""
 
 from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 
-from runners.policies.backtested_slopes import SHARES, BacktestedSlopes
+from runners.policies.backtested_slopes import FEWER_LOOKS, SHARES, BacktestedSlopes
 from runners.policies.path_tree import propose
 from runners.policies.policy import Action, Numbers
 from runners.policies.promotions import Promotions
@@ -112,6 +112,31 @@ def test_promotions_rank_what_other_arms_have_trained_and_skip_what_is_past_the_
     assert promotions.next_action() is None  # two at the second rung: no third of them
 
 
+def cost_of_looks(race: Race, values: Numbers) -> float:
+    """Run a race on curves [candidates, points] to its end, and return the cost of first looks."""
+    looks = 0.0
+    while actions := [*race.actions(1)]:
+        candidate, points = actions[0].candidate, actions[0].points
+        done = int(race.reached[candidate])
+        looks += 0.0 if done else float(race.costs[points - 1])
+        new = values[candidate, done:points].tolist()
+        race.arrive(candidate, new[: new.index(np.inf) + 1] if np.inf in new else new)
+    return looks
+
+
+FEWER = FEWER_LOOKS / (1.0 - SHARES["looks"] + FEWER_LOOKS)
+
+
+@pytest.mark.parametrize(("end", "share"), [(0.3, FEWER), (2.0, SHARES["looks"]), (np.inf, SHARES["looks"])])
+def test_looks_cost_less_while_none_promises_what_the_control_has_reached(end: float, share: float) -> None:
+    """All curves are flat at 1 for half of a training, and then fall; the first candidate is the control."""
+    costs, ends = np.arange(1, 25) / 24, np.random.default_rng(3).random(200)
+    values = np.where(costs <= 0.5, 1.0, ends[:, None])
+    values[0, 12:] = end
+    race = Race(BacktestedSlopes, np.zeros((200, 0)), costs, 20.0, np.random.default_rng(0))
+    assert cost_of_looks(race, values) == pytest.approx(share * 20.0, rel=0.15)
+
+
 def test_each_arm_has_its_share_of_the_cost() -> None:
     task = CurveTask.of(synthetic("power_laws", 1, candidates=200, points=24))
     policies: list[BacktestedSlopes] = []
@@ -121,11 +146,5 @@ def test_each_arm_has_its_share_of_the_cost() -> None:
         return policies[0]
 
     race = Race(policy, task.features, task.curves.costs, 8.0, np.random.default_rng(0))
-    looks = 0.0
-    while actions := [*race.actions(1)]:
-        candidate, points = actions[0].candidate, actions[0].points
-        done = int(race.reached[candidate])
-        looks += 0.0 if done else float(task.curves.costs[points - 1])
-        race.arrive(candidate, task.curves.values[candidate, done:points].tolist())
-    assert looks == pytest.approx(SHARES["looks"] * 8.0, rel=0.1)
+    assert cost_of_looks(race, task.curves.values) == pytest.approx(SHARES["looks"] * 8.0, rel=0.1)
     assert sum(SHARES.values()) == pytest.approx(1.0)

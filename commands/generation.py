@@ -36,12 +36,7 @@ def texts_of(tuned: TunedTrial, sources: Sequence[str], search: Search, name: st
     reasons = [architecture.too_long(len(tokens) + writer.equal_sources) for tokens in encoded]
     too_long = [f"{name}:{number}: {reason}" for number, reason in enumerate(reasons, 1) if reason]
     if too_long:
-<<<<<<< HEAD
         raise DataError(first_lines(too_long, lambda more: f"{name}: {more} more lines that are too long"))
-    load_weights(tuned.stage / FINE_TUNED, writer.module)
-=======
-        raise DataError(too_long[:20])
->>>>>>> texts
     room = (architecture.longest_sequence or before + search.longest + 1) - max(1, before)  # 1: for [CLS]
     settings = SearchSettings(
         end=tokenizer.separate,

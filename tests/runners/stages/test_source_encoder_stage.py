@@ -96,7 +96,7 @@ def test_generate_writes_the_texts_of_the_stage(own_vocabulary: bool, tmp_path: 
     finished(tmp_path, own_vocabulary=own_vocabulary)
     trial = TunedTrial("baseline/1", TASK.name, ARM, tmp_path / "work", tmp_path / "tokens")
     texts = json.loads((tmp_path / "work" / predictions_file("dev")).read_text())
-    assert texts_of(trial, [pair.first for pair in pairs(12, 3)], Search(1, 0.0, 5)) == texts
+    assert texts_of(trial, [pair.first for pair in pairs(12, 3)], Search(1, 0.0, 5), "sources.txt") == texts
     saved = (tmp_path / "work" / generated_texts.SOURCE_ENCODER / "tokenizer.json").exists()
     assert saved == own_vocabulary
 

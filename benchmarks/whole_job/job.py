@@ -30,7 +30,8 @@ class Usage:
 
     wall_seconds: float
     cpu_seconds: float
-    """Of every process that the job started; those that live for less than half a second may be missed."""
+    """Of every process that the job started: what its processes waited for, or the sum of the last readings of all of
+    them (every half second) where that is more, as with daemons, for which nobody waits."""
     output: str
     """The standard output of the last start."""
 
@@ -55,7 +56,7 @@ class Job:
             process = subprocess.Popen(
                 self.contender.command, cwd=self.folder, stdout=output, stderr=errors, env=environment
             )
-            while process.poll() is None:
+            while (reaped := ended(process)) is None:
                 times |= processor_times(mark)
                 if kill_after is not None and sum(times.values()) >= kill_after:
                     kill(mark)
@@ -68,7 +69,16 @@ class Job:
         if kill_after is None and process.returncode:
             last = (self.folder / "errors.txt").read_text(errors="replace").splitlines()[-5:]
             raise RuntimeError("\n".join([f"{self.contender.name} ended with {process.returncode}:", *last]))
-        return Usage(wall, sum(times.values()), log.read_text(encoding="utf-8"))
+        return Usage(wall, max(reaped, sum(times.values())), log.read_text(encoding="utf-8"))
+
+
+def ended(process: subprocess.Popen[bytes]) -> float | None:
+    """Return the CPU seconds of an ended process and of all descendants that were waited for; None while it runs."""
+    pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+    if not pid:
+        return None
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_utime + usage.ru_stime
 
 
 def processor_times(mark: str) -> dict[int, float]:

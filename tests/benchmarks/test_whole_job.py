@@ -25,7 +25,7 @@ def of_script(script: str, folder: Path) -> Job:
 
 def test_the_cpu_time_of_a_job_is_that_of_its_children_too(tmp_path: Path) -> None:
     used = of_script(PARENT, tmp_path).run()
-    assert 0.3 < used.cpu_seconds < 3
+    assert used.cpu_seconds >= 0.6
     assert used.output == "1 ± 2\n"
 
 

@@ -1,8 +1,9 @@
-"""`python -m tools.screens FOLDER [--beside FOLDER] [--out docs/screens]`: every screen of docs/dashboards.md again.
+"""Every screen of docs/dashboards.md again: `python -m tools.screens FOLDER [--beside FOLDER] [--search FOLDER]`.
 
-FOLDER is a results folder or a published report with trials; its rows are mirrored to an MLflow store of its own in
-a temporary folder. `--beside` is the same experiment at another scale, for the page of scales. Needs Chromium
-(`apt-get install chromium`); nothing is downloaded and no page is changed.
+FOLDER is a results folder or a published report with trials; its rows are mirrored to an MLflow store of its own in a
+temporary folder. `--beside` is the same experiment at another scale, for the page of scales; `--search` is a search,
+for the interactive page, curves, comparison and trial, which are FOLDER's without it. `--out` is docs/screens unless
+given. Needs Chromium (`apt-get install chromium`); nothing is downloaded and no page is changed.
 """
 
 import argparse
@@ -12,16 +13,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
 from urllib.parse import quote
 from urllib.request import urlopen
+from xml.etree import ElementTree
 
 from PIL import Image
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from commands.explore import explore
 from commands.terminal.live_view import LiveView
@@ -31,6 +34,7 @@ from ledger.reading import snapshot_at
 from ledger.snapshot import Snapshot
 from reports.formats import render
 from reports.report import build
+from runners.run_progress import RunProgress
 from runners.tracking import TrackingStore, mirror
 from runners.tracking.runs import study_identity, study_name
 from runners.tracking.server import HOST, pages_of
@@ -41,6 +45,10 @@ QUIET = "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-sc
 PORT = 5093
 NARROWEST_WINDOW = 500  # pixels; a narrower page is shown in a frame of its width
 COMPARED = 9
+COLUMNS, LIVE_WIDTH, DRAWN_AT = 100, 1238, 0.6
+LIVE_ARMS = {"kind": "one_factor", "vary": {"convolution": ["depthwise", "lightweight", "dynamic", "span_dynamic"]}}
+LIVE_PRETRAINING = {"tokens": 2560, "seeds": [1, 2, 3]}
+DARK_FROM = {1600: "#figure-1", 1000: "#table-results", 400: "#figure-1"}  # by width: where a dark screen begins
 SECONDS_TO_DRAW, SECONDS_TO_START = {"http": 20, "file": 5}, 120.0
 
 
@@ -59,65 +67,79 @@ def report_screens(report: Path, explorer: Path) -> Iterator[Screen]:
     """Yield the screens of the report and of the interactive page."""
     for width, height in ((1600, 1000), (1000, 1000), (400, 860)):
         for mode in ("light", "dark"):
-            yield Screen(f"report-{width}-{mode}", report.as_uri(), width, height, mode == "dark")
+            address = report.as_uri() + (DARK_FROM[width] if mode == "dark" else "")
+            yield Screen(f"report-{width}-{mode}", address, width, height, mode == "dark")
     yield Screen("explore-light", explorer.as_uri(), 1400, 1330)
     yield Screen("explore-dark", explorer.as_uri(), 1400, 1330, dark=True)
     yield Screen("explore-400", explorer.as_uri(), 400, 860)
 
 
-def dashboard_screens(store: TrackingStore, snapshot: Snapshot, beside: Snapshot | None) -> Iterator[Screen]:
-    """Yield the screens of MLflow's pages on the store."""
+def dashboard_screens(store: TrackingStore, snapshot: Snapshot, scales: bool, search: Snapshot) -> Iterator[Screen]:
+    """Yield the screens of MLflow's pages on the store: arms of the snapshot, and curves and runs of the search."""
     from runners.tracking.mlflow_client import TrackingClient
 
     base = f"http://{HOST}:{PORT}"
-    name = study_name(snapshot.experiment, snapshot.scale)
-    addresses = [line.partition(": ")[2] for line in pages_of(store, base, name).lines]
-    addresses += [line.partition(": ")[2] for line in pages_of(store, base, None).lines if " scales: " in line]
-    names = ["ui-arms", "ui-curves", *(["ui-scales"] if beside is not None else [])]
-    for screen, address in zip(names, addresses, strict=False):
-        yield Screen(screen, address, 1440, 810)
+    arms, _ = _addresses(store, base, snapshot)
+    _, curves = _addresses(store, base, search)
+    yield Screen("ui-arms", arms, 1440, 810)
+    yield Screen("ui-curves", curves, 1440, 810)
+    if scales:
+        pages = pages_of(store, base, None).lines
+        yield Screen("ui-scales", next(line.partition(": ")[2] for line in pages if " scales: " in line), 1440, 810)
     client = TrackingClient(store.uri)
-    known = client.known_experiment(name)
+    known = client.known_experiment(study_name(search.experiment, search.scale))
     assert known is not None
-    runs = client.runs(known.identifier, study_identity(snapshot, ""))
-    arms = [run.run_id for run in runs.values() if run.tags["level"] == "arm"][:COMPARED]
-    chosen = f"runs={quote(json.dumps(arms))}&experiments={quote(json.dumps([known.identifier]))}"
+    runs = client.runs(known.identifier, study_identity(search, ""))
+    ended = [run for run in runs.values() if run.tags.get("standing") == "finished"]  # the others have no final loss
+    candidates = [run.run_id for run in ended if run.tags["level"] == "arm"][:COMPARED]
+    chosen = f"runs={quote(json.dumps(candidates))}&experiments={quote(json.dumps([known.identifier]))}"
     yield Screen("ui-compare", f"{base}/#/compare-runs?{chosen}", 1440, 810)
     trials = [run for run in runs.values() if run.tags["level"] == "trial"]
     trial = next((run for run in trials if "stop_reason" in run.tags), trials[-1])
     yield Screen("ui-trial", f"{base}/#/experiments/{known.identifier}/runs/{trial.run_id}", 1440, 810)
 
 
+def _addresses(store: TrackingStore, base: str, snapshot: Snapshot) -> list[str]:
+    """Return the addresses of the arms and of the trials of a study."""
+    lines = pages_of(store, base, study_name(snapshot.experiment, snapshot.scale)).lines
+    return [line.partition(": ")[2] for line in lines][:2]
+
+
 def live_screen(folder: Path) -> Screen:
-    """Return the screen of the live view: the command's own drawing of a simulated run, half of it done."""
+    """Return the screen of the live view: the command's own drawing of a simulated run, 60% of it done."""
     simulated = import_module("tests.factories.simulated_training")
-    console = Console(record=True, force_terminal=True, width=120, height=40, file=(folder / "live.txt").open("w"))
+    console = Console(file=StringIO(), force_terminal=True, width=COLUMNS)
 
     class Pictured(LiveView):
-        drawings: list[object] = []  # noqa: RUF012 — of the one view
+        drawings: list[RenderableType] = []  # noqa: RUF012 — of the one view
 
-        def draw(self, drawing: object, at_once: bool = False) -> None:
-            self.drawings.append(drawing())  # type: ignore[operator]
+        def draw(self, drawing: Callable[[], RenderableType], at_once: bool = False) -> None:
+            self.drawings.append(drawing())
 
-    track = simulated.Track(simulated.experiment(folder), folder)
+    track = simulated.Track(simulated.experiment(folder, design=LIVE_ARMS, pretraining=LIVE_PRETRAINING), folder)
     view = Pictured(console, track.store)
 
     @contextmanager
-    def reporter(progress: object) -> Iterator[object]:
-        view.watch(progress)  # type: ignore[arg-type]
-        yield lambda: view.watch(progress)  # type: ignore[arg-type]
+    def reporter(progress: RunProgress) -> Iterator[object]:
+        view.watch(progress)
+        yield lambda: view.watch(progress)
 
     track.reporter = reporter
     track.run()
-    console.print(view.drawings[len(view.drawings) // 2])
-    console.save_svg(str(folder / "live.svg"), title="steeplechase run")
-    return Screen("live", (folder / "live.svg").as_uri(), 1238, 320)
+    picture = Console(file=StringIO(), record=True, force_terminal=True, width=COLUMNS)
+    picture.print(view.drawings[int(DRAWN_AT * len(view.drawings))])
+    drawing = folder / "live.svg"
+    picture.save_svg(str(drawing), title="steeplechase run")
+    _, _, across, down = ElementTree.parse(drawing).getroot().attrib["viewBox"].split()
+    return Screen("live", drawing.as_uri(), LIVE_WIDTH, round(LIVE_WIDTH * float(down) / float(across)))
 
 
 def take(browser: str, screen: Screen, out: Path, folder: Path) -> None:
     """Write the picture of a page. Raises MachineError if the browser makes none."""
     file, address, width = out / f"{screen.name}.png", screen.address, max(screen.width, NARROWEST_WINDOW)
-    if screen.width < NARROWEST_WINDOW:
+    if (
+        screen.width < NARROWEST_WINDOW or "#figure" in address or "#table" in address
+    ):  # a page is not scrolled itself
         frame = folder / f"{screen.name}.html"
         size = f'width="{screen.width}" height="{screen.height}"'
         frame.write_text(f'<body style="margin:0"><iframe src="{address}" {size} style="border:0"></iframe>')
@@ -158,22 +180,22 @@ def served(results: Path) -> Iterator[None]:
             server.terminate()
 
 
-def screens(browser: str, folder: Path, beside: Path | None, out: Path) -> Iterator[str]:
+def screens(browser: str, folder: Path, beside: Path | None, search: Path, out: Path) -> Iterator[str]:
     """Take every screen; yield the names."""
     with tempfile.TemporaryDirectory(prefix="steeplechase-screens-") as name:
         scratch = Path(name)
-        snapshot = snapshot_at(folder)
+        snapshot, searched = snapshot_at(folder), snapshot_at(search)
         other = None if beside is None else snapshot_at(beside)
         report, explorer = scratch / "report.html", scratch / "explore.html"
         report.write_text(render(build(snapshot, example_tables=kept_example_tables(folder)), "html"), "utf-8")
-        explore(folder, explorer)
+        explore(search, explorer)
         store = TrackingStore.resolve(scratch / "results", None, {})
         store.results_root.mkdir()
-        for each in filter(None, (other, snapshot)):  # the last one opens
+        for each in filter(None, (searched if search != folder else None, other, snapshot)):  # the last one opens
             mirror(each, store)
         pictures = [*report_screens(report, explorer), live_screen(scratch)]
         with served(store.results_root):
-            for screen in [*pictures, *dashboard_screens(store, snapshot, other)]:
+            for screen in [*pictures, *dashboard_screens(store, snapshot, other is not None, searched)]:
                 take(browser, screen, out, scratch)
                 yield screen.name
 
@@ -183,6 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.screens", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--beside", type=Path, help="the same experiment at another scale")
+    parser.add_argument("--search", type=Path, help="a search, for the pages of its candidates; default: FOLDER")
     parser.add_argument("--out", type=Path, default=SCREENS)
     chosen = parser.parse_args(arguments)
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -190,8 +213,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"needs one of {', '.join(BROWSERS)} on the path: apt-get install chromium\n")
         return 5
     chosen.out.mkdir(parents=True, exist_ok=True)
+    search, out = chosen.search or chosen.folder, chosen.out.resolve()
     try:
-        for name in screens(browser, chosen.folder, chosen.beside, chosen.out.resolve()):
+        for name in screens(browser, chosen.folder, chosen.beside, search, out):
             sys.stdout.write(f"{chosen.out / name}.png\n")
     except UserError as refused:
         sys.stderr.write("".join(f"{line}\n" for line in refused.lines))

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from reports.claim_test import ClaimTest
 from reports.formats.markdown import escape, table_lines
 from reports.number_format import NOTHING
-from reports.paper_claims import ClaimTest, claim_tests, read_paper_claims
+from reports.paper_claims import claim_tests
+from reports.paper_claims_file import read_paper_claims
 from reports.pooled_claims import pooled_claims, pooled_markdown
 
 SCALES = ("smoke", "demo", "laptop", "wikipedia", "gpu", "paper")
@@ -14,11 +16,13 @@ ALIGNMENTS = ("---", "---", "---", "---", "--:", "---", "--:", "---")
 NOTE = (
     "Verdicts are those of the reports: supported if a difference outside the claimed range, first minus second, is "
     "rejected at 5%, contradicted if one inside it is, undecided otherwise, by Holm's correction over all claims of "
-    "the experiment, or of all experiments that declare the same study. Δ has its own 95% interval. n: pretraining "
-    "seeds, or rounds of a latency experiment. Detectable: the true difference that is significant after the "
-    "correction with a probability of 0.8 at this n and spread, whatever the family's other claims show. Seeds "
-    "that would decide: of both arms, for that probability if the true difference and spread are the observed ones. "
-    "Costs: all pretraining of the experiment, no cache."
+    "the experiment, of all experiments that declare the same study, or of all searches that test one claim. Δ has "
+    "its own 95% interval; chosen_final is the final loss of the candidate that a search chose, in nats. n: "
+    "pretraining seeds, search seeds of searches at equal cost, or rounds of a latency experiment. Detectable: the "
+    "true difference that is significant after the correction with a probability of 0.8 "
+    "at this n and spread, whatever the family's other claims show. Seeds that would decide: of both sides, for that "
+    "probability if the true difference and spread are the observed ones. Costs: all pretraining of the experiment, "
+    "no cache."
 )
 
 

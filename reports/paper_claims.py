@@ -4,122 +4,33 @@
 test it. Verdicts are those of the reports (`reports/sections/claims.py`); nothing is decided here.
 """
 
-import json
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from pydantic import Field, ValidationError, field_validator
-
-from analysis.detectable import detectable_effect
 from analysis.difference import Difference
-from analysis.estimates import Estimates
 from analysis.paired import ALPHA
-from configuration.claims import Claim, Sign, parse_claim
+from configuration.claims import Claim, parse_claim
 from configuration.experiment import Experiment
 from configuration.loading import experiment_in
 from configuration.seeds import first_seeds
 from configuration.yaml import read_file
-from foundation.errors import ConfigurationError, MachineError
-from foundation.schema import Schema
 from ledger.csv_export import read_export
 from ledger.example_tables import ExampleTable, kept_example_tables
 from ledger.paths import has_export
 from ledger.snapshot import Snapshot, snapshot
 from reports.by_recipe import at_own_recipes, at_shared_recipe
-from reports.number_format import NOTHING, difference_text, fixed, scientific, short
+from reports.claim_test import NOT_RUN, TOO_MANY_SEEDS, ClaimTest, judged, shown_claim
+from reports.number_format import NOTHING, fixed, scientific, short
+from reports.paper_claims_file import DeclaredTest, read_paper_claims
 from reports.report import build
+from reports.searched_claims import searched_claims
 from reports.sections.claims import claims_table
 from reports.statistics.claims import ClaimOutcome, TestedClaim, seeds_to_judge, tested_claims
 from reports.statistics.latency import is_latency
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results, results_of
 from reports.table import Row, number
-
-FILE = "claims.toml"
-NOT_RUN = "not run"
-
-
-class DeclaredTest(Schema):
-    """The claims of an experiment that test a claim of the paper."""
-
-    experiment: str
-    """Name of the experiment: its file, and the published folder's name up to the scale."""
-    scales: tuple[str, ...] = Field(min_length=1)
-    claims: tuple[str, ...] = Field(min_length=1)
-    """Claims in their short form; of a latency experiment its orderings."""
-    not_run: str = ""
-    """Why no report is published."""
-
-    @field_validator("claims")
-    @classmethod
-    def _are_claims(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
-        for text in texts:
-            if "(" in text:
-                parse_claim(text)
-        return texts
-
-
-class PaperClaim(Schema):
-    """A claim of a paper in our words, with its source."""
-
-    id: str
-    title: str
-    """The statement in a few words."""
-    statement: str
-    source: str
-    """The paper, with the table or section."""
-    tested_by: tuple[DeclaredTest, ...] = ()
-    untested: str = ""
-    """Why no experiment tests it, or which part of it none does."""
-
-
-class PaperClaims(Schema):
-    """The content of `claims.toml`."""
-
-    claims: tuple[PaperClaim, ...]
-
-
-@dataclass(frozen=True)
-class ClaimTest:
-    """One test of a claim of a paper at one scale: a row of the table."""
-
-    claim: str
-    """Id of the paper's claim."""
-    experiment: str
-    """The experiment with its scale."""
-    metric: str
-    test: str
-    verdict: str
-    n: int | None = None
-    difference: str = NOTHING
-    detectable: str = NOTHING
-    caveats: tuple[str, ...] = ()
-    estimate: Estimates | None = None
-    """Of the difference, over pretraining seeds."""
-    decimals: int = 0
-    """With which the difference is printed."""
-
-    @property
-    def was_run(self) -> bool:
-        """Whether a published report has it."""
-        return not self.verdict.startswith(NOT_RUN)
-
-
-def read_paper_claims(folder: Path) -> tuple[PaperClaim, ...]:
-    """Return the claims declared in a folder. Raises MachineError, ConfigurationError."""
-    file = folder / FILE
-    try:
-        document = tomllib.loads(file.read_text(encoding="utf-8"))
-        return PaperClaims.model_validate_json(json.dumps(document)).claims
-    except OSError:
-        raise MachineError(f"{file}: no such file; it declares the claims and what tests them") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
-        raise ConfigurationError(f"{file}: {fault}") from None
-    except ValidationError as fault:
-        places = [f"{file}: {'.'.join(map(str, each['loc']))}: {each['msg']}" for each in fault.errors()]
-        raise ConfigurationError(places) from None
 
 
 def claim_tests(published: Path, experiments: Path) -> Iterator[ClaimTest]:
@@ -131,6 +42,7 @@ def claim_tests(published: Path, experiments: Path) -> Iterator[ClaimTest]:
                 yield from (
                     replace(test, claim=claim.id, experiment=f"{tested.experiment} {scale}") for test in tests
                 )
+        yield from (replace(test, claim=claim.id) for test in searched_claims(claim.searched_by, experiments.parent))
         if claim.untested:
             yield _not_run((), claim.untested, claim.id)
 
@@ -153,15 +65,9 @@ def _not_run(claims: Iterable[str], reason: str, claim_id: str = "") -> ClaimTes
     texts = tuple(claims)
     parsed = [parse_claim(text) for text in texts if "(" in text]
     metrics = dict.fromkeys(claim.metric for claim in parsed)
-    tests = [_test(claim) for claim in parsed] or [f"`{text}`" for text in texts]
+    tests = [shown_claim(claim) for claim in parsed] or [f"`{text}`" for text in texts]
     verdict = f"{NOT_RUN}: {reason}" if reason else NOT_RUN
     return ClaimTest(claim_id, NOTHING, ", ".join(metrics) or NOTHING, ", ".join(tests) or NOTHING, verdict)
-
-
-def _test(claim: Claim) -> str:
-    """Return what is tested of a claim's metric, as code."""
-    size = f" {'within' if claim.sign is Sign.LEVEL else 'by'} {claim.size:g}" if claim.size else ""
-    return f"`{claim.first} {claim.sign} {claim.second}{size}`"
 
 
 def _cost(file: Path, scale: str) -> str:
@@ -237,31 +143,19 @@ def _missing(results: Results, claim: Claim) -> str:
 def _of_claim(claim: Claim, verdict: Row, results: Results, level: float, caveats: tuple[str, ...]) -> ClaimTest:
     metric = Metric(claim.metric)
     found, decimals = results.estimate(claim.first, claim.second, metric), results.decimals(metric)
-    detectable = detectable_effect(found.standard_error.item(), found.degrees.item(), level)
     difference = _difference(verdict)
     afterwards = (f"added {verdict['afterwards']}",) if verdict["afterwards"] else ()
     departures = (str(verdict["departure"]),) if verdict["departure"] else ()
     undecided = verdict["verdict"] == ClaimOutcome.UNDECIDED
     needed = (_seeds_text(claim, results, seeds_to_judge(claim, found, difference.n, level)),) if undecided else ()
-    return ClaimTest(
-        claim="",
-        experiment="",
-        metric=claim.metric,
-        test=_test(claim),
-        verdict=str(verdict["verdict"]),
-        n=difference.n,
-        difference=difference_text(difference, decimals),
-        detectable=NOTHING if detectable is None else fixed(detectable.value, decimals),
-        caveats=(*needed, *caveats, *afterwards, *departures),
-        estimate=found,
-        decimals=decimals,
-    )
+    row = judged(claim, str(verdict["verdict"]), found, difference, level, decimals)
+    return replace(row, caveats=(*needed, *caveats, *afterwards, *departures))
 
 
 def _seeds_text(claim: Claim, results: Results, seeds: int | None) -> str:
     """Return what would decide a claim if the true difference and variances were the observed ones, with its cost."""
     if seeds is None:
-        return "more than 100 seeds would be needed"
+        return TOO_MANY_SEEDS
     tokens = results.experiment.pretraining.tokens
     of_seed = sum(arm.candidate.recipe.own_tokens(tokens) for arm in results.arms if arm.name in claim.arms)
     return f"{seeds} seeds would decide it ({short(seeds * of_seed)} tokens)"

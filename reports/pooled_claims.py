@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from analysis.difference import Difference
 from analysis.random_effects import PooledEffect, pooled_effect
+from reports.claim_test import ClaimTest
 from reports.formats.markdown import escape, table_lines
 from reports.number_format import difference_text, fixed, p_text
-from reports.paper_claims import ClaimTest
 
 HEADINGS = ("claim", "metric", "test", "scales", "pooled Δ [95%]", "p", "sd between scales")
 ALIGNMENTS = ("---", "---", "---", "---", "---", "--:", "--:")

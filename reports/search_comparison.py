@@ -1,11 +1,12 @@
 """The report of a comparison of searches: what each found, what it cost, and the lowest loss by cost."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from analysis.difference import Effect
 from analysis.search_trace import SearchTrace
 from configuration.experiment import Experiment
 from configuration.yaml.writing import experiment_text
+from ledger.stage_results import finite
 from reports.document import Report
 from reports.figures import best_by_cost
 from reports.figures.figure import Picture
@@ -15,6 +16,7 @@ from reports.sanitise import printable
 from reports.statistics.search_comparison import PRICES, ComparedSearch, SearchComparison
 from reports.table import Row, Table, interval, table
 
+BY_SEED = "by_seed"
 PAIRED_NOTE = (
     "Δ is from the first search, paired by search seed where both have the seeds, else Welch's; 95% intervals"
 )
@@ -30,17 +32,17 @@ VOLUME_NOTE = (
 
 def comparison_report(comparison: SearchComparison, experiment: Experiment) -> Report:
     """Return the report of searches of a space; the experiment is that of the first one."""
-    tables = (summary_table(comparison), by_cost_table(comparison), trials_table(comparison))
+    tables = (summary_table(comparison), by_seed_table(comparison), by_cost_table(comparison))
     return Report(
         experiment="comparison of searches",
         scale="",
         question=f"What do searches of one space find at equal cost? {_space(experiment)}",
         finding=finding(comparison),
         paper="",
-        tables=tables[:2],
+        tables=tables,
         grids=tuple(_grids(comparison)),
         footer=tuple((search.name, search.source) for search in comparison.searches),
-        trials=tables[2],
+        trials=trials_table(comparison),
         pictures=(Picture(best_by_cost.FIGURE, comparison),),
         declaration=experiment_text(experiment, f"{printable(experiment.experiment)}: the first of the searches"),
     )
@@ -104,6 +106,20 @@ def _measured(search: ComparedSearch, name: str, found: Effect) -> Row:
         "n": found.n,
         **interval(found.difference),
     }
+
+
+def by_seed_table(comparison: SearchComparison) -> Table:
+    """Return what every search found at every seed, from which all differences follow."""
+    rows = (
+        {"search": search.name, "seed": trace.seed, **{name: _known(value(trace)) for name, value in _FOUND.items()}}
+        for search in comparison.searches
+        for trace in search.traces
+    )
+    return table(BY_SEED, " ".join(("search seed", *_FOUND)), rows)
+
+
+def _known(value: float | None) -> float | None:
+    return None if value is None else finite(value)
 
 
 def by_cost_table(comparison: SearchComparison) -> Table:
@@ -218,10 +234,13 @@ def _chosen(trace: SearchTrace) -> float | None:
     return trace.chosen_loss
 
 
-_MEASURES = {
+_FOUND: dict[str, Callable[[SearchTrace], float | None]] = {
     "best_seen": _best,
     "chosen_final": _chosen,
     "cost": lambda trace: trace.cost,
+}
+_MEASURES = {
+    **_FOUND,
     "candidates": lambda trace: float(trace.candidates),
     "finished": lambda trace: float(trace.finished),
     "duplicates": lambda trace: None if trace.duplicates is None else float(trace.duplicates),

@@ -1,6 +1,6 @@
 """Several searches of one space side by side: what each found by what it spent, over search seeds."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
@@ -66,11 +66,7 @@ class SearchComparison:
         own, others = _by_seed(search, value), _by_seed(self.reference, value)
         if search is self.reference:
             return effect(own, None)
-        return effect(own, others, test=MeanTest.PAIRED if self.paired(search) else MeanTest.WELCH)
-
-    def paired(self, search: ComparedSearch) -> bool:
-        """Return whether a search has at least two seeds in common with the reference."""
-        return len({*search.seeds} & {*self.reference.seeds}) >= SEVERAL
+        return effect(own, others, test=seeds_test(search.seeds, self.reference.seeds))
 
     @cached_property
     def costs(self) -> tuple[float, ...]:
@@ -110,6 +106,11 @@ class SearchComparison:
                     return None
                 found += points
         return found
+
+
+def seeds_test(seeds: Iterable[int], others: Iterable[int]) -> MeanTest:
+    """Return how two searches are compared: paired by search seed where they have at least two in common."""
+    return MeanTest.PAIRED if len({*seeds} & {*others}) >= SEVERAL else MeanTest.WELCH
 
 
 def _best_by_cost(search: ComparedSearch) -> BestByCost:

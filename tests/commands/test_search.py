@@ -43,7 +43,7 @@ def test_searches_are_side_by_side_with_their_costs_and_files(call: Call, curves
     options = ("--curves", curves, "--scale", "smoke", "--seeds", "2")
     answer = call("search", "compare", RANDOM, fewer, *options, "--format", "json", "--out", out)
     assert answer.code == 0, answer.err
-    (results,) = json.loads(answer.out)["tables"]
+    results = json.loads(answer.out)["tables"][0]
     rows = {(row["search"], row["measure"]): row for row in results["rows"]}
     assert rows["random", "cost"]["mean"] == pytest.approx(2)
     assert rows["random@trainings=1", "cost"]["mean"] == pytest.approx(1)
@@ -51,7 +51,8 @@ def test_searches_are_side_by_side_with_their_costs_and_files(call: Call, curves
     assert rows["random", "best_seen"]["n"] == 2
     figures = {path.name for path in (out / "figures").iterdir()}
     assert figures == {f"best_by_cost.{end}" for end in ("csv", "svg", "pdf")}
-    assert {path.name for path in (out / "tables").iterdir()} == {"results.csv", "loss_at_costs.csv", "trainings.csv"}
+    tables = {path.stem for path in (out / "tables").iterdir()}
+    assert tables == {"results", "by_seed", "loss_at_costs", "trainings"}
 
 
 def test_refusals_are_one_line_each(call: Call, curves: Path, tmp_path: Path) -> None:

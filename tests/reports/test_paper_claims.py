@@ -16,8 +16,10 @@ from configuration.loading import experiment_in
 from configuration.metrics import HELD_OUT_LOSS, SCORE
 from configuration.yaml import read_file
 from foundation.errors import ConfigurationError, MachineError
+from reports.claim_test import NOT_RUN
 from reports.claims_page import brief_markdown, markdown
-from reports.paper_claims import FILE, NOT_RUN, DeclaredTest, claim_tests, read_paper_claims
+from reports.paper_claims import claim_tests
+from reports.paper_claims_file import FILE, DeclaredTest, read_paper_claims
 from reports.pooled_claims import pooled_claims
 from tests.factories.paths import EXPERIMENTS, ROOT
 
@@ -41,7 +43,7 @@ def test_every_claim_has_a_source_and_a_test_or_a_reason() -> None:
     assert [claim.id for claim in CLAIMS] == [f"O{number}" for number in range(1, 11)]
     for claim in CLAIMS:
         assert claim.source
-        assert claim.tested_by or claim.untested, claim.id
+        assert claim.tested_by or claim.searched_by or claim.untested, claim.id
 
 
 @pytest.mark.parametrize(
@@ -108,11 +110,11 @@ def test_the_table_of_the_readme_is_the_brief_one() -> None:
     assert re.findall(r"^\| (O\d+): ", brief, re.MULTILINE) == [claim.id for claim in CLAIMS]
 
 
-def test_without_published_reports_every_claim_has_its_cost(tmp_path: Path) -> None:
+def test_without_published_reports_every_claim_on_arms_has_its_cost(tmp_path: Path) -> None:
     shutil.copy(FOLDER / FILE, tmp_path / FILE)
     tests = list(claim_tests(tmp_path, EXPERIMENTS))
     assert {test.claim for test in tests} == {claim.id for claim in CLAIMS}
-    for test in tests:
+    for test in [test for test in tests if test.claim != "O10"]:  # whose searches are recorded beside their table
         assert test.verdict.startswith(NOT_RUN)
         assert "FLOPs" in test.verdict or test.experiment.startswith(("table9", "–")), test
 

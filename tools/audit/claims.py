@@ -65,6 +65,12 @@ def claim_of(text: str) -> Claim:
     )
 
 
+def short(claim: Claim) -> str:
+    """Return a claim without its metric, as the table of papers' claims has it."""
+    word = "within" if claim.sign == "~" else "by"
+    return f"{claim.first} {claim.sign} {claim.second}{f' {word} {claim.size:g}' if claim.size else ''}"
+
+
 def _name(text: str) -> str:
     stripped = text.strip()
     return re.sub(r"\\(.)", r"\1", stripped[1:-1]) if stripped[:1] in ("'", '"') else stripped

@@ -5,13 +5,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tools.audit.claims import PaperTest, Tested, claim_of, paper_tests, tested, verdict_of
+from tools.audit.claims import PaperTest, PaperVerdict, Tested, claim_of, paper_tests, short, tested, verdict_of
 from tools.audit.compare import Outcome
 from tools.audit.exports import Row
 from tools.audit.inference import ALPHA, MOST_SEEDS, Estimate, detectable, power, power_within, seeds_needed
 from tools.audit.latencies import orderings
 from tools.audit.pooled import pooled
 from tools.audit.prose import plain
+from tools.audit.searched_claims import searched_claims
 from tools.audit.study import Study
 
 NOTHING, UNDECLARED, UNDECIDED = "–", "not declared before the run", "undecided"
@@ -30,6 +31,10 @@ def check_claims(outcome: Outcome, folder: Path, studies: Mapping[str, Study]) -
     known = len(rows) + len(list(_rows(folder / "claims.md", POOLED))) + HEADING_LINES
     outcome.check(("claims.md", "all tables", "lines"), str(lines), known)
     _check_pooled(outcome, folder, studies)
+    for search in searched_claims(folder):
+        key = (search.paper_claim, search.comparison, search.short)
+        of_search = [row for row in rows if (row["claim"], row["experiment"], row["test"]) == key]
+        _check_shown(outcome, " ".join(key), search.verdict, of_search)
     for test in paper_tests(folder):
         study = studies.get(f"{test.experiment}-{test.scale}")
         of_test = [row for row in rows if (row["claim"], row["experiment"]) == _key(test)]
@@ -85,12 +90,8 @@ def _key(test: PaperTest) -> tuple[str, str]:
 
 
 def _short(test: PaperTest) -> str:
-    """Return a claim without its metric, as the table has it."""
-    if "(" not in test.text:
-        return test.text
-    claim = claim_of(test.text)
-    word = "within" if claim.sign == "~" else "by"
-    return f"{claim.first} {claim.sign} {claim.second}{f' {word} {claim.size:g}' if claim.size else ''}"
+    """Return a claim without its metric, as the table has it; an ordering as it is."""
+    return short(claim_of(test.text)) if "(" in test.text else test.text
 
 
 def _metric(test: PaperTest) -> str:
@@ -109,12 +110,16 @@ def _check(
     of_study = [
         each for each in studies.values() if name and each is not study and each.document.get("study") == name
     ]
-    judged = verdict_of(study, test, of_study)
+    at = f"{test.paper_claim} {test.experiment} {test.scale} {test.text}"
+    _check_shown(outcome, at, verdict_of(study, test, of_study), shown)
+
+
+def _check_shown(outcome: Outcome, at: str, judged: PaperVerdict, shown: Sequence[dict[str, str]]) -> None:
+    """Compare the rows of one test with its recomputed difference, detectable difference, verdict and seeds."""
     found = judged.tested
     smallest = detectable(found.found.error, found.found.degrees, ALPHA / judged.family)[0]
     values = [found.interval["delta"], found.interval["low"], found.interval["high"]]
     for row in shown or [dict.fromkeys(COLUMNS, "no row")]:
-        at = f"{test.paper_claim} {test.experiment} {test.scale} {test.text}"
         printed = [cell.replace("−", "-").lstrip("+") for cell in NUMBER.findall(row["difference"])]
         outcome.check(("claims.md", at, "n"), row["n"], found.interval["n"])
         for column, cell, value in zip(("Δ", "low", "high"), printed or ["", "", ""], values, strict=True):

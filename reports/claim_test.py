@@ -1,0 +1,63 @@
+"""A test of a paper's claim: a row of the table of claims."""
+
+from dataclasses import dataclass
+
+from analysis.detectable import detectable_effect
+from analysis.difference import Difference
+from analysis.estimates import Estimates
+from configuration.claims import Claim, Sign
+from reports.number_format import NOTHING, difference_text, fixed
+
+NOT_RUN = "not run"
+TOO_MANY_SEEDS = "more than 100 seeds would be needed"
+
+
+@dataclass(frozen=True)
+class ClaimTest:
+    """One test of a claim of a paper at one scale: a row of the table."""
+
+    claim: str
+    """Id of the paper's claim."""
+    experiment: str
+    """The experiment with its scale."""
+    metric: str
+    test: str
+    verdict: str
+    n: int | None = None
+    difference: str = NOTHING
+    detectable: str = NOTHING
+    caveats: tuple[str, ...] = ()
+    estimate: Estimates | None = None
+    """Of the difference, over pretraining seeds or search seeds."""
+    decimals: int = 0
+    """With which the difference is printed."""
+
+    @property
+    def was_run(self) -> bool:
+        """Whether a published report has it."""
+        return not self.verdict.startswith(NOT_RUN)
+
+
+def judged(
+    claim: Claim, verdict: str, found: Estimates, difference: Difference, level: float, decimals: int
+) -> ClaimTest:
+    """Return the row of a claim that was tested at a level, without its paper and experiment."""
+    detectable = detectable_effect(found.standard_error.item(), found.degrees.item(), level)
+    return ClaimTest(
+        claim="",
+        experiment="",
+        metric=claim.metric,
+        test=shown_claim(claim),
+        verdict=verdict,
+        n=difference.n,
+        difference=difference_text(difference, decimals),
+        detectable=NOTHING if detectable is None else fixed(detectable.value, decimals),
+        estimate=found,
+        decimals=decimals,
+    )
+
+
+def shown_claim(claim: Claim) -> str:
+    """Return what is tested of a claim's metric, as code."""
+    size = f" {'within' if claim.sign is Sign.LEVEL else 'by'} {claim.size:g}" if claim.size else ""
+    return f"`{claim.first} {claim.sign} {claim.second}{size}`"

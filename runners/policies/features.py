@@ -1,13 +1,15 @@
 """Configurations of any structure as numeric features in [0, 1], for surrogate models.
 
 A number is one column, a string one column per value. A list of parts (the layers of an encoder) becomes its length
-and, over the parts, the mean of every number, the share of every string, and the sum of every product of two numbers,
-since costs of layers are products (width times depth). Columns are rank-transformed, so that learning rates and layer
-counts have the same scale; constant columns are dropped.
+and, over the parts, the sum of every number and the count of every string: a histogram of parts, which is what
+architecture kernels compare first (Ru et al. 2021, arXiv 2006.07556, the Weisfeiler-Lehman kernel at depth 0), and
+which tells the size of the whole. Columns are rank-transformed, so that learning rates and layer counts have the same
+scale; constant columns are dropped. The c columns of one axis span [0, 1/sqrt(c)], so that a choice of ten labels
+counts as much as a number in sums of squared differences.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +25,14 @@ def features_of(configs: Sequence[Mapping[str, JsonValue]]) -> Numbers:
     names = sorted({name for row in rows for name in row})
     table = np.array([[row.get(name, 0.0) for name in names] for row in rows], dtype=np.float64)
     table = table.reshape(len(rows), len(names))
-    ranked = [_spread(column) for column in table.T if np.ptp(column) > 0]
-    distinct = {column.tobytes(): column for column in ranked}  # columns with equal ranks are redundant
-    return np.array(list(distinct.values())).T.reshape(len(rows), len(distinct))
+    distinct: dict[bytes, tuple[str, Numbers]] = {}  # columns with equal ranks are redundant
+    for name, column in zip(names, table.T, strict=True):
+        if np.ptp(column) > 0:
+            ranks = _spread(column)
+            distinct.setdefault(ranks.tobytes(), (name.partition("=")[0], ranks))
+    columns = Counter(axis for axis, _ in distinct.values())
+    scaled = [ranks / np.sqrt(columns[axis]) for axis, ranks in distinct.values()]
+    return np.array(scaled).T.reshape(len(rows), len(scaled))
 
 
 def _spread(column: Numbers) -> Numbers:
@@ -51,18 +58,10 @@ def _leaves(value: JsonValue | Mapping[str, JsonValue], path: str) -> Iterator[t
 
 
 def _parts(parts: Sequence[JsonValue], path: str) -> Iterator[tuple[str, float]]:
-    """Yield the features of a list: its aggregates, and the strings of its first and last part."""
+    """Yield the features of a list: its length, and sums over its parts."""
     yield f"{path}.length", float(len(parts))
-    rows = [dict(_leaves(part, "")) for part in parts]
-    names = sorted({name for row in rows for name in row})
-    for name in names:
-        column = [row.get(name, 0.0) for row in rows]
-        yield f"{path}[]{name}", float(np.mean(column))
-        if "=" in name:
-            yield f"{path}[first]{name}", column[0]
-            yield f"{path}[last]{name}", column[-1]
-    numeric = [name for name in names if "=" not in name]
-    for left, right in combinations(numeric, 2):
-        yield f"{path}[]{left}*{right}", float(sum(row.get(left, 0.0) * row.get(right, 0.0) for row in rows))
-    for name in numeric:
-        yield f"{path}[]sum{name}", float(sum(row.get(name, 0.0) for row in rows))
+    totals = dict[str, float]()
+    for part in parts:
+        for name, number in _leaves(part, f"{path}[]"):
+            totals[name] = totals.get(name, 0.0) + number
+    yield from totals.items()

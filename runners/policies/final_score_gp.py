@@ -2,7 +2,8 @@
 
 For final scores without curves, such as NAS-Bench-BERT. The process is refitted after every training; the candidate
 with the lowest confidence bound trains next (Srinivas et al. 2010, arXiv 0912.3995, with a fixed width). Length scale
-and width were chosen by searches in halves of NAS-Bench-BERT, as docs/replay.md reports.
+and width were chosen by searches of NAS-Bench-BERT, as docs/replay.md reports. Every axis of a space has the same
+variance, however many columns it has.
 """
 
 from functools import partial
@@ -26,7 +27,7 @@ class FinalScoreProcess:
     def __init__(
         self, view: View, generator: np.random.Generator, length: float = LENGTH, exploration: float = EXPLORATION
     ) -> None:
-        self._view, self._features = view, _standardised(view.features)
+        self._view, self._features = view, _weighted(view.features)
         self._covariance, self._exploration = partial(smooth, length=length), exploration
         self._trained, self._unstarted = np.zeros(0, dtype=np.int64), np.arange(len(view.reached))
 
@@ -60,9 +61,11 @@ class FinalScoreProcess:
         return int(shortlist[np.argmin(mean - self._exploration * sd)])
 
 
-def _standardised(features: Numbers) -> Numbers:
-    spread = features.std(axis=0)
-    return np.asarray((features - features.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
+def _weighted(features: Numbers) -> Numbers:
+    """Return z-scores times the range of their column, which is 1/sqrt(columns of its axis); 1 on average."""
+    spread, ranges = features.std(axis=0), np.ptp(features, axis=0)
+    weights = ranges * np.sqrt(len(ranges) / max((ranges**2).sum(), 1.0))
+    return np.asarray((features - features.mean(axis=0)) / np.where(spread > 0, spread, 1.0) * weights)
 
 
 def _history_rows(targets: Numbers) -> NDArray[np.int64]:

@@ -28,3 +28,19 @@ def test_the_order_of_candidates_changes_no_row() -> None:
 
 def test_empty_configurations_have_no_features() -> None:
     assert features_of([{}, {}]).shape == (2, 0)
+
+
+def test_a_list_of_parts_is_a_histogram_of_them() -> None:
+    attention, convolution = {"kind": "attention", "width": 4}, {"kind": "convolution", "width": 2}
+    configs = [{"layers": layers} for layers in ([attention], [attention] * 3, [convolution] * 4, [convolution])]
+    found = {tuple(row) for row in features_of(configs).T.round(3).tolist()}
+    lengths, widths = (0.0, 0.6, 1.0, 0.0), (0.333, 1.0, 0.667, 0.0)
+    attentions, convolutions = (0.424, 0.707, 0.0, 0.0), (0.0, 0.0, 0.707, 0.424)
+    assert found == {lengths, widths, attentions, convolutions}
+
+
+def test_the_columns_of_an_axis_count_as_much_as_one_number() -> None:
+    labels = features_of([{"label": f"label {place % 5}", "rate": place} for place in range(10)])
+    squared = labels.max(axis=0) ** 2
+    assert len(squared) == 6
+    assert np.isclose(np.sort(squared), [0.2] * 5 + [1.0]).all()

@@ -83,7 +83,7 @@ def _plain(value: object) -> JsonValue:
         plain: JsonValue = value.tolist()
         return plain
     if isinstance(value, PathLike):
-        return fspath(value)
+        return str(fspath(value))
     raise TypeError(f"it is a {type(value).__name__}")
 
 

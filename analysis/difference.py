@@ -21,7 +21,7 @@ class MeanTest(StrEnum):
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference of means with its interval; None if there are too few seeds."""
+    """A difference of means with its interval; None if there are too few seeds, or if they do not vary."""
 
     n: int = 0
     """Number of pairs; unpaired, the number of seeds of the arm that has fewer."""

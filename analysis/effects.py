@@ -34,7 +34,7 @@ def effect(
 def difference_of(
     values: SeedValues, others: SeedValues, confidence: float = CONFIDENCE, test: MeanTest = MeanTest.WELCH
 ) -> Difference:
-    """Return the mean of `values` minus that of `others` with its interval, for two or more seeds."""
+    """Return the mean of `values` minus that of `others` with its interval, for two or more seeds that vary."""
     if test is MeanTest.PAIRED:
         return paired(values, others, confidence)
     return contrast_difference([values, others], [1.0, -1.0], confidence, test)
@@ -46,16 +46,11 @@ def contrast_difference(
     confidence: float = CONFIDENCE,
     test: MeanTest = MeanTest.WELCH,
 ) -> Difference:
-    """Return a weighted sum of arms with its interval; none where an arm has no seeds."""
+    """Return a weighted sum of arms with its interval; none where an arm has no seeds, no bounds without spread."""
     seeds = _shared(samples) if test is MeanTest.PAIRED else min(samples, key=len, default={})
     if not seeds:
         return Difference()
-    found = contrast_estimate(samples, weights, test)
-    delta, error = found.value.item(), found.standard_error.item()
-    if len(seeds) == 1:
-        return Difference(1, delta)
-    low, high = (bound.item() for bound in found.interval(1 - confidence)) if error > 0 else (delta, delta)
-    return Difference(len(seeds), delta, low, high)
+    return interval_of(contrast_estimate(samples, weights, test), len(seeds), confidence)
 
 
 def estimate(values: SeedValues, others: SeedValues, test: MeanTest = MeanTest.WELCH) -> Estimates:
@@ -93,9 +88,12 @@ def wider(found: Estimates, other: Estimates | None) -> Estimates:
 
 
 def interval_of(found: Estimates, n: int, confidence: float = CONFIDENCE) -> Difference:
-    """Return an estimate of one cell as a difference over so many seeds."""
+    """Return an estimate of one cell as a difference over so many seeds; without bounds where no spread is known."""
+    delta = found.value.item()
+    if not found.standard_error.item() > 0:
+        return Difference(n, delta)
     (low,), (high,) = found.interval(1 - confidence)
-    return Difference(n, found.value.item(), float(low), float(high))
+    return Difference(n, delta, float(low), float(high))
 
 
 def _shared(samples: Sequence[SeedValues]) -> list[int]:
@@ -125,12 +123,12 @@ def stacked(estimates: Sequence[Estimates]) -> Estimates:
 
 
 def paired(values: SeedValues, others: SeedValues, confidence: float = CONFIDENCE) -> Difference:
-    """Return the mean of `values - others` over the seeds they share, with its interval for two or more pairs."""
+    """Return the mean of `values - others` over the seeds they share, with its interval where two or more vary."""
     differences = differences_of(values, others)
     if not differences:
         return Difference()
-    if len(differences) == 1:
-        return Difference(1, differences[0])
+    if len(differences) == 1 or not vary(differences):
+        return Difference(len(differences), fmean(differences))
     low, high = interval(differences, confidence)
     return Difference(len(differences), fmean(differences), low, high)
 

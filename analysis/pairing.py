@@ -31,10 +31,10 @@ class PairingGain:
 
 
 def pairing_gain(values: Float[np.ndarray, "arms seeds"], alpha: float = 0.05) -> PairingGain | None:
-    """Return the gain over the seeds that all arms have; None below two arms or seeds, or without spread."""
+    """Return the gain over the seeds that all arms have; None below two arms or seeds, or if no seeds vary."""
     whole = values[:, ~np.isnan(values).any(axis=0)]
     arms, seeds = whole.shape
-    if arms < 2 or seeds < 2 or np.ptp(whole) <= ROUNDING * np.abs(whole).max():
+    if arms < 2 or seeds < 2 or np.ptp(whole, axis=1).max() <= ROUNDING * np.abs(whole).max():
         return None
     ratio = float(variance_ratio(whole))
     if ratio <= ROUNDING:

@@ -51,7 +51,7 @@ def mean_text(effect: Effect, decimals: int) -> str:
 
 
 def difference_text(difference: Difference, decimals: int) -> str:
-    """Return `Δ [low, high]`; a single seed has no interval."""
+    """Return `Δ [low, high]`; a single seed and seeds that do not vary have no interval."""
     if difference.delta is None:
         return NOTHING
     if difference.low is None or difference.high is None:

@@ -126,6 +126,8 @@ class Architecture(ArchitectureByKind):
         yield from _divides(self, "bottleneck_ratio", "heads", "γ keeps whole heads")
         yield from _divides(self, "feed_forward_groups", "width", "the second grouped map splits it")
         yield from _divides(self, "feed_forward_groups", "feed_forward_width", "the first grouped map splits it")
+        if self.longest_sequence == 0:
+            yield Violation(("positions",), f"{self.positions} positions are all before the first token's")
         yield from self._stack_violations()
         yield from self._window_violations()
 

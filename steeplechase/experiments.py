@@ -1,8 +1,9 @@
 """Plan and run an experiment file from Python, as `steeplechase plan` and `steeplechase run` do."""
 
 import json
+import re
 from collections.abc import Mapping
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -12,8 +13,10 @@ from steeplechase.results import Results, load
 
 File = str | PathLike[str]
 Engine = Literal["local", "ray"]
-Settings = Mapping[str, JsonValue]
+Settings = Mapping[str, object]
 """Values in place of the file's, by dotted key: `{"pretraining.tokens": 100_000}`."""
+ESCAPE = re.compile(r"\\(?:(?P<pair>ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|.)")
+"""An escape in JSON; a pair is one character, which YAML writes as one escape."""
 
 
 def plan(
@@ -60,5 +63,32 @@ def _path(place: File | None) -> Path | None:
 
 
 def _as_text(settings: Settings | None) -> tuple[str, ...]:
-    """Return settings as the command line has them; JSON is YAML."""
-    return tuple(f"{key}={json.dumps(value)}" for key, value in (settings or {}).items())
+    """Return settings as the command line has them; JSON is YAML but for characters that it writes as two escapes."""
+    return tuple(f"{key}={_value_text(key, value)}" for key, value in (settings or {}).items())
+
+
+def _value_text(key: str, value: object) -> str:
+    try:
+        text = json.dumps(value, default=_plain)
+    except (TypeError, ValueError) as wrong:
+        raise ConfigurationError(f"--set {key}: {value!r:.80} is no value of an experiment file ({wrong})") from None
+    return ESCAPE.sub(_one_escape, text)
+
+
+def _plain(value: object) -> JsonValue:
+    """Return a number or array of numpy, or a path, as a file would have it. Raises TypeError for anything else."""
+    import numpy as np
+
+    if isinstance(value, np.generic | np.ndarray):
+        plain: JsonValue = value.tolist()
+        return plain
+    if isinstance(value, PathLike):
+        return str(fspath(value))
+    raise TypeError(f"it is a {type(value).__name__}")
+
+
+def _one_escape(found: re.Match[str]) -> str:
+    if not found["pair"]:
+        return found[0]
+    character: str = json.loads(f'"{found[0]}"')
+    return f"\\U{ord(character):08x}"

@@ -12,6 +12,7 @@ from configuration.initial_checkpoint import InitialCheckpoint, differing_fields
 from configuration.metrics import ATTENTION_DIAGONAL, comparable_metrics
 from configuration.validation.fine_tuning import fine_tuning_violations
 from configuration.validation.lexicon import lexicon_violations
+from configuration.validation.margins import margin_violations
 from configuration.validation.mentions import mention_violations
 from configuration.validation.module_architectures import module_violations
 from configuration.validation.objectives import objective_violations, untrained_violations
@@ -46,6 +47,7 @@ def violations_of(experiment: Experiment) -> Iterator[Violation]:
         yield from _initial_checkpoint_violations(experiment)
         if not experiment.arm_table.violations:
             yield from tune_violations(experiment)
+    yield from margin_violations(experiment)
     yield from tracking_violations(experiment)
     yield from _pretraining_violations(experiment)
     if experiment.forecast is not None and experiment.forecast.tokens < experiment.pretraining.tokens:

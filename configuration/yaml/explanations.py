@@ -26,6 +26,7 @@ def mistakes_of_types(
     resolved_by_location: dict[Location, list[tuple[ResolvedLocation, ErrorDetails]]] = defaultdict(list)
     found = [(find(model, document, detail["loc"]), detail) for detail in error.errors(include_url=False)]
     misspelt = {_meant(resolved, detail) for resolved, detail in found}
+    found = [(resolved, detail) for resolved, detail in found if not _counts_wrong_items(detail, found)]
     for resolved, detail in found:
         if not _is_consequence(resolved, detail["type"]) and detail["loc"] not in misspelt:
             resolved_by_location[_location(resolved, detail["type"])].append(
@@ -54,6 +55,14 @@ def _nearest(document: Node, path: Path) -> Location:
             return node.location.under(*path[position:])
         node = below
     return node.location
+
+
+def _counts_wrong_items(detail: ErrorDetails, found: Iterable[tuple[ResolvedLocation, ErrorDetails]]) -> bool:
+    """Return whether a list is too short only because pydantic does not count the items that are wrong."""
+    at = detail["loc"]
+    return detail["type"] == "too_short" and any(
+        other["loc"] != at and other["loc"][: len(at)] == at for _, other in found
+    )
 
 
 def _as_written(resolved: ResolvedLocation, detail: ErrorDetails) -> ErrorDetails:

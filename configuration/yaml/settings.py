@@ -8,6 +8,7 @@ from configuration.yaml.loader import ConfigurationFile
 from configuration.yaml.nodes import Entries, Items, Leaf, Node
 from configuration.yaml.reading import read_document
 from configuration.yaml.scales import SCALES_KEY, merged
+from configuration.yaml.text import unreadable_character
 from foundation.errors import ConfigurationError
 from foundation.schema import VARIANT_KEY
 
@@ -69,6 +70,9 @@ def _joined(node: Node | None, keys: tuple[str, ...]) -> tuple[str, ...]:
 
 def _value(origin: str, keys: Path, text: str) -> tuple[Node, tuple[Mistake, ...]]:
     """Return the value as a node located at the flag, and its recoverable mistakes."""
+    unreadable = unreadable_character(text)
+    if unreadable is not None:
+        raise _Unusable(unreadable.message)
     try:
         document, found = read_document(origin, f"{VALUE}: {text}")
     except ConfigurationError as malformed:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from configuration.yaml.errors import Mistake, refuse
 from configuration.yaml.experiment_files import experiment_files, shown
+from configuration.yaml.syntax import Malformed
 from foundation.atomic_files import read_regular
 from foundation.errors import MachineError, closest
 
@@ -32,13 +33,20 @@ def read_text(path: Path) -> str:
         bad = content[error.start]
         line = content.count(b"\n", 0, error.start) + 1
         refuse([Mistake(str(path), line, "", f"byte 0x{bad:02x} at offset {error.start} is not UTF-8")])
-    unreadable = _UNREADABLE.search(text)
-    if unreadable:
-        start = unreadable.start()
-        offset = len(text[:start].encode()) + len(content) - len(text.encode())
-        message = f"the character U+{ord(unreadable[0]):04X} at byte offset {offset} is not allowed; remove it"
-        refuse([Mistake(str(path), text.count("\n", 0, start) + 1, "", message)])
+    unreadable = unreadable_character(text, len(content) - len(text.encode()))
+    if unreadable is not None:
+        refuse([Mistake(str(path), unreadable.line, "", unreadable.message)])
     return text
+
+
+def unreadable_character(text: str, skipped: int = 0) -> Malformed | None:
+    """Return the first control character, with its line and its offset after the skipped bytes; None without one."""
+    found = _UNREADABLE.search(text)
+    if found is None:
+        return None
+    offset = len(text[: found.start()].encode("utf-8", "surrogatepass")) + skipped
+    message = f"the character U+{ord(found[0]):04X} at byte offset {offset} is not allowed; remove it"
+    return Malformed(text.count("\n", 0, found.start()) + 1, message)
 
 
 def _read_bytes(path: Path) -> bytes:

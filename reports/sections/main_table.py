@@ -163,6 +163,8 @@ def _notes(results: Results) -> Iterator[str]:
     yield "Held-out loss in nats, lower is better; tasks and score (the tasks' mean) 0 to 100, higher is better."
     if any(effect.n == 1 for effect in effects):
         yield "?: a single seed has no standard deviation and no interval."
+    if any(effect.difference.n > 1 and effect.difference.low is None for effect in effects):
+        yield "[?]: values that do not vary over seeds give no interval and no test."
     if any(effect.n == 0 for effect in effects):
         yield "–: not measured at the end of the budget."
     if any(results.diverged(arm.name)[0] for arm in results.arms):

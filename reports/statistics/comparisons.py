@@ -94,13 +94,18 @@ class CellTest:
         return None if p is None else min(1.0, p / self.share)
 
     def at(self, seeds: int) -> tuple[float, float]:
-        """Return the standard error and degrees of freedom with so many seeds per arm and the observed variances."""
-        if self.test is MeanTest.PAIRED:
-            terms = [variance(self.differences)]
-        else:
-            terms = [variance(sample.values()) for sample in (self.values, self.baseline)]
-        total = sum(terms)
-        return (total / seeds) ** 0.5, total**2 / sum(term**2 for term in terms) * (seeds - 1)
+        """Return the standard error and degrees of freedom with so many seeds per arm and the observed variances.
+
+        What the examples add to the variance of the difference stays: more seeds answer the same examples.
+        """
+        samples = (
+            [self.differences] if self.test is MeanTest.PAIRED else [self.values.values(), self.baseline.values()]
+        )
+        terms = [variance(sample) for sample in samples]
+        total, now = sum(terms), sum(term / len(sample) for term, sample in zip(terms, samples, strict=True))
+        of_examples = max(0.0, self.estimate.standard_error.item() ** 2 - now)
+        shares = [term / total for term in terms] if total > 0 else [1.0]
+        return (total / seeds + of_examples) ** 0.5, (seeds - 1) / sum(share**2 for share in shares)
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,7 @@ class Results:
         values, reference_values = (self.values[name].get(metric.name, {}) for name in (arm, reference))
         level = max(self.confidence(arm), self.confidence(reference))
         found = difference_of(values, reference_values, level, self.test)
-        if found.low is None or self.over_examples(arm, reference, metric.name) is None:
+        if found.n < 2 or self.over_examples(arm, reference, metric.name) is None:
             return found
         return interval_of(self.estimate(arm, reference, metric), found.n, level)
 

@@ -74,6 +74,10 @@ class TableColumns(Schema):
             yield Violation(("answer",), "an answer needs pair, the text that contains it, and answer_start")
         if self.tags is not None and self.pair is not None:
             yield Violation(("pair",), "tagged words have no pair")
+        for index, name in enumerate(self.options):
+            if name.isdecimal() and int(name) != index and int(name) < len(self.options):
+                message = f"the column {name!r} is option {index}, and a label {name} could mean either; rename it"
+                yield Violation(("options", index), message)
         repeated = [name for name in self.wanted if [*self._all].count(name) > 1]
         yield from (Violation((), f"the column {name!r} is named twice") for name in repeated)
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 from foundation.errors import did_you_mean
@@ -118,8 +119,9 @@ class _Parser:
 
     def _number(self, row: TableRow, column: str) -> float:
         value = row.values[column]
+        grouped = isinstance(value, str) and "_" in value  # 1_000 is a number in Python alone
         try:
-            number = float(value) if isinstance(value, str | int | float) else math.nan
+            number = float(value) if isinstance(value, str | int | float | Decimal) and not grouped else math.nan
         except (ValueError, OverflowError):
             number = math.nan
         if not math.isfinite(number) or isinstance(value, bool):
@@ -130,6 +132,8 @@ class _Parser:
         """Return the index of the right option as text; it is written as an index or as the option's column."""
         column, options = str(self._columns.label), self._columns.options
         written = self._label(row, column)
+        if not written:
+            return ""  # a mistake already
         indices = [str(index) for index in range(len(options))]
         text = str(options.index(written)) if written in options else written
         if text not in indices:
@@ -161,7 +165,7 @@ class _Parser:
     def _tagged(self, identifier: str, row: TableRow) -> ParsedRow:
         columns = self._columns
         words, tags = self._words(row, columns.text), self._words(row, str(columns.tags))
-        if len(words) != len(tags):
+        if words and tags and len(words) != len(tags):
             self._wrong(row, str(columns.tags), f"{len(tags)} tags for {len(words)} words")
         return ParsedRow(row.line, Example(" ".join(words), source=self._mistakes.name, row=identifier), tuple(tags))
 

@@ -1,5 +1,7 @@
 """Reads the rows of CSV, TSV, JSONL and Parquet files, with the numbers that messages name them by."""
 
+import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,5 +71,16 @@ def _json_rows(path: Path, name: str, wanted: Sequence[str], mistakes: Mistakes)
         absent = [column for column in wanted if column not in values]
         for column in absent:
             mistakes.add(number, f"no field {column!r}.{did_you_mean(column, values)}")
-        if not absent:
+        repeated = _repeated(line, wanted)
+        for column, count in repeated.items():
+            mistakes.add(number, f"{count} fields are named {column!r}")
+        if not absent and not repeated:
             yield TableRow(number, values)
+
+
+def _repeated(line: str, wanted: Sequence[str]) -> dict[str, int]:
+    """Return the wanted fields that an object has several times, of which JSON's reader keeps the last one alone."""
+    if all(line.count(f'"{column}"') < 2 for column in wanted) and "\\" not in line:
+        return {}
+    names = Counter(name for name, _ in json.loads(line, object_pairs_hook=list))
+    return {column: names[column] for column in wanted if names[column] > 1}

@@ -23,10 +23,8 @@ def test_interval_is_that_of_scipy(pairs: dict[int, tuple[float, float]]) -> Non
     second = {seed: b for seed, (_, b) in pairs.items()}
     differences = [first[seed] - second[seed] for seed in pairs]
     found = paired(first, second)
-    assert found.low is not None
-    assert found.high is not None
-    if len({round(difference, 9) for difference in differences}) == 1:
-        assert found.low == pytest.approx(found.high, abs=1e-9)
+    if not vary(differences):
+        assert found == Difference(len(pairs), fmean(differences))
         return
     oracle = stats.ttest_1samp(differences, 0.0).confidence_interval(0.95)
     other = stats.ttest_rel(list(first.values()), list(second.values())).confidence_interval(0.95)
@@ -81,5 +79,13 @@ def test_the_baseline_is_compared_with_nothing() -> None:
 
 def test_equal_arms_tie_exactly() -> None:
     same = {1: 0.1, 2: 0.2, 3: math.pi}
-    assert paired(same, same) == Difference(3, 0.0, 0.0, 0.0)
+    assert paired(same, same) == Difference(3, 0.0)
     assert not paired(same, same).excludes_zero
+
+
+@pytest.mark.parametrize("test", MeanTest)
+@pytest.mark.parametrize("seeds", [2, 5])
+def test_seeds_that_do_not_vary_give_no_interval(test: MeanTest, seeds: int) -> None:
+    found = effect(dict.fromkeys(range(seeds), 0.3), dict.fromkeys(range(seeds), 0.1), test=test)
+    assert found.difference == Difference(seeds, pytest.approx(0.2))
+    assert not found.difference.excludes_zero

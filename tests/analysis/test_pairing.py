@@ -48,6 +48,7 @@ def test_the_interval_holds_the_true_ratio(correlation: float) -> None:
 
 def test_without_spread_or_seeds_there_is_no_ratio() -> None:
     assert pairing_gain(np.ones((3, 3))) is None
+    assert pairing_gain(np.array([[1.0, 1.0], [2.0, 2.0]])) is None  # arms differ, their seeds do not
     assert pairing_gain(np.array([[1.0, np.nan], [np.nan, 2.0]])) is None
     same = pairing_gain(np.array([[1.0, 2.0, 4.0], [2.0, 3.0, 5.0]]))
     assert same is not None

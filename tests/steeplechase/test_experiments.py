@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import steeplechase
@@ -43,7 +44,19 @@ def test_an_unknown_engine_or_no_worker_is_refused_before_anything_is_written(
     assert not [*tmp_path.iterdir()]
 
 
-VALUES = (1e5, 100_000, True, None, "dynamic", [1, 2], {"kind": "none"}, 3e-4, "1: 2", "yes")
+VALUES = (
+    1e5,
+    100_000,
+    True,
+    None,
+    "dynamic",
+    [1, 2],
+    {"kind": "none"},
+    3e-4,
+    "1: 2",
+    "yes",
+    "é 😀 \\ud83d\\ude00 \x85",
+)
 
 
 @pytest.mark.parametrize("value", VALUES, ids=str)
@@ -54,6 +67,18 @@ def test_a_setting_is_read_as_the_value_that_was_given(value: object) -> None:
     (text,) = _as_text({"a.b": value})
     read = plain(read_document("f", f"value: {text.removeprefix('a.b=')}")[0])
     assert read == {"value": tuple(value) if isinstance(value, list) else value}
+
+
+def test_numbers_of_numpy_and_paths_are_settings() -> None:
+    given = {"a": np.int64(3), "b": np.array([1, 2]), "c": Path("texts") / "one", "d": [np.bool_(True)]}
+    assert _as_text(given) == ("a=3", "b=[1, 2]", 'c="texts/one"', "d=[true]")
+
+
+@pytest.mark.parametrize("value", [b"bytes", {1, 2}, object()])
+def test_a_value_that_no_file_can_hold_is_refused_in_one_line(value: object) -> None:
+    with pytest.raises(ConfigurationError, match=r"^--set a: .* is no value of an experiment file") as refused:
+        _as_text({"a": value})
+    assert len(refused.value.lines) == 1
 
 
 def test_mistakes_are_raised_with_every_line(tmp_path: Path) -> None:

@@ -64,6 +64,8 @@ class XlNet(Family):
         if architecture.embedding_width != architecture.width:
             why = f"the embeddings of {self.bare_class} have the width of its blocks, {architecture.width}"
             yield f"embedding_width {architecture.embedding_width} {NO_EQUIVALENT}: {why}"
+        if architecture.width % 2:
+            yield f"width {architecture.width} {NO_EQUIVALENT}: {self.bare_class} has pairs of a sine and a cosine"
         if architecture.attention_biases:
             yield f"attention_biases True {NO_EQUIVALENT}: the maps of {self.bare_class} have none"
         position = architecture.position

@@ -70,6 +70,17 @@ def test_a_setting_that_cannot_be_applied_is_refused_with_its_flag(
     assert refused.value.lines == (f"--set {setting}: {reason}",)
 
 
+@pytest.mark.parametrize(("setting", "code"), [("a=red\x1b[31m", "U+001B"), ("a=red\udcff", "U+DCFF")])
+def test_a_control_character_in_a_setting_is_one_printable_line(
+    file: ConfigurationFile, setting: str, code: str
+) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        with_settings(file, "small", [setting])
+    (line,) = refused.value.lines
+    assert line.isprintable()
+    assert line.endswith(f": the character {code} at byte offset 3 is not allowed; remove it")
+
+
 def test_a_value_that_is_no_yaml_is_refused_in_one_line(file: ConfigurationFile) -> None:
     with pytest.raises(ConfigurationError) as refused:
         with_settings(file, "small", ["a=[1"])

@@ -67,7 +67,8 @@ def of_later_families(draw: st.DrawFn, drawn: Architecture) -> Architecture:
     elif kind == "xlnet":
         position = RelativePositions(segment_encodings=True, clamp=draw(st.sampled_from([None, 7])))
         changes |= {"visibility": "permutation", "position": position, "memory": draw(st.sampled_from([0, 5]))}
-        changes |= {"embedding_width": drawn.width, "segments": 0, "attention_biases": False}
+        even = 2 * drawn.width  # pairs of a sine and a cosine
+        changes |= {"width": even, "embedding_width": even, "segments": 0, "attention_biases": False}
         changes |= {"positions": Architecture().positions}  # no table, and no key
     else:
         offset = draw(st.integers(1, 3))
@@ -163,6 +164,11 @@ REFUSED: dict[str, tuple[dict[str, Any], int | None, str]] = {
         {"visibility": "permutation", "position": RELATIVE, **XLNET, "attention_biases": True},
         None,
         "attention_biases True has no equivalent in transformers: the maps of XLNetModel have none",
+    ),
+    "an odd width in a drawn order": (
+        {"visibility": "permutation", "position": RELATIVE, **XLNET, "width": 15, "heads": 3, "embedding_width": 15},
+        None,
+        "width 15 has no equivalent in transformers: XLNetModel has pairs of a sine and a cosine",
     ),
     "sizes per layer": ({"depth": 2, "feed_forward_width": [8, 16]}, None, "layers 's f(width=8) s f(width=16)'"),
     "a window that looks back": (

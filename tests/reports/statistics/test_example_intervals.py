@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from analysis.difference import MeanTest
+from analysis.estimates import Estimates
 from analysis.two_way_bootstrap import grouped, multi_bootstrap, two_way_estimate
 from ledger.example_tables import ExampleTable, Replicate
+from reports.statistics.comparisons import CellTest
 from reports.statistics.example_intervals import estimate_over_examples
 from reports.statistics.metrics import Metric
 from reports.statistics.results import results_of
@@ -65,6 +67,20 @@ def test_no_interval_of_the_held_out_loss_is_narrower_than_over_predictions(test
         p = [found.comparison(arm, Metric("held_out_loss")).p for found in (alone, both)]
         assert (p[1] or 0.0) >= (p[0] or 0.0) * (1 - 1e-6)
         assert both.effect(arm, Metric("score")) == alone.effect(arm, Metric("score"))
+
+
+@pytest.mark.parametrize("test", MeanTest)
+@pytest.mark.parametrize("of_seeds", [0.0, 0.05])
+def test_seeds_do_not_reduce_what_the_examples_add(test: MeanTest, of_seeds: float) -> None:
+    values = {seed: 1.0 + of_seeds * offset for seed, offset in enumerate((-1.0, 0.0, 1.0, 0.5))}
+    others = dict.fromkeys(values, 1.2)
+    over = Estimates(np.array([-0.2]), np.array([0.3]), np.array([3.0]))
+    tested = CellTest(Metric("held_out_loss"), values, others, test=test, over_examples=over)
+    now, later = tested.at(len(values)), tested.at(10**6)
+    assert now[0] == pytest.approx(0.3)
+    assert later[0] == pytest.approx((0.3**2 - np.var([*values.values()], ddof=1) / len(values)) ** 0.5)
+    alone = CellTest(Metric("held_out_loss"), values, others, test=test)
+    assert alone.at(10**6)[0] < 1e-3
 
 
 @pytest.mark.parametrize("test", MeanTest)

@@ -11,6 +11,7 @@ import pytest
 
 from configuration.fine_tuning import FineTuning
 from foundation.errors import DataError
+from tasks.own_tasks.columns import TableColumns
 from tasks.own_tasks.resolution import resolve
 from tasks.own_tasks.table import TableTask
 
@@ -112,7 +113,7 @@ def test_identifiers_are_unique_in_a_file(tmp_path: Path) -> None:
     assert refused(tmp_path, text, {**LABELLED, "id": "id"}) == ["train.csv:4: id: duplicate '7', first in line 2"]
 
 
-@pytest.mark.parametrize("value", ["nan", "inf", "-Infinity", "1e999", "much", "", "1,5"])
+@pytest.mark.parametrize("value", ["nan", "inf", "-Infinity", "1e999", "much", "", "1,5", "1_000"])
 def test_a_value_is_a_finite_number(value: str, tmp_path: Path) -> None:
     cell = f'"{value}"' if "," in value else value
     lines = refused(tmp_path, f"review,how\ngood,{cell}\nbad,2\n", {"text": "review", "value": "how"})
@@ -138,8 +139,16 @@ OPTIONS = {"text": "start", "options": ("x", "y"), "label": "right"}
     ],
 )
 def test_a_mistake_of_options_is_named(row: str, message: str, tmp_path: Path) -> None:
-    lines = refused(tmp_path, f"start,x,y,right\n{row}\nShe,reads,sings,1\n", OPTIONS)
-    assert lines[0].startswith(message)
+    (line,) = refused(tmp_path, f"start,x,y,right\n{row}\nShe,reads,sings,1\n", OPTIONS)
+    assert line.startswith(message)
+
+
+def test_a_column_that_is_named_like_another_option_is_refused() -> None:
+    """With the columns 1 and 2, a label 1 would be the first option by name and the second by index."""
+    named = TableColumns(text="start", options=("1", "2"), label="right")
+    assert [violation.path for violation in named.violations()] == [("options", 0)]
+    assert not [*TableColumns(text="start", options=("0", "1"), label="right").violations()]
+    assert not [*TableColumns(text="start", options=("2019", "2020"), label="right").violations()]
 
 
 ANSWERS = {"text": "q", "pair": "c", "answer": "a", "answer_start": "s"}
@@ -176,6 +185,13 @@ def test_a_mistake_of_tags_is_named(row: dict[str, object], message: str, tmp_pa
     text = json.dumps(row) + "\n" + json.dumps({"w": "Oslo sings", "t": "B-LOC O"}) + "\n"
     lines = refused(tmp_path, text, {"text": "w", "tags": "t"}, suffix="jsonl")
     assert lines[0] == f"train.jsonl:1: {message}"
+    assert len(lines) == len({line.partition(": ")[2][0] for line in lines})  # a cell has one mistake
+
+
+@pytest.mark.parametrize("again", ['"stars": "no"', '"st\\u0061rs": "no"'])
+def test_a_field_that_an_object_has_twice_is_refused(again: str, tmp_path: Path) -> None:
+    text = f'{{"review": "good", "stars": "yes", {again}}}\n' + '{"review": "bad", "stars": "no"}\n'
+    assert refused(tmp_path, text, suffix="jsonl") == ["train.jsonl:1: 2 fields are named 'stars'"]
 
 
 def test_a_line_that_is_no_object_or_lacks_a_field_is_named(tmp_path: Path) -> None:

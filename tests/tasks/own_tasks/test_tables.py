@@ -1,9 +1,12 @@
 """Tables of a user: every format gives the same examples; splits; declarations that contradict themselves."""
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 import yaml
 from hypothesis import given
@@ -46,6 +49,15 @@ def parts(task: TableTask) -> dict[str, Part]:
     assert source.data is not None
     assert source.task.files is not None
     return source.data.parts(source.task.files)
+
+
+def test_decimal_numbers_of_parquet_are_values(tmp_path: Path) -> None:
+    numbers = [Decimal("1.50"), Decimal("-2.25"), Decimal("3")]
+    table = pyarrow.table({"review": [row["review"] for row in REVIEWS], "how": numbers})
+    pyarrow.parquet.write_table(table, tmp_path / "r.parquet")
+    task = declared(tmp_path / "r.parquet", columns={"text": "review", "value": "how"})
+    assert [example.value for example in parts(task)["dev"].examples] == [1.5, -2.25, 3.0]
+    assert resolve("reviews", task).format.value_range == (-2.25, 3.0)
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -35,6 +35,8 @@ ROOT = Path(__file__).resolve().parents[1]
 TREE = ("search_space", "models", "tasks", "runners/training/optimisers")
 """The folders that a plugin may mirror."""
 MIRRORS = f"a plugin mirrors folders of {', '.join(f'{folder}/' for folder in TREE)}"
+PLAIN = (str, int, float, type(None))
+"""Values that hold no declaration, which most values are."""
 HASH = re.compile(r"[0-9a-f]{64}")
 """The name of a copy of a plugin, which is in the results of a run inside the plugin's folder."""
 
@@ -137,35 +139,48 @@ def loaded_plugins() -> tuple[Plugin, ...]:
 
 def plugin_modules(value: object) -> set[str]:
     """Return the modules of plugins that define a declaration, or anything in it."""
-    if isinstance(value, BaseModel):
-        found = ({type(value).__module__} | _factories(value) | _sublayers(value)) & _LOADED.keys()
-        return found.union(*(plugin_modules(getattr(value, name)) for name in type(value).model_fields))
-    if isinstance(value, Mapping):
-        return set().union(*map(plugin_modules, value.values()))
-    if isinstance(value, tuple | list):
-        return set().union(*map(plugin_modules, value))
-    return set()
+    return _plugin_modules(_declarations(value)) if _LOADED else set()
 
 
 def sources_of(value: object, tasks: Sequence[str] = ()) -> dict[str, JsonValue]:
     """Return by module the hash of the source that a declaration and tasks use from plugins; empty without any."""
-    modules = plugin_modules(value) | ({f"{DOWNSTREAM}.{task}" for task in tasks} & _LOADED.keys())
+    declarations = _declarations(value)
+    modules = {f"{DOWNSTREAM}.{task}" for task in tasks} & _LOADED.keys()
+    if _LOADED:
+        modules |= _plugin_modules(declarations)
     sources = {module: fingerprint({**_LOADED[module].source(module)}) for module in sorted(modules)}
-    return {**sources, **{module: sha256_of(_file_of(module)) for module in _factories(value) - _LOADED.keys()}}
+    outside = _factories(declarations) - _LOADED.keys()
+    return {**sources, **{module: sha256_of(_file_of(module)) for module in outside}}
 
 
-def _factories(value: object) -> set[str]:
-    """Return the modules that hold the factories of a declaration's architectures."""
-    if isinstance(value, ModuleArchitecture):
-        return {value.module}
-    if isinstance(value, BaseModel):
-        return set().union(*(_factories(getattr(value, name)) for name in type(value).model_fields))
-    if isinstance(value, Mapping | tuple | list):
-        return set().union(*map(_factories, value.values() if isinstance(value, Mapping) else value))
-    return set()
+def _declarations(value: object) -> list[BaseModel]:
+    """Return all declarations in a value, itself included."""
+    found, waiting = [], [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, PLAIN):
+            continue
+        if isinstance(each, BaseModel):
+            found.append(each)
+            waiting.extend(getattr(each, name) for name in type(each).model_fields)
+        elif isinstance(each, tuple | list):
+            waiting.extend(each)
+        elif isinstance(each, Mapping):
+            waiting.extend(each.values())
+    return found
 
 
-def _sublayers(value: object) -> set[str]:
+def _plugin_modules(declarations: Sequence[BaseModel]) -> set[str]:
+    modules = {type(each).__module__ for each in declarations} | _factories(declarations)
+    return modules.union(*map(_sublayers, declarations)) & _LOADED.keys()
+
+
+def _factories(declarations: Sequence[BaseModel]) -> set[str]:
+    """Return the modules that hold the factories of declared architectures."""
+    return {each.module for each in declarations if isinstance(each, ModuleArchitecture)}
+
+
+def _sublayers(value: BaseModel) -> set[str]:
     """Return the modules that define the sublayers of an architecture's layer programs."""
     programs = value.programs if isinstance(value, Architecture) else ()
     letters = {sublayer.kind for program in programs for sublayer in program.sublayers()}

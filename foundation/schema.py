@@ -230,11 +230,18 @@ def canonical(declaration: BaseModel, always: Collection[str] = ()) -> dict[str,
     (`kind`) is always included: pydantic's `exclude_defaults` drops it, and two options would then share a key.
     """
     document: dict[str, JsonValue] = {}
-    for name, field in type(declaration).model_fields.items():
+    for name, default in _defaults(type(declaration)).items():
         value = getattr(declaration, name)
-        if name == VARIANT_KEY or name in always or value != field.get_default(call_default_factory=True):
+        if name == VARIANT_KEY or name in always or value != default:
             document[name] = _plain(value)
     return document
+
+
+@cached_until_options_change  # pydantic copies a default, or makes it, each time that it is asked
+def _defaults(declaration: type[BaseModel]) -> dict[str, Any]:
+    """Return the default of each field, `PydanticUndefined` without one."""
+    fields = declaration.model_fields
+    return {name: field.get_default(call_default_factory=True) for name, field in fields.items()}
 
 
 def _plain(value: Any) -> JsonValue:

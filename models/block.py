@@ -1,6 +1,7 @@
 """A block: sublayers one after the other, each with a residual and a layer norm before or after it."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -113,9 +114,9 @@ def _unchanged(x: Tensor) -> Tensor:
 
 def _reading(sublayer: nn.Module, padding_mask: PaddingMask, context: AttentionContext) -> Map:
     """Return the sublayer as a function of its input alone."""
+    return partial(_read, sublayer, padding_mask, context)
 
-    def read(x: Tensor) -> Tensor:
-        output: Tensor = sublayer(x, padding_mask, context)
-        return output
 
-    return read
+def _read(sublayer: nn.Module, padding_mask: PaddingMask, context: AttentionContext, x: Tensor) -> Tensor:
+    output: Tensor = sublayer(x, padding_mask, context)
+    return output

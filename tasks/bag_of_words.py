@@ -1,4 +1,4 @@
-"""Bag-of-words baseline of every downstream task. The only import of scikit-learn's models."""
+"""Bag-of-words baseline of every downstream task. The only import of scikit-learn."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -24,9 +24,13 @@ settings.register_profile("fixed", deadline=None, derandomize=True)
 settings.load_profile("fixed" if SAME_EXAMPLES else "random")
 
 
+gc.disable()  # imports make millions of objects and leave no garbage
+
+
 def pytest_collection_finish() -> None:
     """Leave the tests and modules out of garbage collections, each of which would visit millions of their objects."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

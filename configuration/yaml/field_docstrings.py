@@ -8,6 +8,7 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 
 from pydantic import BaseModel
@@ -33,7 +34,12 @@ def field_docstrings(model: type[BaseModel]) -> dict[str, str]:
     return {name: text for each in declarations for name, text in _docstrings(each)}
 
 
-def _docstrings(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
+@cache  # a declaration is part of many schemas, and each reading parses its whole file
+def _docstrings(model: type[BaseModel]) -> tuple[tuple[str, str], ...]:
+    return tuple(_parsed(model))
+
+
+def _parsed(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
     if "described_by" in vars(model):  # generated from other declarations, without source code of its own
         for each in vars(model)["described_by"]:
             yield from _docstrings(each)

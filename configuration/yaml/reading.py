@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 
 import yaml
 
@@ -15,6 +16,7 @@ MERGE_KEY = "<<"
 _INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})  # controls, formats, unassigned, private, breaks
 
 
+@lru_cache(maxsize=256)  # a file whose scales others inherit is read for each of them; nodes are frozen
 def read_document(file: str, text: str) -> tuple[Entries, tuple[Mistake, ...]]:
     """Return the top mapping and its recoverable mistakes.
 

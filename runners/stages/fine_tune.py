@@ -35,6 +35,7 @@ from runners.stages.pretrain import CHECKPOINT
 from runners.stages.squad_answers import answer_questions
 from runners.stages.word_embeddings import word_embeddings_in
 from runners.training.checkpoint import architecture_in, load_weights
+from runners.training.dropout import seed_dropout
 from runners.training.optimisers.adamw import adamw, layered_adamw
 from runners.training.optimisers.parameter_groups import set_rate
 from search_space.architecture import Architecture
@@ -167,7 +168,7 @@ def _train(model: FineTuned, train: _TrainingSet, stage: FineTuneStage, context:
     batches = [batch for epoch in range(stage.epochs) for batch in epoch_batches(train.examples, stage, epoch)]
     for step, rows in enumerate(batches):
         model.train()
-        torch.manual_seed(stream_seed(root_seed(stage), "fine-tuning dropout", step))
+        seed_dropout(stream_seed(root_seed(stage), "fine-tuning dropout", step))
         set_rate(optimiser, stage.peak_learning_rate * _rate_multiplier(step, len(batches), stage.warmup_share))
         tokens, segments, padding_mask = _inputs(train.examples, rows, model.encoder.device)
         targets = train.targets[rows, : tokens.shape[1]].to(model.encoder.device)

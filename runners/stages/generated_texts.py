@@ -27,6 +27,7 @@ from runners.stages.pretrain import CHECKPOINT
 from runners.training.checkpoint import architecture_in, load_weights, save_weights, write_architecture
 from runners.training.cloze_writer import ClozeModel, ClozeWriter
 from runners.training.decoder_writer import DecoderWriter
+from runners.training.dropout import seed_dropout
 from runners.training.optimisers.adamw import adamw
 from runners.training.sequence_to_sequence import (
     FirstStage,
@@ -161,7 +162,7 @@ def _train(writer: TextWriter, pairs: EncodedTextPairs, stage: FineTuneStage, co
 
 def _draw_dropout(stage: FineTuneStage, update: int) -> np.random.Generator:
     """Seed the dropout of an update, and return the random stream of its masks."""
-    torch.manual_seed(stream_seed(root_seed(stage), "fine-tuning dropout", update))
+    seed_dropout(stream_seed(root_seed(stage), "fine-tuning dropout", update))
     return stream(root_seed(stage), "fine-tuning masks", update)
 
 

@@ -1,11 +1,10 @@
 """Computes a zero-cost proxy: the gradients of an untrained model on the first batch of its training."""
 
-import torch
-
 from foundation.randomness import stream, stream_seed
 from foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.measurement_declarations import ZeroCostStage
+from runners.training.dropout import seed_dropout
 from runners.training.loop import accumulate_gradients
 from runners.training.proxies import proxy_named
 from tasks.objectives import build_model
@@ -22,7 +21,7 @@ def compute(stage: ZeroCostStage, context: StageContext) -> dict[str, JsonValue]
     model.train()
     model.start_update(0)
     random = stream(seed, "masking", 0)
-    torch.manual_seed(stream_seed(seed, "dropout", 0))
+    seed_dropout(stream_seed(seed, "dropout", 0))
     batch = model.prepare(batches.at(0, recipe.batch_sequences, seed), tokenizer, random)
     accumulate_gradients(model, batch, recipe, random)
     return {"proxy": stage.proxy, "proxy_value": proxy_named(stage.proxy).proxy(model.parameters())}

@@ -16,6 +16,7 @@ from torch.nn.utils import clip_grad_norm_
 from foundation.randomness import stream, stream_seed
 from models.precision import Precision, autocast_to
 from runners.training.data_parallel import ALONE, Group
+from runners.training.dropout import seed_dropout
 from runners.training.optimisers.parameter_groups import set_rate
 from search_space.candidate import Candidate
 from search_space.recipe import Recipe
@@ -79,7 +80,7 @@ def train(
         model.train()
         model.start_update(number)
         random = stream(training_data.seed, "masking", number)
-        torch.manual_seed(stream_seed(training_data.seed, "dropout", number, *part_of(group)))
+        seed_dropout(stream_seed(training_data.seed, "dropout", number, *part_of(group)))
         sequences = training_data.batches.at(number, recipe.batch_sequences, training_data.seed)
         batch = model.prepare(sequences, training_data.tokenizer, random)
         if group.rank:

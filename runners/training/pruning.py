@@ -14,6 +14,7 @@ from foundation.errors import DataError
 from foundation.randomness import stream, stream_seed
 from models.precision import autocast_to
 from models.pruning import PrunableModel, live_units
+from runners.training.dropout import seed_dropout
 from runners.training.loop import NotFinite, Step, TrainingData
 from search_space.architecture import Architecture
 from search_space.pruning import Group, Pruning, remaining, unit_costs
@@ -68,7 +69,7 @@ def pruned(
 def _loss(prunable: PrunableModel[Tensor], scales: Mapping[Group, Tensor], data: TrainingData, step: int) -> Tensor:
     """Return the training loss of one batch with scales, without dropout."""
     recipe, random = data.candidate.recipe, stream(data.seed, "masking", step)
-    torch.manual_seed(stream_seed(data.seed, "scales", step))
+    seed_dropout(stream_seed(data.seed, "scales", step))
     sequences = data.batches.at(step, recipe.batch_sequences, data.seed)
 
     def loss_of(model: PretrainingModel[Any]) -> Tensor:

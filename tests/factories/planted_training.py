@@ -13,6 +13,7 @@ from search_space.objective import Objective
 from tasks.batches import Sequences
 from tasks.objectives.pretraining_model import PretrainingModel
 from tests.factories.small_experiments import WORDS, built, candidate, convolutions
+from tests.factories.updates import updates
 
 PlantedBatches = Callable[[np.random.Generator], Sequences]
 
@@ -38,7 +39,7 @@ def trained(
     random = np.random.default_rng(seed)
     optimiser = adamw(model, 0.0)
     set_rate(optimiser, 2e-3)
-    for _ in range(steps):
+    for _ in updates(steps):
         loss = model.loss(model.prepare(planted(random), WORDS, random), random)
         optimiser.zero_grad()
         loss.backward()

@@ -10,7 +10,9 @@ import pytest
 from tests.factories.command_line import Run, steeplechase
 
 
-def shared_run(folders: pytest.TempPathFactory, name: str, *arguments: str, mirrored: bool = False) -> Run:
+def shared_run(
+    folders: pytest.TempPathFactory, name: str, *arguments: str, mirrored: bool = False, workers: int = 2
+) -> Run:
     """Return the finished run of an experiment; a process that needs it meanwhile waits for it."""
     base = folders.getbasetemp()
     base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
@@ -19,7 +21,7 @@ def shared_run(folders: pytest.TempPathFactory, name: str, *arguments: str, mirr
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not made.exists():
             started = time.monotonic()
-            done = steeplechase("run", *arguments, "--out", folder, "--workers", "2", mirrored=mirrored)
+            done = steeplechase("run", *arguments, "--out", folder, "--workers", str(workers), mirrored=mirrored)
             assert done.returncode == 0, done.stderr
             made.write_text(json.dumps([done.stderr, time.monotonic() - started]))
     told, seconds = json.loads(made.read_text())

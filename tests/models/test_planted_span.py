@@ -19,6 +19,7 @@ from search_space.convolution.kernel import WithKernel
 from search_space.shape import AttentionShape
 from tests.factories.branch_harness import Beside
 from tests.factories.small_experiments import of_table_2, stir, title, variants
+from tests.factories.updates import updates
 
 WORDS, CENTRE, CUES = 16, 16, (17, 18)  # the words 0 to 15 may be copied
 LEFT_PLACE, CENTRE_PLACE, RIGHT_PLACE, LENGTH = 1, 2, 3, 5
@@ -67,7 +68,7 @@ def trained(option: Convolution, cue_place: int) -> Copier:
     initialise(model, 1)
     stir(model)
     optimiser = torch.optim.Adam(model.parameters(), 1e-2)
-    for _ in range(STEPS):
+    for _ in updates(STEPS):
         tokens, answers = questions(BATCH, generator, cue_place)
         loss = cross_entropy(model(tokens), answers)
         optimiser.zero_grad()

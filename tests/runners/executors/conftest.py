@@ -19,13 +19,13 @@ baseline:
             schedule: {{ kind: linear, warmup_tokens: 2000 }} }}
 design: {{ kind: list, arms: {{ deep: {{ depth: 4 }} }} }}
 corpus: {{ kind: text_files, path: {text} }}
-pretraining: {{ tokens: 150000, seeds: [1, 2, 3], held_out_sequences: 16, evaluations: 1 }}
+pretraining: {{ tokens: 75000, seeds: [1, 2, 3], held_out_sequences: 16, evaluations: 1 }}
 """
 
 
 @pytest.fixture(scope="session")
 def small_experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return an experiment file of six trials, each of some seconds."""
+    """Return an experiment file of six trials, each of a second or two."""
     folder = tmp_path_factory.mktemp("small")
     text = folder / "text"
     text.mkdir()
@@ -39,5 +39,5 @@ def small_experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def small(tmp_path_factory: pytest.TempPathFactory, small_experiment: Path) -> Run:
-    """Return that experiment, run to its end by two local workers."""
-    return shared_run(tmp_path_factory, "small", str(small_experiment))
+    """Return that experiment, run to its end by one local worker."""
+    return shared_run(tmp_path_factory, "small", str(small_experiment), workers=1)

@@ -22,6 +22,7 @@ from tests.factories.small_experiments import (
     sequences_of,
     stir,
 )
+from tests.factories.updates import updates
 
 SYMBOLS, PAIRS, FIRST = 16, 4, len(SPECIAL_TOKENS)
 STEPS, ROWS = 250, 64
@@ -56,7 +57,7 @@ def accuracy_on_left_tokens(objective: Objective, visibility: str, seed: int) ->
     model = build_model(learner, None, seed)
     optimiser = torch.optim.Adam(model.parameters(), lr=3e-3)
     random = np.random.default_rng(seed)
-    for _ in range(STEPS):
+    for _ in updates(STEPS):
         batch = model.prepare(sequences_of(pairs(random, ROWS)), WORDS, random)
         optimiser.zero_grad()
         model.loss(batch, random).backward()

@@ -19,6 +19,7 @@ from tasks.mentions.sequences import NO_MENTION, MentionSequences
 from tasks.mentions.token_mentions import EntityNames
 from tasks.objectives.entity_replacement import EntityBatch, Model
 from tests.factories.small_experiments import WORDS, batches_of, built, candidate, convolutions, stir
+from tests.factories.updates import updates
 
 OBJECTIVE = EntityReplacement(mask_rate=0.15)
 
@@ -174,7 +175,7 @@ def trained_on_facts(known: bool, steps: int) -> Model:
     assert isinstance(model, Model)
     random, optimiser = np.random.default_rng(1), adamw(model, 0.0)
     set_rate(optimiser, 1e-2)
-    for _ in range(steps):
+    for _ in updates(steps):
         loss = model.loss(model.prepare(facts(random, 64, known), WORDS, random), random)
         optimiser.zero_grad()
         loss.backward()

@@ -36,6 +36,7 @@ from tests.factories.small_experiments import (
     stir,
 )
 from tests.factories.training_data import Run, assert_bitwise_equal
+from tests.factories.updates import updates
 
 UNIGRAM = ReplacedTokenDetection(generator="unigram")
 FIRST_STAGE, LAST = 7, 12  # updates; that of `candidate` has 64 tokens
@@ -150,7 +151,7 @@ def test_the_baseline_learns_the_reward() -> None:
     optimiser = torch.optim.SGD(training.parameters(), lr=0.1)
     nothing = torch.zeros(1, requires_grad=True)
     sampled = SampledTokens(torch.zeros(1, 1).long(), torch.zeros(1, 1), torch.zeros(1).long(), vectors, nothing)
-    for _ in range(300):
+    for _ in updates(300):
         optimiser.zero_grad()
         training.generator_loss(sampled, reward).backward()
         optimiser.step()

@@ -34,6 +34,7 @@ from tests.factories.small_experiments import (
     title,
     variants,
 )
+from tests.factories.updates import updates
 
 STEPS, FRACTION = 80, 0.05
 every_objective = pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: objective.kind)
@@ -59,7 +60,7 @@ def test_one_batch_is_overfitted(objective: Objective, convolution: Convolution)
     optimiser = adamw(model, 0.0)
     set_rate(optimiser, 1e-2 if objective.packing.pairs else 2e-2)
     losses = []
-    for _ in range(3 * STEPS if objective.kind == "electra_15_percent" else STEPS):
+    for _ in updates(3 * STEPS if objective.kind == "electra_15_percent" else STEPS):
         loss = model.loss(batch, np.random.default_rng(1))
         optimiser.zero_grad()
         loss.backward()

@@ -24,6 +24,7 @@ from tasks.selection.windowed_ngram import select
 from tasks.tokenizer import WordPiece
 from tasks.vocabulary import SPECIAL_TOKENS as SPECIAL_PIECES
 from tests.factories.small_experiments import sequences_of, stir
+from tests.factories.updates import updates
 from tests.tasks.objectives.test_directions import PAIRS, SYMBOLS, pairs
 
 SIZES: dict[str, Any] = {
@@ -211,7 +212,7 @@ def test_a_drawn_order_solves_the_planted_cue_that_left_to_right_cannot(seed: in
     assert [*candidate.violations()] == []
     model, random = build_model(candidate, None, seed), np.random.default_rng(seed)
     optimiser = torch.optim.Adam(model.parameters(), lr=4e-3)
-    for step in range(STEPS):
+    for step in updates(STEPS):
         optimiser.param_groups[0]["lr"] = 4e-3 * (1 - step / STEPS)
         batch = model.prepare(sequences_of(told_apart(pairs(random, 64))), WORDS, random)
         optimiser.zero_grad()

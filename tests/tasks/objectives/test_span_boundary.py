@@ -28,6 +28,7 @@ from tests.factories.small_experiments import (
     sequences_of,
     stir,
 )
+from tests.factories.updates import updates
 
 OBJECTIVE = SpanBoundary(mask_rate=0.3, span_positions=6, position_width=8)
 
@@ -204,7 +205,7 @@ def accuracy(predict: Predictor, seed: int, steps: int = 600) -> float:
     initialise(probe, seed)
     optimiser = torch.optim.Adam(probe.parameters(), 5e-3)
     every = torch.cartesian_prod(torch.arange(TOKENS), torch.arange(TOKENS), torch.arange(SPAN))
-    for _ in range(steps):
+    for _ in updates(steps):
         left, right, offsets = every[torch.randint(len(every), (512,), generator=generator)].T
         loss = cross_entropy(predict(probe, left, right, offsets), answers[left, right, offsets])
         optimiser.zero_grad()

@@ -27,6 +27,7 @@ from tests.factories.small_experiments import (
     sequences_of,
     stir,
 )
+from tests.factories.updates import updates
 
 FIRST = 5  # the first ordinary token of WORDS
 
@@ -155,7 +156,7 @@ def trained_on_classes(objective: Objective, supersenses: int, seed: int) -> Mas
         model.encoder.embeddings.supersenses.allow(torch.from_numpy(of_class))
     random, optimiser = np.random.default_rng(seed), adamw(model, 0.0)
     set_rate(optimiser, 5e-3)
-    for _ in range(200):
+    for _ in updates(200):
         sequences = sequences_of(of_one_class(random, 32, range(MEMBERS - 3)))
         loss = model.loss(model.prepare(sequences, WORDS, random), random)
         optimiser.zero_grad()

@@ -1,4 +1,4 @@
-"""Bag-of-words baseline of every downstream task. The only import of scikit-learn."""
+"""Bag-of-words baseline of every downstream task. The only import of scikit-learn's models."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

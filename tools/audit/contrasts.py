@@ -85,6 +85,8 @@ def factorial_of(study: Study) -> Factorial | None:
     varied = [design["vary"] for design in study.export.designs if design.get("kind") == "factorial"]
     if not names or len(varied) > 1 or any(name not in arm.levels for arm in arms for name in names):
         return None
+    if len(names) < 2 and not varied:  # one factor crosses with none
+        return None
     own = next((arm.levels for arm in arms if arm.name == BASELINE), {})
     if not own and all(isinstance(arm.levels[name], bool) for arm in arms for name in names):
         own = dict.fromkeys(names, False)

@@ -19,6 +19,8 @@ from tools.audit.study import Study
 
 EXPONENTS = np.geomspace(0.1, 8.0, 12)
 MOST_POINTS, FEWEST_POINTS, ROUNDS, PLACES = 200, 20, 50, 24
+ARMS_DRAWN = 8
+"""Arms of the figure of gaps: one per colour."""
 FIRST_LEVELS = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5)
 """Quantiles of all losses at which the search for the level starts, the highest first."""
 SETTLED = 1e-9
@@ -230,14 +232,15 @@ def aligned_gaps(study: Study, _: Published) -> Iterator[Row]:
 
 
 def gap_curves(study: Study, published: Published) -> Iterator[Row]:
-    """Yield the mean gap by progress, at 24 places up to where the first of all runs ends.
+    """Yield the mean gap by progress, at 24 places up to where the first of all runs ends, of the first arms.
 
     Progress is printed as a whole number, and the row is the published one within 1 of it.
     """
     gaps = Gaps(study)
     recipe = recipe_of(study, BASELINE)
     rate = recipe["peak_learning_rate"] / (recipe["sequence_length"] * recipe["batch_sequences"])
-    for arm in study.rivals:
+    drawn = [arm for arm in study.rivals if gaps.pairs(arm, "tokens") or gaps.pairs(arm, "rate")][:ARMS_DRAWN]
+    for arm in drawn:
         for kind, unit in (("tokens", 1.0), ("rate", rate)):
             pairs = gaps.pairs(arm, kind)
             end = min((run.since for pair in pairs for run in pair), default=0.0)

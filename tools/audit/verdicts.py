@@ -145,16 +145,20 @@ def _verdict(metric: str, delta: float, p: float | None, equivalent: float | Non
 
 
 def _seeds_to_decide(study: Study, cell: Cell, found: Estimate, level: float) -> int | None:
-    """Return the seeds for 80% power if the true difference and variances are the observed ones."""
+    """Return the seeds for 80% power if the true difference and variances are the observed ones.
+
+    The variance that the examples add is the same with more seeds.
+    """
     values, others = study.of(cell[0], cell[1]), study.of(BASELINE, cell[1])
     shared = sorted(values.keys() & others.keys())
     samples = [[values[s] - others[s] for s in shared]] if study.paired else [[*values.values()], [*others.values()]]
     terms = [float(np.var(sample, ddof=1)) for sample in samples]
+    of_examples = max(0.0, found.error**2 - sum(t / len(s) for t, s in zip(terms, samples, strict=True)))
     margin, last = study.margins.get(cell[1]), study.last_share
     at_last = level / study.share(cell[0]) * last
 
     def chance(seeds: int) -> float:
-        error = math.sqrt(sum(terms) / seeds)
+        error = math.sqrt(sum(terms) / seeds + of_examples)
         degrees = sum(terms) ** 2 / sum(term**2 for term in terms) * (seeds - 1)
         detected = power(abs(found.value) / error, degrees, at_last)
         if margin is None:

@@ -10,6 +10,7 @@ from types import ModuleType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, ParamSpec, TypeVar, Union, cast, get_args, get_origin
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -48,7 +49,21 @@ Count = Annotated[int, Field(ge=1, le=2**53)]
 
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+DEVICES = frozenset(
+    ("CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(1, 10)))
+)
+"""What Windows takes for a device, whatever follows a dot: no folder can have the name."""
+
+
+def _no_device(name: str) -> str:
+    if name.partition(".")[0].upper() in DEVICES:
+        raise ValueError(
+            f"{name!r} names a device on Windows, where no folder can have this name; write {name[0]}_{name[1:]}"
+        )
+    return name
+
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"), AfterValidator(_no_device)]
 """A name that is safe in a path, a table and a URL."""
 
 

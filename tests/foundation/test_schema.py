@@ -5,11 +5,12 @@ from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import create_model
+from pydantic import ValidationError, create_model
 
-from foundation.schema import Count, Schema, canonical, canonical_text, fingerprint, options_of
+from foundation.schema import Count, Name, Schema, canonical, canonical_text, fingerprint, options_of
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import ConvolutionOption, SpanDynamic
@@ -99,3 +100,20 @@ def test_the_order_of_keys_plays_no_part(value: dict[str, Any], random: Any) -> 
     shuffle(items)
     assert fingerprint(dict(items)) == fingerprint(value)
     assert json.loads(canonical_text(value)) == value
+
+
+class Named(Schema):
+    name: Name
+
+
+@pytest.mark.parametrize("name", ["CON", "con", "nul.txt", "Com1", "lpt9.a.b"])
+def test_the_name_of_a_device_is_refused_with_another(name: str) -> None:
+    with pytest.raises(ValidationError, match="names a device on Windows") as refusal:
+        Named(name=name)
+    other = str(refusal.value).partition("write ")[2].split()[0]
+    assert Named(name=other).name == other
+
+
+@pytest.mark.parametrize("name", ["console", "com", "com10", "lpt", "a.con", "nul_1"])
+def test_a_name_that_only_resembles_a_device_is_taken(name: str) -> None:
+    assert Named(name=name).name == name

@@ -7,11 +7,13 @@ from itertools import permutations
 from pathlib import Path
 
 from tools.audit import (
+    budgets,
     claims,
     contrasts,
     descriptions,
     examples,
     latencies,
+    perplexities,
     plateaus,
     search_costs,
     searches,
@@ -32,6 +34,8 @@ TRAINING: Mapping[str, Rule] = {
     **plateaus.RULES,
     **descriptions.RULES,
     **examples.RULES,
+    **perplexities.RULES,
+    **budgets.RULES,
 }
 OTHER_FORMATS = {"report.html": "the same cells as report.md", "report.tex": "the same cells as report.md"}
 DRAWN = "figures/*.svg, figures/*.pdf"

@@ -142,7 +142,7 @@ def sum_of_rates(study: Study, arm: str) -> Progress:
 @lru_cache
 def _sum_of_rates(per_update: int, updates: int, kind: str, warmup: int, peak: float) -> Progress:
     seen = np.arange(1, updates + 1) * float(per_update)
-    rates = peak * np.minimum(1.0, seen / warmup)
+    rates = peak * np.minimum(1.0, seen / max(warmup, 1))
     if kind == "linear":
         rates = rates * (1.0 - seen / ((updates + 1) * per_update))
     return Progress(np.concatenate([[0.0], seen]), np.concatenate([[0.0], np.cumsum(rates)]))

@@ -26,10 +26,10 @@ def gaps(study: Study, _: Published) -> Iterator[Row]:
             continue
         name = group[max((share for share in shared if share <= whole), default=shared[0])]
         for share in shared:
-            arm, other = group[share], reference[share]
-            found = study.interval(study.difference(arm, other, LOSS), arm, other)
+            own, other = group[share], reference[share]
+            found = study.interval(study.difference(own, other, LOSS), own, other)
             tokens = round(share * study.document["pretraining"]["tokens"])
-            yield {"architecture": name, "arm": arm, "reference": other, "tokens": tokens, **found}
+            yield {"architecture": name, "arm": own, "reference": other, "tokens": tokens, **found}
 
 
 RULES = {"gap_by_budget": Rule(("architecture", "arm"), gaps)}

@@ -11,6 +11,7 @@ import pytest
 from tools.audit.__main__ import audit, lines_of, main
 from tools.audit.compare import Outcome, same
 from tools.audit.exports import read_csv
+from tools.audit.paper_claims import check_claims
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "reports" / "published"
@@ -123,3 +124,24 @@ def test_what_is_not_recomputed_is_listed_with_its_reason() -> None:
 )
 def test_numbers_are_equal_to_half_a_unit_of_the_last_digit(printed: str, value: object, equal: bool) -> None:
     assert same(printed, value) is equal
+
+
+@pytest.mark.parametrize(
+    ("published", "planted"),
+    [("+0.196 ", "+0.197 "), ("| 0.147 |", "| 0.148 |"), ("| supported; r", "| undecided; r")],
+)
+def test_a_changed_claim_on_searches_is_found(tmp_path: Path, published: str, planted: str) -> None:
+    for name in ("claims.toml", "claims.md"):
+        shutil.copy(PUBLISHED / name, tmp_path / name)
+    page = tmp_path / "claims.md"
+    text = page.read_text(encoding="utf-8")
+    assert published in text
+    assert not differences_of_searches(tmp_path)
+    page.write_text(text.replace(published, planted), encoding="utf-8")
+    assert differences_of_searches(tmp_path)
+
+
+def differences_of_searches(folder: Path) -> list[str]:
+    outcome = Outcome()
+    check_claims(outcome, folder, {})
+    return [each.row for each in outcome.differences if each.row.startswith("O10")]

@@ -5,22 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from commands.arguments import choose
-from commands.planning.plan_contents import plan_of
 from configuration.loading import load_experiment
 from configuration.yaml import scales
 from ledger.artifacts import ArtifactStore
 from ledger.paths import ResultPaths
-from ledger.records import Record, Status
-from runners.cost_estimate.past_runs import measured_under
-from runners.cost_estimate.prediction import without_warm_up
 from runners.dag import shared_stages, trial_stages
-from runners.run import RunRequest, open_ledger
-from search_space.cost import MATMUL
 from tests.factories.command_calls import ROOT, TABLE, Call
-from tests.factories.first_cohort import declare_first_cohort
 from tests.factories.plans import kept, planned, written
-from tests.factories.stage_results import plausible
 
 COMPONENTS = ROOT / "experiments" / "components.yaml"
 
@@ -99,87 +90,6 @@ def test_cached_stages_are_counted_by_arm(call: Call, tmp_path: Path) -> None:
     document = planned(call, TABLE, "--scale", "smoke", "--out", tmp_path)
     assert document["shared"] == {"stages": 9, "cached": 1}
     assert [(arm["cached"], arm["stages"]) for arm in document["arms"]] == [(2 * (at == 2), 8) for at in range(6)]
-
-
-def test_time_and_disk_are_unknown_without_measurements(call: Call, tmp_path: Path) -> None:
-    document = planned(call, TABLE, "--scale", "smoke", "--out", tmp_path)
-    assert document["prediction"]["seconds"] is None
-    assert document["prediction"]["bytes"] is None
-    kinds = ["contamination", "corpus", "evaluation_set", "examples", "fine_tune", "pretrain", "tokens"]
-    assert document["prediction"]["never_measured"] == kinds
-    answer = " ".join(call("plan", TABLE, "--out", tmp_path).out.split())
-    assert "time, disk: no estimate yet; these stages have never run on this machine: contamination" in answer
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_time_and_disk_scale_with_the_work_from_what_was_measured(tmp_path: Path) -> None:
-    """One arm of the table is measured at a known pace and weight; the others are told from it."""
-    chosen, places = choose(TABLE, "smoke"), ResultPaths.of(tmp_path / "here")
-    experiment, store = chosen.experiment, ArtifactStore(places.stages)
-    shared = shared_stages(experiment)
-    with open_ledger(RunRequest(experiment, "smoke", places)) as ledger:
-        declare_first_cohort(experiment, store, ledger)
-        arm = ledger.arms()[0]
-        for label, stage in trial_stages(experiment, shared, experiment.baseline, 1).items():
-            seconds = arm.train_flops / 1e6 if label.startswith("pretrain") else 5.0
-            kept(store, stage, b"x" * arm.parameters)
-            ledger.add_record(
-                Record(
-                    0,
-                    "baseline/1",
-                    stage.kind,
-                    label,
-                    stage.key,
-                    Status.FINISHED,
-                    plausible(stage.kind),
-                    seconds,
-                    False,
-                )
-            )
-    plan = plan_of(chosen, MATMUL, places)
-    assert plan.prediction is not None
-    assert plan.prediction.seconds is not None
-    assert plan.prediction.bytes is not None
-    assert set(plan.prediction.never_measured) == {"corpus", "tokens", "evaluation_set", "examples", "contamination"}
-    left = [arm for row in plan.arms for arm in [row] * (1 if row.arm.name == "baseline" else 2)]
-    pretraining = sum(row.train_flops for row in left) / 1e6
-    tuning = sum(3 * 5.0 * row.forward_flops for row in left) / plan.arms[0].forward_flops  # length 64 in place of 32
-    assert plan.prediction.seconds.middle == pytest.approx(pretraining + tuning, rel=0.05)
-    weight = 4 * sum(row.parameters for row in left)
-    assert plan.prediction.bytes.middle == pytest.approx(weight, rel=0.05)
-    assert plan.prediction.measured == 4
-
-
-def test_seconds_with_a_workers_start_are_replaced_by_those_without(tmp_path: Path) -> None:
-    """A former version's are used where there are no others; what a worker takes to get ready is told apart."""
-    chosen, places = choose(TABLE, "smoke"), ResultPaths.of(tmp_path / "here")
-    experiment, store = chosen.experiment, ArtifactStore(places.stages)
-    shared = shared_stages(experiment)
-    predictions = []
-    for seed, seconds, warm_up in ((1, 30.0, None), (2, 10.0, 8.0)):
-        with open_ledger(RunRequest(experiment, "smoke", places)) as ledger:
-            declare_first_cohort(experiment, store, ledger)
-            (label, stage), *_ = trial_stages(experiment, shared, experiment.baseline, seed).items()
-            kept(store, stage, b"", warm_up)
-            record = Record(
-                0,
-                f"baseline/{seed}",
-                stage.kind,
-                label,
-                stage.key,
-                Status.FINISHED,
-                plausible(stage.kind),
-                seconds,
-                False,
-            )
-            ledger.add_record(record)
-        (pace,) = {one.seconds for one in without_warm_up(measured_under(places.root, store))}
-        predictions.append((pace, plan_of(chosen, MATMUL, places).prediction))
-    (before, former), (after, present) = predictions
-    assert (before, after) == (30.0, 10.0)
-    assert former is not None
-    assert present is not None
-    assert (former.start_seconds, present.start_seconds) == (None, 8.0)
 
 
 def test_left_out_points_and_aliases_are_reported(call: Call, tmp_path: Path) -> None:

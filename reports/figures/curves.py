@@ -10,7 +10,7 @@ import numpy as np
 from ledger.snapshot import TrialHistory
 from reports.figures.figure import ReportFigure
 from reports.figures.matplotlib_style import Figure, draw_sample, new_figure, series_style, spread, text_inches
-from reports.figures.style import COLOURS, INK, LINE_STYLES, MARKERS, QUIET
+from reports.figures.style import COLOURS, INK, LINE_STYLES, MARKERS, QUIET, SETTINGS
 from reports.number_format import short
 from reports.sanitise import printable
 from reports.statistics.backtest import COVERAGE
@@ -21,7 +21,7 @@ from reports.table import Row, Table, table
 
 LEFT_INCHES, PLOT_INCHES, NAMES_INCHES, HEIGHT_INCHES = 0.63, 4.96, 1.81, 4.0
 NAME_POINTS, NAMES_BEGIN, PAD_INCHES = 9, 1.05, 0.1
-NARROW_INCHES, NARROW_HEIGHT_INCHES, NAME_INCHES, AXIS_INCHES = 3.9, 3.4, 0.2, 0.55
+NARROW_INCHES, NARROW_HEIGHT_INCHES, NARROW_LEFT_INCHES, NAME_INCHES, AXIS_INCHES = 3.9, 3.4, 0.45, 0.2, 0.55
 TITLE, BAND = "Held-out loss (nats): mean over seeds", "band from lowest to highest seed"
 LABELLED_LINES = len(COLOURS)
 Point = tuple[float, float, float | None, float | None]
@@ -168,9 +168,12 @@ def draw_narrow(curves: Curves) -> Figure:
     labelled_lines, unlabelled = labelled(curves.lines)
     height = NARROW_HEIGHT_INCHES + NAME_INCHES * len(labelled_lines)
     figure = new_figure(NARROW_INCHES, height)
-    left, below = 0.45 / NARROW_INCHES, 0.55 + NAME_INCHES * len(labelled_lines)
-    axes = figure.add_axes((left, below / height, 0.98 - left, 1 - (below + 0.42) / height))
+    below = 0.55 + NAME_INCHES * len(labelled_lines)
+    axes = figure.add_axes((0, below / height, 1, 1 - (below + 0.42) / height))
     _draw_all(axes, curves, labelled_lines, unlabelled)
+    ticks = axes.yaxis.get_major_formatter().format_ticks(axes.get_yticks())
+    left = max(NARROW_LEFT_INCHES, 2 * PAD_INCHES + text_inches(ticks, SETTINGS["ytick.labelsize"])) / NARROW_INCHES
+    axes.set_position((left, below / height, 0.98 - left, 1 - (below + 0.42) / height))
     axes.set_title(f"{TITLE},\n{BAND}")
     axes.locator_params(axis="x", nbins=6) if axes.get_xscale() == "linear" else None
     _label_below(axes, labelled_lines, max(line.tokens[-1] for line in curves.lines), height - below - 0.42)

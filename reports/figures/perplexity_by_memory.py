@@ -40,19 +40,19 @@ def _rows(lengths: MemoryLengths) -> Iterator[Row]:
 
 def draw(lengths: MemoryLengths) -> Figure:
     """Return one panel with a line per arm, named at the right."""
-    return wide_panel(partial(_draw_panel, curves=_shown(lengths)), [*map(_named, _shown(lengths))])
+    return wide_panel(partial(_draw_panel, curves=_shown(lengths), between=", "), [*map(_named, _shown(lengths))])
 
 
 def draw_narrow(lengths: MemoryLengths) -> Figure:
     """Return the panel with the names below it."""
-    return narrow_panel(partial(_draw_panel, curves=_shown(lengths)), [*map(_named, _shown(lengths))])
+    return narrow_panel(partial(_draw_panel, curves=_shown(lengths), between=",\n"), [*map(_named, _shown(lengths))])
 
 
 def _shown(lengths: MemoryLengths) -> tuple[MemoryCurve, ...]:
     return lengths.curves[:ARMS_AT_MOST]
 
 
-def _draw_panel(axes: Any, curves: tuple[MemoryCurve, ...]) -> None:
+def _draw_panel(axes: Any, curves: tuple[MemoryCurve, ...], between: str) -> None:
     for position, curve in enumerate(curves):
         style = series_style(position)
         memories = [point.memory for point in curve.points]
@@ -65,7 +65,7 @@ def _draw_panel(axes: Any, curves: tuple[MemoryCurve, ...]) -> None:
     axes.set_xticks(ticks, [f"{memory:,}" for memory in ticks])
     axes.minorticks_off()
     spread = any(point.interval for curve in curves for point in curve.points)
-    axes.set_title(f"{TITLE}, {SPREAD}" if spread else TITLE, fontsize=9.5)
+    axes.set_title(f"{TITLE}{between}{SPREAD}" if spread else TITLE, fontsize=9.5)
     axes.set_xlabel("tokens of memory at evaluation")
     axes.grid(axis="y", color=QUIET, alpha=0.25, linewidth=0.6)
 

@@ -33,9 +33,10 @@ class ArchitectureByKind(Schema):
 
     @classmethod
     def _other_kinds(cls) -> dict[str, type[Self]]:
-        """Return the subclasses of the encoder by kind; nothing for a subclass."""
+        """Return the subclasses of the encoder by kind, whatever was imported first; nothing for a subclass."""
         others = cls.__subclasses__() if ArchitectureByKind in cls.__bases__ else []
-        return {str(each.model_fields[VARIANT_KEY].default): each for each in others if each.own_fields}
+        kinds = {str(each.model_fields[VARIANT_KEY].default): each for each in others if each.own_fields}
+        return dict(sorted(kinds.items()))
 
     @classmethod
     def own_document(cls, document: Mapping[str, Any], advice: str) -> dict[str, Any]:

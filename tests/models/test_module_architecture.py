@@ -19,18 +19,17 @@ from foundation.errors import ConfigurationError
 from foundation.schema import canonical, fingerprint
 from models.build_encoder import build_encoder
 from models.initialisation import initialise
-from models.module_contracts import module_outcomes
 from models.module_encoder import ModuleEncoder
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.module_architecture import ModuleArchitecture
 from search_space.module_counts import counted
-from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
+from search_space.objective import MaskedLanguageModel
 from search_space.overrides import apply, difference
 from search_space.recipe import Recipe
 from tasks.objectives import build_model
 from tests.factories.paths import ROOT
-from tests.factories.plugins import RECURRENT_MODULE, loaded, no_plugins_left
+from tests.factories.plugins import loaded, no_plugins_left
 
 EXAMPLE = ROOT / "examples" / "transformers_bert"
 
@@ -39,22 +38,6 @@ EXAMPLE = ROOT / "examples" / "transformers_bert"
 def nothing_left() -> Iterator[None]:
     with no_plugins_left():
         yield
-
-
-@pytest.fixture
-def recurrent(tmp_path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the document of a small recurrent architecture, whose plugin is loaded."""
-    (tmp_path / "models").mkdir()
-    (tmp_path / "models" / "recurrent_example.py").write_text(RECURRENT_MODULE, encoding="utf-8")
-    with loaded(tmp_path):
-        yield {
-            "kind": "module",
-            "factory": "models.recurrent_example:build",
-            "arguments": {"words": 40, "width": 16, "directions": ["forward", "backward"]},
-            "vocabulary_size": 40,
-            "positions": 32,
-            "width": 16,
-        }
 
 
 def bert(**arguments: Any) -> ModuleArchitecture:
@@ -67,10 +50,6 @@ def bert(**arguments: Any) -> ModuleArchitecture:
         positions=sizes["positions"],
         width=sizes["width"],
     )
-
-
-def problems(document: dict[str, Any]) -> list[str]:
-    return [violation.message for violation in Architecture.model_validate(document).violations()]
 
 
 def test_all_sizes_that_the_built_module_does_not_have_are_told_at_once() -> None:
@@ -167,95 +146,6 @@ def test_a_module_without_token_embeddings_has_an_output_table_that_is_counted(r
         assert isinstance(tied, ModuleEncoder)
         assert tied.output_table is None
         assert tied.embeddings.tokens.weight.shape == (40, 24)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"factory": "models.recurrent_example:nothing"}, "AttributeError: module 'models.recurrent_example' has no"),
-        ({"factory": "models.nowhere:build"}, "ModuleNotFoundError: No module named 'models.nowhere'"),
-        ({"factory": "models.recurrent_example:broken"}, "models.recurrent_example:broken: RuntimeError: no memory"),
-        ({"factory": "models.recurrent_example:text"}, "returned str; a torch module is needed"),
-        ({"arguments": {"words": 40}}, "TypeError: build() missing 1 required positional argument: 'width'"),
-        ({"width": 32}, "32 is declared; the built module has 16"),
-        ({"factory": "models.recurrent_example:leaves"}, "leaves: SystemExit: 3"),
-        (
-            {"factory": "models.recurrent_example:pair"},
-            "pair: TypeError: the output is tuple; a tensor",
-        ),
-        ({"factory": "models.recurrent_example:fewer"}, "fewer: ValueError: the output has the shape [1, 0, 16]"),
-        ({"factory": "models.recurrent_example:double"}, "the output is of torch.float64; torch.float32 is needed"),
-        ({"factory": "models.recurrent_example:writes"}, "the module writes into its input tokens"),
-        ({"factory": "models.recurrent_example:lazy"}, "parameters without a size: gru.weight"),
-    ],
-)
-def test_a_module_that_is_not_what_is_declared_is_refused_in_one_line(
-    recurrent: dict[str, Any], changes: dict[str, Any], message: str
-) -> None:
-    assert problems(recurrent) == []
-    built = ModuleArchitecture.model_validate(recurrent)
-    assert [each for each in module_outcomes(built, "right") if each.problem] == []
-    (found,) = problems({**recurrent, **changes})
-    assert message in found
-    assert "\n" not in found
-
-
-def test_a_module_that_reads_one_token_and_no_sequence_is_refused(recurrent: dict[str, Any]) -> None:
-    architecture = ModuleArchitecture.model_validate({**recurrent, "factory": "models.recurrent_example:eight"})
-
-    def faults(length: int) -> list[str]:
-        recipe = Recipe(sequence_length=length)
-        candidate = Candidate(architecture=architecture, objective=MaskedLanguageModel(), recipe=recipe)
-        return [each.message for each in candidate.violations()]
-
-    assert faults(8) == []
-    reason = "models.recurrent_example:eight: IndexError: 16 tokens, 8 positions"
-    assert faults(16) == [f"with recipe.sequence_length 16: {reason}"]
-
-
-@pytest.mark.parametrize(
-    ("right", "wrong", "contract"),
-    [
-        ("if padding_mask is not None:", "if False:", "the content of padding changes no other position"),
-        ("self.words(tokens)", "self.words(tokens).detach()", "gradients reach every parameter"),
-        ("both = len(", "torch.seed()\n        both = len(", "initial values are a function of the seed"),
-        ("return self.gru(x)[0]", "return x.new_zeros(1, 2, 3)", "the built module is what is declared"),
-        ("return self.gru(x)[0]", "return self.gru(x)[0] * float('nan')", "hidden states follow from the tokens"),
-        ("return self.gru(x)[0]", "return self.gru(x)[0] * 0", "hidden states follow from the tokens"),
-        ("return self.gru(x)[0]", "return self.gru(x)[0] + torch.rand(1)", "hidden states follow from the tokens"),
-    ],
-)
-def test_a_wrong_module_breaks_the_contract_that_is_about_it(
-    tmp_path: Path, right: str, wrong: str, contract: str
-) -> None:
-    (tmp_path / "models").mkdir()
-    assert right in RECURRENT_MODULE
-    (tmp_path / "models" / "recurrent_wrong.py").write_text(RECURRENT_MODULE.replace(right, wrong), encoding="utf-8")
-    with loaded(tmp_path):
-        sizes: dict[str, Any] = {"vocabulary_size": 40, "positions": 32, "width": 16}
-        arguments = {"words": 40, "width": 16, "directions": ("forward", "backward")}
-        built = ModuleArchitecture(factory="models.recurrent_wrong:build", arguments=arguments, **sizes)
-        broken = [each.contract for each in module_outcomes(built, "wrong") if each.problem]
-    assert contract in broken
-
-
-def test_fields_of_the_encoder_and_unknown_keys_are_refused(recurrent: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError, match="heads: not of kind module; its factory takes arguments"):
-        Architecture.model_validate({**recurrent, "heads": 2})
-    with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
-        Architecture.model_validate({**recurrent, "hads": 2})
-    with pytest.raises(ValidationError, match="String should match pattern"):
-        Architecture.model_validate({**recurrent, "factory": "build"})
-
-
-def test_objectives_and_recipes_that_need_the_encoder_are_refused(recurrent: dict[str, Any]) -> None:
-    architecture = Architecture.model_validate(recurrent)
-    recipe = Recipe(sequence_length=16).model_copy(update={"activation_checkpointing": "blocks"})
-    candidate = Candidate(architecture=architecture, objective=ReplacedTokenDetection(), recipe=recipe)
-    assert {violation.path for violation in candidate.violations()} >= {
-        ("objective",),
-        ("recipe", "activation_checkpointing"),
-    }
 
 
 def test_an_experiment_refuses_measures_of_blocks(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_every_interval_in_a_story_is_in_a_report(heading: str) -> None:
 
 
 COMPUTED = {heading: {"[−0.005, +0.132]"} for heading in stories() if "on half the input" in heading}
-"""Intervals over two reports by heading; `test_stories_numbers.py` computes them."""
+"""Intervals over two reports by heading; `test_kernel_stories.py` computes them."""
 
 
 @pytest.mark.parametrize("heading", [heading for heading in stories() if heading != "README"])

@@ -6,9 +6,7 @@ the fragment.
 
 import csv
 from collections.abc import Iterator
-from functools import cache
 from itertools import combinations
-from math import sqrt
 from statistics import fmean, stdev
 
 import pytest
@@ -18,54 +16,25 @@ from configuration.metrics import HELD_OUT_LOSS, SCORE
 from configuration.stage_label import StageLabel
 from ledger.csv_export import read_export
 from ledger.records import final_loss_of
-from ledger.stage_results import AttentionResult, PretrainResult, finite_points
+from ledger.stage_results import AttentionResult
 from reports.statistics.metrics import Metric
-from reports.statistics.results import Results
-from tests.reports.test_stories import PUBLISHED, results_in, stories
+from tests.reports.story_values import (
+    LOSS,
+    differences,
+    headline_cells,
+    of_arms,
+    report,
+    signed,
+    smallest_claim_p,
+    smallest_p,
+    span,
+    story,
+    values,
+)
+from tests.reports.test_stories import PUBLISHED
 
 scipy_stats = pytest.importorskip("scipy.stats", reason="the independent statistics are scipy's")
-LOSS = Metric(HELD_OUT_LOSS)
-BATCH = 64
-"""Predictions averaged in one entry of a training curve: those of a batch of at most 512 tokens."""
-LATE = 0.4
-"""Share of training, from its end, whose batches are compared."""
 CONVOLUTIONS = ("depthwise", "lightweight", "dynamic", "span_dynamic")
-
-
-@cache
-def report(name: str) -> Results:
-    return results_in(PUBLISHED / name)
-
-
-def story(start: str) -> str:
-    (text,) = [text for heading, text in stories().items() if heading.startswith(start)]
-    return " ".join(text.split())
-
-
-def values(name: str, arm: str, metric: str = HELD_OUT_LOSS) -> list[float]:
-    by_seed = report(name).values[arm][metric]
-    return [by_seed[seed] for seed in sorted(by_seed)]
-
-
-def differences(name: str, arm: str, other: str) -> list[float]:
-    return [mine - theirs for mine, theirs in zip(values(name, arm), values(name, other), strict=True)]
-
-
-def holm(p: list[float]) -> list[float]:
-    """Return the p values after Holm's correction in increasing order."""
-    found, highest = [], 0.0
-    for rank, each in enumerate(sorted(p)):
-        highest = max(highest, min(1.0, each * (len(p) - rank)))
-        found.append(highest)
-    return found
-
-
-def span(values_found: list[float], decimals: int = 2) -> str:
-    return f"{min(values_found):.{decimals}f} to {max(values_found):.{decimals}f}"
-
-
-def of_arms(name: str, arms: tuple[str, ...], column: str) -> list[float]:
-    return [float(getattr(report(name).comparison(arm, LOSS), column)) for arm in arms]
 
 
 def table2_laptop() -> Iterator[str]:
@@ -81,22 +50,6 @@ def table2_laptop() -> Iterator[str]:
     yield f"every arm with a convolution needs {seeds} seeds"
     arms = [fmean(values(name, arm.name, "docs_acceptability")) for arm in report(name).arms]
     yield f"a Matthews correlation of {fmean(arms):.1f}, does not exceed"
-
-
-def smallest_p(name: str, *metrics: Metric) -> float:
-    cells = [cell for cell in headline_cells(name) if not metrics or cell[1] in metrics]
-    found = [report(name).comparison(*cell).p_adjusted for cell in cells]
-    return min(p for p in found if p is not None)
-
-
-def smallest_claim_p(name: str) -> float:
-    with (PUBLISHED / name / "tables" / "claims.csv").open(encoding="utf-8", newline="") as file:
-        return min(float(row[column]) for row in csv.DictReader(file) for column in ("p_supported", "p_contradicted"))
-
-
-def headline_cells(name: str) -> Iterator[tuple[str, Metric]]:
-    for metric in report(name).headlines:
-        yield from ((arm.name, metric) for arm in report(name).arms if arm.name != "baseline")
 
 
 def table2_wikipedia() -> Iterator[str]:
@@ -144,80 +97,6 @@ def table2_wikipedia_former() -> Iterator[str]:
     yield "({:.2f}, {:.2f} and {:.2f} nats)".format(*sorted(values(name, "bottleneck")))
 
 
-def kernel_laptop() -> Iterator[str]:
-    name = "kernel_size-laptop"
-    means = [fmean(values(name, f"kernel_size={size}")) for size in (3, 5, 9, 13)]
-    yield f"means of {span(means)} nats"
-    one, without = fmean(values(name, "kernel_size=1")), fmean(values(name, "baseline"))
-    yield f"{one:.2f} nats, the model without a convolution has {without:.2f}"
-    others = [arm.name for arm in report(name).arms if arm.name not in ("baseline", "kernel_size=9")]
-    p = {arm: welch_p(name, arm, "kernel_size=9") for arm in others}
-    position = sorted(p, key=lambda arm: p[arm]).index("kernel_size=33")
-    corrected = holm(list(p.values()))[position]
-    assert len(p) == 7
-    yield f"(p {p['kernel_size=33']:.3f}, and {corrected:.2f} after Holm's correction over the seven sizes"
-    answers = values(name, "kernel_size=9", "docs_acceptability")
-    yield "three seeds are {:.1f}, {:.1f} and {:.1f}".format(*answers)
-    yield f"(sd {stdev(answers):.1f})"
-
-
-def welch_p(name: str, arm: str, other: str) -> float:
-    return float(scipy_stats.ttest_ind(values(name, arm), values(name, other), equal_var=False).pvalue)
-
-
-def kernel_short() -> Iterator[str]:
-    arms = [
-        values(f"kernel_size{which}-laptop", f"kernel_size={size}") for which in ("_short", "") for size in (17, 9)
-    ]
-    delta = sum(sign * fmean(arm) for sign, arm in zip((1, -1, -1, 1), arms, strict=True))
-    yield f"differ in it by {delta:.3f} nats"
-    terms = [stdev(arm) ** 2 / len(arm) for arm in arms]
-    degrees = sum(terms) ** 2 / sum(term**2 / (len(arm) - 1) for term, arm in zip(terms, arms, strict=True))
-    half_width = scipy_stats.t.ppf(0.975, degrees) * sqrt(sum(terms))
-    bounds = signed(delta - half_width, delta + half_width)
-    yield f"Welch's interval, three seeds of each of the four arms, {bounds}"
-    shares = [outside(size, length) for size, length in ((17, 16), (33, 32), (17, 32))]
-    yield "their share is {:.2f} for 17 on 16 tokens, {:.2f} for 33 on 32 and {:.2f} for 17 on 32".format(*shares)
-
-
-def signed(low: float, high: float) -> str:
-    return f"[{low:+.3f}, {high:+.3f}]".replace("-", "−")
-
-
-def outside(kernel_size: int, length: int) -> float:
-    """Return the mean share of a kernel's positions outside an input."""
-    reach = range(-(kernel_size // 2), kernel_size // 2 + 1)
-    return fmean(sum(not 0 <= at + step < length for step in reach) / kernel_size for at in range(length))
-
-
-def kernel_wikipedia() -> Iterator[str]:
-    name = "kernel_size-wikipedia"
-    below = [-each for each in differences(name, "kernel_size=17", "kernel_size=9")]
-    yield "by {:.3f}, {:.3f} and {:.3f} nats".format(*below)
-    yield f"agree within {max(below) - min(below):.3f} nats"
-    errors = [error for _, error in late_batches(name, "kernel_size=17", "kernel_size=9", 4096)]
-    yield f"is {span(errors, 3)} nats for one seed's pair"
-    others = [-mean for mean, _ in late_batches(name, "kernel_size=17", "kernel_size=9", 4096)]
-    yield "agree in sign: {:.3f}, {:.3f} and {:.3f} nats".format(*others)
-    worse = differences(name, "kernel_size=33", "kernel_size=17")
-    yield "worse in every seed, by {:.3f}, {:.3f} and {:.3f}".format(*worse)
-
-
-def late_batches(name: str, arm: str, other: str, tokens: int) -> Iterator[tuple[float, float]]:
-    """Yield by seed the mean difference over late training batches, and its sampling error for that many tokens."""
-    found: dict[str, dict[int, dict[int, float]]] = {arm: {}, other: {}}
-    for record in read_export(PUBLISHED / name).records():
-        owner, _, seed = (record.trial or "").rpartition("/")
-        if record.stage == "pretrain" and owner in found:
-            assert isinstance(record.result, PretrainResult)
-            found[owner][int(seed)] = dict(finite_points(record.result.train_curve))
-    for seed in sorted(found[arm]):
-        mine, theirs = found[arm][seed], found[other][seed]
-        shared = sorted(mine.keys() & theirs.keys())
-        late = [mine[at] - theirs[at] for at in shared[int(len(shared) * (1 - LATE)) :]]
-        yield fmean(late), stdev(late) * sqrt(BATCH / tokens)
-
-
 def heads() -> Iterator[str]:
     with (PUBLISHED / "heads-laptop" / "tables" / "factors.csv").open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["metric"] == HELD_OUT_LOSS and row["kind"] == "main"]
@@ -240,6 +119,10 @@ def table8() -> Iterator[str]:
     yield f"and {min(beside):.0f}% to {max(beside):.0f}% with one"
     p = [report(name).comparison("span_dynamic", LOSS).p_adjusted for name in ("table8-laptop", "table2-laptop")]
     yield f"(p {p[0]:.3f} and {p[1]:.3f} for span-based)"
+
+
+def kendall(pairs: list[tuple[float, float]]) -> float:
+    return float(scipy_stats.kendalltau(*zip(*pairs, strict=True)).statistic)
 
 
 def search() -> Iterator[str]:
@@ -280,10 +163,6 @@ def search() -> Iterator[str]:
     yield f"where {100 * swapped / len([*combinations(convolved, 2)]):.0f}% of the pairs change places"
 
 
-def kendall(pairs: list[tuple[float, float]]) -> float:
-    return float(scipy_stats.kendalltau(*zip(*pairs, strict=True)).statistic)
-
-
 def table1() -> Iterator[str]:
     name = "table1-laptop"
     yield f"the table's eight (the smallest is {smallest_claim_p(name):.3f})"
@@ -306,9 +185,6 @@ STORIES = {
     "Table 2 at scale `wikipedia`, the former": table2_wikipedia_former,
     "Table 1 at": table1,
     "Table 8 at": table8,
-    "The kernel size at scale `laptop`": kernel_laptop,
-    "The kernel size on half": kernel_short,
-    "The kernel size at scale `wikipedia`": kernel_wikipedia,
     "Heads": heads,
     "The search": search,
 }
@@ -319,8 +195,3 @@ def test_numbers_of_a_story_follow_from_its_rows(start: str) -> None:
     text = story(start)
     missing = [fragment for fragment in STORIES[start]() if fragment not in text]
     assert missing == []
-
-
-def test_the_front_pages_caveat_has_the_evaluation_sets_error() -> None:
-    errors = [error for _, error in late_batches("kernel_size-wikipedia", "kernel_size=17", "kernel_size=9", 4096)]
-    assert f"for one seed's pair is up to {max(errors):.3f} nats" in story("README")

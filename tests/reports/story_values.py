@@ -1,0 +1,82 @@
+"""What the tests of stories about published reports compute from rows."""
+
+import csv
+from collections.abc import Iterator
+from functools import cache
+from math import sqrt
+from statistics import fmean, stdev
+
+from configuration.metrics import HELD_OUT_LOSS
+from ledger.csv_export import read_export
+from ledger.stage_results import PretrainResult, finite_points
+from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+from tests.reports.test_stories import PUBLISHED, results_in, stories
+
+LOSS = Metric(HELD_OUT_LOSS)
+BATCH = 64
+"""Predictions averaged in one entry of a training curve: those of a batch of at most 512 tokens."""
+LATE = 0.4
+"""Share of training, from its end, whose batches are compared."""
+
+
+@cache
+def report(name: str) -> Results:
+    return results_in(PUBLISHED / name)
+
+
+def story(start: str) -> str:
+    (text,) = [text for heading, text in stories().items() if heading.startswith(start)]
+    return " ".join(text.split())
+
+
+def values(name: str, arm: str, metric: str = HELD_OUT_LOSS) -> list[float]:
+    by_seed = report(name).values[arm][metric]
+    return [by_seed[seed] for seed in sorted(by_seed)]
+
+
+def differences(name: str, arm: str, other: str) -> list[float]:
+    return [mine - theirs for mine, theirs in zip(values(name, arm), values(name, other), strict=True)]
+
+
+def of_arms(name: str, arms: tuple[str, ...], column: str) -> list[float]:
+    return [float(getattr(report(name).comparison(arm, LOSS), column)) for arm in arms]
+
+
+def span(values_found: list[float], decimals: int = 2) -> str:
+    return f"{min(values_found):.{decimals}f} to {max(values_found):.{decimals}f}"
+
+
+def signed(low: float, high: float) -> str:
+    return f"[{low:+.3f}, {high:+.3f}]".replace("-", "−")
+
+
+def smallest_p(name: str, *metrics: Metric) -> float:
+    cells = [cell for cell in headline_cells(name) if not metrics or cell[1] in metrics]
+    found = [report(name).comparison(*cell).p_adjusted for cell in cells]
+    return min(p for p in found if p is not None)
+
+
+def smallest_claim_p(name: str) -> float:
+    with (PUBLISHED / name / "tables" / "claims.csv").open(encoding="utf-8", newline="") as file:
+        return min(float(row[column]) for row in csv.DictReader(file) for column in ("p_supported", "p_contradicted"))
+
+
+def headline_cells(name: str) -> Iterator[tuple[str, Metric]]:
+    for metric in report(name).headlines:
+        yield from ((arm.name, metric) for arm in report(name).arms if arm.name != "baseline")
+
+
+def late_batches(name: str, arm: str, other: str, tokens: int) -> Iterator[tuple[float, float]]:
+    """Yield by seed the mean difference over late training batches, and its sampling error for that many tokens."""
+    found: dict[str, dict[int, dict[int, float]]] = {arm: {}, other: {}}
+    for record in read_export(PUBLISHED / name).records():
+        owner, _, seed = (record.trial or "").rpartition("/")
+        if record.stage == "pretrain" and owner in found:
+            assert isinstance(record.result, PretrainResult)
+            found[owner][int(seed)] = dict(finite_points(record.result.train_curve))
+    for seed in sorted(found[arm]):
+        mine, theirs = found[arm][seed], found[other][seed]
+        shared = sorted(mine.keys() & theirs.keys())
+        late = [mine[at] - theirs[at] for at in shared[int(len(shared) * (1 - LATE)) :]]
+        yield fmean(late), stdev(late) * sqrt(BATCH / tokens)

@@ -27,6 +27,8 @@ class ClaimTest:
     difference: str = NOTHING
     detectable: str = NOTHING
     caveats: tuple[str, ...] = ()
+    departure: str = ""
+    """What the test has in place of the paper's setting."""
     estimate: Estimates | None = None
     """Of the difference, over pretraining seeds or search seeds."""
     decimals: int = 0

@@ -49,12 +49,17 @@ def brief_markdown(published: Path, experiments: Path) -> str:
 
 
 def _at_largest_scale(tests: Sequence[ClaimTest]) -> list[ClaimTest]:
-    """Return the tests that were run at the largest scale of any that was; all tests if none was."""
+    """Return the tests that were run at the largest scale of any that was; all tests if none was.
+
+    Where every one of them departs from the paper's setting, those in its setting stay beside them.
+    """
     run = [test for test in tests if test.was_run]
     if not run:
         return [*tests]
     largest = max((_scale(test) for test in run), key=SCALES.index)
-    return [test for test in run if _scale(test) == largest]
+    kept = [test for test in run if _scale(test) == largest]
+    needed = [test for test in tests if not test.departure] if all(test.departure for test in kept) else []
+    return [*needed, *kept]
 
 
 def _scale(test: ClaimTest) -> str:
@@ -63,6 +68,6 @@ def _scale(test: ClaimTest) -> str:
 
 def _cells(test: ClaimTest) -> tuple[str, ...]:
     n = NOTHING if test.n is None else str(test.n)
-    verdict = "; ".join((test.verdict, *test.caveats))
+    verdict = "; ".join(filter(None, (test.verdict, *test.caveats, test.departure)))
     texts = map(escape, (n, test.difference, test.detectable, verdict))
     return (test.claim, escape(test.experiment), escape(test.metric), test.test, *texts)

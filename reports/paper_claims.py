@@ -26,7 +26,7 @@ from reports.paper_claims_file import DeclaredTest, read_paper_claims
 from reports.report import build
 from reports.searched_claims import searched_claims
 from reports.sections.claims import claims_table
-from reports.statistics.claims import ClaimOutcome, TestedClaim, seeds_to_judge, tested_claims
+from reports.statistics.claims import ClaimOutcome, TestedClaim, on_the_single_task, seeds_to_judge, tested_claims
 from reports.statistics.latency import is_latency
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results, results_of
@@ -38,10 +38,9 @@ def claim_tests(published: Path, experiments: Path) -> Iterator[ClaimTest]:
     for claim in read_paper_claims(published):
         for tested in claim.tested_by:
             for scale in tested.scales:
+                named, departure = f"{tested.experiment} {scale}", tested.departure
                 tests = _at_scale(tested, scale, published, experiments)
-                yield from (
-                    replace(test, claim=claim.id, experiment=f"{tested.experiment} {scale}") for test in tests
-                )
+                yield from (replace(test, claim=claim.id, experiment=named, departure=departure) for test in tests)
         yield from (replace(test, claim=claim.id) for test in searched_claims(claim.searched_by, experiments.parent))
         if claim.untested:
             yield _not_run((), claim.untested, claim.id)
@@ -105,15 +104,16 @@ def _of_training(
     tuned = ("each arm at its own recipe",) if own else ()
     as_run = results_of(compared, example_tables=example_tables)
     declared = {str(row["claim"]): row for row in claims_table(as_run, of_study).rows}
-    added = [text for text in tested.claims if str(parse_claim(text)) not in declared]
+    tasks = as_run.experiment.fine_tuning.tasks
+    claims = [on_the_single_task(parse_claim(text), tasks) for text in tested.claims]
+    added = [text for text in map(str, claims) if text not in declared]
     results = results_of(_with_claims(compared, added), example_tables=example_tables) if added else as_run
     verdicts = {str(row["claim"]): row for row in claims_table(results, of_study).rows} | declared
     family_as_run, family_with_added = (_family_size(judged, of_study) for judged in (as_run, results))
-    for text in tested.claims:
-        claim = parse_claim(text)
+    for claim in claims:
         missing = _missing(results, claim)
         if missing:
-            yield _not_run([text], f"the published run has no {missing}")
+            yield _not_run([str(claim)], f"the published run has no {missing}")
         else:
             undeclared = () if str(claim) in declared else ("not declared before the run",)
             level = ALPHA / (family_as_run if str(claim) in declared else family_with_added)

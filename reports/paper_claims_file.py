@@ -23,6 +23,8 @@ class DeclaredTest(Schema):
     """Claims in their short form; of a latency experiment its orderings."""
     not_run: str = ""
     """Why no report is published."""
+    departure: str = ""
+    """What the test has in place of the paper's setting, such as another objective."""
 
     @field_validator("claims")
     @classmethod

@@ -17,6 +17,7 @@ from analysis.estimates import Estimates
 from analysis.paired import ALPHA
 from analysis.power import power_of_t, power_of_t_within, seeds_needed
 from configuration.claims import Claim, Sign, parse_orderings
+from configuration.metrics import SCORE
 from reports.statistics.experiment import paper_margins_of
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
@@ -92,14 +93,20 @@ def tested_claims(results: Results) -> Iterator[TestedClaim]:
 
 def _stated(results: Results) -> Iterator[tuple[str, str, Claim]]:
     """Yield the source (experiment or paper), the text under which it was added, and the claim."""
-    for claim in results.experiment.claims:
-        yield EXPERIMENT, str(claim), claim
+    for declared in results.experiment.claims:
+        claim = on_the_single_task(declared, results.experiment.fine_tuning.tasks)
+        yield EXPERIMENT, str(declared), claim
     paper, margins = results.experiment.paper, paper_margins_of(results.experiment)
     for chain in paper.orderings if paper else ():
         for ordering in parse_orderings(chain):
             for metric in results.headlines:
                 stated = ordering.on(metric.name, metric.lower_is_better, margins.get(metric.name))
                 yield PAPER, f"paper: {chain}", stated
+
+
+def on_the_single_task(claim: Claim, tasks: Sequence[str]) -> Claim:
+    """Return a claim on the score as one on the task where there is a single one, whose metric replaces the score."""
+    return claim.model_copy(update={"metric": tasks[0]}) if claim.metric == SCORE and len(tasks) == 1 else claim
 
 
 def _tested(results: Results, by: str, text: str, claim: Claim) -> TestedClaim:

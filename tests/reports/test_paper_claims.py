@@ -94,6 +94,23 @@ def test_the_table_beside_the_published_reports_is_the_one_that_the_command_prin
     assert (FOLDER / "claims.md").read_text(encoding="utf-8") == markdown(FOLDER, EXPERIMENTS)
 
 
+def test_what_a_test_has_in_place_of_the_papers_setting_is_beside_its_verdict() -> None:
+    departing = [test for test in claim_tests(FOLDER, EXPERIMENTS) if test.departure and test.was_run]
+    assert departing
+    rows = [line for line in brief_markdown(FOLDER, EXPERIMENTS).splitlines() if line.startswith("|")]
+    for test in departing:
+        assert any(test.test in row and row.endswith(f"; {test.departure} |") for row in rows), test
+
+
+def test_where_only_another_setting_was_run_the_papers_setting_is_still_listed() -> None:
+    brief = brief_markdown(FOLDER, EXPERIMENTS)
+    for claim in CLAIMS:
+        tests = [test for test in claim_tests(FOLDER, EXPERIMENTS) if test.claim == claim.id]
+        if all(test.departure for test in tests if test.was_run):
+            needed = [test for test in tests if not test.departure]
+            assert all(test.test in brief and test.verdict.startswith(NOT_RUN) for test in needed), claim.id
+
+
 def test_claims_at_two_scales_are_pooled_between_their_single_differences() -> None:
     pooled = [*pooled_claims(claim_tests(FOLDER, EXPERIMENTS))]
     assert [claim.tests[0].claim for claim in pooled].count("O1") == 4

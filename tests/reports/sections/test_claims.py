@@ -129,6 +129,16 @@ def test_the_margin_of_the_score_is_that_of_a_single_task() -> None:
     assert "docs_pair(dynamic) ~ docs_pair(bottleneck) within 5" in levels
 
 
+def test_a_claim_on_the_score_is_one_on_a_single_task() -> None:
+    view = table2(("docs_pair",))
+    claimed_score = replace(view, document={**view.document, "claims": ["score(span_dynamic) > score(dynamic)"]})
+    stated, *ordered = rows(claimed_score)
+    assert (stated["claim"], stated["by"]) == ("docs_pair(span_dynamic) > docs_pair(dynamic)", "experiment")
+    (same,) = (row for row in ordered if row["claim"] == stated["claim"])  # the paper's ordering: one test, not two
+    assert [stated[name] for name in ("p_supported", "delta")] == [same[name] for name in ("p_supported", "delta")]
+    assert [row["p_supported"] for row in ordered] == [row["p_supported"] for row in rows(view)]
+
+
 def test_equivalence_without_a_margin_has_no_probability_and_is_never_supported() -> None:
     tested = claimed(claim_of("score", "a", Sign.LEVEL, "b", 0.0), [0.1, -0.2, 0.1])
     assert (tested.pointwise, tested.probability, tested.power) == (ClaimOutcome.UNDECIDED, None, None)

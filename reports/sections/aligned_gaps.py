@@ -8,12 +8,12 @@ from reports.number_format import NOTHING, fixed, short
 from reports.section import Content, Section, with_rows
 from reports.sections.difference_cells import difference_cell, interval_cell
 from reports.statistics.aligned_gaps import AlignedGap, AlignedGaps
-from reports.statistics.budgets import BudgetGap
+from reports.statistics.budgets import BY_BUDGET, BudgetGap, budget_table
 from reports.statistics.evidence import Evidence
 from reports.statistics.forecast import LOSS
-from reports.table import Row, Table, interval, table
+from reports.table import Row, Table, table
 
-NAME, BY_BUDGET = "aligned_gaps", "gap_by_budget"
+NAME = "aligned_gaps"
 COLUMNS = (
     "arm exits exit_first exit_last never_left level n_raw delta_raw low_raw high_raw "
     "n_tokens delta_tokens low_tokens high_tokens n_rate delta_rate low_rate high_rate"
@@ -87,22 +87,6 @@ def _notes(found: AlignedGaps) -> Iterator[str]:
         "learning rates of all updates since. Losses are interpolated between recorded points. Welch's intervals, "
         "not corrected for the number of arms; they include how much the exits differ by seed."
     )
-
-
-def budget_table(gaps: Sequence[BudgetGap]) -> Table:
-    """Return the gap of every arm to the baseline of the same budget."""
-    return table(BY_BUDGET, "architecture arm reference tokens n delta low high", map(_budget_row, gaps))
-
-
-def _budget_row(gap: BudgetGap) -> Row:
-    return {
-        "architecture": gap.architecture,
-        "arm": gap.arm,
-        "reference": gap.reference,
-        "tokens": gap.tokens,
-        "n": gap.difference.n,
-        **interval(gap.difference),
-    }
 
 
 def budget_grid(gaps: Sequence[BudgetGap], decimals: int) -> Grid:

@@ -1,6 +1,6 @@
 """The gap to the baseline by pretraining budget: arms that are equal except for `recipe.token_share`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from analysis.difference import Difference
@@ -9,7 +9,10 @@ from configuration.metrics import HELD_OUT_LOSS
 from ledger.records import ArmRow
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
+from reports.table import Row, Table, interval, table
 from search_space.candidate import Candidate
+
+BY_BUDGET = "gap_by_budget"
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,22 @@ def _gaps(results: Results, group: dict[float, ArmRow], reference: dict[float, A
         arm, other = group[share], reference[share]
         tokens = arm.candidate.recipe.own_tokens(results.experiment.pretraining.tokens)
         yield BudgetGap(name, arm.name, other.name, tokens, results.difference(arm.name, other.name, loss))
+
+
+def budget_table(gaps: Sequence[BudgetGap]) -> Table:
+    """Return the gap of every arm to the baseline of the same budget."""
+    return table(BY_BUDGET, "architecture arm reference tokens n delta low high", map(_row, gaps))
+
+
+def _row(gap: BudgetGap) -> Row:
+    return {
+        "architecture": gap.architecture,
+        "arm": gap.arm,
+        "reference": gap.reference,
+        "tokens": gap.tokens,
+        "n": gap.difference.n,
+        **interval(gap.difference),
+    }
 
 
 def _at_whole_budget(candidate: Candidate) -> Candidate:

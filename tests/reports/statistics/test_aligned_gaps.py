@@ -9,7 +9,7 @@ from analysis.alignment import aligned
 from analysis.plateau import Curve, Plateau
 from configuration.arm import BASELINE
 from ledger.csv_export import read_export
-from ledger.snapshot import snapshot
+from ledger.snapshot import Snapshot, snapshot
 from reports.number_format import difference_text, short
 from reports.report import build
 from reports.statistics import aligned_gaps
@@ -149,7 +149,8 @@ def test_a_baseline_that_never_leaves_gives_no_gaps() -> None:
     assert not [table for table in report.tables if table.name == "aligned_gaps"]
 
 
-def test_gaps_by_budget_are_to_the_baseline_of_the_same_budget() -> None:
+def two_budgets(seeds: tuple[int, ...] = (1, 2, 3)) -> Snapshot:
+    """Return two architectures at one and two shares of the tokens."""
     shares = {"": 1.0, "_2x": 2.0}
     arms = {
         f"{name}{ending}": {"recipe.token_share": share}
@@ -161,7 +162,7 @@ def test_gaps_by_budget_are_to_the_baseline_of_the_same_budget() -> None:
             5.0 - (arm.startswith(SPAN)) - 0.5 * arm.endswith("_2x") * (1 + arm.startswith(SPAN))
         )
         for arm in arms
-        for seed in (1, 2, 3)
+        for seed in seeds
     ]
     found = snapshot_of(trials, arms=arms, resolved=document())
     rows = []
@@ -170,10 +171,33 @@ def test_gaps_by_budget_are_to_the_baseline_of_the_same_budget() -> None:
         recipe = arm.candidate.recipe.model_copy(update={"token_share": arms[arm.name]["recipe.token_share"]})
         candidate = arm.candidate.model_copy(update={"architecture": architecture, "recipe": recipe})
         rows.append(replace(arm, candidate=candidate))
-    gaps = budget_gaps_of(results_of(replace(found, arms=tuple(rows))))
+    return replace(found, arms=tuple(rows))
+
+
+def test_gaps_by_budget_are_to_the_baseline_of_the_same_budget() -> None:
+    gaps = budget_gaps_of(results_of(two_budgets()))
     assert [(gap.architecture, gap.arm, gap.reference, gap.tokens) for gap in gaps] == [
         (SPAN, SPAN, BASELINE, 2_000_000),
         (SPAN, f"{SPAN}_2x", f"{BASELINE}_2x", 4_000_000),
     ]
     assert [gap.difference.delta for gap in gaps] == pytest.approx([-1.0, -1.5])
     assert all(gap.difference.n == 3 for gap in gaps)
+
+
+def test_the_figure_by_budget_has_the_rows_of_the_table_and_a_line_per_architecture() -> None:
+    built = build(two_budgets())
+    (picture,) = (each for each in built.pictures if each.name == "gap_by_budget")
+    (by_budget,) = (each for each in built.tables if each.name == "gap_by_budget")
+    assert picture.numbers.rows == by_budget.rows
+    for draw in (picture.figure.draw, picture.figure.draw_narrow):
+        assert draw is not None
+        (axes,) = draw(picture.data).axes
+        (line,) = (each for each in axes.lines if len(each.get_xdata()) == 2 and each.get_marker() != "None")
+        assert [*line.get_ydata()] == pytest.approx([-1.0, -1.5])
+
+
+def test_one_seed_has_no_interval_in_the_figure_by_budget() -> None:
+    (picture,) = (each for each in build(two_budgets((1,))).pictures if each.name == "gap_by_budget")
+    (axes,) = picture.figure.draw(picture.data).axes
+    assert not axes.collections
+    assert "interval" not in axes.get_title()

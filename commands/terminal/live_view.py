@@ -204,7 +204,7 @@ def _cells(work: StageTask, progress: StageProgress, seconds: float) -> Iterator
 
 
 def _shown_label(work: StageTask) -> str:
-    """Return a stage's label, whose tokens are the experiment's; a trial with another share of them has its own too."""
+    """Return a stage's label, whose tokens are the experiment's, and the tokens of a trial with another share."""
     declaration = work.stage.declaration
     if not isinstance(declaration, PretrainStage) or StageLabel.parse(work.label).tokens is None:
         return work.label

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from commands.arguments import folder_named
+from commands.output import let_go_of_output
+from commands.terminal.screen import LastingConsole
 from foundation.child_process import import_path, module_command
 from foundation.errors import UserError
 from models.contract import Outcome
@@ -29,14 +30,15 @@ def check(
     ],
 ) -> None:
     """Check every option of a plugin, and every module of its experiments; exit with 1 if a contract is broken."""
-    console = Console(highlight=False)
+    console = LastingConsole(let_go_of_output)  # the exit code says what all contracts are
     outcomes = []
     for outcome in measured_apart(folder):
         outcomes.append(outcome)
-        console.print(line_of(outcome), markup=False, soft_wrap=True)
+        console.print(line_of(outcome), markup=False, highlight=False, soft_wrap=True)
     broken = sum(bool(outcome.problem) for outcome in outcomes)
     kept = sum(not (outcome.problem or outcome.skipped) for outcome in outcomes)
-    console.print(f"{kept} contracts hold, {broken} are broken, {len(outcomes) - kept - broken} were skipped")
+    counts = f"{kept} contracts hold, {broken} are broken, {len(outcomes) - kept - broken} were skipped"
+    console.print(counts, highlight=False)
     if broken:
         raise typer.Exit(1)
 

@@ -13,6 +13,7 @@ from commands.arguments import choose_any, results_of
 from commands.stopping import Stopping, stopping
 from commands.terminal.live_view import LiveView
 from commands.terminal.mlflow_sync import Mirroring
+from commands.terminal.screen import LastingConsole
 from configuration.experiment import Experiment
 from configuration.latency import LatencyExperiment
 from configuration.loading import AnyExperiment
@@ -85,7 +86,7 @@ def run_experiment(
         objects=options.objects,
     )
     with stopping() as stop:
-        return request, _drive(request, Console(stderr=True), stop, on_report)
+        return request, _drive(request, LastingConsole(stop.at_next_safe_point, stderr=True), stop, on_report)
 
 
 def _command(file: Path, scale: str, options: RunOptions) -> str:

@@ -18,6 +18,7 @@ from typing import Annotated, Any, NamedTuple, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from commands.output import let_go_of_output
 from foundation.errors import MachineError, UserError
 from foundation.hidden_packages import hidden_packages
 
@@ -155,13 +156,16 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:  # the reader closed the pipe
-        _let_go_of_output()
-        sys.exit(0)
+        _leave_reader()
+    except SystemExit as ended:
+        if not _ended_by_reader(ended):
+            raise
+        _leave_reader()
     except OSError as error:
         if error.errno is None:
             raise
         place = error.filename2 or error.filename or "the output, or a file without a name"
-        _let_go_of_output()
+        let_go_of_output()
         _leave(MachineError(f"{place}: {error.strerror}"))
 
 
@@ -177,18 +181,23 @@ def _prepare_streams() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
+def _ended_by_reader(ended: SystemExit) -> bool:
+    """Return whether a closed pipe alone ended the command: typer and rich then end the process with 1."""
+    cause = ended.__context__
+    return isinstance(cause, BrokenPipeError) and cause.__context__ is None
+
+
+def _leave_reader() -> NoReturn:
+    let_go_of_output()
+    sys.exit(0)
+
+
 def _leave(refusal: UserError) -> NoReturn:
     with suppress(OSError):  # a closed terminal (SIGHUP) does not change the exit code
         for line in refusal.lines:
             printed = CONTROL.sub(lambda character: ascii(character[0])[1:-1], line)  # of a file's name, for instance
             print(printed, file=sys.stderr)  # noqa: T201 — the only place that prints user errors
     sys.exit(refusal.exit_code)
-
-
-def _let_go_of_output() -> None:
-    """Detach the standard output, so that the interpreter does not retry a failed write at exit."""
-    with suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from runners.replay.curves.reading import read_curves
 from runners.replay.replay import CurveTask, Outcome, interval, replay
 
 LIST = "list"
+BUDGET, SEEDS = 10.0, 20
 
 Curves = Annotated[
     Path | None,
@@ -37,8 +38,8 @@ Seeds = Annotated[int, typer.Option(min=1, help="Number of random orders of the 
 def replay_command(
     curves: Curves = None,
     policy: PolicyName = RECOMMENDED,
-    budget: Budget = 10.0,
-    seeds: Seeds = 20,
+    budget: Budget = BUDGET,
+    seeds: Seeds = SEEDS,
     decisions: Annotated[
         bool,
         typer.Option("--decisions", help="Take the decisions of a policy's search again, from its results folder."),
@@ -47,10 +48,18 @@ def replay_command(
 ) -> None:
     """Replay a search policy on recorded curves and print its normalised regret."""
     if decisions:
+        _refuse_replay_options(policy, budget, seeds)
         document = _decisions(_required(curves))
     else:
         document = _policies() if policy == LIST else _replayed(_required(curves), policy, budget, seeds)
     print(json.dumps(document, indent=2, ensure_ascii=False) if as_json else _text(document))  # noqa: T201
+
+
+def _refuse_replay_options(policy: str, budget: float, seeds: int) -> None:
+    """Raise ConfigurationError for options of a replay; the policy of recorded decisions is the search's own."""
+    defaults = {"--policy": (policy, RECOMMENDED), "--budget": (budget, BUDGET), "--seeds": (seeds, SEEDS)}
+    if given := [flag for flag, (value, default) in defaults.items() if value != default]:
+        raise ConfigurationError(f"--decisions: they are those of the search itself; leave {', '.join(given)} out")
 
 
 def _policies() -> dict[str, JsonValue]:

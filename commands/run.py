@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from commands.arguments import ExperimentFile, Scale, Settings, folder_named
+from commands.output import readers_may_go
 from commands.report import all_of
 from commands.report_format import TERMINAL
 from commands.run_experiment import LOCAL, RunOptions, run_experiment
@@ -121,4 +122,5 @@ def _check_gpus(share: float, engine: EngineName) -> None:
 
 
 def _print_brief(report: Report, folder: Path) -> None:
-    print(render(brief(report, all_of(folder)), TERMINAL), flush=True)  # noqa: T201 — the result itself
+    with readers_may_go():  # the mirror and the exit code follow
+        print(render(brief(report, all_of(folder)), TERMINAL), flush=True)  # noqa: T201 — the result itself

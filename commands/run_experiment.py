@@ -13,6 +13,7 @@ from commands.arguments import choose_any, results_of
 from commands.stopping import Stopping, stopping
 from commands.terminal.live_view import LiveView
 from commands.terminal.mlflow_sync import Mirroring
+from commands.terminal.screen import LastingConsole
 from configuration.experiment import Experiment
 from configuration.latency import LatencyExperiment
 from configuration.loading import AnyExperiment
@@ -58,6 +59,17 @@ class RunOptions:
     objects: str = ""
     """URL of an object store for the stages."""
 
+    @property
+    def of_trials(self) -> tuple[str, ...]:
+        """The given options that only trials have a use for."""
+        given = {
+            "--engine": self.engine != LOCAL,
+            "--address": self.address is not None,
+            "--reuse": bool(self.reuse),
+            "--stop-after-tokens": self.limits.tokens is not None,
+        }
+        return tuple(flag for flag, is_given in given.items() if is_given)
+
 
 def run_experiment(
     file: Path, scale: str | None, options: RunOptions, on_report: OnReport
@@ -68,8 +80,9 @@ def run_experiment(
     after the report is written, when a limit does.
     """
     declared, name, _ = choose_any(file, scale, options.settings)
-    if isinstance(declared, LatencyExperiment) and (options.engine != LOCAL or options.address is not None):
-        raise ConfigurationError(f"{file}: a timing experiment runs alone on this machine; leave --engine out")
+    if isinstance(declared, LatencyExperiment) and options.of_trials:
+        message = f"a timing experiment runs alone on this machine; leave {', '.join(options.of_trials)} out"
+        raise ConfigurationError(f"{file}: {message}")
     request = RunRequest(
         experiment=declared,
         scale=name,
@@ -85,7 +98,7 @@ def run_experiment(
         objects=options.objects,
     )
     with stopping() as stop:
-        return request, _drive(request, Console(stderr=True), stop, on_report)
+        return request, _drive(request, LastingConsole(stop.at_next_safe_point, stderr=True), stop, on_report)
 
 
 def _command(file: Path, scale: str, options: RunOptions) -> str:

@@ -13,6 +13,8 @@ from foundation.errors import ConfigurationError, DataError
 if TYPE_CHECKING:
     from runners.search.tabulated import Table
 
+SEEDS = 20
+
 application = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 Contenders = Annotated[
@@ -58,7 +60,7 @@ def compare(
     searches: Contenders,
     curves: Curves = None,
     scale: Scale = None,
-    seeds: Seeds = 20,
+    seeds: Seeds = SEEDS,
     form: ReportFormat = TERMINAL,
     out: Annotated[
         Path | None, typer.Option(metavar="OUT", help="A new folder: tables, figure, every format.")
@@ -74,6 +76,10 @@ def compare(
     from reports.statistics.search_comparison import SearchComparison
     from reports.write import write_report
 
+    replays = {"--curves": curves is not None, "--scale": scale is not None, "--seeds": seeds != SEEDS}
+    if all(Path(named).is_dir() for named in searches) and any(replays.values()):
+        given = ", ".join(flag for flag, is_given in replays.items() if is_given)
+        raise ConfigurationError(f"{searches[0]}: results folders are not replayed; leave {given} out")
     table = None if curves is None else _table(curves)
     contenders = []
     for named in searches:

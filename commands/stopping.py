@@ -37,6 +37,10 @@ class Stopping:
         if not self._deferred:
             self._stop()
 
+    def at_next_safe_point(self) -> None:
+        """Stop at the next safe point, as a signal does; without any, go on."""
+        self._signalled = True
+
     def safe_point(self) -> None:
         """Stop here if a signal has arrived. From now on a signal takes effect at the next safe point."""
         self._deferred = True

@@ -5,12 +5,13 @@ Workers and reports load the copy: the folder may move or change later, and node
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 from pydantic import BeforeValidator, ValidationInfo, WithJsonSchema
 
-from configuration.plugins import Plugin, load_plugin, loaded_plugins
-from foundation.atomic_files import atomic_directory
+from configuration.plugins import Plugin, PluginError, load_plugin, loaded_plugins
+from foundation.atomic_files import disk_refusals, move_durably
 from foundation.schema import JsonValue, Schema
 
 BASE = "folder of the file"
@@ -75,17 +76,33 @@ def are_loaded(document: JsonValue) -> bool:
 
 
 def copy_plugins(folders: Iterable[PluginFolder], copies: Path) -> None:
-    """Write a copy of the plugins into a folder; a copy that exists is kept, because its name is its hash."""
+    """Write a copy of the plugins into a folder; a copy that exists is kept, because its name is its hash.
+
+    Raises PluginError if a file has changed since the plugin was loaded, MachineError if the copy cannot be written.
+    """
     wanted = {folder.sha256 for folder in folders}
     for plugin in loaded_plugins():
-        copy = copies / plugin.sha256
-        if plugin.sha256 in wanted and not copy.is_dir():
-            copies.mkdir(exist_ok=True)
-            with atomic_directory(copy) as temporary:
-                for module, path in plugin.files.items():
-                    place = temporary.joinpath(*module.split(".")).with_suffix(".py")
-                    place.parent.mkdir(parents=True, exist_ok=True)
-                    place.write_bytes(path.read_bytes())
+        if plugin.sha256 in wanted and not (copies / plugin.sha256).is_dir():
+            with disk_refusals(copies):
+                copies.mkdir(exist_ok=True)
+                _copy(plugin, copies)
+
+
+def _copy(plugin: Plugin, copies: Path) -> None:
+    """Write a copy under a name of its own, and move it into place unless another run was faster."""
+    target = copies / plugin.sha256
+    with TemporaryDirectory(dir=copies, prefix=".copying-") as scratch:
+        files = {module: Path(scratch, "copy", *module.split(".")).with_suffix(".py") for module in plugin.files}
+        for module, place in files.items():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(plugin.files[module].read_bytes())
+        if Plugin(Path(scratch, "copy"), files).sha256 != plugin.sha256:
+            raise PluginError(f"{plugin.folder}: its files have changed since they were loaded; run again")
+        try:
+            move_durably(Path(scratch, "copy"), target)
+        except OSError:
+            if not target.is_dir():
+                raise
 
 
 def copied(plugin: Plugin, copies: Path) -> tuple[str, str]:

@@ -26,8 +26,12 @@ def write_whole(path: Path, content: bytes, durable: bool = True) -> Path:
     Without `durable` nothing is flushed: for files that need not survive a power failure.
     """
     temporary = temporary_name(path)
-    temporary.unlink(missing_ok=True)
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    try:
+        temporary.unlink(missing_ok=True)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        error.filename = str(path)  # the name that the user knows
+        raise
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)

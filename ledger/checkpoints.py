@@ -11,6 +11,7 @@ from ledger.artifacts import ArtifactStore
 from ledger.database import Ledger
 from ledger.paths import ResultPaths
 from ledger.records import Record
+from ledger.selected_settings import first_fine_tunings
 from ledger.snapshot import Snapshot, snapshot
 from ledger.stage_results import FineTuneResult, PretrainResult
 from search_space.architecture import Architecture
@@ -89,16 +90,14 @@ def tuned_trials(folder: Path) -> list[TunedTrial]:
         current = snapshot(ledger)
     store = ResultPaths.of(folder).store()
     architectures = {row.name: row.candidate.architecture for row in current.arms}
-    found: dict[tuple[str, str], TunedTrial] = {}
+    found: list[TunedTrial] = []
     for history in current.histories:
-        for record in history.records:
-            result = record.result
-            if isinstance(result, FineTuneResult) and result.signatures is not None:
+        for task, record in first_fine_tunings(history.records, current.labels).items():
+            if isinstance(record.result, FineTuneResult) and record.result.signatures is not None:
                 vocabulary = next(each for each in current.shared if each.stage == TOKENS)
-                name, architecture = history.trial.name, architectures[history.trial.arm]
                 places = _files(store, record), _files(store, vocabulary)
-                found.setdefault((name, result.task), TunedTrial(name, result.task, architecture, *places))
-    return list(found.values())
+                found.append(TunedTrial(history.trial.name, task, architectures[history.trial.arm], *places))
+    return found
 
 
 def _as_trained(candidate: Candidate, result: PretrainResult) -> Candidate:

@@ -49,6 +49,10 @@ NUMBERED_TABLES = ("records", "decisions")
 Row = TypeVar("Row", Record, Decision)
 
 
+class EmptyLedger(CorruptionError):
+    """A ledger without tables: its rows are lost, or its run was killed before it wrote any."""
+
+
 class LedgerRows(Protocol):
     """Read access to a ledger's rows, in a database or in an export."""
 
@@ -220,7 +224,7 @@ class Ledger:
             (sound,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
             empty = self._empty()
         if empty:
-            raise CorruptionError(f"{self.path}: is empty; restore the file, or remove it if nothing was run")
+            raise EmptyLedger(f"{self.path}: is empty; restore the file, or remove it if nothing was run")
         if version != SCHEMA_VERSION:
             message = f"{self.path}: schema {version}, this version reads {SCHEMA_VERSION}; nothing was changed"
             raise CorruptionError(message)

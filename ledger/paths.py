@@ -11,6 +11,7 @@ from foundation.atomic_files import make_folder, open_lock, read_regular, write_
 from foundation.errors import ConflictError, CorruptionError, MachineError
 from ledger.artifacts import MANIFEST, UNFINISHED, ArtifactStore
 from ledger.object_artifacts import artifact_store
+from ledger.object_store import ObjectStore
 
 RESULTS = "results"
 LOCK = "lock"
@@ -77,16 +78,20 @@ class ResultPaths:
         return artifact_store(self.stages, self.objects)
 
     def use_objects(self, url: str, begun: bool) -> None:
-        """Record the URL of the object store, empty for the recorded one or none; `begun` if there is a ledger.
+        """Check the object store and record its URL; empty: the recorded one, or none. `begun` if there is a ledger.
 
-        Raises ConflictError if the results are in another place.
+        Raises ConflictError if the results are in another place, MachineError if the store cannot be used; nothing is
+        recorded then. The caller has the lock, since a run reads the record more than once.
         """
-        if not url or url.rstrip("/") == self.objects:
-            return
-        if begun:
-            place = self.objects or f"{self.stages}, without --store"
+        recorded = self.objects
+        wanted = url.rstrip("/") or recorded
+        if begun and wanted != recorded:
+            place = recorded or f"{self.stages}, without --store"
             raise ConflictError(f"{self.folder}: its stages are in {place}. Did you mean another --out folder?")
-        write_whole(self.folder / OBJECTS, f"{url.rstrip('/')}\n".encode())
+        if wanted:
+            ObjectStore(wanted).check()
+        if wanted != recorded:
+            write_whole(self.folder / OBJECTS, f"{wanted}\n".encode())
 
     def make(self) -> None:
         """Create the folders. Raises MachineError if that fails."""

@@ -23,6 +23,18 @@ def chosen_records(records: Iterable[Record], labels: Sequence[str]) -> tuple[Re
     return tuple(record for record in chosen if record is not None)
 
 
+def first_fine_tunings(records: Iterable[Record], labels: Sequence[str]) -> dict[str, Record]:
+    """Return by task the fine-tuning at the first seed in the order of `labels`, of a search the selected one.
+
+    The order in which stages ended, which depends on the workers, has no part in it.
+    """
+    found: dict[str, Record] = {}
+    for record in chosen_records(records, labels):
+        if record.stage == FINE_TUNE and isinstance(record.result, FineTuneResult):
+            found.setdefault(record.result.task, record)
+    return found
+
+
 def _chosen(records: Sequence[Record | None]) -> Record | None:
     ended = [r for r in records if r is not None and r.status in (Status.FINISHED, Status.DIVERGED)]
     finished = [record for record in ended if record.status is Status.FINISHED]

@@ -10,10 +10,11 @@ from foundation.errors import ConfigurationError, DataError
 from ledger.artifacts import ArtifactStore
 from ledger.database import Ledger
 from ledger.paths import ResultPaths
-from ledger.records import Record, with_results
+from ledger.records import with_results
 from ledger.result_files import predictions_file
+from ledger.selected_settings import first_fine_tunings
 from ledger.snapshot import Snapshot, TrialHistory, snapshot
-from ledger.stage_results import ExamplesResult, FineTuneResult
+from ledger.stage_results import ExamplesResult
 from tasks.downstream import find_task
 from tasks.glue.submission import FILES, table_of
 from tasks.labelled.encoding import load_examples
@@ -22,7 +23,7 @@ EXAMPLES = "examples"
 
 
 def submission(folder: Path, trial: str) -> dict[str, str]:
-    """Return the text of each file by its name, from the trial's first fine-tuning seed.
+    """Return the text of each file by its name, from the trial's first fine-tuning seed, at the settings it selected.
 
     Raises ConfigurationError if there is no such trial, DataError if it has no predictions of a test set, and
     CorruptionError if the files are damaged.
@@ -47,10 +48,7 @@ def _history(folder: Path, current: Snapshot, trial: str) -> TrialHistory:
 
 def _files(current: Snapshot, history: TrialHistory, store: ArtifactStore) -> Iterator[tuple[str, str]]:
     examples_of = {result.task: record for record, result in with_results(current.shared, ExamplesResult)}
-    fine_tuning_of: dict[str, Record] = {}
-    finished = sorted(history.finished(FINE_TUNE), key=lambda record: record.label)
-    for record, result in with_results(finished, FineTuneResult):
-        fine_tuning_of.setdefault(result.task, record)
+    fine_tuning_of = first_fine_tunings(history.records, current.labels)
     for (name, part), file in FILES.items():
         if name not in fine_tuning_of or name not in examples_of:
             continue

@@ -16,7 +16,7 @@ from foundation.errors import ConflictError, CorruptionError, StoppedError, User
 from foundation.schema import JsonValue
 from ledger.amendments import amend
 from ledger.database import LEDGER_NAME, Ledger
-from ledger.object_store import ObjectStore, refuse_url
+from ledger.object_store import refuse_url
 from ledger.paths import ResultPaths, has_export
 from ledger.reading import refuse_former_timings
 from ledger.reuse import reuse
@@ -218,12 +218,8 @@ def open_ledger(request: RunRequest) -> Iterator[Ledger]:
     lost_ledger(request.paths)
     if request.objects:
         refuse_url(request.objects)
-    begun = (request.paths.folder / LEDGER_NAME).exists()
     request.paths.make()
-    request.paths.use_objects(request.objects, begun)
-    if request.paths.objects:
-        ObjectStore(request.paths.objects).check()
-    with request.paths.locked(), closing(Ledger(request.paths.folder / LEDGER_NAME)) as ledger:
+    with _locked_ledger(request) as ledger:
         experiment = request.experiment
         copy_plugins(experiment.plugins, request.paths.root / COPIES)
         identity, known = experiment.identity(), ledger.fact("identity")
@@ -239,6 +235,15 @@ def open_ledger(request: RunRequest) -> Iterator[Ledger]:
         elif not amend(ledger, experiment):
             raise ConflictError(_conflict(request, known, identity))
         yield ledger
+
+
+@contextmanager
+def _locked_ledger(request: RunRequest) -> Iterator[Ledger]:
+    path = request.paths.folder / LEDGER_NAME
+    with request.paths.locked():
+        request.paths.use_objects(request.objects, begun=path.exists())
+        with closing(Ledger(path)) as ledger:
+            yield ledger
 
 
 def _manifest(request: RunRequest) -> dict[str, JsonValue]:

@@ -31,6 +31,11 @@ class RunProgress:
             for label in trial.statuses
         )
 
+    def task_of(self, record: Record) -> StageTask:
+        """Return the stage that a record of this part is the result of."""
+        stages = self._state.shared_stages if record.trial is None else self._state.trials[record.trial].plan.stages
+        return StageTask(record.trial, record.label, stages[record.label])
+
     @property
     def remaining(self) -> tuple[StageTask, ...]:
         """The remaining stages, running ones included, if no hurdle stops a trial."""

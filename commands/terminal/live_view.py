@@ -12,7 +12,7 @@ from rich.text import Text
 from analysis.bootstrap import median
 from commands.terminal.screen import Screen, time_left
 from commands.terminal.trial_grid import ENDED, counts, trial_grid
-from configuration.stage_label import LATENCY
+from configuration.stage_label import LATENCY, StageLabel
 from ledger.artifacts import ArtifactStore
 from ledger.records import Record
 from ledger.stage_results import (
@@ -26,6 +26,7 @@ from ledger.stage_results import (
 from reports.number_format import milliseconds_text
 from runners.cost_estimate.flops import stage_flops
 from runners.run_progress import RunProgress
+from runners.stages.declarations import PretrainStage
 from runners.stages.progress import StageProgress, read_progress
 from runners.work_queue import StageTask
 
@@ -66,7 +67,7 @@ class LiveView(Screen):
                 continue
             self._report_cached(account, cached_stages, total)
             cached_stages = 0
-            self.tell(_line(record, f"{account.number}/{total}", left))
+            self.tell(_line(record, _shown_label(account.part.task_of(record)), f"{account.number}/{total}", left))
         self._report_cached(account, cached_stages, total)
         ended = account.trials_ended()
         if ended and not self.live:
@@ -195,16 +196,26 @@ class _ProgressAccount:
 
 def _cells(work: StageTask, progress: StageProgress, seconds: float) -> Iterator[Any]:
     yield Text(work.trial or work.label)
-    yield Text(progress.what if work.trial is None else work.label)
+    yield Text(progress.what if work.trial is None else _shown_label(work))
     yield ProgressBar(total=1.0, completed=progress.share, width=STAGE_BAR_WIDTH)
     yield f"{seconds:.0f} s" if seconds < LONG_SECONDS else f"{seconds / 60:.0f} min"
     yield "" if progress.loss is None else f"{progress.loss:.3f}"
     yield "" if progress.tokens_per_second is None else f"{progress.tokens_per_second:,.0f}"
 
 
-def _line(record: Record, number: str, left: str) -> str:
+def _shown_label(work: StageTask) -> str:
+    """Return a stage's label, whose tokens are the experiment's, and the tokens of a trial with another share."""
+    declaration = work.stage.declaration
+    if not isinstance(declaration, PretrainStage) or StageLabel.parse(work.label).tokens is None:
+        return work.label
+    recipe = declaration.candidate.recipe
+    own = f" (trains {declaration.to_step * recipe.tokens_per_step})" if recipe.token_share != 1 else ""
+    return f"{work.label}{own}"
+
+
+def _line(record: Record, label: str, number: str, left: str) -> str:
     owner = record.trial or ("" if record.stage == LATENCY else "shared")
-    place = f"{owner} {record.label}".lstrip()
+    place = f"{owner} {label}".lstrip()
     ahead = (
         f"; {left}" if left and record.trial else ""
     )  # shared stages finish before the time of trials can be estimated

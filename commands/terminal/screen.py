@@ -10,6 +10,19 @@ from rich.live import Live
 SECONDS_BETWEEN_DRAWINGS = 0.5
 
 
+class LastingConsole(Console):
+    """A console that is silent once its reader has closed the pipe, where rich would end the process with 1."""
+
+    def __init__(self, on_closed: Callable[[], None], stderr: bool = False) -> None:
+        super().__init__(stderr=stderr)
+        self._on_closed = on_closed
+
+    def on_broken_pipe(self) -> None:
+        """Be silent from now on, and call `on_closed`."""
+        self.quiet = True
+        self._on_closed()
+
+
 class Screen:
     """Draws in the calling thread, because a drawing thread would disturb timings."""
 

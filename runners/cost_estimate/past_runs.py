@@ -23,7 +23,7 @@ from foundation.environment import processor
 from foundation.errors import CorruptionError
 from foundation.schema import canonical_text
 from ledger.artifacts import ArtifactStore
-from ledger.database import LEDGER_NAME, Ledger
+from ledger.database import LEDGER_NAME, EmptyLedger, Ledger
 from ledger.measured_throughput import seconds_per_operation
 from ledger.records import ArmRow, Record, Status
 from runners.cost_estimate.flops import examples_expected, task_flops
@@ -57,8 +57,11 @@ def measured_under(root: Path, store: ArtifactStore) -> tuple[Measured, ...]:
     Raises CorruptionError if a ledger is damaged. Experiments that this version cannot read are skipped.
     """
     measured_folders: Counter[str] = Counter()
-    ledgers = sorted({*root.glob(LEDGER_NAME), *root.glob(f"*/{LEDGER_NAME}")})
-    return tuple(each for path in ledgers for each in _measured_in(path, store, measured_folders))
+    found: list[Measured] = []
+    for path in sorted({*root.glob(LEDGER_NAME), *root.glob(f"*/{LEDGER_NAME}")}):
+        with suppress(EmptyLedger):  # of a run that was killed, or that has begun, a moment ago
+            found += _measured_in(path, store, measured_folders)
+    return tuple(found)
 
 
 @dataclass(frozen=True)

@@ -122,6 +122,11 @@ def test_folders_of_the_two_kinds_are_not_mixed_up(call: Call, timed: Path, resu
     ("arguments", "code", "words"),
     [
         (("run", TABLE9, "--scale", "smoke", "--engine", "ray"), 3, ["timing experiment", "--engine"]),
+        (
+            ("run", TABLE9, "--scale", "smoke", "--reuse", "results", "--stop-after-tokens", "1e6"),
+            3,
+            ["leave --reuse, --stop-after-tokens out"],
+        ),
         (("plan", TABLE9, "--scale", "huge"), 3, ["huge", "paper", "laptop", "demo", "smoke"]),
         (("plan", TABLE9, "--flops", "hours"), 3, ["hours", "matmul"]),
     ],

@@ -1,12 +1,16 @@
 """`plan` estimates time and disk from what was measured on this machine, and says so where nothing was."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from commands.arguments import choose
 from commands.planning.plan_contents import plan_of
+from foundation.errors import CorruptionError
 from ledger.artifacts import ArtifactStore
+from ledger.database import LEDGER_NAME
 from ledger.paths import ResultPaths
 from ledger.records import Record, Status
 from runners.cost_estimate.past_runs import measured_under
@@ -29,6 +33,19 @@ def test_time_and_disk_are_unknown_without_measurements(call: Call, tmp_path: Pa
     answer = " ".join(call("plan", TABLE, "--out", tmp_path).out.split())
     assert "time, disk: no estimate yet; these stages have never run on this machine: contamination" in answer
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_ledger_that_a_killed_run_has_not_filled_does_not_prevent_another_plan(tmp_path: Path) -> None:
+    for name, begun in (("created", ()), ("opened", ("PRAGMA journal_mode=WAL",))):
+        (tmp_path / name).mkdir()
+        with closing(sqlite3.connect(tmp_path / name / LEDGER_NAME)) as ledger:
+            for command in begun:
+                ledger.execute(command)
+        (tmp_path / name / LEDGER_NAME).touch()
+    assert measured_under(tmp_path, ArtifactStore(tmp_path / "stages")) == ()
+    (tmp_path / "created" / LEDGER_NAME).write_text("damaged")
+    with pytest.raises(CorruptionError, match="created"):
+        measured_under(tmp_path, ArtifactStore(tmp_path / "stages"))
 
 
 def test_time_and_disk_scale_with_the_work_from_what_was_measured(tmp_path: Path) -> None:

@@ -80,6 +80,22 @@ def test_check_names_every_file_that_no_declaration_uses(call: Call, tmp_path: P
     ]
 
 
+ENDS = {"with code 0": "os._exit(0)", "by SIGKILL": "os.kill(os.getpid(), signal.SIGKILL)"}
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_check_says_which_file_needs_the_code_that_ends_the_process(call: Call, how: str, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(BERT, tmp_path / "plugin"))
+    factory = f"import os, signal\n\n\ndef build(**arguments):\n    {ENDS[how]}\n"
+    (folder / "models/transformers_bert.py").write_text(factory, encoding="utf-8")
+    found = call("check", folder)
+    assert (found.code, found.err) == (1, "")
+    assert found.out.splitlines() == [
+        f"broken   experiment.yaml: its code never ends the process: it was ended {how}; the rest is not measured",
+        "0 contracts hold, 1 are broken, 0 were skipped",
+    ]
+
+
 def test_check_builds_the_factories_of_a_folders_experiments(call: Call) -> None:
     pytest.importorskip("transformers")
     found = call("check", BERT)

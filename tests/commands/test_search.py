@@ -62,6 +62,7 @@ def test_refusals_are_one_line_each(call: Call, curves: Path, tmp_path: Path) ->
         (("compare", table2), "its design is no search"),
         (("compare", search, search), "at seed 0 twice"),
         (("compare", RANDOM), "an experiment needs --curves"),
+        (("compare", search, "--scale", "huge", "--seeds", "3"), "leave --scale, --seeds out"),
         (("compare", search, RANDOM, *replayed), "its space of axes is not that of"),
         (("compare", FOLDER / "table.yaml", "--curves", curves, "--scale", "smoke"), "only a search with a policy"),
         (("export", table2, tmp_path / "x.jsonl"), "its design is no search"),

@@ -44,6 +44,14 @@ def test_a_file_is_replaced_atomically_and_links_are_not_followed(tmp_path: Path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["precious", "report.csv"]
 
 
+@pytest.mark.parametrize("parent", ["missing", "a file"])
+def test_a_file_that_cannot_be_written_is_named_and_not_its_temporary_name(tmp_path: Path, parent: str) -> None:
+    (tmp_path / "a file").write_bytes(PRECIOUS)
+    with pytest.raises(OSError) as refused:  # noqa: PT011 — the type is the system's
+        write_whole(tmp_path / parent / "report.csv", b"new")
+    assert refused.value.filename == str(tmp_path / parent / "report.csv")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_FSIZE stands for a full disk on Linux")
 def test_a_disk_that_is_full_leaves_the_file_that_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import resource

@@ -164,6 +164,19 @@ def test_a_results_folder_keeps_its_store(tmp_path: Path) -> None:
         paths.use_objects("file:///elsewhere", begun=True)
 
 
+@pytest.mark.parametrize("before", ["", "objects"])
+def test_a_store_that_cannot_be_used_is_not_recorded(before: str, tmp_path: Path) -> None:
+    paths = ResultPaths.of(tmp_path / "results")
+    paths.make()
+    recorded = before and f"file://{tmp_path}/{before}"
+    paths.use_objects(recorded, begun=False)
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(MachineError, match="file/refused"):
+        paths.use_objects(f"file://{tmp_path}/file/refused", begun=False)
+    assert paths.objects == recorded
+    paths.use_objects("", begun=False)
+
+
 COPY = """
 import sys
 from pathlib import Path

@@ -56,6 +56,18 @@ def test_another_experiment_in_the_folder_is_refused_with_every_key_that_differs
         assert ledger.fact("identity") == before
 
 
+def test_a_run_that_starts_beside_another_does_not_change_its_object_store(tmp_path: Path) -> None:
+    asked = request(tmp_path, simulated.small_table(tmp_path))
+    asked.paths.make()
+    second = replace(asked, objects=f"file://{tmp_path}/objects")
+    with asked.paths.locked():  # a run that has not written its ledger yet
+        with pytest.raises(ConflictError, match="is running this experiment"), open_ledger(second):
+            pass
+        assert asked.paths.objects == ""
+    with open_ledger(second):
+        assert asked.paths.objects == second.objects
+
+
 def test_only_a_run_that_computes_is_recorded_as_a_session(tmp_path: Path) -> None:
     asked = replace(request(tmp_path, simulated.small_table(tmp_path)), command="steeplechase run a.yaml")
     track = Track(asked.experiment, tmp_path)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from commands.check import checked
+from commands.plugin_contracts import checked
 from configuration.plugins import PluginError, load_plugin, sources_of
 from models.contract import Outcome
 from search_space.architecture import Architecture

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from commands.terminal import live_view, screen
 from commands.terminal.live_view import LiveView
+from ledger.stage_results import PretrainResult
 from runners.cost_estimate.flops import stage_flops
 from runners.run_progress import RunProgress
 from runners.stages.progress import ProgressFile, read_progress
@@ -100,6 +101,31 @@ def test_stages_are_numbered_and_cached_ones_count_as_done(tmp_path: Path) -> No
         "trials: 6 of 6 stages cached",
     ]
     assert again[-1] == "trials: 3 of 3 ended (3 finished)"
+
+
+def test_a_trial_with_its_own_share_of_the_tokens_is_told_with_what_it_trains(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(screen, "SECONDS_BETWEEN_DRAWINGS", 0.0)
+    arms = {"half": {"recipe.token_share": 0.5}, "double": {"recipe.token_share": 2}}
+    for terminal in (False, True):
+        folder = simulated.folder_of(tmp_path, str(terminal))
+        track = Watched(simulated.small_table(folder, design={"kind": "list", "arms": arms}), folder)
+        lines = told_by(track, terminal)
+        found = (re.search(r"\] (.*)/1 (pretrain@.*): held-out loss", line) for line in lines)
+        assert {match[1]: match[2] for match in found if match} == {
+            "baseline": "pretrain@2560",
+            "half": "pretrain@2560 (trains 1280)",
+            "double": "pretrain@2560 (trains 5120)",
+        }
+        with simulated.opened(folder / "ledger.sqlite") as ledger:
+            pretrained = [(record.label, record.result) for record in ledger.records() if record.stage == "pretrain"]
+        assert {label for label, _ in pretrained} == {"pretrain@2560"}
+        assert sorted(result.tokens for _, result in pretrained if isinstance(result, PretrainResult)) == [
+            1280,
+            2560,
+            5120,
+        ]
 
 
 def test_progress_resumes_at_the_share_of_the_killed_run(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from commands.check import OF_AXES
+from commands.plugin_contracts import OF_AXES
 from foundation.schema import OpenOption, options_of
 from models.contract import outcomes_of
 from runners.search.structure_contracts import CONTRACTS, structure_contracts

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from commands.check import checked
+from commands.plugin_contracts import checked
 from configuration.plugins import PluginError, load_plugin
 from foundation.schema import OpenOption, options_of
 from models.contract import Outcome

@@ -1,0 +1,78 @@
+"""A reader that closes the pipe, as `| head` does: no command fails for it, and a run stops so that it resumes."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TextIO
+
+import pytest
+
+from commands.output import readers_may_go
+from commands.stopping import stopping
+from commands.terminal.screen import LastingConsole
+from foundation.errors import StoppedError
+from tests.factories.command_calls import MAIN, TABLE, Call
+from tests.factories.paths import ROOT
+
+
+@contextmanager
+def closed_pipe() -> Iterator[TextIO]:
+    """Give a pipe to write to whose reader is gone."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    pipe = open(writer, "w", encoding="utf-8", buffering=1)  # noqa: PTH123, SIM115 — a descriptor, closed below
+    yield pipe
+    with suppress(BrokenPipeError):  # of what is left in its buffer
+        pipe.close()
+
+
+def ended(*command: str | Path) -> tuple[int, str]:
+    """Return the exit code of a process without a reader, and what it says on the error stream."""
+    with closed_pipe() as pipe:
+        done = subprocess.run(
+            [*map(str, command)], cwd=ROOT, stdout=pipe, stderr=subprocess.PIPE, text=True, check=False
+        )
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("experiments",), ("schema",), ("--help",)], ids=" ".join)
+def test_a_command_whose_reader_goes_has_done_its_work(arguments: tuple[str, ...]) -> None:
+    assert ended(*MAIN, *arguments) == (0, "")
+
+
+def test_the_exit_code_of_check_is_the_plugins_also_without_a_reader(tmp_path: Path) -> None:
+    unused = tmp_path / "models" / "convolution" / "unused.py"
+    unused.parent.mkdir(parents=True)
+    unused.write_text("A = 1\n", encoding="utf-8")
+    assert ended(*MAIN, "check", tmp_path) == (1, "")
+
+
+def test_what_follows_an_unread_output_is_done() -> None:
+    used = f"from {readers_may_go.__module__} import {readers_may_go.__name__} as allowed"
+    script = f"{used}\nimport sys\nwith allowed():\n    print('brief', flush=True)\nprint('later')\nsys.exit(8)"
+    assert ended(sys.executable, "-c", script) == (8, "")
+
+
+def test_a_closed_progress_is_silent_and_stops_at_the_next_safe_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    with closed_pipe() as pipe, stopping() as stop:
+        monkeypatch.setattr(sys, "stderr", pipe)
+        console = LastingConsole(stop.at_next_safe_point, stderr=True)
+        stop.safe_point()
+        for _ in range(3):
+            console.print("a line")
+        with pytest.raises(StoppedError):
+            stop.safe_point()
+
+
+def test_a_run_whose_progress_nobody_reads_is_stopped_and_resumable(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closed_pipe() as pipe:
+        monkeypatch.setattr(sys, "stderr", pipe)
+        short = ("--set", "pretraining.tokens=2000")  # warned of in the first line
+        answer = call("run", TABLE, "--scale", "smoke", *short, "--out", tmp_path / "results")
+    assert (answer.code, answer.out) == (75, "")
+    assert not [*(tmp_path / "results" / "stages").glob("pretrain/*")]

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from statistics import median
 
 from analysis.difference import Difference, Effect
+from analysis.paired import ALPHA
 
 UNKNOWN, NOTHING = "?", "–"
 TWO_SEEDS = "†"
@@ -85,10 +86,17 @@ def two_seeds(difference: Difference) -> str:
 
 
 def p_text(p: float | None) -> str:
-    """Return a p value with three decimals."""
+    """Return a p value with three decimals; one above the level that rounds to it is `> 0.050`."""
     if p is None:
         return UNKNOWN
+    if p > ALPHA and fixed(p, 3) == fixed(ALPHA, 3):
+        return f"> {fixed(ALPHA, 3)}"
     return "< 0.001" if p < 0.001 else fixed(p, 3)
+
+
+def counted(count: int, singular: str, plural: str = "") -> str:
+    """Return a count with its noun, whose plural has an s unless it is given: `1 seed`, `2 seeds`."""
+    return f"{count} {singular if count == 1 else plural or f'{singular}s'}"
 
 
 def short(count: int) -> str:

@@ -89,7 +89,7 @@ def test_what_is_no_name_and_no_path_is_refused_in_one_line(results: steeplechas
     }
     for words, call in refused.items():
         with pytest.raises(ConfigurationError, match=words) as mistake:
-            call(wrong)  # type: ignore[operator]
+            call(wrong)  # type: ignore[arg-type]
         assert "\n" not in str(mistake.value)
 
 

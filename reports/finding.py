@@ -18,7 +18,7 @@ from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 
 PAIRS_NAMED = 2  # maximum number of single-change effects named in a sentence
-AT_SHARED = "at the seeds that both have significantly"
+AT_SHARED = "at the seeds that both have"
 OPEN = (TrialStatus.WAITING, TrialStatus.RUNNING)
 
 
@@ -97,9 +97,10 @@ def _verdict(results: Results, metric: Metric, best: str, rivals: dict[str, floa
     helps = f"{best} has the best mean and is significantly better than the baseline ({interval})"
     hurts = f"all means are worse than the baseline's, the nearest, {best}, is significantly worse ({interval})"
     if behind:
-        helps = f"the baseline has the best mean, but the nearest arm, {best}, is {AT_SHARED} better ({interval})"
+        nearest = f"the nearest arm, {best}, is significantly better ({interval})"
+        helps = f"the baseline has the best mean, but {AT_SHARED} {nearest}"
     else:
-        hurts = f"{best} has the best mean, but is {AT_SHARED} worse than the baseline ({interval})"
+        hurts = f"{best} has the best mean, but {AT_SHARED} it is significantly worse than the baseline ({interval})"
     sentences = {
         Verdict.HELPS: helps,
         Verdict.HURTS: hurts,

@@ -124,9 +124,9 @@ def paired_where_a_seed_is_missing(outlier: float, apart: float) -> str:
 
 def test_means_are_ranked_by_all_seeds_where_pairs_have_the_other_sign() -> None:
     worse_at_pairs = paired_where_a_seed_is_missing(outlier=2.0, apart=0.1)
-    assert "wide has the best mean, but is at the seeds that both have significantly worse" in worse_at_pairs
+    assert "wide has the best mean, but at the seeds that both have it is significantly worse" in worse_at_pairs
     better_at_pairs = paired_where_a_seed_is_missing(outlier=-2.0, apart=-0.1)
-    assert "the baseline has the best mean, but the nearest arm, wide, is at the seeds that both" in better_at_pairs
+    assert "the baseline has the best mean, but at the seeds that both have the nearest arm" in better_at_pairs
     undecided = paired_where_a_seed_is_missing(outlier=2.0, apart=0.005)
     assert "the arm with the best mean, wide, does not differ significantly" in undecided
     assert "all means are worse than the baseline's" in paired_where_a_seed_is_missing(outlier=0.0, apart=0.1)

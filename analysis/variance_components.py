@@ -7,7 +7,7 @@ seeds, so the values within a pretraining seed are independent draws, and the in
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, variance
+from statistics import fmean, harmonic_mean, variance
 
 import numpy as np
 
@@ -31,17 +31,19 @@ def spread_of(samples: Sequence[NestedValues]) -> Spread:
     """Return the components of variance, pooled over arms: a one-way analysis of variance within each arm.
 
     The variance of a pretraining seed's mean is its own component plus the fine-tuning variance divided by the
-    number of values; the latter is subtracted, and a negative result is set to 0.
+    number of values; the latter is subtracted, and a negative result is set to 0. Where seeds have different numbers
+    of values, variances are pooled by degrees of freedom and the number is the harmonic mean.
     """
-    within = [variance(values) for sample in samples for values in sample.values() if len(values) > 1]
-    means = [[fmean(values) for values in sample.values()] for sample in samples if len(sample) > 1]
-    fine_tuning = fmean(within) if within else None
+    several = [values for sample in samples for values in sample.values() if len(values) > 1]
+    compared = [sample for sample in samples if len(sample) > 1]
+    means = [[fmean(values) for values in sample.values()] for sample in compared]
+    fine_tuning = fmean(map(variance, several), [len(values) - 1 for values in several]) if several else None
     if not means:
         return Spread(None, None if fine_tuning is None else fine_tuning**0.5)
     degrees = [len(of_arm) - 1 for of_arm in means]
     total = sum(map(lambda of_arm, free: variance(of_arm) * free, means, degrees)) / sum(degrees)
-    sizes = [len(values) for sample in samples for values in sample.values()]
-    nested = 0.0 if fine_tuning is None else fine_tuning / fmean(sizes)
+    sizes = [harmonic_mean(map(len, sample.values())) for sample in compared]
+    nested = 0.0 if fine_tuning is None else fine_tuning / harmonic_mean(sizes, degrees)
     return Spread(max(0.0, total - nested) ** 0.5, None if fine_tuning is None else fine_tuning**0.5)
 
 

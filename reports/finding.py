@@ -18,6 +18,7 @@ from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 
 PAIRS_NAMED = 2  # maximum number of single-change effects named in a sentence
+AT_SHARED = "at the seeds that both have"
 OPEN = (TrialStatus.WAITING, TrialStatus.RUNNING)
 
 
@@ -82,28 +83,44 @@ def _clause(results: Results, metric: Metric) -> str:
 
 
 def _verdict(results: Results, metric: Metric, best: str, rivals: dict[str, float]) -> str:
-    """Return the verdict on the arm with the best mean, after the correction over all arms."""
+    """Return the verdict on the arm with the best mean, after the correction over all arms.
+
+    A paired difference is over the seeds that both arms have, so that its sign may not be that of the means.
+    """
     difference, compared = results.difference(best, BASELINE, metric), results.comparison(best, metric)
     interval = f"Δ {interval_text_with_n(difference, results.decimals(metric))}"
     if difference.low is None:
         return f"{_seeds(difference)} no interval (best mean: {best}, {interval})"
     if compared.verdict is Verdict.UNDECIDED:
         return _undecided(results, metric, best, rivals)
+    behind = _behind(results, metric, best)
+    helps = f"{best} has the best mean and is significantly better than the baseline ({interval})"
+    hurts = f"all means are worse than the baseline's, the nearest, {best}, is significantly worse ({interval})"
+    if behind:
+        nearest = f"the nearest arm, {best}, is significantly better ({interval})"
+        helps = f"the baseline has the best mean, but {AT_SHARED} {nearest}"
+    else:
+        hurts = f"{best} has the best mean, but {AT_SHARED} it is significantly worse than the baseline ({interval})"
     sentences = {
-        Verdict.HELPS: f"{best} has the best mean and is significantly better than the baseline ({interval})",
-        Verdict.HURTS: f"all means are worse than the baseline's, the nearest, {best}, is significantly worse "
-        f"({interval})",
+        Verdict.HELPS: helps,
+        Verdict.HURTS: hurts,
         Verdict.NO_DIFFERENCE: f"the arm with the best mean, {best}, is equivalent to the baseline "
         f"within ±{compared.margin or 0.0:g} ({interval})",
     }
     return sentences[compared.verdict]
 
 
+def _behind(results: Results, metric: Metric, best: str) -> bool:
+    """Whether the mean of the best arm is worse than the baseline's, each over all of its seeds."""
+    means = _means(results, metric)
+    return metric.better(means[BASELINE], means[best])
+
+
 def _undecided(results: Results, metric: Metric, best: str, rivals: dict[str, float]) -> str:
     difference = results.difference(best, BASELINE, metric)
     interval = f"Δ {interval_text_with_n(difference, results.decimals(metric))}"
     corrected = " after the correction" if difference.excludes_zero else ""
-    if metric.better(0.0, difference.delta or 0.0):
+    if _behind(results, metric, best):
         return (
             f"the baseline has the best mean, and the nearest arm, {best}, does not differ significantly{corrected} "
             f"({interval})"

@@ -10,7 +10,7 @@ from ledger.records import WITHOUT_SCALES, TrialStatus, with_results
 from ledger.stage_results import CorpusResult, PretrainResult
 from reports.document import Notes
 from reports.grid import Grid
-from reports.number_format import short
+from reports.number_format import counted, short
 from reports.sections.constant_predictions import constant_notes
 from reports.sections.contamination import leakage_notes
 from reports.sections.differences_from_paper import option_notes
@@ -135,7 +135,8 @@ def _corpus(results: Results) -> str:
 
 def _unreadable(files: int) -> str:
     """Return the number of documentation files left out because they are not readable as Python."""
-    return f", {files} files left out that are not valid Python" if files else ""
+    left_out = counted(files, "file left out that is", "files left out that are")
+    return f", {left_out} not valid Python" if files else ""
 
 
 def _split_sizes(read: CorpusResult) -> str:

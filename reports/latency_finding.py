@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from reports.number_format import fixed
+from reports.number_format import counted, fixed
 from reports.sections.latency import FLOPS_DECIMALS, speedup_text
 from reports.statistics.latency import ArmLatency, LatencyEvidence
 
@@ -40,7 +40,7 @@ def _sentences(evidence: LatencyEvidence, arm: str) -> Iterator[str]:
     sentence = f"At n = {longest.length} {arm} is {speedup} with {_flops(longest)} of its FLOPs"
     if shortest is not longest:
         sentence += f", at n = {shortest.length} {speedup_text(evidence, shortest)} with {_flops(shortest)}"
-    yield f"{sentence} ({longest.speedup.n} paired rounds per length)."
+    yield f"{sentence} ({counted(longest.speedup.n, 'paired round')} per length)."
     yield f"{_where(evidence, timed).capitalize()}."
 
 
@@ -70,7 +70,7 @@ def latency_conditions(evidence: LatencyEvidence) -> Iterator[tuple[str, str]]:
     )
     if machine is None:
         return
-    yield "Clock", f"{machine.clock}, {machine.threads} thread"
+    yield "Clock", f"{machine.clock}, {counted(machine.threads, 'thread')}"
     yield (
         "Arithmetic",
         f"{timing.precision}, PyTorch {machine.torch}, {machine.instructions}; {machine.operators}",

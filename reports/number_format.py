@@ -5,11 +5,14 @@ from collections.abc import Iterable
 from statistics import median
 
 from analysis.difference import Difference, Effect
+from analysis.paired import ALPHA
 
 UNKNOWN, NOTHING = "?", "–"
 TWO_SEEDS = "†"
 """Mark of an interval that rests on two seeds."""
 MOST_DECIMALS = 17
+FURTHER_DECIMALS = 3
+"""Of a bound that would be shown as 0."""
 UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 
 
@@ -56,8 +59,14 @@ def difference_text(difference: Difference, decimals: int) -> str:
         return NOTHING
     if difference.low is None or difference.high is None:
         return f"{signed(difference.delta, decimals)} [{UNKNOWN}]"
-    low, high = signed(difference.low, decimals), signed(difference.high, decimals)
+    low, high = (_bound(bound, decimals) for bound in (difference.low, difference.high))
     return f"{signed(difference.delta, decimals)} [{low}, {high}]"
+
+
+def _bound(value: float, decimals: int) -> str:
+    """Return a bound with more decimals where it rounds to 0, so that it shows on which side of 0 it is."""
+    shown = (places for places in range(decimals, decimals + FURTHER_DECIMALS + 1) if round(value, places))
+    return signed(value, next(shown, decimals))
 
 
 def simultaneous_text(low: float | None, high: float | None, decimals: int) -> str:
@@ -85,10 +94,17 @@ def two_seeds(difference: Difference) -> str:
 
 
 def p_text(p: float | None) -> str:
-    """Return a p value with three decimals."""
+    """Return a p value with three decimals; one above the level that rounds to it is `> 0.050`."""
     if p is None:
         return UNKNOWN
+    if p > ALPHA and fixed(p, 3) == fixed(ALPHA, 3):
+        return f"> {fixed(ALPHA, 3)}"
     return "< 0.001" if p < 0.001 else fixed(p, 3)
+
+
+def counted(count: int, singular: str, plural: str = "") -> str:
+    """Return a count with its noun, whose plural has an s unless it is given: `1 seed`, `2 seeds`."""
+    return f"{count} {singular if count == 1 else plural or f'{singular}s'}"
 
 
 def short(count: int) -> str:

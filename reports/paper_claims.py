@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from analysis.difference import Difference
-from analysis.paired import ALPHA
 from configuration.claims import Claim, parse_claim
 from configuration.experiment import Experiment
 from configuration.loading import experiment_in
@@ -116,7 +115,8 @@ def _of_training(
             yield _not_run([str(claim)], f"the published run has no {missing}")
         else:
             undeclared = () if str(claim) in declared else ("not declared before the run",)
-            level = ALPHA / (family_as_run if str(claim) in declared else family_with_added)
+            size = family_as_run if str(claim) in declared else family_with_added
+            level = (1 - max(map(results.confidence, claim.arms))) / size
             yield _of_claim(claim, verdicts[str(claim)], results, level, (*tuned, *undeclared))
 
 
@@ -147,7 +147,9 @@ def _of_claim(claim: Claim, verdict: Row, results: Results, level: float, caveat
     afterwards = (f"added {verdict['afterwards']}",) if verdict["afterwards"] else ()
     departures = (str(verdict["departure"]),) if verdict["departure"] else ()
     undecided = verdict["verdict"] == ClaimOutcome.UNDECIDED
-    needed = (_seeds_text(claim, results, seeds_to_judge(claim, found, difference.n, level)),) if undecided else ()
+    over_seeds = results.estimate_over_seeds(claim.first, claim.second, metric)
+    seeds = seeds_to_judge(claim, found, difference.n, level, over_seeds) if undecided else None
+    needed = (_seeds_text(claim, results, seeds),) if undecided else ()
     row = judged(claim, str(verdict["verdict"]), found, difference, level, decimals)
     return replace(row, caveats=(*needed, *caveats, *afterwards, *departures))
 

@@ -79,7 +79,8 @@ def _word(found: Effect) -> str:
     difference = found.difference
     assert difference.delta is not None
     if difference.low is None:
-        return "without an interval, at one search seed"
+        why = "at one search seed" if difference.n == 1 else "since it does not vary over search seeds"
+        return f"without an interval, {why}"
     if not difference.excludes_zero:
         return "not significantly different"
     return "lower" if difference.delta < 0 else "higher"

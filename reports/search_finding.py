@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from configuration.arm import BASELINE
 from configuration.metrics import HELD_OUT_LOSS
 from ledger.records import TrialStatus
-from reports.number_format import difference_text, fixed, short
+from reports.number_format import counted, difference_text, fixed, short
 from reports.sections.audit import audit_sentence, better_than_survivors
 from reports.sections.candidates import against_baseline, between, candidates_table
 from reports.statistics.metrics import Metric
@@ -28,7 +28,7 @@ def search_finding(results: Results) -> str:
     )
     best = ranked[0]
     best_text = f"{_named(best)}, {_to_baseline(results, best)}{_not_significant(results, ranked)}"
-    result = f"Of {len(candidates)} candidates {finished} passed every hurdle; the best is {best_text}."
+    result = f"Of {counted(len(candidates), 'candidate')} {finished} passed every hurdle; the best is {best_text}."
     sentences = (result, _audited(results), audit_sentence(results))
     return " ".join(filter(None, sentences))
 
@@ -38,17 +38,19 @@ def _no_result(results: Results, candidates: int) -> str:
     arms, without_result = len(results.arms), (TrialStatus.DIVERGED, TrialStatus.FAILED)
     statuses = [{history.status for history in results.trials[arm.name]} for arm in results.arms]
     if arms == 0 or not all(arm_statuses and arm_statuses <= {*without_result} for arm_statuses in statuses):
-        return f"No result yet: none of {candidates} candidates has reached a rung."
+        return f"No result yet: none of {counted(candidates, 'candidate')} has reached a rung."
     counts = {
         word: sum(arm_statuses == {status} for arm_statuses in statuses)
         for word, status in zip(WORDS, without_result, strict=True)
     }
     if counts["diverged"] == arms:
-        return f"No result: the baseline and all {candidates} candidates diverged."
+        all_candidates = "the candidate" if candidates == 1 else f"all {candidates} candidates"
+        return f"No result: the baseline and {all_candidates} diverged."
     parts = [f"{count} {word}" for word, count in counts.items() if count]
     mixed_ends = arms - sum(counts.values())
     parts += [f"{mixed_ends} diverged at some seeds and failed at others"] if mixed_ends else []
-    return f"No result: of {candidates} candidates and the baseline {', '.join(parts)}; none has reached a rung."
+    of_all = f"of {counted(candidates, 'candidate')} and the baseline"
+    return f"No result: {of_all} {', '.join(parts)}; none has reached a rung."
 
 
 def _named(best: Row) -> str:

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from foundation.errors import ConfigurationError
 from foundation.schema import JsonValue
-from steeplechase.results import Results, load
+from steeplechase.results import Results, load, path_of
 
 File = str | PathLike[str]
 Engine = Literal["local", "ray"]
@@ -29,7 +29,7 @@ def plan(
     """
     from commands.plan import planned
 
-    return planned(Path(file), scale, _path(out), _as_text(settings))
+    return planned(path_of(file, "file"), scale, _path(out), _as_text(settings))
 
 
 def run(
@@ -54,12 +54,12 @@ def run(
     if workers < 1:
         raise ConfigurationError(f"workers: {workers} is out of range; 1 or more are needed")
     options = RunOptions(engine, workers, _path(out), settings=_as_text(settings))
-    request, _ = run_experiment(Path(file), scale, options, lambda report, folder: None)
+    request, _ = run_experiment(path_of(file, "file"), scale, options, lambda report, folder: None)
     return load(request.paths.folder)
 
 
 def _path(place: File | None) -> Path | None:
-    return None if place is None else Path(place)
+    return None if place is None else path_of(place, "out")
 
 
 def _as_text(settings: Settings | None) -> tuple[str, ...]:

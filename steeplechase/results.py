@@ -39,7 +39,7 @@ class Figure:
         """Write the figure as SVG, PDF or PNG, by the ending of the file's name, and return its path."""
         from reports.figures.matplotlib_style import svg_document
 
-        file = Path(path)
+        file = path_of(path, "file")
         contents = {
             ".svg": lambda: svg_document(self.picture.svg).encode(),
             ".pdf": self.picture.pdf,
@@ -113,15 +113,23 @@ class Results:
 def load(folder: str | PathLike[str]) -> Results:
     """Return the results in a folder of `steeplechase run`, or in a published report with its rows.
 
-    Raises MachineError if the folder has neither, CorruptionError if its rows are damaged.
+    Raises MachineError if the folder has neither, CorruptionError if its rows are damaged, ConfigurationError for an
+    object that is no path.
     """
     from ledger.example_tables import kept_example_tables
     from ledger.reading import snapshot_at
     from reports.report import build
 
-    place = Path(folder)
+    place = path_of(folder, "folder")
     snapshot = snapshot_at(place)
     return Results(place, snapshot, build(snapshot, example_tables=kept_example_tables(place)))
+
+
+def path_of(place: object, what: str) -> Path:
+    """Return the path of a file or folder, `what` it is. Raises ConfigurationError for another object than a path."""
+    if not isinstance(place, str | PathLike):
+        raise ConfigurationError(f"{what}: {place!r:.80} is a {type(place).__name__}; a path is needed")
+    return Path(place)
 
 
 def _points(snapshot: "Snapshot") -> Iterator[tuple[str, int, int, float]]:
@@ -136,11 +144,11 @@ def _points(snapshot: "Snapshot") -> Iterator[tuple[str, int, int, float]]:
                     yield arm, history.trial.seed, tokens, loss
 
 
-def _named(name: str, known: dict[str, Any], what: str) -> Any:
-    if name not in known:
-        allowed = ", ".join(known) or "none"
-        raise ConfigurationError(f"{name!r} is not {what} of this report: {allowed}.{did_you_mean(name, known)}")
-    return known[name]
+def _named(name: object, known: dict[str, Any], what: str) -> Any:
+    if isinstance(name, str) and name in known:
+        return known[name]
+    allowed, meant = ", ".join(known) or "none", did_you_mean(name, known) if isinstance(name, str) else ""
+    raise ConfigurationError(f"{name!r:.80} is not {what} of this report: {allowed}.{meant}")
 
 
 def _frame(table: "Table") -> "pd.DataFrame":

@@ -15,7 +15,9 @@ SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "^": r"\^{}",
     "_": r"\_", "~": r"\textasciitilde{}", "%": r"\%", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", '"': r"\textquotedbl{}", "±": r"$\pm$", "−": r"$-$", "Δ": r"$\Delta$", "–": "--",
-    "×": r"$\times$", "[": "{[}", "]": "{]}", "*": "{*}", "=": "{=}", "`": "{`}", "'": "{'}",
+    "×": r"$\times$", "∞": r"$\infty$", "≤": r"$\leq$", "≥": r"$\geq$", "→": r"$\to$", "─": "--",
+    "α": r"$\alpha$", "γ": r"$\gamma$", "η": r"$\eta$", "τ": r"$\tau$",
+    "[": "{[}", "]": "{]}", "*": "{*}", "=": "{=}", "`": "{`}", "'": "{'}",
 }  # fmt: skip
 RULES = (r"\toprule", r"\midrule", r"\bottomrule")
 TRANSLATION = str.maketrans(SPECIAL)

@@ -18,8 +18,12 @@ from reports.grid import Cell, Grid, packed
 
 NARROWEST, WIDEST = 40, 200
 ASCII = str.maketrans(
-    {"±": "+/-", "−": "-", "–": "-", "Δ": "delta", "×": "x", "─": "-", "γ": "gamma", "†": "^", "‡": "^^"}
-)
+    {
+        "±": "+/-", "−": "-", "–": "-", "×": "x", "─": "-", "∞": "inf", "≤": "<=", "≥": ">=", "→": "->", "…": "...",
+        "·": ".", "²": "^2", "Δ": "delta", "α": "alpha", "γ": "gamma", "η": "eta", "τ": "tau", "†": "^", "‡": "^^",
+        "§": "(s)",
+    }
+)  # fmt: skip
 
 
 def render(report: Report) -> str:

@@ -254,8 +254,8 @@ def _loss_text(value: JsonValue) -> str:
 
 def _notes(results: Results) -> Iterator[str]:
     yield from candidates_notes(results)
-    if len(results.arms) > 1:
-        candidates = len(results.arms) - 1
+    candidates = len(results.arms) - 1
+    if candidates > 1:
         yield f"The best of {candidates} candidates was selected by the loss shown here, so that its Δ is optimistic."
 
 

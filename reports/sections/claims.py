@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from configuration.claims import Claim
+from configuration.claims import Claim, Sign
 from reports.grid import Cell, Column, Grid, grid, with_notes
-from reports.number_format import NOTHING, UNKNOWN, fixed, p_text
+from reports.number_format import NOTHING, UNKNOWN, counted, fixed, p_text
 from reports.section import Content, Section
 from reports.sections.difference_cells import difference_cell
 from reports.sections.post_hoc_additions import added_text
-from reports.statistics.claims import PAPER, JudgedClaim, TestedClaim, family_of, tested_claims
+from reports.statistics.claims import PAPER, JudgedClaim, TestedClaim, family_of, stated_claims, tested_claims
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
@@ -85,16 +85,16 @@ def claims_grid(results: Results, claims: Table) -> Iterator[Grid]:
     yield grid("claims", "Claims and their verdicts", columns, map(cells, claims.rows))
 
 
-def claims_note(claims: Table) -> str:
-    """Return the note that defines the verdicts on claims."""
-    unbounded = any("~" in str(row["claim"]) and " within " not in str(row["claim"]) for row in claims.rows)
+def claims_note(results: Results, claims: Table) -> str:
+    """Return the note that defines the verdicts on claims; a claim that is stated twice is one test."""
+    unbounded = any(claim.sign is Sign.LEVEL and not claim.size for _, _, claim in stated_claims(results))
     level = "; a claim with ~ and without a margin can only be contradicted" if unbounded else ""
-    tested = sum(row["p_supported"] is not None for row in claims.rows)
+    tested = len({row["claim"] for row in claims.rows if row["p_supported"] is not None})
     return (
         "Claims: supported if p of a difference outside the claimed range, first minus second, is at most 0.05, "
-        f"contradicted if p of one inside it is, undecided otherwise, by Holm's correction over the {tested} tested "
-        f"claims{level}. Power: the probability of supporting the claim, without correction, if the true difference "
-        "has the claimed size."
+        "contradicted if p of one inside it is, undecided otherwise, by Holm's correction over the "
+        f"{counted(tested, 'tested claim')}{level}. Power: the probability of supporting the claim, without "
+        "correction, if the true difference has the claimed size."
     )
 
 
@@ -107,7 +107,7 @@ FURTHER_NOTE = (
 def _content(evidence: Evidence) -> Content:
     verdicts = claims_table(evidence.results)
     grids = (
-        with_notes(shown, [claims_note(verdicts)], [FURTHER_NOTE])
+        with_notes(shown, [claims_note(evidence.results, verdicts)], [FURTHER_NOTE])
         for shown in claims_grid(evidence.results, verdicts)
     )
     return Content((verdicts,), tuple(grids))

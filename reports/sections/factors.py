@@ -15,7 +15,7 @@ from analysis.effects import contrast_difference, contrast_estimate
 from analysis.paired import ALPHA, holm
 from ledger.stage_results import finite
 from reports.grid import Cell, Column, Grid, grid, with_notes
-from reports.number_format import NOTHING, p_text
+from reports.number_format import NOTHING, counted, p_text
 from reports.section import Content, Section
 from reports.sections.difference_cells import difference_cell
 from reports.statistics.comparisons import TEST_NAMES
@@ -194,7 +194,8 @@ def factors_notes(results: Results, factors: Table) -> Iterator[str]:
         yield (
             f"Effects of the design are contrasts of all its arms, tested by {TEST_NAMES[results.test]}"
             f"{SATTERTHWAITE if results.test is MeanTest.WELCH else ''}. Holm's p: corrected over the "
-            f"{tested} tests of main effects and interactions on {' and '.join(m.title for m in results.headlines)}."
+            f"{counted(tested, 'test')} of main effects and interactions on "
+            f"{' and '.join(m.title for m in results.headlines)}."
         )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from configuration.arm import BASELINE
 from foundation.schema import JsonValue
 from reports.grid import Column, Grid, grid, with_notes
-from reports.number_format import NOTHING, fixed, short, signed
+from reports.number_format import NOTHING, counted, fixed, short, signed
 from reports.section import Content, Section, with_rows
 from reports.statistics.backtest import COVERAGE, band
 from reports.statistics.end_forecasts import EndForecast
@@ -178,9 +178,10 @@ def forecast_note(forecast: Forecast) -> str:
         f"Forecasts extrapolate each mean curve by a power law with a floor to {ratio:.2g} times the tokens seen; a "
         f"learning rate that has fallen to 0 by then says little of a longer schedule."
     )
-    count = f"{found.forecasts} hidden ends of {found.curves} curves"
+    count = f"{counted(found.forecasts, 'hidden end')} of {counted(found.curves, 'curve')}"
     if not found.calibrated:
-        return f"{method} Not calibrated: {count} are too few for a 90% interval."
+        too_few = "is" if found.forecasts == 1 else "are"
+        return f"{method} Not calibrated: {count} {too_few} too few for a 90% interval."
     beyond = "; beyond, intervals grow as a random walk's would, uncalibrated" if found.beyond(ratio) else ""
     held = ""
     if found.coverage is not None:
@@ -207,7 +208,7 @@ def end_grids(found: Sequence[EndForecast], decimals: int) -> Iterator[Grid]:
             one.arm,
             _measured(row, decimals),
             _loss(row, decimals),
-            f"{one.method} ({one.judged} curves, {one.arms} arms)",
+            f"{one.method} ({counted(one.judged, 'curve')}, {counted(one.arms, 'arm')})",
         ]
         for one, row in ((one, _end_row(one)) for one in found)
     )

@@ -9,7 +9,7 @@ from configuration.counting_notes import counting_note
 from ledger.records import ArmRow
 from ledger.task_references import TITLES as REFERENCE_TITLES
 from reports.grid import Cell, Column, Grid, grid, with_notes
-from reports.number_format import TWO_SEEDS, difference_text, mean_text, scientific, short, two_seeds
+from reports.number_format import TWO_SEEDS, counted, difference_text, mean_text, scientific, short, two_seeds
 from reports.section import Content, Section
 from reports.sections.difference_cells import interval_cell
 from reports.sections.matched_budget import budget_text, matched_note
@@ -102,8 +102,8 @@ def _row(results: Results, position: int, groups: list[MetricColumns]) -> list[s
 def _difference(results: Results, group: MetricColumns, arm: str) -> Cell:
     effect = group.effects[arm]
     difference = effect.difference
-    unit = "pairs" if results.test is MeanTest.PAIRED else "seeds of the baseline"
-    fewer = f" ({difference.n} {unit})" if 0 < difference.n < effect.n else ""
+    unit = ("pair", "pairs") if results.test is MeanTest.PAIRED else ("seed of the baseline", "seeds of the baseline")
+    fewer = f" ({counted(difference.n, *unit)})" if 0 < difference.n < effect.n else ""
     mark = SIGNIFICANT_MARK if arm in group.significant else ""
     text = f"{difference_text(difference, group.decimals)}{two_seeds(difference)}{mark}{fewer}"
     return Cell(text, intervals=int(difference.low is not None))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from analysis.difference import Difference
 from configuration.arm import BASELINE
 from reports.grid import Cell, Column, Grid, grid, with_notes
-from reports.number_format import NOTHING
+from reports.number_format import NOTHING, counted
 from reports.section import Content, Section
 from reports.sections.difference_cells import interval_cell
 from reports.sections.main_table import RESULT_COLUMNS, results_table
@@ -95,8 +95,8 @@ def tuned_notes(own: Results | None) -> Iterator[str]:
     tested = sum(own.comparison(arm, Metric(metric)).p is not None for arm, metric in own.families[0])
     yield (
         "Own recipe: each arm at the recipe that tuning selected for it, compared with the baseline at its own "
-        f"recipe. These verdicts are a separate family of {tested} tests, corrected as in the main table; the "
-        "verdicts at the shared recipe are corrected independently of them."
+        f"recipe. These verdicts are a separate family of {counted(tested, 'test')}, corrected as in the main table; "
+        "the verdicts at the shared recipe are corrected independently of them."
     )
 
 

@@ -8,7 +8,7 @@ from ledger.records import TrialStatus
 from ledger.snapshot import Tuning
 from ledger.tuning_selection import Choice
 from reports.grid import Cell, Column, Grid, grid, with_notes
-from reports.number_format import NOTHING, fixed, short
+from reports.number_format import NOTHING, counted, fixed, short
 from reports.section import Content, Section
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
@@ -125,7 +125,8 @@ def tuning_footer(tuning: Tuning) -> tuple[str, str]:
     plan, statuses = tuning.tried, [history.status for history in tuning.histories]
     arms, points = len({row.tuning_trial_of for row in tuning.arms}), len(plan.points)
     text = (
-        f"{len(statuses)} trials of {short(plan.tokens)} tokens: {arms} arms at {points} points on {_seeds(tuning)}"
+        f"{counted(len(statuses), 'trial')} of {short(plan.tokens)} tokens: {counted(arms, 'arm')} at "
+        f"{counted(points, 'point')} on {_seeds(tuning)}"
     )
     ended = {state.value: statuses.count(state) for state in (TrialStatus.DIVERGED, TrialStatus.FAILED)}
     waiting = sum(state in (TrialStatus.WAITING, TrialStatus.RUNNING) for state in statuses)

@@ -87,11 +87,11 @@ def family_of(claims: Sequence[TestedClaim], of_study: Sequence[TestedClaim] = (
 
 def tested_claims(results: Results) -> Iterator[TestedClaim]:
     """Yield every claim and every ordering of the paper; undecided if an arm is missing."""
-    for by, text, claim in _stated(results):
+    for by, text, claim in stated_claims(results):
         yield _tested(results, by, text, claim)
 
 
-def _stated(results: Results) -> Iterator[tuple[str, str, Claim]]:
+def stated_claims(results: Results) -> Iterator[tuple[str, str, Claim]]:
     """Yield the source (experiment or paper), the text under which it was added, and the claim."""
     for declared in results.experiment.claims:
         claim = on_the_single_task(declared, results.experiment.fine_tuning.tasks)
@@ -113,7 +113,7 @@ def _tested(results: Results, by: str, text: str, claim: Claim) -> TestedClaim:
     if not {claim.first, claim.second} <= results.values.keys():
         return _without_test(by, text, claim, Difference())
     metric = Metric(claim.metric)
-    alpha = 1 - min(results.confidence(claim.first), results.confidence(claim.second))
+    alpha = 1 - max(results.confidence(claim.first), results.confidence(claim.second))
     difference = results.difference(claim.first, claim.second, metric)
     found = results.estimate(claim.first, claim.second, metric)
     return decide(claim, found, difference, alpha, by, text)
@@ -150,19 +150,25 @@ def decide(
     )
 
 
-def seeds_to_judge(claim: Claim, found: Estimates, seeds: int, level: float) -> int | None:
+def seeds_to_judge(
+    claim: Claim, found: Estimates, seeds: int, level: float, over_seeds: Estimates | None = None
+) -> int | None:
     """Return the seeds of both arms for 80% power if the true difference and variances equal the observed ones.
 
     Power to support the claim where the observed difference is in its bounds, else to contradict it. None if more
-    than a hundred are needed, or no spread is known.
+    than a hundred are needed, or no spread is known. `over_seeds` is the estimate over seeds alone, where `found` is
+    over examples as well: what these add to the variance stays, since more seeds answer the same examples.
     """
     value, error, degrees = found.value.item(), found.standard_error.item(), found.degrees.item()
     if not error > 0 or seeds < 2:
         return None
+    of_seeds = error**2 if over_seeds is None else over_seeds.standard_error.item() ** 2
+    of_examples = max(0.0, error**2 - of_seeds)
     bounds = [bound - value for bound in claim.bounds]
 
     def chance(number: int) -> float:
-        low, high = (bound / (error * (seeds / number) ** 0.5) for bound in bounds)
+        error_then = (of_seeds * seeds / number + of_examples) ** 0.5
+        low, high = (bound / error_then for bound in bounds)
         free = degrees * (number - 1) / (seeds - 1)
         if low <= 0 <= high and isfinite(high - low):
             return power_of_t_within(low, high, free, level)

@@ -137,9 +137,13 @@ class Results:
 
         On the held-out loss the wider of the estimates over seeds and over seeds and predictions.
         """
-        values, reference_values = (self.values[name].get(metric.name, {}) for name in (arm, reference))
         over = self.over_examples(arm, reference, metric.name)
-        return wider(estimate(values, reference_values, self.test), over)
+        return wider(self.estimate_over_seeds(arm, reference, metric), over)
+
+    def estimate_over_seeds(self, arm: str, reference: str, metric: Metric) -> Estimates:
+        """Return the difference of an arm to a reference arm as an estimate over seeds alone."""
+        values, reference_values = (self.values[name].get(metric.name, {}) for name in (arm, reference))
+        return estimate(values, reference_values, self.test)
 
     def over_examples(self, arm: str, reference: str, metric: str) -> Estimates | None:
         """Return the difference on the held-out loss over seeds and predictions; None where these were not kept."""

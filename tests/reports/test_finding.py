@@ -112,6 +112,27 @@ def test_a_baseline_that_is_best_is_named_as_best() -> None:
     assert "the arm with the best mean" not in worse
 
 
+def paired_where_a_seed_is_missing(outlier: float, apart: float) -> str:
+    """Return the finding on an arm that lacks the baseline's first seed and is `apart` at the others."""
+    noise = {2: 0.011, 3: -0.004, 4: 0.002, 5: -0.009}
+    trials = [Trial("baseline", 1).pretrained(6.0 + outlier)]
+    trials += [Trial("baseline", seed).pretrained(6.0) for seed in noise]
+    trials += [Trial("wide", seed).pretrained(6.0 + apart + value) for seed, value in noise.items()]
+    resolved = document(seeds=(1, 2, 3, 4, 5), comparison="paired")
+    return build(snapshot(trials, {"baseline": {}, "wide": {"width": 512}}, resolved=resolved)).finding
+
+
+def test_means_are_ranked_by_all_seeds_where_pairs_have_the_other_sign() -> None:
+    worse_at_pairs = paired_where_a_seed_is_missing(outlier=2.0, apart=0.1)
+    assert "wide has the best mean, but at the seeds that both have it is significantly worse" in worse_at_pairs
+    better_at_pairs = paired_where_a_seed_is_missing(outlier=-2.0, apart=-0.1)
+    assert "the baseline has the best mean, but at the seeds that both have the nearest arm" in better_at_pairs
+    undecided = paired_where_a_seed_is_missing(outlier=2.0, apart=0.005)
+    assert "the arm with the best mean, wide, does not differ significantly" in undecided
+    assert "all means are worse than the baseline's" in paired_where_a_seed_is_missing(outlier=0.0, apart=0.1)
+    assert "wide has the best mean and is significantly" in paired_where_a_seed_is_missing(outlier=0.0, apart=-0.1)
+
+
 def test_failed_trials_are_named_with_their_reason_in_finding_and_conditions() -> None:
     reason = "TypeError: forward() takes 2 positional arguments. 3 were given."
     trials = [Trial("baseline", seed).pretrained(6.0 + seed / 50) for seed in (1, 2)]

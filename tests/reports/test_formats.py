@@ -1,5 +1,6 @@
 """Every format: golden files, hostile names, all widths, empty reports."""
 
+import ast
 import csv
 import io
 import os
@@ -11,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from foundation.errors import ConfigurationError
-from reports.formats import format_names, render
+from reports.formats import format_names, latex, render, terminal
 from reports.formats.terminal import draw
 from reports.report import Report, build
+from tests.factories.paths import ROOT
 from tests.factories.reports import Trial, document, empty, primary, search, snapshot, table2, troubled, tuned
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -103,11 +105,33 @@ def test_hostile_latex_holds_no_command(name: str) -> None:
     ours = {
         *("paragraph", "begin", "end", "centering", "small", "caption", "toprule", "midrule", "bottomrule", "textbf"),
         *("noindent", "par", "pm", "Delta", "times", "textbackslash", "textasciitilde", "textless", "textgreater"),
-        *("textbar", "textquotedbl", "label"),
+        *("textbar", "textquotedbl", "label", "tau", "gamma"),
     }
     assert set(re.findall(r"\\([A-Za-z]+)", text)) <= ours
     assert not re.search(r"(?<!\\)[%#]", text)
     assert "\x1b" not in text
+
+
+def letters_of_reports() -> set[str]:
+    """Return the characters beyond ASCII in the texts that this project puts into reports, docstrings aside."""
+    trees = (ast.parse(file.read_text(encoding="utf-8")) for file in (ROOT / "reports").rglob("*.py"))
+    texts = [node for tree in trees for node in ast.walk(tree)]
+    documentation = {id(node.value) for node in texts if isinstance(node, ast.Expr)}
+    constants = (node for node in texts if isinstance(node, ast.Constant) and id(node) not in documentation)
+    return {letter for node in constants for letter in str(node.value) if not letter.isascii()}
+
+
+def test_latex_has_no_letter_that_pdflatex_does_not_know() -> None:
+    assert letters_of_reports() > {"Δ", "§", "τ", "∞", "α"}
+    for letter in letters_of_reports():
+        written = latex.escape(letter)
+        assert written.encode("cp1252"), letter  # Latin-1 and the marks beside it are defined by LaTeX itself
+
+
+def test_a_terminal_without_unicode_gets_no_question_mark_for_another_mark() -> None:
+    for letter in letters_of_reports():
+        assert letter.translate(terminal.ASCII).isascii(), letter
+        assert "?" not in letter.translate(terminal.ASCII)  # which is the mark of a single seed
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -123,13 +147,13 @@ def test_hostile_csv_starts_no_formula_and_keeps_its_lines(name: str) -> None:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_markdown_and_terminal_stay_in_their_cells(name: str) -> None:
     report = hostile_report(name)
-    markdown, terminal = render(report, "markdown"), draw(report, 100, colour=False)
+    markdown, drawn = render(report, "markdown"), draw(report, 100, colour=False)
     table = [line for line in markdown.splitlines() if line.startswith("|")]
     assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table[:4]}) == 1
     assert not re.search(r"(?<!\\)[<`]", markdown)
-    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028]", markdown + terminal)
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028]", markdown + drawn)
     if name == "[red]red[/red]":
-        assert "[red]red[/red]" in terminal
+        assert "[red]red[/red]" in drawn
 
 
 @pytest.mark.parametrize("name", HOSTILE)

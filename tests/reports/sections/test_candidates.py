@@ -59,6 +59,17 @@ def values_of(losses: Losses) -> dict[str, float]:
     return {} if result is None else {point.arm: point.value for point in result.trade_offs[0].points}
 
 
+@pytest.mark.parametrize("candidates", [1, 2])
+def test_only_the_best_of_several_candidates_was_selected(candidates: int) -> None:
+    losses = {"baseline": {1: (5.0, 4.0)}, "c001": {1: (5.1, 4.2)}, "c002": {1: (5.2, 4.1)}}
+    view = searched(dict(list(losses.items())[: candidates + 1]), seeds=(1,))
+    report = build(replace(view, arms=view.arms[: candidates + 1]))
+    (shown,) = (grid for grid in report.grids if grid.name == "candidates")
+    optimistic = [note for note in shown.every_note if note.startswith("The best of ")]
+    assert len(optimistic) == (candidates > 1)
+    assert report.finding.startswith("Of 1 candidate 1 passed" if candidates == 1 else "Of 2 candidates 2 passed")
+
+
 LOSS = st.integers(0, 3)
 OF_ARM = st.dictionaries(st.sampled_from([1, 2, 3]), st.tuples(LOSS) | st.tuples(LOSS, LOSS), min_size=1)
 SHIFTS = st.fixed_dictionaries({seed: st.floats(-90, 90) for seed in (1, 2, 3)})

@@ -22,7 +22,7 @@ from reports.report import build
 from reports.statistics.claims import ClaimOutcome, TestedClaim, decide, family_of, seeds_to_judge
 from reports.statistics.results import results_of
 from reports.table import Row
-from tests.factories.reports import Trial, document, primary, snapshot, table2
+from tests.factories.reports import TOKENS, Trial, document, primary, snapshot, table2
 
 SIZES = st.integers(1, 400).map(lambda value: value / 8)
 
@@ -121,6 +121,51 @@ def test_a_report_tests_the_claims_of_experiment_and_paper() -> None:
     assert verdicts_by_claim["score(dynamic) ~ score(bottleneck) within 5"] == "supported"
     assert verdicts_by_claim["held_out_loss(dynamic) ~ held_out_loss(bottleneck)"] in ("undecided", "contradicted")
     assert len(stated) == 6
+
+
+def test_arms_at_different_looks_are_judged_by_the_interval_beside_the_verdict() -> None:
+    random = np.random.default_rng(0)
+    noise = {arm: random.normal(0, 0.05, seeds).tolist() for arm, seeds in (("baseline", 7), ("a", 7), ("b", 3))}
+    until_decided = {"start": 3, "max": 7, "step": 2, "margin": {"held_out_loss": 0.001}}
+    pretraining = {"tokens": TOKENS, "seeds": {"until_decided": until_decided}}
+    resolved = document(claims=["held_out_loss(a) < held_out_loss(b)"], pretraining=pretraining)
+    outcomes = set()
+    for shift in np.linspace(0, 0.5, 51).tolist():
+        trials = [
+            Trial(arm, seed).pretrained(6.0 + value + shift * (arm == "b"))
+            for arm, values in noise.items()
+            for seed, value in enumerate(values, 1)
+        ]
+        (row,) = rows(snapshot(trials, {arm: {} for arm in noise}, resolved=resolved))
+        outcomes.add(row["verdict"])
+        assert row["verdict"] == row["pointwise"]
+    assert outcomes == {"undecided", "supported"}
+
+
+def claims_note_of(claims: list[str], **paper: object) -> str:
+    arms: dict[str, dict[str, int]] = {"baseline": {}, "a ~ b": {"width": 512}}
+    trials = [
+        Trial(arm, seed).pretrained(6.0 - place + seed**2 / 50)
+        for place, arm in enumerate(arms)
+        for seed in (1, 2, 3)
+    ]
+    resolved = document(claims=claims, **paper)
+    (shown,) = (grid for grid in build(snapshot(trials, arms, resolved=resolved)).grids if grid.name == "claims")
+    return shown.notes[0]
+
+
+def test_a_tilde_in_the_name_of_an_arm_is_no_claim_without_a_margin() -> None:
+    paper = {"source": "a paper", "statement": "level", "orderings": ['"a ~ b" ~ baseline']}
+    words = "a claim with ~ and without a margin can only be contradicted"
+    assert words not in claims_note_of(['held_out_loss("a ~ b") < held_out_loss(baseline)'])
+    assert words in claims_note_of([], paper=paper)
+
+
+def test_the_note_on_claims_counts_a_repeated_claim_once() -> None:
+    text = 'held_out_loss("a ~ b") < held_out_loss(baseline)'
+    paper = {"source": "a paper", "statement": "better", "orderings": ['"a ~ b" > baseline']}
+    assert "over the 1 tested claim. Power" in claims_note_of([text], paper=paper)
+    assert "over the 2 tested claims. Power" in claims_note_of([text, f"{text} by 0.5"], paper=paper)
 
 
 def test_the_margin_of_the_score_is_that_of_a_single_task() -> None:
@@ -226,6 +271,26 @@ def test_a_claim_is_judged_with_the_power_that_its_seeds_promise(text: str) -> N
         inside = (low <= difference - half_width) & (difference + half_width <= high)
         outside = (difference + half_width < low) | (difference - half_width > high)
         assert at_least <= np.mean(inside if low <= delta <= high else outside) <= at_most
+
+
+@pytest.mark.parametrize("of_examples", [0.0, 0.01, 0.05, 0.2])
+def test_more_seeds_do_not_lower_what_examples_add_to_the_variance(of_examples: float) -> None:
+    pilot = dict(enumerate((-1.0, 0.0, 1.0)))
+    over_seeds = estimate({seed: value - 1.0 for seed, value in pilot.items()}, pilot)
+    error = np.sqrt(over_seeds.standard_error**2 + of_examples)
+    found = replace(over_seeds, standard_error=error)
+    seeds = seeds_to_judge(parse_claim("m(a) < m(b)"), found, len(pilot), 0.05, over_seeds)
+
+    def power(number: int) -> float:
+        degrees, shift = 2 * (number - 1), 1.0 / (2.0 / number + of_examples) ** 0.5
+        bar = stats.t.ppf(0.975, degrees)
+        return float(stats.nct.sf(bar, degrees, shift) + stats.nct.cdf(-bar, degrees, shift))
+
+    if seeds is None:
+        assert power(100) < 0.8
+    else:
+        assert power(seeds) >= 0.8 - 1e-6
+        assert power(seeds - 1) < 0.8
 
 
 def test_a_claim_without_spread_has_no_number_of_seeds() -> None:

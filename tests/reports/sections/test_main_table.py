@@ -51,6 +51,26 @@ def test_columns_and_order_are_as_promised() -> None:
     assert metrics == ["held_out_loss", "score", TASKS[0], further[0], TASKS[1], further[1]]
 
 
+@pytest.mark.parametrize(
+    ("comparison", "seeds", "remark"),
+    [
+        ("paired", (1,), "(1 pair)"),
+        ("paired", (1, 2), "(2 pairs)"),
+        ("welch", (1,), "(1 seed of the baseline)"),
+        ("welch", (1, 2), "(2 seeds of the baseline)"),
+    ],
+)
+def test_fewer_seeds_of_the_baseline_are_counted_beside_the_difference(
+    comparison: str, seeds: tuple[int, ...], remark: str
+) -> None:
+    trials = [Trial("baseline", seed).pretrained(6.0 + seed**2 / 50) for seed in seeds]
+    trials += [Trial("wide", seed).pretrained(5.0 + seed / 10) for seed in (1, 2, 3)]
+    resolved = document(seeds=(1, 2, 3), comparison=comparison)
+    report = build(snapshot(trials, {"baseline": {}, "wide": {"width": 512}}, resolved=resolved))
+    (shown,) = (grid for grid in report.grids if grid.name == "results")
+    assert [cell.text for row in shown.rows for cell in row if cell.text.endswith(remark)]
+
+
 @cache
 def unmixed() -> str:
     return csv.render(build(table2()))

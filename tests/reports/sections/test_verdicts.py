@@ -145,6 +145,28 @@ def test_planted_components_of_variance_are_recovered() -> None:
     assert spread.fine_tuning == pytest.approx(3.0, abs=0.3)
 
 
+def test_planted_components_are_recovered_where_seeds_have_different_numbers_of_values() -> None:
+    random = np.random.default_rng(3)
+    arms = []
+    for _ in range(300):
+        seeds = ((1, 9) * 4) if len(arms) % 2 else ((2, 6) * 2)
+        means = random.normal(0, 1.0, len(seeds))
+        arms.append({seed: (means[seed] + random.normal(0, 3.0, count)).tolist() for seed, count in enumerate(seeds)})
+    arms += [{0: random.normal(0, 3.0, 40).tolist()} for _ in range(300)]  # single seeds are not compared
+    spread = spread_of(arms)
+    assert spread.pretraining == pytest.approx(1.0, abs=0.15)
+    assert spread.fine_tuning == pytest.approx(3.0, abs=0.05)
+
+
+def test_fine_tuning_variances_are_pooled_by_degrees_of_freedom() -> None:
+    samples = [{1: [1.0, 2.0], 2: [5.0, 9.0, 1.0, 4.0]}, {1: [0.5], 2: [2.0, 3.0, 7.0]}]
+    values = [value for sample in samples for of_seed in sample.values() for value in of_seed]
+    groups = [f"{arm} {seed}" for arm, sample in enumerate(samples) for seed, of in sample.items() for _ in of]
+    model = np.array([[group == other for other in dict.fromkeys(groups)] for group in groups], dtype=float)
+    (squares,) = np.linalg.lstsq(model, np.array(values))[1]  # one-way analysis of variance as a regression
+    assert spread_of(samples).fine_tuning == pytest.approx((squares / (len(values) - 4)) ** 0.5)
+
+
 def test_the_hierarchical_bootstrap_is_too_narrow_for_few_seeds_where_students_t_is_not() -> None:
     random = np.random.default_rng(4)
     held = {"bootstrap": 0, "student": 0}

@@ -255,11 +255,11 @@ class Architecture(ArchitectureByKind):
         """Return a generator of this architecture: width, heads and feed-forward width divided by `ratio`.
 
         The embedding width is unchanged, because the embeddings are shared, and so is the head width (as in the
-        released ELECTRA and ConvBERT generators, 1/4 for small and 1/3 for base). γ and the groups are unchanged
-        where they divide the smaller sizes, else replaced by the largest smaller divisor.
+        released ELECTRA and ConvBERT generators, 1/4 for small and 1/3 for base), unless heads outnumber channels.
+        γ and the groups are unchanged where they divide the smaller sizes, else the largest smaller divisors.
         """
         heads = max(1, self.heads // ratio)
-        width = heads * (self.width // self.heads)
+        width = heads * (self.width // self.heads) or max(1, self.width // ratio)
         groups = _largest_divisor(width, self.feed_forward_groups)
         return self.model_copy(
             update={

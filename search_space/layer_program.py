@@ -129,9 +129,9 @@ class LayerProgram:
         return tuple(grouped)
 
     def shrunk(self, ratio: int) -> "LayerProgram":
-        """Return the program with its own heads and inner widths divided by `ratio`, from 1."""
+        """Return the program with its own heads and inner widths divided by `ratio`, from 1; so in branches."""
 
-        def smaller(item: Item) -> Item:
+        def smaller(item: Branch) -> Branch:
             if not isinstance(item, Sublayer):
                 return item
             shrinking = ("heads", "width", "hidden_width")
@@ -141,7 +141,13 @@ class LayerProgram:
             )
             return replace(item, settings=tuple(settings))
 
-        return LayerProgram(tuple(map(smaller, self.items)))
+        def of_item(item: Item) -> Item:
+            if not isinstance(item, Parallel):
+                return smaller(item)
+            first, second = item.branches
+            return Parallel((smaller(first), smaller(second)))
+
+        return LayerProgram(tuple(map(of_item, self.items)))
 
     def sublayers(self) -> Iterator[Sublayer]:
         """Yield the sublayers in order, those of parallel branches one after the other."""

@@ -99,7 +99,7 @@ def beam_search(decoding: Decoding, prompt: Int[Tensor, "rows prompt"], settings
             [under_way.gather(1, parents[..., None].expand(-1, -1, length - 1)), tokens[..., None]], 2
         )
         if length == settings.longest or all(
-            each.is_decided(row) for each, row in zip(ended, scores.max(1).values.tolist(), strict=True)
+            each.is_decided(row, length) for each, row in zip(ended, scores.max(1).values.tolist(), strict=True)
         ):
             break
         decoding.reorder((parents + beams * torch.arange(rows, device=device)[:, None]).flatten())
@@ -120,11 +120,15 @@ class _Ended:
         self._hypotheses.sort(key=self._score, reverse=True)
         del self._hypotheses[self._settings.beams :]
 
-    def is_decided(self, best_under_way: float) -> bool:
-        """Return whether a hypothesis under way, at its most favourable length, is behind all that have ended."""
+    def is_decided(self, best_under_way: float, length: int) -> bool:
+        """Return whether a hypothesis under way of `length` tokens is behind all that have ended, wherever it ends.
+
+        Its most favourable length is the longest, and with a penalty below 0 the next one.
+        """
         if len(self._hypotheses) < self._settings.beams:
             return best_under_way == -torch.inf
-        bound = best_under_way / penalty(self._settings.longest, self._settings.length_penalty)
+        alpha = self._settings.length_penalty
+        bound = best_under_way / penalty(self._settings.longest if alpha >= 0 else length + 1, alpha)
         return bound <= self._score(self._hypotheses[-1])
 
     def keep_unfinished(self, hypotheses: list[list[int]], scores: list[float]) -> None:

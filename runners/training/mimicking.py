@@ -23,6 +23,7 @@ from search_space.rare_words import RareWords
 from tasks.rare_words.contexts import contexts_at, occurrences
 from tasks.rare_words.ngrams import NgramTable
 from tasks.tokenizer import Tokenizer
+from tasks.tokenizer.word_boundaries import boundaries_of
 
 COLON = ":"
 Tokens = NDArray[np.integer]
@@ -83,16 +84,13 @@ def found_words(texts: Sequence[str], source: Tokens, tokenizer: Tokenizer) -> t
 def frequent_words(source: Tokens, tokenizer: Tokenizer, at_least: int) -> tuple[Word, ...]:
     """Return the words of one token, of letters only, that occur often enough: the targets of training."""
     counts = np.bincount(np.asarray(source).astype(np.int64), minlength=tokenizer.vocabulary_size)
-    begins = tokenizer.starts_word
-    tokens = [
-        token
-        for token in np.flatnonzero(counts >= at_least).tolist()
-        if begins[token] and tokenizer.pieces[token].isalpha()
-    ]
-    words = found_words([tokenizer.pieces[token] for token in tokens], source, tokenizer)
+    boundaries = boundaries_of(tokenizer)
+    whole = np.flatnonzero((counts >= at_least) & (boundaries.starts_word | boundaries.ends_word)).tolist()
+    texts = {token: text for token in whole if (text := tokenizer.decode([token]).strip()).isalpha()}
+    words = found_words([*texts.values()], source, tokenizer)
     return tuple(
         word
-        for token, word in zip(tokens, words, strict=True)
+        for token, word in zip(texts, words, strict=True)
         if word.pieces == (token,) and len(word.starts) >= at_least
     )
 
@@ -106,7 +104,8 @@ def mimicking_model(encoder: Encoder, source: WordSource, seed: int) -> RareWord
     longest = settings.context_length + (2 if settings.variant == "add" else 0)
     if settings.variant != FORM and (too_long := encoder.architecture.too_long(longest)):
         raise DataError(f"rare words, context_length {settings.context_length}: {too_long}")
-    colon = tokenizer.pieces.index(COLON) if COLON in tokenizer.pieces else None
+    encoded = [token for token in tokenizer.encode([COLON])[0] if token != tokenizer.unknown]
+    colon = encoded[-1] if encoded else None
     if colon is None and settings.variant == "add":
         raise DataError("rare words, variant add: the vocabulary has no colon to write behind the form")
     model = RareWordModel(encoder, settings.variant, len(source.ngrams), 0 if colon is None else colon)

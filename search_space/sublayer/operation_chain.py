@@ -6,6 +6,7 @@ Source of the operations' form: arXiv 1901.11117, Figure 3, and tensor2tensor's 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import ClassVar, get_args
 
 from search_space.activation import Activation, activation_operations
@@ -13,7 +14,7 @@ from search_space.cost import Component, Operations, Role, linear
 from search_space.layer_program import Chain, Operation, OperationKind, ParallelOperations
 from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters, linear_parameters
 from search_space.sublayer.sublayer import SublayerDeclaration
-from search_space.visibility import Visibility
+from search_space.visibility import VISIBLE_SIDE, Visibility
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,19 @@ class Step:
             found = depthwise + linear(self.inputs, self.outputs)
         return found if self.activation is None else found + activation_operations(self.activation, self.outputs)
 
+    def copies_input(self, visibility: Visibility) -> bool:
+        """Return whether it saves a copy of its input, with zeros around it, and not the input itself."""
+        if self.kind is OperationKind.SEPARABLE:
+            return self.kernel_size > 1 and VISIBLE_SIDE[visibility] != "both"
+        return self.kind is OperationKind.CONVOLUTION
+
     @property
-    def saved_activations(self) -> int:
-        """Values per token that the operation saves for the backward pass: what it reads and what it activates."""
+    def saves_output(self) -> bool:
+        """Whether it saves what it returns: a rectifier's gradient needs its output alone."""
+        return self.activation == "relu"
+
+    def saved_activations(self, visibility: Visibility) -> int:
+        """Return the values per token that it saves for the backward pass: what it reads and what it activates."""
         inside = self.inputs if self.kind is OperationKind.SEPARABLE else 0
         statistics = NORMALISATION_STATISTICS if self.kind is OperationKind.NORM else 0
         activated = self.outputs if self.activation is not None else 0
@@ -83,10 +94,20 @@ class Branches:
         narrower = min(self.first.outputs, self.second.outputs)
         return self.first.operations + self.second.operations + Operations(additions=narrower)
 
+    def copies_input(self, visibility: Visibility) -> bool:
+        """Return whether both save copies of their input alone."""
+        return self.first.copies_input(visibility) and self.second.copies_input(visibility)
+
     @property
-    def saved_activations(self) -> int:
-        """Values per token that both save; they read the same input."""
-        return self.first.saved_activations + self.second.saved_activations - self.first.inputs
+    def saves_output(self) -> bool:
+        """Whether the sum is saved: neither branch needs it."""
+        return False
+
+    def saved_activations(self, visibility: Visibility) -> int:
+        """Return the values per token that both save; an input that both save as it is counts once."""
+        copied = self.first.copies_input(visibility) or self.second.copies_input(visibility)
+        both = self.first.saved_activations(visibility) + self.second.saved_activations(visibility)
+        return both - (0 if copied else self.first.inputs)
 
 
 @dataclass(frozen=True)
@@ -114,8 +135,22 @@ class OperationChain(SublayerDeclaration):
         for step in self.steps:
             operations += step.operations
         parameters = sum(step.parameters for step in self.steps)
-        saved = sum(step.saved_activations for step in self.steps)
-        yield Component(Role.OPERATION_CHAIN, AttentionShape(self.width, 0, 0), parameters, operations, saved)
+        yield Component(Role.OPERATION_CHAIN, AttentionShape(self.width, 0, 0), parameters, operations, self._saved)
+
+    @property
+    def copies_input(self) -> bool:
+        """Whether the first operation saves a copy of the input, and not the input itself."""
+        return self.steps[0].copies_input(self.visibility)
+
+    @property
+    def _saved(self) -> int:
+        """Values per token that are saved, an output that the next operation saves as its input once."""
+        saved = sum(step.saved_activations(self.visibility) for step in self.steps)
+        return saved - sum(
+            before.outputs
+            for before, after in pairwise(self.steps)
+            if before.saves_output and not after.copies_input(self.visibility)
+        )
 
     def mistakes(self) -> Iterator[str]:
         """Yield the output that is wider than the model: it cannot be added to the residual."""

@@ -1,7 +1,7 @@
 """Two sublayers on the same input, added under one residual (the decoder cell of the Evolved Transformer)."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from search_space.cost import Component
@@ -18,6 +18,11 @@ class ParallelSublayers(SublayerDeclaration):
     second: SublayerDeclaration
 
     @property
+    def copies_input(self) -> bool:
+        """Whether both save copies of the input alone."""
+        return self.first.copies_input and self.second.copies_input
+
+    @property
     def widening(self) -> int:
         """Tokens that the wider branch adds to the receptive field of convolutions."""
         return max(self.first.widening, self.second.widening)
@@ -27,9 +32,12 @@ class ParallelSublayers(SublayerDeclaration):
         return f"{self.first} beside {self.second}"
 
     def components(self, length: int) -> Iterator[Component]:
-        """Yield the components of both; the sum is counted as the second's residual."""
+        """Yield the components of both; the sum is counted as the second's residual, an input that both save once."""
         yield from self.first.components(length)
-        yield from self.second.components(length)
+        shared = 0 if self.first.copies_input or self.second.copies_input else self.width
+        for part in self.second.components(length):
+            yield replace(part, saved_activations=part.saved_activations - shared)
+            shared = 0
 
     def mistakes(self) -> Iterator[str]:
         """Yield what both break."""

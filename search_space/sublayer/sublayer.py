@@ -22,6 +22,11 @@ class SublayerDeclaration(ABC):
         """Yield its components, counted per token on a sequence of `length` tokens, without norm and residual."""
 
     @property
+    def copies_input(self) -> bool:
+        """Whether a copy of the input is saved for the backward pass, and not the input itself."""
+        return False
+
+    @property
     def widening(self) -> int:
         """Tokens that its convolutions add to the receptive field: none."""
         return 0

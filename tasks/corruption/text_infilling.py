@@ -28,6 +28,7 @@ def _infilled(tokens: Numbers, lengths: Numbers, context: Context) -> Numbers:
     """Return the tokens with a [MASK] for each span.
 
     Starts are drawn without replacement, so that spans may overlap: as in fairseq, less than the budget is hidden.
+    A span that begins inside another keeps its own [MASK] here; fairseq deletes it with the rest of the other span.
     """
     spans = lengths[lengths > 0]
     starts = context.random.choice(len(tokens), min(len(spans), len(tokens)), replace=False)

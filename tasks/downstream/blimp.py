@@ -6,13 +6,13 @@ Metric: accuracy over all pairs, which is the mean over paradigms, because they 
 phenomenon (`linguistics_term`). Chance is one half. A tie counts one half: two published pairs have equal sentences.
 """
 
-import json
 import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 from foundation.errors import DataError
+from tasks.corpora.file_lines import json_of_line
 from tasks.labelled.mistakes import Mistakes
 from tasks.labelled.task import DownstreamTask, Example, Part, TaskFiles
 
@@ -66,8 +66,8 @@ def _pairs(raw: bytes, name: str) -> list[Example]:
 
 def _pair(line: bytes, number: int, mistakes: Mistakes) -> Example | None:
     try:
-        content = json.loads(line)
-    except (ValueError, RecursionError) as wrong:
+        content = json_of_line(line.decode("utf-8-sig"))
+    except ValueError as wrong:
         mistakes.add(number, f"not JSON: {wrong}")
         return None
     if not isinstance(content, dict):

@@ -14,6 +14,10 @@ Prediction = tuple[int, str]
 """Line number (in JSON, position from 1) and predicted text."""
 
 
+class _Fields(list[tuple[str, object]]):
+    """The fields of a JSON object in order, repeated ones too."""
+
+
 def read_predictions(path: Path, rows: Sequence[str]) -> list[Prediction]:
     """Return one prediction per row, in the order of the rows.
 
@@ -48,13 +52,13 @@ def _cells(name: str, lines: list[tuple[int, str]]) -> Iterator[tuple[int, str, 
 
 def _of_json(name: str, text: str, rows: Sequence[str]) -> list[Prediction]:
     try:
-        document = json.loads(text)
+        document = json.loads(text, object_pairs_hook=_Fields)
     except (ValueError, RecursionError) as wrong:
         raise DataError(f"{name}: not JSON: {wrong}") from wrong
-    if isinstance(document, list):
-        return _in_order(name, [(number, _text(value)) for number, value in enumerate(document, 1)], rows)
-    predictions = ((number, row, _text(value)) for number, (row, value) in enumerate(document.items(), 1))
-    return _by_row(name, predictions, rows)
+    if isinstance(document, _Fields):
+        predictions = ((number, row, _text(value)) for number, (row, value) in enumerate(document, 1))
+        return _by_row(name, predictions, rows)
+    return _in_order(name, [(number, _text(value)) for number, value in enumerate(document, 1)], rows)
 
 
 def _text(value: object) -> str:

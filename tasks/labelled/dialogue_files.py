@@ -1,13 +1,12 @@
 """Reads dialogues of a user and an assistant, in the layout of Schema-Guided Dialogue, as sources and targets."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
 from foundation.errors import DataError
-from tasks.corpora.file_lines import check_signature, text_lines
+from tasks.corpora.file_lines import check_signature, json_of_line, text_lines
 from tasks.labelled.mistakes import Mistakes
 from tasks.labelled.task import DownstreamTask, Example, Part, TaskFiles
 from tasks.labelled.text_pair_files import TRANSLATION
@@ -57,8 +56,8 @@ class DialogueFiles:
 def _of_file(path: Path, mistakes: Mistakes) -> Iterator[Example]:
     check_signature(path, path.name, path.suffix)
     try:
-        dialogues = json.loads("\n".join(line for _, line in text_lines(path, path.name)))
-    except (ValueError, RecursionError) as wrong:
+        dialogues = json_of_line("\n".join(line for _, line in text_lines(path, path.name)))
+    except ValueError as wrong:
         raise DataError(f"{path.name}: not JSON: {wrong}") from wrong
     if not isinstance(dialogues, list):
         raise DataError(f"{path.name}: expected a list of dialogues, found {type(dialogues).__name__}")

@@ -1,12 +1,11 @@
 """Reads files of sources and targets: two files with a line for each text, or objects with a field for each."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 
-from tasks.corpora.file_lines import check_signature, text_lines
+from tasks.corpora.file_lines import check_signature, json_of_line, text_lines
 from tasks.labelled.mistakes import Mistakes
 from tasks.labelled.task import DownstreamTask, Example, Part, TaskFiles
 
@@ -92,8 +91,8 @@ class TextPairFiles:
             if not line.strip():
                 continue
             try:
-                row = json.loads(line)
-            except (ValueError, RecursionError) as wrong:
+                row = json_of_line(line)
+            except ValueError as wrong:
                 mistakes.add(number, f"not JSON: {wrong}")
                 continue
             texts = [row.get(key) if isinstance(row, dict) else None for key in (self.source, self.target)]

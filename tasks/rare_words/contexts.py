@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.tokenizer import Tokenizer
+from tasks.tokenizer.word_boundaries import boundaries_of
 
 Tokens = NDArray[np.integer]
 
@@ -27,18 +28,15 @@ class Contexts:
 
 
 def occurrences(stream: Tokens, pieces: Sequence[int], tokenizer: Tokenizer) -> NDArray[np.int64]:
-    """Return the positions at which the pieces are a whole word: what follows begins another."""
+    """Return the positions at which the pieces are a whole word: it begins there, and what follows begins another."""
     pieces_array = np.asarray(pieces)
     if len(pieces_array) == 0 or len(stream) < len(pieces_array):
         return np.empty(0, np.int64)
     starts = np.flatnonzero(stream[: len(stream) - len(pieces_array) + 1] == pieces_array[0])
     for offset, piece in enumerate(pieces_array[1:], start=1):
         starts = starts[stream[starts + offset] == piece]
-    begins_word = np.asarray(tokenizer.starts_word)
-    after = starts + len(pieces_array)
-    inside = after < len(stream)
-    whole = np.ones(len(starts), bool)
-    whole[inside] = begins_word[stream[after[inside]]]
+    boundaries = boundaries_of(tokenizer)
+    whole = boundaries.starts_at(stream, starts) & boundaries.starts_at(stream, starts + len(pieces_array))
     return starts[whole].astype(np.int64)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.tokenizer import Tokenizer
+from tasks.tokenizer.word_boundaries import boundaries_of
 
 Tokens = NDArray[np.integer]
 
@@ -14,7 +15,7 @@ def word_counts(words: Sequence[str], stream: Tokens, tokenizer: Tokenizer) -> M
     """Return how often each word occurs as a whole word; with a cased vocabulary, in the given case."""
     pieces = [tuple(each) for each in tokenizer.encode(list(words))]
     tokens = np.asarray(stream).astype(np.int64)
-    starts = np.flatnonzero(np.asarray(tokenizer.starts_word)[tokens])
+    starts = np.flatnonzero(boundaries_of(tokenizer).starts(tokens))
     lengths = np.diff(starts, append=len(tokens))
     found: dict[tuple[int, ...], int] = {}
     for length in sorted({len(each) for each in pieces} - {0}):

@@ -4,7 +4,6 @@ Each file defines `select(words, option, budget, random)`. `words` [batch seq] n
 NONE at special tokens and padding; the result has the same shape and numbers the selected spans, NONE elsewhere.
 """
 
-from functools import lru_cache
 from importlib import import_module
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from search_space.selection import Selection
 from tasks.selection.numbering import NONE, Numbers
 from tasks.tokenizer import Tokenizer
-from tasks.tokenizer.word_boundaries import WordBoundaries
+from tasks.tokenizer.word_boundaries import boundaries_of
 
 __all__ = ["NONE", "Numbers", "select", "words_of"]
 
@@ -23,15 +22,10 @@ def words_of(tokens: Numbers, tokenizer: Tokenizer) -> Numbers:
     A piece that continues no word of the sequence, because the sequence begins inside a word, begins one.
     """
     ordinary = ~np.isin(tokens, (tokenizer.pad, tokenizer.classify, tokenizer.separate))
-    continues = ~_boundaries(tokenizer).starts(tokens)
+    continues = ~boundaries_of(tokenizer).starts(tokens)
     continues[:, 1:] &= ordinary[:, :-1]
     numbers: Numbers = np.cumsum(ordinary & ~continues, axis=1) - 1
     return np.where(ordinary, numbers, NONE)
-
-
-@lru_cache(maxsize=4)
-def _boundaries(tokenizer: Tokenizer) -> WordBoundaries:
-    return WordBoundaries(tokenizer)
 
 
 def select(words: Numbers, selection: Selection, budget: int, random: np.random.Generator) -> Numbers:

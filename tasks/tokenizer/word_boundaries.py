@@ -1,5 +1,7 @@
 """Where words start among tokens: for masks of whole words and spans that begin with one."""
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,3 +27,17 @@ class WordBoundaries:
         starts[..., :1] = True
         starts[..., 1:] |= self.ends_word[tokens[..., :-1]]
         return starts
+
+    def starts_at(self, tokens: NDArray[np.integer], positions: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Return whether a word starts at each of the positions in a sequence [positions]; at its end, one would."""
+        inside, behind = positions < len(tokens), positions > 0
+        starts = ~(inside & behind)
+        inner = positions[inside & behind]
+        starts[inside & behind] = self.starts_word[tokens[inner]] | self.ends_word[tokens[inner - 1]]
+        return starts
+
+
+@lru_cache(maxsize=4)
+def boundaries_of(tokenizer: Tokenizer) -> WordBoundaries:
+    """Return the boundaries of a tokenizer, made once."""
+    return WordBoundaries(tokenizer)

@@ -58,6 +58,30 @@ def test_a_stack_of_shared_parameters_saves_as_much_as_one_of_its_own(sharing: S
     assert kept(shared) <= kept(own)
 
 
+PROGRAMS = (
+    "[s|f] f",
+    "[f|g] [s|<sep:3:1>]",
+    "[s|<conv:3:1>]",
+    "[<conv:3:0.5>|<conv:5:1>]",
+    "<lin:4:relu lin:1>",
+    "<sep:9:2:relu ln lin:1>",
+    "<lin:2:relu conv:3:1>",
+    "<[lin:4:relu|conv:3:0.5:relu] ln sep:9:0.5>",
+    "<[conv:3:1|conv:5:0.5] lin:1:relu lin:1>",
+    "<[sep:3:1|lin:1] lin:4:swish lin:1>",
+)
+
+
+@pytest.mark.parametrize("visibility", ["bidirectional", "left_to_right"])
+@pytest.mark.parametrize("layers", PROGRAMS)
+def test_what_branches_and_operations_both_save_counts_once(layers: str, visibility: str) -> None:
+    sizes = SIZES | {"visibility": visibility}
+    one, two = (Architecture(**sizes, layers=f"({layers})*{times}") for times in (1, 2))
+    estimate = activation_memory(two, LENGTH, SEQUENCES, 4, dropout=0.0)
+    added = estimate.total - activation_memory(one, LENGTH, SEQUENCES, 4, dropout=0.0).total
+    assert added == pytest.approx(kept(two) - kept(one), rel=TOLERANCE)
+
+
 @given(architectures(), st.integers(1, 16), st.integers(1, 16))
 @settings(max_examples=40)
 def test_memory_grows_with_batch_length_and_depth(drawn: Architecture, length: int, sequences: int) -> None:

@@ -111,6 +111,7 @@ def test_an_archive_is_read_by_paradigm_without_resource_forks(tmp_path: Path) -
     ("text", "message"),
     [
         ("{", "BLiMP.zip/data/a.jsonl:1: not JSON"),
+        (line(sentence_bad="a \ud83d"), r"BLiMP.zip/data/a.jsonl:1: not JSON: \ud83d is half of a surrogate pair"),
         ("[]", "BLiMP.zip/data/a.jsonl:1: not a JSON object"),
         (line(sentence_bad=""), "BLiMP.zip/data/a.jsonl:1: no text in sentence_bad"),
         (line(UID=3, pairID=None), "BLiMP.zip/data/a.jsonl:1: no text in UID, pairID"),

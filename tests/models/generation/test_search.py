@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -94,13 +94,23 @@ def test_greedy_search_takes_the_most_probable_token_at_each_step(seed: int) -> 
     assert (found.log_probability, found.ended) == (pytest.approx(total, abs=1e-5), ended)
 
 
-@given(st.integers(0, 10**6))
+class _ByStart(Table):
+    """A table of its own for every prompt."""
+
+    def advance(self, tokens: Tensor) -> Tensor:
+        super().advance(tokens)
+        return torch.stack([self.log_probabilities(row) for row in self.rows])
+
+
+@given(st.integers(0, 10**6), st.sampled_from([-3.0, 0.0, 0.6, 2.0]))
+@example(20, -3.0)
 @settings(max_examples=25)
-def test_rows_are_searched_as_if_alone(seed: int) -> None:
+def test_rows_are_searched_as_if_alone(seed: int, alpha: float) -> None:
     """A row that ends early neither changes nor is changed by the others."""
-    one = SearchSettings(END, LONGEST, beams=3, length_penalty=0.6)
-    together = beam_search(Table(seed), torch.tensor([[0], [1]]), one)
-    alone = [beam_search(Table(seed), torch.tensor([[start]]), one)[0] for start in (0, 1)]
+    one = SearchSettings(END, 3 * LONGEST, beams=2, length_penalty=alpha)
+    starts = torch.arange(6)[:, None]
+    together = beam_search(_ByStart(seed), starts, one)
+    alone = [beam_search(_ByStart(seed), start[None], one)[0] for start in starts]
     assert together == alone
 
 

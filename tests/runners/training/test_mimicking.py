@@ -1,5 +1,6 @@
 """Embeddings of rare words: what each variant learns of a planted vocabulary, and what training leaves unchanged."""
 
+from collections import Counter
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from runners.training.mimicking import Word, WordSource
 from search_space.architecture import Architecture
 from search_space.rare_words import RareWords, Variant
 from tasks.rare_words.ngrams import NgramTable
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import BpeOption, WordPiece
 from tasks.vocabulary import SPECIAL_TOKENS
 
 SUFFIXES = ("ing", "less", "tion", "able")
@@ -84,6 +85,7 @@ def planted() -> Planted:
         vocabulary_size=tokenizer.vocabulary_size,
         positions=16,
     )
+    torch.manual_seed(1)  # of the biases, whatever tests ran before
     encoder = Encoder(architecture, 0.0)
     torch.manual_seed(2)
     with torch.no_grad():
@@ -202,6 +204,17 @@ def test_a_vocabulary_without_a_colon_and_long_contexts_are_refused(planted: Pla
     longer = replace(source, settings=source.settings.model_copy(update={"context_length": 15}))
     with pytest.raises(DataError, match="context_length 15: 17 is longer"):
         mimicking.mimicking_model(planted.encoder, longer, 1)
+
+
+def test_words_of_one_token_are_found_where_a_token_ends_them() -> None:
+    documents = ["the cat sat at the hat", "cats at a cathat", "a hat the cat"] * 20
+    tokenizer = BpeOption().tokenizer(documents, 24)
+    stream = np.array([token for each in tokenizer.encode(documents) for token in (*each, tokenizer.separate)])
+    found = {word.text: len(word.starts) for word in mimicking.frequent_words(stream, tokenizer, 20)}
+    expected = Counter(" ".join(documents).split())
+    single = {word for word in expected if len(tokenizer.encode([word])[0]) == 1}
+    assert {"the", "cat", "hat"} <= single
+    assert found == {word: expected[word] for word in single}
 
 
 def test_frequent_words_are_whole_words_of_one_token(planted: Planted) -> None:

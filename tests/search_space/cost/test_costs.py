@@ -13,7 +13,9 @@ from models.encoder import Encoder
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import Convolution
+from search_space.layer_program import Parallel
 from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
+from search_space.program_parser import parse_program
 from search_space.recipe import Recipe
 from tasks.batches import Batches
 from tasks.contract_text import text
@@ -79,6 +81,27 @@ def test_a_generator_is_a_valid_architecture(drawn: Architecture, ratio: int) ->
     assert list(generator.violations()) == []
     assert generator.width // generator.heads == drawn.width // drawn.heads
     assert generator.embedding_parameters - drawn.embedding_parameters == projection(generator) - projection(drawn)
+
+
+@given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 40), st.integers(1, 6))
+@example(4, 8, 5, 2)
+def test_a_generator_of_more_heads_than_channels_can_be_built(
+    heads: int, key_width: int, width: int, ratio: int
+) -> None:
+    sizes = {"width": width, "embedding_width": 4, "feed_forward_width": 8, "vocabulary_size": 7, "depth": 1}
+    generator = Architecture(**sizes, heads=4 * heads, key_width=key_width, value_width=1).shrunk(ratio)
+    assert list(generator.violations()) == []
+    with torch.device("meta"):
+        assert parameters(Encoder(generator, 0.0)) == generator.parameters
+
+
+@pytest.mark.parametrize("ratio", [1, 2, 4, 16])
+def test_a_generator_has_smaller_branches_as_it_has_smaller_sublayers(ratio: int) -> None:
+    settings_of = [("s(heads=4)", "f(width=96)"), ("r(hidden_width=12)", "<lin:0.5:relu>"), ("g", "s(heads=8)")]
+    branches, alone = ("".join(form.format(*pair) for pair in settings_of) for form in ("[{}|{}]", "{} {} "))
+    of_branches, of_alone = (parse_program(text).shrunk(ratio) for text in (branches, alone))
+    inside = [each for item in of_branches.items if isinstance(item, Parallel) for each in item.branches]
+    assert inside == list(of_alone.items)
 
 
 @given(taught())

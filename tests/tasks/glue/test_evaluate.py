@@ -168,6 +168,10 @@ def test_constant_references_give_a_remark(name: str, answer: str, tmp_path: Pat
         ),
         ("entailment\n", ["1 predictions for 4"]),
         ('["entailment"', ["not JSON"]),
+        (
+            '{"0": "entailment", "1": "entailment", "0": "not_entailment", "2": "entailment", "3": "entailment"}',
+            ["p:3: duplicate row '0', first in line 1"],
+        ),
         ("index\tprediction\n0 entailment\n", ["p:2: 1 cells"]),
         ("", ["0 predictions for 4"]),
     ],

@@ -1,12 +1,16 @@
 """N-grams and contexts of words."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from search_space.rare_words import RareWords
 from tasks.rare_words.contexts import contexts_at, occurrences
+from tasks.rare_words.counts import word_counts
 from tasks.rare_words.ngrams import NgramTable, ngrams_of
-from tasks.tokenizer import WordPiece
+from tasks.tokenizer import BpeOption, UnigramOption, WordOption, WordPiece, WordPieceTraining
+from tasks.tokenizer.tokenizer import TokenizerOption
 from tasks.vocabulary import SPECIAL_TOKENS
 
 TOKENIZER = WordPiece([*SPECIAL_TOKENS, "a", "b", "c", "d", "wind", "##mill", "##s"], lowercase=True)
@@ -44,6 +48,18 @@ def test_occurrences_are_whole_words() -> None:
     ]
     assert len(occurrences(stream, simple, TOKENIZER)) == 1
     assert len(occurrences(stream[:0], simple, TOKENIZER)) == 0
+
+
+@pytest.mark.parametrize("option", [BpeOption(), UnigramOption(), WordPieceTraining(), WordOption()])
+def test_words_are_whole_whatever_marks_their_ends(option: TokenizerOption) -> None:
+    documents = ["the cat sat at the hat", "cats at a cathat", "a hat the cat"] * 20
+    tokenizer = option.tokenizer(documents, {"word": 13, "unigram": 40}.get(option.kind, 24))
+    stream = np.array([token for each in tokenizer.encode(documents) for token in (*each, tokenizer.separate)])
+    expected = Counter(" ".join(documents).split())
+    counts = word_counts([*expected], stream, tokenizer)
+    assert counts == expected
+    for word, pieces in zip(expected, tokenizer.encode([*expected]), strict=True):
+        assert len(occurrences(stream, pieces, tokenizer)) == expected[word]
 
 
 @pytest.mark.parametrize("length", [4, 5, 6, 7, 20])

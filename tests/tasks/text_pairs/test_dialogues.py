@@ -49,6 +49,14 @@ def test_another_layout_is_refused_with_every_dialogue(tmp_path: Path, turns: ob
         source.parts(files)
 
 
+def test_text_that_utf_8_cannot_hold_is_refused(tmp_path: Path) -> None:
+    turns = [turn("USER", "hello \ud83d"), turn("SYSTEM", "yes?")]
+    files, source = find_task("sgd_responses").files, FolderOfTasks(path=str(written(tmp_path, turns)))
+    assert files is not None
+    with pytest.raises(DataError, match=r"dialogues_001\.json\.xz: not JSON: \\ud83d is half of a surrogate pair"):
+        source.parts(files)
+
+
 def test_the_published_files_are_read() -> None:
     folder = published("dialogue/sgd/dev/dialogues_001.json.xz").parents[2]
     files = find_task("sgd_responses").files

@@ -107,6 +107,7 @@ def test_every_mistake_of_objects_is_told_at_once(tmp_path: Path) -> None:
         "no JSON",
         '{"dialogue": "a"}',
         '{"dialogue": " ", "summary": "x"}',
+        r'{"dialogue": "a \ud83d", "summary": "x"}',
     ]
     path.write_text("\n".join(rows))
     with pytest.raises(DataError) as refused:
@@ -114,6 +115,7 @@ def test_every_mistake_of_objects_is_told_at_once(tmp_path: Path) -> None:
     lines = str(refused.value)
     for wanted in ("train.jsonl:2: not JSON", 'train.jsonl:3: expected an object with texts under "dialogue"'):
         assert wanted in lines
+    assert r"train.jsonl:5: not JSON: \ud83d is half of a surrogate pair" in lines
     assert "train.jsonl:4: the source is empty, expected a text" in lines
 
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from analysis.difference import ALPHA
 from analysis.distributions import Values
 from analysis.estimates import Estimates
-from analysis.paired import ALPHA, holm
+from analysis.paired import holm
 
 
 @dataclass(frozen=True)

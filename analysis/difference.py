@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 CONFIDENCE = 0.95
+ALPHA = 0.05
+"""The level of a test, before any correction."""
 
 SeedValues = Mapping[int, float]
 """One value per pretraining seed."""

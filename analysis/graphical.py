@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-ALPHA = 0.05
+from analysis.difference import ALPHA
+
 ROUNDING = 1e-12
 
 

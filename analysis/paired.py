@@ -14,7 +14,6 @@ from analysis.distributions import t_p as students_t_p
 from analysis.distributions import t_quantile
 from foundation.randomness import stream
 
-ALPHA = 0.05
 EXACT_PAIRS = 16
 """Up to this number all sign patterns are enumerated; beyond, this many are sampled."""
 ROUNDING = 1e-9

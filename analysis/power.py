@@ -11,8 +11,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from analysis.difference import ALPHA
 from analysis.distributions import chi_squared_below, t_quantile
-from analysis.paired import ALPHA
 
 POWER = 0.8
 MOST_SEEDS = 100

@@ -16,9 +16,10 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
+from analysis.difference import ALPHA
 from analysis.distributions import t_quantile
 from analysis.estimates import Estimates
-from analysis.graphical import ALPHA, Graph, directed, graphical_test
+from analysis.graphical import Graph, directed, graphical_test
 
 Cells = Float[np.ndarray, "*tables cells"]
 

@@ -20,8 +20,9 @@ from rich.console import Console
 from rich.table import Table
 
 from analysis.contrasts import CrossedDesign
+from analysis.difference import ALPHA
 from analysis.estimates import Estimates, moments, one_sample
-from analysis.graphical import ALPHA, Graph, gated, graphical_test, holm
+from analysis.graphical import Graph, gated, graphical_test, holm
 from analysis.moderated import moderated_contrasts
 from analysis.pairing import variance_ratio
 from analysis.simultaneous import step_down

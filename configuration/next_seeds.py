@@ -9,10 +9,10 @@ are compared with, go on to the next look.
 from collections.abc import Mapping, Set
 from math import isnan
 
-from analysis.difference import MeanTest
+from analysis.difference import ALPHA, MeanTest
 from analysis.effects import estimate
 from analysis.equivalence import equivalence_p
-from analysis.paired import ALPHA, holm
+from analysis.paired import holm
 from configuration.seeds import SequentialSeeds
 
 Values = Mapping[str, Mapping[str, Mapping[int, float]]]

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from analysis.difference import ALPHA
 from analysis.distributions import t_upper
-from analysis.paired import ALPHA
 from configuration.metrics import PrimaryMetric
 from ledger.arm_values import ArmValues, means_of, nested_values_of
 from ledger.snapshot import Snapshot

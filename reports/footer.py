@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from analysis.paired import ALPHA
+from analysis.difference import ALPHA
 from configuration.arm import BASELINE
 from configuration.seeds import first_seeds
 from configuration.stage_label import PRETRAIN

@@ -4,8 +4,7 @@ import math
 from collections.abc import Iterable
 from statistics import median
 
-from analysis.difference import Difference, Effect
-from analysis.paired import ALPHA
+from analysis.difference import ALPHA, Difference, Effect
 
 UNKNOWN, NOTHING = "?", "–"
 TWO_SEEDS = "†"

@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from analysis.difference import Difference, SeedValues
+from analysis.difference import ALPHA, Difference, SeedValues
 from analysis.effects import difference_of, estimate
 from analysis.estimates import Estimates
-from analysis.paired import ALPHA
 from configuration.claims import Claim, parse_claim
 from foundation.errors import ConfigurationError, MachineError
 from reports.claim_test import TOO_MANY_SEEDS, ClaimTest, judged

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from analysis.contrasts import ROUNDING, Contrast, first_names
-from analysis.difference import Difference, MeanTest
+from analysis.difference import ALPHA, Difference, MeanTest
 from analysis.effects import contrast_difference, contrast_estimate
-from analysis.paired import ALPHA, holm
+from analysis.paired import holm
 from ledger.stage_results import finite
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, counted, p_text

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from analysis.detectable import detectable_effect
-from analysis.difference import MeanTest
-from analysis.paired import ALPHA
+from analysis.difference import ALPHA, MeanTest
 from analysis.variance_components import Spread, spread_of
 from configuration.metrics import HELD_OUT_LOSS, SCORE
 from reports.grid import Column, Grid, grid, with_notes

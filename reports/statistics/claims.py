@@ -11,10 +11,9 @@ from enum import StrEnum
 from math import isfinite
 
 from analysis.claim_family import ClaimTest, CorrectedClaim, claim_test, corrected
-from analysis.difference import Difference
+from analysis.difference import ALPHA, Difference
 from analysis.distributions import t_below
 from analysis.estimates import Estimates
-from analysis.paired import ALPHA
 from analysis.power import power_of_t, power_of_t_within, seeds_needed
 from configuration.claims import Claim, Sign, parse_orderings
 from configuration.metrics import SCORE

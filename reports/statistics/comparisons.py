@@ -18,14 +18,14 @@ from statistics import variance
 import numpy as np
 
 from analysis.detectable import DetectableEffect, detectable_effect
-from analysis.difference import MeanTest, SeedValues
+from analysis.difference import ALPHA, MeanTest, SeedValues
 from analysis.effects import differences_of, estimate, stacked, wider
 from analysis.equivalence import equivalence_p
 from analysis.estimates import Estimates
 from analysis.graphical import gated, graphical_test, holm
 from analysis.group_sequential import Looks
-from analysis.paired import ALPHA, sign_flip_p, t_p
 from analysis.paired import holm as holm_p
+from analysis.paired import sign_flip_p, t_p
 from analysis.power import power_of_t, power_of_t_within, seeds_needed
 from analysis.simultaneous import step_down
 from ledger.stage_results import finite

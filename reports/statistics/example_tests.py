@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.difference import Difference, MeanTest
+from analysis.difference import ALPHA, Difference, MeanTest
 from analysis.effects import estimate, interval_of, wider
 from analysis.estimates import Estimates
-from analysis.paired import ALPHA, holm
+from analysis.paired import holm
 from analysis.paired_examples import mcnemar, sign_test, signed_rank_p
 from analysis.two_way_bootstrap import TwoWayInterval, grouped, multi_bootstrap
 from configuration.arm import BASELINE

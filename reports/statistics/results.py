@@ -5,11 +5,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
-from analysis.difference import Difference, Effect, MeanTest
+from analysis.difference import ALPHA, Difference, Effect, MeanTest
 from analysis.effects import difference_of, effect, estimate, interval_of, wider
 from analysis.estimates import Estimates
 from analysis.group_sequential import Looks
-from analysis.paired import ALPHA
 from configuration.arm import BASELINE
 from configuration.experiment import Experiment
 from configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, PrimaryMetric

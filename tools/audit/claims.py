@@ -8,7 +8,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scipy import stats
@@ -78,7 +78,7 @@ def _name(text: str) -> str:
 
 def stated(study: Study) -> list[tuple[str, Claim]]:
     """Return the claims of the experiment, then the paper's orderings on every headline metric."""
-    found = [("experiment", claim_of(text)) for text in study.document.get("claims", [])]
+    found = [("experiment", of_single_task(study, text)) for text in study.document.get("claims", [])]
     paper = study.document.get("paper") or {}
     for chain in paper.get("orderings", []):
         tokens = TOKEN.findall(chain)
@@ -89,6 +89,12 @@ def stated(study: Study) -> list[tuple[str, Claim]]:
                 better = "<" if metric == LOSS else ">"
                 found.append(("paper", Claim(metric, first, sign if sign == "~" else better, second, size)))
     return found
+
+
+def of_single_task(study: Study, text: str) -> Claim:
+    """Return the claim of a text; one on the score is on the task where there is a single one."""
+    claim, tasks = claim_of(text), study.document["fine_tuning"]["tasks"]
+    return replace(claim, metric=tasks[0]) if claim.metric == "score" and len(tasks) == 1 else claim
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,20 @@
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from tools.audit.claims import PaperTest, PaperVerdict, Tested, claim_of, paper_tests, short, tested, verdict_of
+from tools.audit.claims import (
+    PaperTest,
+    PaperVerdict,
+    Tested,
+    claim_of,
+    of_single_task,
+    paper_tests,
+    short,
+    tested,
+    verdict_of,
+)
 from tools.audit.compare import Outcome
 from tools.audit.exports import Row
 from tools.audit.inference import ALPHA, MOST_SEEDS, Estimate, detectable, power, power_within, seeds_needed
@@ -35,10 +46,11 @@ def check_claims(outcome: Outcome, folder: Path, studies: Mapping[str, Study]) -
         key = (search.paper_claim, search.comparison, search.short)
         of_search = [row for row in rows if (row["claim"], row["experiment"], row["test"]) == key]
         _check_shown(outcome, " ".join(key), search.verdict, of_search)
-    for test in paper_tests(folder):
-        study = studies.get(f"{test.experiment}-{test.scale}")
-        of_test = [row for row in rows if (row["claim"], row["experiment"]) == _key(test)]
-        latency = "(" not in test.text  # an ordering of an experiment on latency
+    for declared in paper_tests(folder):
+        study = studies.get(f"{declared.experiment}-{declared.scale}")
+        of_test = [row for row in rows if (row["claim"], row["experiment"]) == _key(declared)]
+        latency = "(" not in declared.text  # an ordering of an experiment on latency
+        test = declared if study is None or latency else _as_measured(declared, study)
         shown = [
             row for row in of_test if row["test"] == _short(test) and (latency or row["metric"] == _metric(test))
         ]
@@ -67,9 +79,10 @@ def _check_pooled(outcome: Outcome, folder: Path, studies: Mapping[str, Study]) 
     for test in paper_tests(folder):
         study = studies.get(f"{test.experiment}-{test.scale}")
         if study is not None and "timing" not in study.document and set(_arms(test)) <= set(study.arms):
-            found = tested(study, claim_of(test.text)).found
+            measured = _as_measured(test, study)
+            found = tested(study, claim_of(measured.text)).found
             if found.known:
-                named = (test.paper_claim, test.experiment, _metric(test), _short(test))
+                named = (test.paper_claim, test.experiment, _metric(measured), _short(test))
                 at_scales.setdefault(named, []).append(found)
     several = {key: found for key, found in at_scales.items() if len(found) > 1}
     rows = _rows(folder / "claims.md", POOLED)
@@ -83,6 +96,12 @@ def _check_pooled(outcome: Outcome, folder: Path, studies: Mapping[str, Study]) 
         small = mean.p < SMALLEST_P
         outcome.check(("claims.md", at, "p"), row["p"], f"< {SMALLEST_P}" if small else mean.p)
         outcome.check(("claims.md", at, "sd between scales"), row["between"], mean.between)
+
+
+def _as_measured(test: PaperTest, study: Study) -> PaperTest:
+    """Return the test with its claims on the score as those on the task where the study has a single one."""
+    texts = tuple(str(of_single_task(study, text)) for text in test.declared)
+    return replace(test, text=str(of_single_task(study, test.text)), declared=texts)
 
 
 def _key(test: PaperTest) -> tuple[str, str]:

@@ -8,7 +8,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from scipy import stats
@@ -105,6 +105,8 @@ class Tested:
     found: Estimate
     interval: Row
     alpha: float
+    over_seeds: Estimate = field(default_factory=Estimate)
+    """The difference over seeds alone; unknown where `found` is."""
 
     @property
     def known(self) -> bool:
@@ -158,10 +160,10 @@ def tested(study: Study, claim: Claim) -> Tested:
     """Return the test of a claim."""
     arms = (claim.first, claim.second)
     found = study.difference(*arms, claim.metric) if set(arms) <= set(study.arms) else Estimate()
+    over_seeds = study.over_seeds(*arms, claim.metric) if set(arms) <= set(study.arms) else Estimate()
     known = arms if set(arms) <= set(study.arms) else ()
-    return Tested(
-        claim, found, study.interval(found, *known) if known else _nothing(), ALPHA * study.share(*known or ("",))
-    )
+    interval = study.interval(found, *known) if known else _nothing()
+    return Tested(claim, found, interval, ALPHA * study.share(*known or ("",)), over_seeds)
 
 
 def _nothing() -> Row:

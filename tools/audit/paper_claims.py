@@ -158,12 +158,18 @@ def _printed_seeds(verdict: str) -> str:
 
 
 def _seeds(tested_claim: Tested, level: float) -> str:
-    """Return the seeds for 80% power to judge a claim at the observed difference and variances, 100 for more."""
+    """Return the seeds for 80% power to judge a claim at the observed difference and variances, 100 for more.
+
+    What examples add to the variance stays: more seeds answer the same ones.
+    """
     found, seeds = tested_claim.found, tested_claim.interval["n"] or 0
+    alone = tested_claim.over_seeds
+    of_seeds = alone.error**2 if alone.known else found.error**2
+    of_examples = max(0.0, found.error**2 - of_seeds)
     ends = [end - found.value for end in tested_claim.claim.bounds]
 
     def chance(number: int) -> float:
-        low, high = (end / (found.error * math.sqrt(seeds / number)) for end in ends)
+        low, high = (end / math.sqrt(of_seeds * seeds / number + of_examples) for end in ends)
         free = found.degrees * (number - 1) / (seeds - 1)
         if low <= 0 <= high and math.isfinite(high - low):
             return power_within(low, high, free, level)

@@ -199,8 +199,12 @@ class Study:
 
     def difference(self, arm: str, other: str, metric: str) -> Estimate:
         """Return arm minus other; the held-out loss over seeds and examples where these were exported."""
-        found = difference(self.of(arm, metric), self.of(other, metric), self.paired)
+        found = self.over_seeds(arm, other, metric)
         return wider(found, self._over_examples(arm, other) if metric == LOSS else None)
+
+    def over_seeds(self, arm: str, other: str, metric: str) -> Estimate:
+        """Return arm minus other over seeds alone."""
+        return difference(self.of(arm, metric), self.of(other, metric), self.paired)
 
     def _over_examples(self, arm: str, other: str) -> Estimate | None:
         first, second = (self.export.example_losses.get(name, {}) for name in (arm, other))

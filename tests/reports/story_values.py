@@ -1,7 +1,7 @@
 """What the tests of stories about published reports compute from rows."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from math import sqrt
 from statistics import fmean, stdev
@@ -28,6 +28,12 @@ def report(name: str) -> Results:
 def story(start: str) -> str:
     (text,) = [text for heading, text in stories().items() if heading.startswith(start)]
     return " ".join(text.split())
+
+
+def missing_from(start: str, fragments: Iterable[str]) -> list[str]:
+    """Return the computed fragments that the story does not contain."""
+    text = story(start)
+    return [fragment for fragment in fragments if fragment not in text]
 
 
 def values(name: str, arm: str, metric: str = HELD_OUT_LOSS) -> list[float]:

@@ -22,13 +22,13 @@ from tests.reports.story_values import (
     LOSS,
     differences,
     headline_cells,
+    missing_from,
     of_arms,
     report,
     signed,
     smallest_claim_p,
     smallest_p,
     span,
-    story,
     values,
 )
 from tests.reports.test_stories import PUBLISHED
@@ -192,6 +192,4 @@ STORIES = {
 
 @pytest.mark.parametrize("start", STORIES)
 def test_numbers_of_a_story_follow_from_its_rows(start: str) -> None:
-    text = story(start)
-    missing = [fragment for fragment in STORIES[start]() if fragment not in text]
-    assert missing == []
+    assert missing_from(start, STORIES[start]()) == []

@@ -159,11 +159,11 @@ class Tested:
 def tested(study: Study, claim: Claim) -> Tested:
     """Return the test of a claim."""
     arms = (claim.first, claim.second)
-    found = study.difference(*arms, claim.metric) if set(arms) <= set(study.arms) else Estimate()
-    over_seeds = study.over_seeds(*arms, claim.metric) if set(arms) <= set(study.arms) else Estimate()
-    known = arms if set(arms) <= set(study.arms) else ()
-    interval = study.interval(found, *known) if known else _nothing()
-    return Tested(claim, found, interval, ALPHA * study.share(*known or ("",)), over_seeds)
+    if not set(arms) <= set(study.arms):
+        return Tested(claim, Estimate(), _nothing(), ALPHA * study.share(""))
+    found = study.difference(*arms, claim.metric)
+    over_seeds = study.over_seeds(*arms, claim.metric)
+    return Tested(claim, found, study.interval(found, *arms), ALPHA * study.share(*arms), over_seeds)
 
 
 def _nothing() -> Row:

@@ -17,7 +17,7 @@ from pydantic_core import to_json
 
 from configuration.plugin_folders import COPIES, load_recorded
 from foundation.atomic_files import disk_refusals
-from foundation.errors import CorruptionError, MachineError
+from foundation.errors import CorruptionError, MachineError, first_lines
 from foundation.schema import JsonValue, canonical_text, fingerprint
 from ledger.database_copy import in_memory
 from ledger.paths import ResultPaths, has_export
@@ -105,8 +105,7 @@ class Ledger:
                 if has_export(folder):
                     message = "a published report, with its rows and without stages; give the results of its run"
                     raise MachineError(f"{folder}: {message}")
-                message = f"{folder}: no ledger here; `steeplechase run EXPERIMENT --out {folder}` makes one"
-                raise MachineError(message)
+                raise MachineError(f"{folder}: {_no_ledger(folder)}")
         return cls(path, read_only=True)
 
     @contextmanager
@@ -259,6 +258,17 @@ def _refuse_irregular(path: Path, read_only: bool) -> None:
         raise MachineError(f"{path}: is a symbolic link, and ledgers are not written through links; move it away")
     if not stat.S_ISREG(mode):
         raise MachineError(f"{path}: is not a regular file; move it away")
+
+
+def _no_ledger(folder: Path) -> str:
+    """Return why a place has no ledger: a file, the folder of several results, or one without results."""
+    if folder.is_file():
+        beside = f". Did you mean {folder.parent}?" if (folder.parent / LEDGER_NAME).is_file() else ""
+        return f"a file; give a results folder{beside}"
+    below = sorted(str(ledger.parent) for ledger in folder.glob(f"*/{LEDGER_NAME}"))
+    if below:
+        return f"no ledger here. Did you mean {' or '.join(first_lines(below, lambda more: f'one of {more} more'))}?"
+    return f"no ledger here; `steeplechase run EXPERIMENT --out {folder}` makes one"
 
 
 def _document(row: ArmRow | TrialRow | Record | Decision) -> dict[str, JsonValue]:

@@ -285,4 +285,4 @@ def _executor_of(request: RunRequest) -> Executor:
 def _conflict(request: RunRequest, recorded: JsonValue, requested: JsonValue) -> list[str]:
     lines = [f"{request.paths.folder}: holds another experiment's results; nothing was changed. What differs:"]
     lines += [f"  {line}" for line in differences(with_paths_as_in(recorded, requested), requested)]
-    return [*lines, "Did you mean another --out folder?"]
+    return [*lines, "Did you mean another --out folder? To begin anew in this one, move what it holds away"]

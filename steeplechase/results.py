@@ -36,7 +36,11 @@ class Figure:
         return _frame(self.picture.numbers)
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the figure as SVG, PDF or PNG, by the ending of the file's name, and return its path."""
+        """Write the figure as SVG, PDF or PNG, by the ending of the file's name, and return its path.
+
+        Raises ConfigurationError for another ending, MachineError if the file cannot be written.
+        """
+        from foundation.atomic_files import disk_refusals
         from reports.figures.matplotlib_style import svg_document
 
         file = path_of(path, "file")
@@ -47,8 +51,12 @@ class Figure:
         }
         if file.suffix not in contents:
             raise ConfigurationError(f"{file}: a figure is written as {', '.join(contents)}")
-        file.write_bytes(contents[file.suffix]())
+        with disk_refusals(file):
+            file.write_bytes(contents[file.suffix]())
         return file
+
+    def __repr__(self) -> str:
+        return f"Figure({self.picture.name!r})"
 
     def _repr_svg_(self) -> str:
         return self.picture.svg
@@ -61,6 +69,10 @@ class Results:
     folder: Path
     snapshot: "Snapshot"
     report: "Report"
+
+    def __repr__(self) -> str:
+        shown = self.snapshot
+        return f"Results({str(self.folder)!r}, experiment={shown.experiment!r}, scale={shown.scale!r})"
 
     @property
     def finding(self) -> str:
@@ -128,7 +140,7 @@ def load(folder: str | PathLike[str]) -> Results:
 def path_of(place: object, what: str) -> Path:
     """Return the path of a file or folder, `what` it is. Raises ConfigurationError for another object than a path."""
     if not isinstance(place, str | PathLike):
-        raise ConfigurationError(f"{what}: {place!r:.80} is a {type(place).__name__}; a path is needed")
+        raise ConfigurationError(f"{what}: {place!r:.80} is of type {type(place).__name__}; a path is needed")
     return Path(place)
 
 

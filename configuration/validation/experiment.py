@@ -1,6 +1,6 @@
 """Validation rules between the sections of an experiment; each violation has the path of the offending value."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from configuration.claims import UnclearClaim, parse_orderings, unknown_arms, unknown_names
@@ -162,7 +162,7 @@ def _reference_violations(experiment: Experiment) -> Iterator[Violation]:
 def _probe_violations(experiment: Experiment) -> Iterator[Violation]:
     probe, known = experiment.pretraining.hurdle.probe, experiment.fine_tuning.known_tasks
     if probe is not None and probe.task not in known:
-        message = f"{probe.task!r} is not a task. Allowed: {', '.join(known)}"
+        message = _unknown_task(probe.task, known)
         yield Violation(("pretraining", "hurdle", "probe", "task"), message)
     elif probe is not None and is_frozen(experiment.fine_tuning, probe.task):
         message = f"{probe.task} is evaluated on the frozen encoder; a hurdle's probe is fine-tuned"
@@ -201,13 +201,17 @@ def _undecidable_reason(metric: str, tuning: FineTuning) -> str | None:
     return f"{metric!r} is not measured here. Allowed: {', '.join(allowed)}.{no_tasks}{did_you_mean(metric, allowed)}"
 
 
+def _unknown_task(name: str, known: Collection[str]) -> str:
+    return f"{name!r} is not a task. Allowed: {', '.join(known)}{did_you_mean(name, known, '. ')}"
+
+
 def _fine_tuning_violations(experiment: Experiment) -> Iterator[Violation]:
     tuning = experiment.fine_tuning
     known = tuning.known_tasks
     for position, task in enumerate(tuning.tasks):
         if task not in known:
             if task not in tuning.own_tasks:  # else its declaration has the mistake
-                message = f"{task!r} is not a task. Allowed: {', '.join(known)}"
+                message = _unknown_task(task, known)
                 yield Violation(("fine_tuning", "tasks", position), message)
         elif (files := tuning.find(task).files) is not None and tuning.data is None and not tuning.is_table(task):
             message = f"{task} needs fine_tuning.data, the folder of its files. {origin_of(files)}"

@@ -71,7 +71,7 @@ def _parquet(path: Path, name: str) -> Iterator[Document]:
         raise DataError(f"{name}: no column {TEXT_COLUMN!r}; columns found: {', '.join(columns)}{hint}")
     for row, (text,) in enumerate(parquet_rows(path, name, [TEXT_COLUMN]), start=1):
         if not isinstance(text, str):
-            shown = "null" if text is None else f"a {type(text).__name__}"
+            shown = "null" if text is None else f"a value of type {type(text).__name__}"
             raise DataError(f"{name}: row {row}: {TEXT_COLUMN}: {shown}, expected a text")
         if text.strip():
             yield Document(f"{name}#{row}", text.strip())

@@ -25,6 +25,8 @@ def read_predictions(path: Path, rows: Sequence[str]) -> list[Prediction]:
     in the order of the rows. Raises DataError if the file has none of these formats, or rows are missing, unknown or
     duplicated.
     """
+    if path.is_dir():
+        raise DataError(f"{path}: a folder; give the file of predictions")
     if not path.is_file():
         raise DataError(f"{path}: no such file of predictions")
     lines = list(text_lines(path, path.name))

@@ -10,6 +10,7 @@ import pytest
 from commands.main import INTERRUPTED
 from commands.run import DONE_WITH_FAILED_TRIALS
 from foundation.errors import UserError
+from ledger.database import LEDGER_NAME
 from tests.factories.command_calls import TABLE, Answer, Call
 from tests.factories.paths import ROOT
 
@@ -55,12 +56,18 @@ def test_a_wrong_file_is_reported_by_line_and_nothing_is_written(call: Call, tmp
         (("plan", "experiments/nothing.yaml"), 5, ["experiments/nothing.yaml"]),
         (("plan", TABLE.with_name("tabel2.yaml")), 5, ["tabel2.yaml: No such file", f"Did you mean {TABLE}?"]),
         (("report", "nowhere"), 5, ["nowhere", "steeplechase run"]),
+        (("report", TABLE), 5, [f"{TABLE}: a file; give a results folder\n"]),
     ],
 )
 def test_every_kind_of_failure_has_its_exit_code(
     call: Call, arguments: tuple[str | Path, ...], code: int, words: list[str]
 ) -> None:
     refused(call(*arguments), code, *words)
+
+
+def test_a_place_beside_the_results_is_refused_with_the_results_folder(call: Call, results: Path) -> None:
+    for place in (results / LEDGER_NAME, results.parent):
+        refused(call("report", place), 5, f"{place}: ", f"Did you mean {results}?")
 
 
 def test_browsing_without_runs_creates_nothing(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -86,7 +93,13 @@ def test_missing_text_is_a_data_error_and_nothing_is_written(call: Call, tmp_pat
 def test_a_folder_of_another_experiment_is_a_conflict_that_names_what_differs(call: Call, results: Path) -> None:
     before = sorted(path.name for path in results.rglob("*"))
     answer = call("run", TABLE, "--scale", "demo", "--out", results)
-    refused(answer, 6, str(results), "pretraining.tokens: 20000 there, 1000000 here", "another --out folder?")
+    refused(
+        answer,
+        6,
+        str(results),
+        "pretraining.tokens: 20000 there, 1000000 here",
+        "another --out folder? To begin anew",
+    )
     assert sorted(path.name for path in results.rglob("*")) == before
 
 

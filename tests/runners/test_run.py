@@ -51,7 +51,7 @@ def test_another_experiment_in_the_folder_is_refused_with_every_key_that_differs
         "  pretraining.seeds: [1,2] there, [1,3] here",
     ]
     assert [key for key in keys if not key.startswith("  design.")] == wanted  # the arms depend on the baseline
-    assert last == "Did you mean another --out folder?"
+    assert last == "Did you mean another --out folder? To begin anew in this one, move what it holds away"
     with closing(Ledger.at(tmp_path / "results")) as ledger:
         assert ledger.fact("identity") == before
 

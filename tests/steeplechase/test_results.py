@@ -68,6 +68,13 @@ def test_a_figure_is_shown_and_saved_by_its_name(results: steeplechase.Results, 
     assert render_table(figure.picture.numbers) == (TABLE2 / "figures" / "forest.csv").read_text()
     with pytest.raises(ConfigurationError, match=r"\.svg, \.pdf, \.png"):
         figure.save(tmp_path / "forest.gif")
+    with pytest.raises(MachineError, match="No such file or directory"):
+        figure.save(tmp_path / "nowhere" / "forest.svg")
+
+
+def test_what_a_notebook_prints_is_one_short_line(results: steeplechase.Results) -> None:
+    assert repr(results) == f"Results({str(TABLE2)!r}, experiment='table2', scale='{results.snapshot.scale}')"
+    assert repr(results.figure("forest")) == "Figure('forest')"
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones(results: steeplechase.Results) -> None:

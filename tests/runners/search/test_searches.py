@@ -98,7 +98,7 @@ def test_a_search_killed_between_any_rows_is_resumed_with_the_same_decisions(tmp
         ({"pretraining": {"hurdle": {"kind": "finite"}, "audit": HALF}}, "an audit needs a hurdle with rungs"),
         (
             {"pretraining": {"hurdle": {**HURDLES["probe"], "probe": {"task": "docs_pear"}}}},
-            "'docs_pear' is not a task",
+            "Did you mean 'docs_pair'?",
         ),
         ({"pretraining": {"hurdle": HURDLES["probe"]}, "fine_tuning": {}}, "128 is longer than the 16 positions"),
         ({"design": {**SEARCH, "objectives": ["parameters"]}}, "parameters is a cost"),

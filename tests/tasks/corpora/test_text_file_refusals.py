@@ -200,7 +200,7 @@ def _damaged_page(folder: Path) -> None:
         (_table_in_an_archive, r"a\.csv\.gz: unknown suffix '\.csv'; known are \.txt and \.jsonl"),
         (_no_block_of_deflate, r"a\.txt\.gz: damaged archive"),
         (lambda folder: _values(folder, ["x", None]), r"a\.parquet: row 2: text: null, expected a text"),
-        (lambda folder: _values(folder, [1, 2]), r"a\.parquet: row 1: text: a int, expected a text"),
+        (lambda folder: _values(folder, [1, 2]), r"a\.parquet: row 1: text: a value of type int, expected a text"),
         (_two_columns, r"a\.parquet: 2 columns are named 'text'"),
         (_bytes_of_no_text, r"a\.parquet: damaged parquet: .*0xff, which is not UTF-8"),
         (_damaged_page, r"a\.parquet: damaged parquet"),

@@ -185,3 +185,11 @@ def test_invalid_predictions_are_reported(text: str, told: list[str], tmp_path: 
         evaluate(tmp_path / "dev.tsv", tmp_path / "p", None)
     for words in told:
         assert words in "\n".join(refusal.value.lines)
+
+
+def test_a_folder_in_place_of_predictions_is_named_as_one(tmp_path: Path) -> None:
+    evaluate = find_task("rte").evaluate
+    assert evaluate is not None
+    _answers("rte", tmp_path, 4)
+    with pytest.raises(DataError, match="a folder; give the file of predictions"):
+        evaluate(tmp_path / "dev.tsv", tmp_path, None)

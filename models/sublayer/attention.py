@@ -135,8 +135,8 @@ def visible_keys(
 
     `length` is the number of queries; with an order of prediction, those of both streams.
 
-    Rows and queries are 1 where all are equal. A query that is padding may read itself, so that its softmax is never
-    over nothing.
+    Rows and queries are 1 where all are equal. A query that is padding may read itself, and a row that is padding
+    alone is read whole, so that no softmax is over nothing.
     """
     tokens = None if padding_mask is None else padding_mask[:, None, None, :]
     if context.order is not None:
@@ -145,6 +145,7 @@ def visible_keys(
         own = context.visible[:, None]
         directed = own if tokens is None else own & tokens | torch.eye(length, dtype=torch.bool, device=device)
     elif VISIBLE_SIDE[visibility] == "both":
+        tokens = None if tokens is None else tokens | ~tokens.any(-1, keepdim=True)
         if context.memory is None:
             return tokens
         directed = torch.ones(1, 1, length, length, dtype=torch.bool, device=device)

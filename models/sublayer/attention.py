@@ -97,13 +97,13 @@ class Sublayer(nn.Module):
 
 
 class _Continued(Continuation):
-    """Self-attention, left to right. Where it reads both directions, the first call is a source, read whole."""
+    """Self-attention, left to right. Where it reads ahead in a source, the first call is that source, read whole."""
 
     def __init__(self, layer: Sublayer) -> None:
         self._maps, self._output = PreparedLinear(layer.query, layer.key, layer.value), PreparedLinear(layer.output)
         keys, values = layer.key.out_features, layer.value.out_features
         self._heads, self._sizes = layer.heads, (keys, keys + values)
-        self._reads_ahead = VISIBLE_SIDE[layer.visibility] != "before"
+        self._reads_ahead = VISIBLE_SIDE[layer.visibility] != "before" or layer.visibility == "prefix"
         self._kept = KeyValueCache(layer.heads, keys, values)
 
     def __call__(self, x: Float[Tensor, "rows new width"]) -> Float[Tensor, "rows new width"]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from foundation.errors import DataError, first_lines
+from foundation.errors import ConfigurationError, DataError, first_lines
 from ledger.checkpoints import TunedTrial
 from models.generation.search import SearchSettings
 from runners.stages.generated_texts import continued, read_writer
@@ -27,9 +27,11 @@ class Search:
 def texts_of(tuned: TunedTrial, sources: Sequence[str], search: Search, name: str) -> list[str]:
     """Return the text that the trial generates for each source, a line of the file that messages call `name`.
 
-    Raises DataError for sources that are too long.
+    Raises DataError for sources that are too long, ConfigurationError for more beams than tokens.
     """
     tokenizer, architecture = load_tokenizer(tuned.tokens), tuned.architecture
+    if search.beams > (size := architecture.vocabulary_size):
+        raise ConfigurationError(f"--beams: {search.beams} beams of a vocabulary of {size}; allowed: 1 to {size}")
     writer, of_source = read_writer(tuned.stage, architecture, tokenizer)
     encoded = [[of_source.classify, *tokens, of_source.separate] for tokens in of_source.encode(sources)]
     before = max(map(len, encoded)) if writer.equal_sources else 0  # a target behind its source needs positions too

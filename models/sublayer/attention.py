@@ -97,13 +97,13 @@ class Sublayer(nn.Module):
 
 
 class _Continued(Continuation):
-    """Self-attention, left to right. Where it reads both directions, the first call is a source, read whole."""
+    """Self-attention, left to right. Where it reads ahead in a source, the first call is that source, read whole."""
 
     def __init__(self, layer: Sublayer) -> None:
         self._maps, self._output = PreparedLinear(layer.query, layer.key, layer.value), PreparedLinear(layer.output)
         keys, values = layer.key.out_features, layer.value.out_features
         self._heads, self._sizes = layer.heads, (keys, keys + values)
-        self._reads_ahead = VISIBLE_SIDE[layer.visibility] != "before"
+        self._reads_ahead = VISIBLE_SIDE[layer.visibility] != "before" or layer.visibility == "prefix"
         self._kept = KeyValueCache(layer.heads, keys, values)
 
     def __call__(self, x: Float[Tensor, "rows new width"]) -> Float[Tensor, "rows new width"]:
@@ -135,8 +135,8 @@ def visible_keys(
 
     `length` is the number of queries; with an order of prediction, those of both streams.
 
-    Rows and queries are 1 where all are equal. A query that is padding may read itself, so that its softmax is never
-    over nothing.
+    Rows and queries are 1 where all are equal. A query that is padding may read itself, and a row that is padding
+    alone is read whole, so that no softmax is over nothing.
     """
     tokens = None if padding_mask is None else padding_mask[:, None, None, :]
     if context.order is not None:
@@ -145,6 +145,7 @@ def visible_keys(
         own = context.visible[:, None]
         directed = own if tokens is None else own & tokens | torch.eye(length, dtype=torch.bool, device=device)
     elif VISIBLE_SIDE[visibility] == "both":
+        tokens = None if tokens is None else tokens | ~tokens.any(-1, keepdim=True)
         if context.memory is None:
             return tokens
         directed = torch.ones(1, 1, length, length, dtype=torch.bool, device=device)

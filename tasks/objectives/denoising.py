@@ -1,6 +1,6 @@
 """Denoising: the loss of a decoder's target given the corrupted source. BART, arXiv 1910.13461, section 2.2."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -49,6 +49,18 @@ class DenoisingBatch(Rows):
         """Number of predicted tokens."""
         return int((self.targets != NOT_PREDICTED).sum())
 
+    def with_sources_of(self, longest: int | None) -> "DenoisingBatch":
+        """Return the batch with sources of at most `longest` tokens, each of which still ends in its [SEP].
+
+        Inserted masks can make a source longer than its text, and so than the positions of the encoder.
+        """
+        if longest is None or self.source.shape[1] <= longest:
+            return self
+        source, too_long = self.source[:, :longest].copy(), self.real[:, longest]
+        ends = np.take_along_axis(self.source, self.real.sum(1, keepdims=True) - 1, 1)
+        source[too_long, -1] = ends[too_long, 0]
+        return replace(self, source=source, real=self.real[:, :longest])
+
 
 class Model(PretrainingModel[DenoisingBatch]):
     """An encoder with a decoder, whose output layer is part of both."""
@@ -73,6 +85,7 @@ class Model(PretrainingModel[DenoisingBatch]):
         return (target_loss(self.encoder, self._states(batch), self.tensor(batch.targets), smoothing),)
 
     def _states(self, batch: DenoisingBatch) -> Float[Tensor, "batch target width"]:
+        batch = batch.with_sources_of(self.encoder.architecture.longest_sequence)
         mask = None if batch.real.all() else self.tensor(batch.real)
         source = self.encoder.encode(self.tensor(batch.source), mask)
         inputs, places = self.tensor(batch.inputs), self.tensor(batch.places)

@@ -11,6 +11,7 @@ from models.encoder import Encoder
 from models.initialisation import initialise
 from models.precision import autocast_to, has_bfloat16, to_autocast_dtype, without_autocast
 from models.sublayer.attention import _by_matrix_products
+from search_space.architecture import Architecture
 from search_space.convolution import Convolution
 from tests.factories.small_experiments import architecture, stir, title, variants
 
@@ -53,6 +54,21 @@ def test_bfloat16_approximates_float32(convolution: Convolution) -> None:
         if not name.endswith("attention.key.bias"):  # softmax over keys does not see it: rounding is all there is
             assert (value - expected[name]).norm() <= CLOSE * expected[name].norm(), name
     assert not torch.equal(found["output"], expected["output"])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("position", ["learned", "relative", "clipped_relative"])
+@pytest.mark.parametrize("visibility", ["bidirectional", "left_to_right", "right_to_left", "prefix"])
+def test_a_row_of_padding_alone_is_a_number(visibility: str, position: str, dtype: torch.dtype) -> None:
+    """So are its gradients: a softmax over no token would be none, and spread to all weights."""
+    sizes = {"depth": 2, "width": 8, "embedding_width": 8, "heads": 2, "feed_forward_width": 12}
+    declared = {**sizes, "vocabulary_size": 40, "visibility": visibility, "position": {"kind": position}}
+    model = Encoder(Architecture.model_validate(declared), 0.0)
+    initialise(model, 1)
+    stir(model)
+    padding_mask = torch.arange(20) < torch.tensor([[20], [0], [1]])
+    found = outputs_and_gradients(model.to(dtype), padding_mask)
+    assert all(value.isfinite().all() for value in found.values())
 
 
 @in_hardware

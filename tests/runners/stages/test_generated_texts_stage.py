@@ -9,7 +9,7 @@ import pytest
 from torch import nn
 
 from commands.generation import Search, texts_of
-from foundation.errors import DataError
+from foundation.errors import ConfigurationError, DataError
 from foundation.schema import JsonValue
 from ledger.checkpoints import TunedTrial
 from ledger.result_files import example_scores_file, predictions_file
@@ -103,6 +103,16 @@ def test_generate_writes_the_texts_of_the_stage(finished: tuple[Path, dict[str, 
     assert texts_of(trial, sources, Search(1, 0.0, LENGTH), "lines.txt") == texts
     beams = texts_of(trial, sources, Search(3, 0.6, LENGTH), "lines.txt")
     assert np.mean([beam == text for beam, text in zip(beams, texts, strict=True)]) > 0.9
+
+
+def test_generate_refuses_more_beams_than_tokens(finished: tuple[Path, dict[str, JsonValue]]) -> None:
+    folder, _ = finished
+    trial = TunedTrial("baseline/1", TASK.name, ARM, folder / "work", folder / "tokens")
+    size = ARM.vocabulary_size
+    assert len(texts_of(trial, ["a"], Search(size, 0.6, 2), "lines.txt")) == 1
+    with pytest.raises(ConfigurationError) as refused:
+        texts_of(trial, ["a"], Search(size + 1, 0.6, 2), "lines.txt")
+    assert refused.value.lines == (f"--beams: {size + 1} beams of a vocabulary of {size}; allowed: 1 to {size}",)
 
 
 def test_a_stack_without_a_decoder_writes_texts_that_generate_repeats(tmp_path: Path) -> None:

@@ -174,7 +174,12 @@ def learner(option: CorruptionOption, **recipe: Any) -> Candidate:
 
 
 def model_of(option: CorruptionOption, **recipe: Any) -> Model:
-    model = build_model(learner(option, **recipe), None, 1)
+    return built_with(learner(option, **recipe))
+
+
+def built_with(candidate: Candidate, **sizes: Any) -> Model:
+    architecture = candidate.architecture.model_copy(update=sizes)
+    model = build_model(candidate.model_copy(update={"architecture": architecture}), None, 1)
     assert isinstance(model, Model)
     stir(model)
     return model
@@ -197,6 +202,22 @@ def test_the_loss_of_a_batch_is_that_of_its_evaluation(option: CorruptionOption)
         scores = model.pseudo_log_likelihoods(sequences.tokens[:2], WORDS.mask)
     assert scores.shape == (2,)
     assert (scores < 0).all()
+
+
+@given(mean_span=st.sampled_from([0.2, 1.0, 3.0]), rate=st.sampled_from([0.05, 0.3, 1.0]), seed=st.integers(0, 10**6))
+@settings(max_examples=15)
+def test_a_source_with_inserted_masks_is_cut_to_the_positions(mean_span: float, rate: float, seed: int) -> None:
+    """Of spans of length 0 a source can be longer than its text, and so than the table of positions."""
+    option = TextInfilling(rate=rate, mean_span=mean_span)
+    model = built_with(learner(option, sequence_length=16), positions=16)
+    batch = model.prepare(batches_of(Denoising(corruption=option)).at(0, 6, 1), WORDS, np.random.default_rng(seed))
+    assert np.isfinite(model.loss(batch, stream(1, "masking", 3)).item())
+    cut = batch.with_sources_of(16)
+    assert cut.source.shape[1] == min(16, batch.source.shape[1])
+    ends = np.take_along_axis(cut.source, cut.real.sum(1, keepdims=True) - 1, 1)
+    assert (ends == WORDS.separate).all()
+    kept = batch.real.sum(1) <= 16
+    assert all(np.array_equal(*rows) for rows in zip(cut.source[kept], batch.source[kept, :16], strict=True))
 
 
 @pytest.mark.parametrize("option", [Fragment(share=1.0), Empty()], ids=str)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from configuration.yaml import read_file
-from configuration.yaml.experiment_files import INSTALLED, SCHEMA, SUFFIX, experiment_file
+from configuration.yaml.experiment_files import INSTALLED, SCHEMA, SUFFIX, SUFFIXES, experiment_file
 from configuration.yaml.messages import NAME_PATTERN, NAME_RULE
 from configuration.yaml.nodes import Entries, Items, Leaf, child
 from configuration.yaml.reading import read_document
@@ -29,7 +29,7 @@ Like = Annotated[
 
 def new(name: NewName, like: Like = None) -> None:
     """Write a new experiment file NAME.yaml, which `plan` and `run` take at once."""
-    target = Path(name) if name.endswith(SUFFIX) else Path(f"{name}{SUFFIX}")
+    target = Path(name) if name.endswith(SUFFIXES) else Path(f"{name}{SUFFIX}")
     if not re.fullmatch(NAME_PATTERN, target.stem):
         raise ConfigurationError(f"{target.stem!r}: {NAME_RULE}")
     refuse_existing(target)

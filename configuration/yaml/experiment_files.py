@@ -6,6 +6,8 @@ EXPERIMENTS = "experiments"
 """The folder of experiment files, in the working folder and beside the packages."""
 INSTALLED = Path(__file__).resolve().parents[2] / EXPERIMENTS
 SUFFIX, SCHEMA = ".yaml", "schema.json"
+SUFFIXES = (SUFFIX, ".yml")
+"""Endings of a file that is named whole; the experiments of a folder have the first."""
 
 
 def experiment_files() -> dict[str, Path]:

@@ -22,6 +22,16 @@ def test_the_template_is_an_experiment_at_every_scale(call: Call, tmp_path: Path
     assert (tmp_path / "mine.yaml").read_text().startswith(f"# yaml-language-server: $schema={ROOT}/experiments/")
 
 
+@pytest.mark.parametrize(
+    ("given", "written"), [("own", "own.yaml"), ("own.yaml", "own.yaml"), ("own.yml", "own.yml")]
+)
+def test_the_file_is_named_as_given_and_a_name_is_completed(
+    call: Call, tmp_path: Path, given: str, written: str
+) -> None:
+    assert call("new", tmp_path / given).code == 0
+    assert [path.name for path in tmp_path.iterdir()] == [written]
+
+
 @pytest.mark.parametrize("name", ["table1", "table4", "components", "albert/table5", "kernel_size_short"])
 def test_a_copy_has_the_scales_and_arms_of_the_original(call: Call, tmp_path: Path, name: str) -> None:
     assert call("new", tmp_path / "mine.yaml", "--like", name).code == 0

@@ -21,6 +21,7 @@ LEFT_INCHES, PLOT_INCHES, KEY_INCHES, PANEL_INCHES = 0.74, 4.7, 2.56, 2.75
 KEY_BEGINS, KEY_POINTS, PAD_INCHES = 1.08, 9, 0.1
 NARROW_INCHES, NARROW_PANEL_INCHES, NARROW_KEY_INCHES = 3.9, 3.2, 0.2
 NARROW_TITLE_INCHES, NARROW_AXIS_INCHES = 0.65, 0.5
+NARROW_LEFT_INCHES, NARROW_TEXT_INCHES, NARROW_KEY_POINTS = 0.52, 2.95, 8
 LOGARITHMIC_FROM = 40  # ratio of largest to smallest value from which the axis is logarithmic
 CUT_LABEL_OFFSET = 9  # points, from the marker of a value outside the limits
 SIDESTEP = 0.006  # of the axis, between intervals of two lines at the same value
@@ -62,29 +63,39 @@ def draw(curve: AxisResponse) -> Figure:
 
 def draw_narrow(curve: AxisResponse) -> Figure:
     """Return the same for a narrow page, with the lines named below each panel."""
-    blocks = [NARROW_PANEL_INCHES + NARROW_KEY_INCHES * len(panel.lines) for panel in curve.panels]
+    keys = [[_narrow_key(line, panel, curve.axis) for line in panel.lines] for panel in curve.panels]
+    key_heights = [NARROW_KEY_INCHES * sum(map(len, key)) for key in keys]
+    blocks = [NARROW_PANEL_INCHES + height for height in key_heights]
     figure = new_figure(NARROW_INCHES, sum(blocks))
-    left, top = 0.52 / NARROW_INCHES, sum(blocks)
-    for panel, block in zip(curve.panels, blocks, strict=True):
-        key, top = NARROW_KEY_INCHES * len(panel.lines) + NARROW_AXIS_INCHES, top - block
-        plot = block - key - NARROW_TITLE_INCHES
-        axes = figure.add_axes((left, (top + key) / sum(blocks), 0.97 - left, plot / sum(blocks)))
+    left, top = NARROW_LEFT_INCHES / NARROW_INCHES, sum(blocks)
+    for panel, key, key_height, block in zip(curve.panels, keys, key_heights, blocks, strict=True):
+        below, top = key_height + NARROW_AXIS_INCHES, top - block
+        plot = block - below - NARROW_TITLE_INCHES
+        axes = figure.add_axes((left, (top + below) / sum(blocks), 0.97 - left, plot / sum(blocks)))
         _draw_values(axes, panel, curve)
         title, marked = _title(panel, curve.axis)
         axes.set_title(title.replace(", 95%", ",\n95%"), pad=18 if marked else 6)
         axes.set_xlabel(curve.axis, labelpad=1)
-        for position, line in enumerate(panel.lines):
-            height = -(NARROW_AXIS_INCHES + NARROW_KEY_INCHES * position) / plot
-            draw_sample(axes, position, (0.0, 0.08), height)
-            name, start = _line_texts(line, panel, curve.axis)
-            below = {
-                "transform": axes.transAxes,
-                "color": series_style(position)["color"],
-                "va": "center",
-                "fontsize": 8,
-            }
-            axes.text(0.11, height, f"{name}; {start}", clip_on=False, **below)
+        _draw_narrow_key(axes, key, plot)
     return figure
+
+
+def _narrow_key(line: AxisLine, panel: AxisPanel, axis: str) -> tuple[str, ...]:
+    """Return a line's name and reference value in one row of text, or in two where one is too wide for the page."""
+    texts = _line_texts(line, panel, axis)
+    together = "; ".join(texts)
+    return (together,) if text_inches([together], NARROW_KEY_POINTS) <= NARROW_TEXT_INCHES else texts
+
+
+def _draw_narrow_key(axes: Any, key: list[tuple[str, ...]], plot_inches: float) -> None:
+    below = NARROW_AXIS_INCHES
+    for position, rows in enumerate(key):
+        draw_sample(axes, position, (0.0, 0.08), -below / plot_inches)
+        colour = series_style(position)["color"]
+        for row in rows:
+            style = {"color": colour, "va": "center", "fontsize": NARROW_KEY_POINTS, "clip_on": False}
+            axes.text(0.11, -below / plot_inches, row, transform=axes.transAxes, **style)
+            below += NARROW_KEY_INCHES
 
 
 def _draw_panel(axes: Any, panel: AxisPanel, curve: AxisResponse) -> None:

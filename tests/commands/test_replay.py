@@ -55,7 +55,7 @@ def test_refusals_are_one_line_with_their_exit_code(call: Call, curves: Path, tm
         ((tmp_path / "wrong.jsonl",), 4, "wrong.jsonl:1: not JSON"),
         ((tmp_path / "nowhere",), 5, "no such file or folder"),
         ((), 3, "CURVES is missing"),
-        ((curves, "--decisions"), 5, "no ledger here"),
+        ((curves, "--decisions"), 5, "a file; give a results folder"),
         ((curves, "--decisions", "--policy", "ahsa", "--seeds", "3"), 3, "leave --policy, --seeds out"),
         ((ROOT / "reports/published/search-laptop", "--decisions"), 4, "its search has no policy"),
         ((ROOT / "reports/published/pre_ln_warmup-laptop", "--decisions"), 4, "its design is no search"),

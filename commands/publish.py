@@ -35,6 +35,7 @@ def rebuild(
     ] = False,
 ) -> None:
     """Rebuild published reports from their rows, and print how many files changed."""
+    from reports.number_format import counted
     from reports.publishing import differing_files, published_in
     from reports.publishing import rebuild as rebuild_report
 
@@ -45,8 +46,9 @@ def rebuild(
     for report in folders:
         files = (differing_files if check else rebuild_report)(report)
         changed += [f"{report / name}: differs from what its rows give" for name in files]
-        outcome = f"{len(files)} files {'differ' if check else 'changed'}" if files else "the same, byte for byte"
-        print(f"{report}: {outcome}")  # noqa: T201
+        outcome = "not as its rows give" if check else "changed"
+        said = f"{counted(len(files), 'file')} {outcome}" if files else "the same, byte for byte"
+        print(f"{report}: {said}")  # noqa: T201
     for report in sorted(folder.iterdir()) if folders != (folder,) else ():
         if report.is_dir() and report not in folders:
             print(f"{report}: unchanged; it has no rows to build from")  # noqa: T201

@@ -67,6 +67,9 @@ def test_a_manually_changed_file_is_reported_and_rebuilt(call: Call, results: Pa
     assert (answer.code, bytes_of(tmp_path)) == (6, before)
     assert call("rebuild", tmp_path).out == f"{tmp_path}: 3 files changed\n"
     assert (tmp_path / "report.md").read_text() == right
+    (tmp_path / "report.md").write_text("wrong")
+    assert call("rebuild", tmp_path, "--check").out == f"{tmp_path}: 1 file not as its rows give\n"
+    assert call("rebuild", tmp_path).out == f"{tmp_path}: 1 file changed\n"
 
 
 def test_rows_that_were_changed_by_hand_are_refused(call: Call, results: Path, tmp_path: Path) -> None:

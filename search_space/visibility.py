@@ -17,3 +17,8 @@ VISIBLE_SIDE: dict[Visibility, VisibleSide] = {
     "permutation": "both",
 }
 """The side on which kernels and recurrent layers, which know no prefix, read other tokens."""
+
+
+def looks_ahead(visibility: Visibility) -> bool:
+    """Return whether attention reads tokens behind a token anywhere: with a prefix it does inside the prefix."""
+    return VISIBLE_SIDE[visibility] != "before" or visibility == "prefix"

@@ -13,7 +13,7 @@ from models.position.none import Positions
 from models.position.relative import gathered, shifted
 from search_space.position import ClippedRelativePositions
 from search_space.sublayer.attention import SelfAttention
-from search_space.visibility import VISIBLE_SIDE
+from search_space.visibility import looks_ahead
 
 
 class ClippedScores(nn.Module):
@@ -22,7 +22,7 @@ class ClippedScores(nn.Module):
     def __init__(self, declaration: SelfAttention, option: ClippedRelativePositions) -> None:
         super().__init__()
         self.clip = option.clip
-        self.looks_ahead = VISIBLE_SIDE[declaration.visibility] != "before" or declaration.visibility == "prefix"
+        self.looks_ahead = looks_ahead(declaration.visibility)
         self.vectors = nn.Parameter(torch.empty(option.vectors(self.looks_ahead), declaration.key_width))
 
     def initialise_parameters(self, generator: torch.Generator) -> None:

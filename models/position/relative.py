@@ -18,7 +18,7 @@ from models.position.none import Positions
 from models.position.sinusoidal import LONGEST_WAVELENGTH
 from search_space.position import RelativePositions
 from search_space.sublayer.attention import SelfAttention
-from search_space.visibility import VISIBLE_SIDE
+from search_space.visibility import looks_ahead
 
 
 class RelativeScores(nn.Module):
@@ -27,7 +27,7 @@ class RelativeScores(nn.Module):
     def __init__(self, declaration: SelfAttention, option: RelativePositions) -> None:
         super().__init__()
         self.width, self.clamp = declaration.width, option.clamp
-        self.looks_ahead = VISIBLE_SIDE[declaration.visibility] != "before" or declaration.visibility == "prefix"
+        self.looks_ahead = looks_ahead(declaration.visibility)
         self.map = nn.Linear(declaration.width, declaration.keys, bias=False)
         shape = (declaration.heads, 1, declaration.key_width)
         self.content_bias = nn.Parameter(torch.empty(shape))

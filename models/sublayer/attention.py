@@ -13,7 +13,7 @@ from models.position import build_position_scores
 from models.precision import without_autocast
 from models.prepared_layers import PreparedLinear
 from search_space.sublayer.attention import SelfAttention
-from search_space.visibility import VISIBLE_SIDE, Visibility
+from search_space.visibility import VISIBLE_SIDE, Visibility, looks_ahead
 
 
 class Sublayer(nn.Module):
@@ -103,7 +103,7 @@ class _Continued(Continuation):
         self._maps, self._output = PreparedLinear(layer.query, layer.key, layer.value), PreparedLinear(layer.output)
         keys, values = layer.key.out_features, layer.value.out_features
         self._heads, self._sizes = layer.heads, (keys, keys + values)
-        self._reads_ahead = VISIBLE_SIDE[layer.visibility] != "before" or layer.visibility == "prefix"
+        self._reads_ahead = looks_ahead(layer.visibility)
         self._kept = KeyValueCache(layer.heads, keys, values)
 
     def __call__(self, x: Float[Tensor, "rows new width"]) -> Float[Tensor, "rows new width"]:

@@ -12,7 +12,7 @@ from search_space.shape import AttentionShape, linear_parameters
 from search_space.sublayer.head_sizes import HeadSizes, head_sizes
 from search_space.sublayer.stack_sizes import StackSizes
 from search_space.sublayer.sublayer import InvalidSetting, LetteredSublayer
-from search_space.visibility import VISIBLE_SIDE, Visibility
+from search_space.visibility import Visibility, looks_ahead
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,8 @@ class SelfAttention(HeadSizes, LetteredSublayer):
         return Component(Role.RELATIVE_SCORES, self.shape, parameters, operations, saved)
 
     def _score_sizes(self, length: int) -> ScoreSizes:
-        looks_ahead = VISIBLE_SIDE[self.visibility] != "before" or self.visibility == "prefix"
-        return ScoreSizes(self.width, self.heads, self.keys, length, length + self.memory, looks_ahead)
+        ahead = looks_ahead(self.visibility)
+        return ScoreSizes(self.width, self.heads, self.keys, length, length + self.memory, ahead)
 
     def query_operations(self, length: int) -> Operations:
         """Return the operations of a query that stands beside the content of a sequence, whose keys it reads."""

@@ -1,13 +1,12 @@
 """The story of the pretraining budget has the means and gaps of its report."""
 
-import csv
 from collections.abc import Iterator
 from itertools import pairwise
 from statistics import fmean, stdev
 
 from configuration.metrics import HELD_OUT_LOSS
 from tests.reports.story_values import differences, missing_from, signed, story, values
-from tests.reports.test_stories import PUBLISHED
+from tests.reports.test_stories_directions import table
 
 NAME, STORY = "budget-wikipedia", "The pretraining budget"
 BUDGETS = {8: "_0.5x", 16: "", 32: "_2x", 64: "_4x"}
@@ -26,8 +25,8 @@ def gap(ending: str) -> float:
 
 def rows() -> Iterator[str]:
     """Yield the rows of the story's table, the gap and its interval as the report has them."""
-    with (PUBLISHED / NAME / "tables" / "gap_by_budget.csv").open(encoding="utf-8", newline="") as file:
-        reported = {int(row["tokens"]): row for row in csv.DictReader(file) if row["architecture"] == "span_dynamic"}
+    gaps = table(NAME, "gap_by_budget")
+    reported = {int(row["tokens"]): row for row in gaps if row["architecture"] == "span_dynamic"}
     for millions, ending in BUDGETS.items():
         arms = f"baseline{ending}", f"span_dynamic{ending}"
         row = reported[millions * 10**6]
@@ -51,8 +50,7 @@ def test_every_doubling_leaves_less_than_half_of_the_gap() -> None:
 
 
 def test_attention_alone_has_not_left_its_plateau_at_the_smallest_budget() -> None:
-    with (PUBLISHED / NAME / "tables" / "aligned_gaps.csv").open(encoding="utf-8", newline="") as file:
-        exits = {row["arm"]: (int(row["exits"]), int(row["never_left"])) for row in csv.DictReader(file)}
+    exits = {row["arm"]: (int(row["exits"]), int(row["never_left"])) for row in table(NAME, "aligned_gaps")}
     assert exits["baseline_0.5x"] == (0, 3)
     assert all(exits[f"span_dynamic{ending}"] == (3, 0) for ending in BUDGETS.values())
     assert "At 8M tokens attention alone has not left its plateau in any seed" in story(STORY)

@@ -6,24 +6,24 @@ before the experiment is validated, and in every worker process. The content of 
 the keys of its stages; their folder never does.
 """
 
-import ast
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
-from importlib.util import find_spec, spec_from_file_location
+from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from pydantic import BaseModel
 
+from configuration.module_source import imported_names, source_hash
 from configuration.plugin_declarations import DECLARED, DOWNSTREAM, declaration_mistakes
-from foundation.atomic_files import read_regular, sha256_of
+from foundation.atomic_files import sha256_of
 from foundation.errors import ConfigurationError, first_lines
 from foundation.schema import JsonValue, fingerprint, options_changed
 from search_space.architecture import Architecture
@@ -72,7 +72,7 @@ class Plugin:
             each = open_modules.pop()
             if each not in used:
                 used[each] = self.hashes[each]
-                open_modules += [other for other in _imported(each, self.files[each]) if other in self.files]
+                open_modules += [other for other in imported_names(each, self.files[each]) if other in self.files]
         return used
 
 
@@ -150,7 +150,7 @@ def sources_of(value: object, tasks: Sequence[str] = ()) -> dict[str, JsonValue]
         modules |= _plugin_modules(declarations)
     sources = {module: fingerprint({**_LOADED[module].source(module)}) for module in sorted(modules)}
     outside = _factories(declarations) - _LOADED.keys()
-    return {**sources, **{module: sha256_of(_file_of(module)) for module in outside}}
+    return {**sources, **{module: source_hash(module) for module in outside}}
 
 
 def _declarations(value: object) -> list[BaseModel]:
@@ -185,21 +185,6 @@ def _sublayers(value: BaseModel) -> set[str]:
     programs = value.programs if isinstance(value, Architecture) else ()
     letters = {sublayer.kind for program in programs for sublayer in program.sublayers()}
     return {sublayers_by_letter()[letter].__module__ for letter in letters}
-
-
-def _file_of(module: str) -> Path:
-    """Return the file of a module outside plugins, without importing it. Raises PluginError if there is none."""
-    top, *below = module.split(".")
-    spec = find_spec(top)
-    folders = [*(spec.submodule_search_locations or ())] if spec is not None else []
-    places = [Path(folder).joinpath(*below) for folder in folders] if below else []
-    files = [file for place in places for file in (place.with_suffix(".py"), place / "__init__.py")]
-    if not below and spec is not None and spec.origin is not None:
-        files.append(Path(spec.origin))
-    found = next((file for file in files if file.is_file()), None)
-    if found is None:
-        raise PluginError(f"{module}: no such module; a factory is in a plugin, or in an installed package")
-    return found
 
 
 def _read(folder: Path) -> Plugin:
@@ -264,16 +249,3 @@ def unload_plugin(plugin: Plugin) -> None:
 def _declared_packages(modules: Mapping[str, Plugin]) -> list[str]:
     packages = dict.fromkeys(module.rpartition(".")[0] for module in modules)
     return [package for package in packages if package.startswith(DECLARED)]
-
-
-def _imported(module: str, path: Path) -> Iterator[str]:
-    """Yield the names that a file imports, as modules and as names inside modules."""
-    package = module.split(".")[:-1]
-    for node in ast.walk(ast.parse(read_regular(path))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = package[: len(package) - node.level + 1] if node.level else []
-            origin = ".".join([*above, *([node.module] if node.module else [])])
-            yield origin
-            yield from (f"{origin}.{alias.name}" for alias in node.names)

@@ -18,7 +18,7 @@ from runners.policies import POLICIES, RECOMMENDED
 from runners.policies.backtested_slopes import BacktestedSlopes
 from runners.policies.policy import PolicyFactory
 from runners.replay.curves.reading import read_curves
-from runners.replay.curves.synthetic import FAMILIES, HELD_OUT, LATER, synthetic
+from runners.replay.curves.synthetic import FAMILIES, HELD_OUT, LATER, PARALLEL, synthetic
 from runners.replay.replay import CurveTask, regrets
 
 BUDGETS = (5.0, 10.0, 20.0)
@@ -103,7 +103,7 @@ def main() -> None:
     title = f"{len(INSTANCES)} instances, {len(ORDERS)} orders of each"
     _row(f"family ({title})", f"{RECOMMENDED} at 5, 10, 20", "asha", "/ asha", "/ promoting_asha")
     _row(*["---"] * 5)
-    for family in (*sorted(FAMILIES), *sorted(HELD_OUT), *sorted(LATER)):
+    for family in (*sorted(FAMILIES), *sorted(HELD_OUT), *sorted(LATER), *PARALLEL):
         _of_family(family)
 
 

@@ -14,7 +14,7 @@ from reports.number_format import counted, short
 from reports.sections.constant_predictions import constant_notes
 from reports.sections.contamination import leakage_notes
 from reports.sections.differences_from_paper import option_notes
-from reports.sections.evaluation_set import evaluation_set_notes, segment_pair_notes
+from reports.sections.evaluation_set import evaluation_set_notes, objective_notes, segment_pair_notes
 from reports.sections.failures import failures_notes, limit_notes
 from reports.sections.post_hoc_additions import addition_notes, known_before
 from reports.sections.searched_settings import settings_notes
@@ -71,6 +71,7 @@ def footer_of(results: Results) -> Notes:
             kept_losses=results.held_out_losses is not None,
             other_loss=results.snapshot.arms_with_other_loss,
         ),
+        *_objectives(results),
         *segment_pair_notes(shared),
         *_differences(results),
         *option_notes(results),
@@ -112,6 +113,13 @@ def _additions(results: Results) -> Iterator[tuple[str, str]]:
         yield "Results before the start", known
     if added := list(addition_notes(results)):
         yield "Added after results", "; ".join(added)
+
+
+def _objectives(results: Results) -> Iterator[tuple[str, str]]:
+    """Yield the arms of an ablation that are trained by another objective than the one they are measured on."""
+    if not results.is_search:
+        candidates = {arm.name: arm.candidate for arm in results.arms}
+        yield from objective_notes(candidates, results.snapshot.arms_with_other_loss)
 
 
 def _impossible_points(points: tuple[tuple[str, ...], ...]) -> Iterator[tuple[str, str]]:

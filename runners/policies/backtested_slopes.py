@@ -2,11 +2,11 @@
 
 The recommended policy. 45% of the cost goes to looks of two points at candidates that a random tree over
 configurations proposes (`path_tree.py`); the first point may precede training and says nothing. The second part
-continues the candidate with the best forecast (`slopes.py`) by half of its points: half of it with the learned trust
-in slopes, half with a trust drawn from [0, 1], which no family of curves misleads altogether. The last part promotes
-by rank alone what any part has trained (`promotions.py`), which neither noise nor plateaus deceive as they do slopes;
-before that it trains the first candidate to its end, a control, which bounds the loss where curves cross. The part
-that has spent least for its share moves. The policy does not know the budget.
+continues the candidate with the best forecast (`slopes.py`) by half of its points: half of it with the learned belief
+in slopes, half with straight lines and a trust drawn from [0, 1], which no family of curves misleads altogether. The
+last part promotes by rank alone what any part has trained (`promotions.py`), which neither noise nor plateaus deceive
+as they do slopes; before that it trains the first candidate to its end, a control, which bounds the loss where curves
+cross. The part that has spent least for its share moves. The policy does not know the budget.
 
 First looks are worth their cost if they tell candidates apart. While no look, extrapolated with full trust in its
 slope, is better than the end of the control, training to the end tells more than looks do, and looks have a quarter
@@ -22,7 +22,7 @@ from runners.policies.hurdle_settings import REDUCTION_FACTOR
 from runners.policies.path_tree import propose
 from runners.policies.policy import Action, Policy, View
 from runners.policies.promotions import Promotions
-from runners.policies.slopes import Slopes
+from runners.policies.slopes import Belief, Slopes
 
 SHARES = {"looks": 0.45, "learned": 0.165, "drawn": 0.165, "promotions": 0.22}
 FEWER_LOOKS = 0.18  # in place of 0.45 where looks tell little: a quarter of the cost
@@ -59,8 +59,8 @@ class BacktestedSlopes:
         """The best forecast of a first look, the control's excepted, with full trust in its slope."""
         self._arms: Mapping[str, Callable[[], Action | None]] = {
             "looks": self._look,
-            "learned": lambda: self._continuation(self._slopes.trust),
-            "drawn": lambda: self._continuation(float(generator.random())),
+            "learned": lambda: self._continuation(self._slopes.learned),
+            "drawn": lambda: self._continuation(Belief(float(generator.random()))),
             "promotions": lambda: self._control() or self._promotions.next_action(),
         }
 
@@ -78,13 +78,13 @@ class BacktestedSlopes:
         return None
 
     def observe(self, candidate: int) -> None:
-        """Update the curve of a candidate, the trust in slopes, the ranks at rungs and the best first look."""
+        """Update the curve of a candidate, the belief in slopes, the ranks at rungs and the best first look."""
         if not np.isfinite(self._slopes.best[candidate]) and candidate not in self._observed:
             self._observed.append(candidate)
         self._slopes.observe(candidate)
         self._promotions.observe(candidate)
         if candidate != CONTROL and self._view.reached[candidate] == self._first_points:
-            forecast = self._slopes.forecasts(np.array([candidate]), trust=1.0)
+            forecast = self._slopes.forecasts(np.array([candidate]), Belief(1.0, self._slopes.learned.power))
             self._best_forecast = min(self._best_forecast, float(forecast[0]))
 
     def _share(self, arm: str) -> float:
@@ -102,11 +102,11 @@ class BacktestedSlopes:
         candidate = propose(features, seen, self._slopes.best[seen], free, self._generator)
         return Action(candidate, self._first_points)
 
-    def _continuation(self, trust: float) -> Action | None:
+    def _continuation(self, belief: Belief) -> Action | None:
         candidates = self._slopes.open
         if not len(candidates):
             return None
-        best = int(candidates[np.argmin(self._slopes.forecasts(candidates, trust))])
+        best = int(candidates[np.argmin(self._slopes.forecasts(candidates, belief))])
         points = int(self._view.reached[best])
         return Action(best, min(max(points + 1, int(points * GROWTH)), len(self._view.costs)))
 

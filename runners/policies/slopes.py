@@ -1,10 +1,15 @@
 """How far slopes can be believed: forecasts of paused curves, and what came true of earlier ones.
 
-A forecast is the last value, plus a trust b times the slope against log cost times the log cost still to come.
+A forecast is the last value, plus a trust b times the fall that the slope promises. The slope is against log cost. On
+a curve that falls with the power -a of its cost, a slope s at cost t promises s (1 - (t/T)^a) / a until T; a = 0 is a
+straight line, s log(T/t), which promises most to the candidates that were trained least.
+
 b = 1 loses where bad candidates fall steeply towards a floor that good ones are below; b = 0 loses where slopes tell
-which candidate will win. b is therefore learned: the least-squares factor between the falls that earlier forecasts
-predicted, at b = 1, and those that came true.
+which candidate will win. Both are therefore learned by least squares between the falls that earlier forecasts
+promised and those that came true: b for each of a few powers a, of which the one with the smallest error is taken.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +17,20 @@ from numpy.typing import NDArray
 from runners.policies.freeze_thaw import slope_of
 from runners.policies.policy import Numbers, View
 
+POWERS = np.array([0.0, 0.25, 0.5, 1.0, 2.0])
+
+
+class Belief(NamedTuple):
+    """What forecasts believe of a slope."""
+
+    trust: float
+    """b, between 0 and 1."""
+    power: float = 0.0
+    """a, with which falls shrink."""
+
 
 class Slopes:
-    """Last value and slope of every candidate of a view, and the trust in slopes."""
+    """Last value and slope of every candidate of a view, and the belief in slopes."""
 
     def __init__(self, view: View) -> None:
         self._view = view
@@ -25,7 +41,8 @@ class Slopes:
         self._slopes = np.zeros(len(view.reached))
         self._earlier: dict[int, list[tuple[int, float, float]]] = {}
         """Points, value and slope of each candidate at its earlier observations."""
-        self._product, self._square = 0.0, 0.0
+        self._products, self._squares = np.zeros(len(POWERS)), np.zeros(len(POWERS))
+        """Sums over earlier forecasts, of promised times true fall and of the promised fall squared [powers]."""
 
     @property
     def open(self) -> NDArray[np.int64]:
@@ -33,18 +50,24 @@ class Slopes:
         return np.flatnonzero(np.isfinite(self._last) & ~self._view.in_training)
 
     @property
-    def trust(self) -> float:
-        """The learned b, between 0 and 1; 1 before any forecast could be compared."""
-        return float(np.clip(self._product / self._square, 0.0, 1.0)) if self._square > 0 else 1.0
+    def learned(self) -> Belief:
+        """The belief with the smallest squared error so far; full trust before any forecast could be compared."""
+        if not self._squares.all():
+            return Belief(1.0)
+        trusts = np.clip(self._products / self._squares, 0.0, 1.0)
+        errors = trusts**2 * self._squares - 2 * trusts * self._products  # less the true falls, equal for all powers
+        best = int(np.argmin(errors))
+        return Belief(float(trusts[best]), float(POWERS[best]))
 
-    def forecasts(self, candidates: NDArray[np.int64], trust: float) -> Numbers:
+    def forecasts(self, candidates: NDArray[np.int64], belief: Belief) -> Numbers:
         """Return the forecast last value of candidates that can be continued."""
         costs = self._view.costs
-        still = np.log(costs[-1] / costs[self._view.reached[candidates] - 1])
-        return np.asarray(self._last[candidates] + trust * self._slopes[candidates] * still)
+        log_costs = np.log(costs[-1] / costs[self._view.reached[candidates] - 1])
+        falls = self._slopes[candidates] * _shrunk(log_costs, belief.power)
+        return np.asarray(self._last[candidates] + belief.trust * falls)
 
     def observe(self, candidate: int) -> None:
-        """Update a candidate after a training, and the trust by its earlier forecasts."""
+        """Update a candidate after a training, and the belief by its earlier forecasts."""
         costs, points = self._view.costs, int(self._view.reached[candidate])
         seen = self._view.observed[candidate, :points]
         self.best[candidate] = seen.min()
@@ -58,7 +81,13 @@ class Slopes:
             return
         earlier = self._earlier.setdefault(candidate, [])
         for at, value, slope in earlier:
-            predicted, fall = slope * float(np.log(costs[points - 1] / costs[at - 1])), min(last - value, 0.0)
-            self._product += predicted * fall
-            self._square += predicted * predicted
+            promised = slope * _shrunk(np.log(costs[points - 1] / costs[at - 1]), POWERS)
+            self._products += promised * min(last - value, 0.0)
+            self._squares += promised**2
         earlier.append((points, last, float(self._slopes[candidate])))
+
+
+def _shrunk(log_cost: Numbers | float, power: Numbers | float) -> Numbers:
+    """Return (1 - exp(-power log_cost)) / power, whose limit at 0 is log_cost."""
+    nonzero = np.where(power == 0, 1.0, power)
+    return np.where(power == 0, log_cost, -np.expm1(-nonzero * log_cost) / nonzero)

@@ -22,8 +22,8 @@ NOISE = 0.005
 
 def synthetic(family: str, seed: int, candidates: int = 300, points: int = 51) -> RecordedCurves:
     """Return curves of a family, [candidates, points]. Raises KeyError for an unknown family."""
-    curve = {**FAMILIES, **HELD_OUT, **LATER}[family]
-    numbered = [*sorted(FAMILIES), *sorted(HELD_OUT), *sorted(LATER)]
+    curve = {**FAMILIES, **HELD_OUT, **LATER, **PARALLEL}[family]
+    numbered = [*sorted(FAMILIES), *sorted(HELD_OUT), *sorted(LATER), *PARALLEL]
     generator = np.random.default_rng([seed, numbered.index(family)])
     configs = generator.random((candidates, DIMENSIONS))
     quality = _quality(configs, generator)
@@ -148,6 +148,15 @@ def _two_phases(quality: Numbers, t: Numbers, configs: Numbers, generator: Gener
     return np.asarray(first - (0.2 + 0.2 * (1.0 - quality[:, None])) / (1.0 + np.exp(-40.0 * (t - when))))
 
 
+def _parallel(quality: Numbers, t: Numbers, configs: Numbers, generator: Generator) -> Numbers:
+    """Return power laws of nearly one power, told apart by their floors alone; configurations are uninformative."""
+    floor = np.abs(0.5 * generator.standard_normal((len(quality), 1)))
+    power = 0.7 * np.exp(0.1 * generator.standard_normal((len(quality), 1)))
+    values = floor + 3.0 * (t / t[0, 0]) ** -power
+    when = np.where(generator.random((len(quality), 1)) < 0.1, generator.random((len(quality), 1)), np.inf)
+    return np.where(t > when, np.inf, values)
+
+
 FAMILIES: Mapping[str, Callable[[Numbers, Numbers, Numbers, Generator], Numbers]] = {
     "diverging": _diverging,
     "misleading": _misleading,
@@ -173,3 +182,5 @@ LATER: Mapping[str, Callable[[Numbers, Numbers, Numbers, Generator], Numbers]] =
     "two_phases": _two_phases,
 }
 """Families for checks, written after the share of looks was made to depend on the control."""
+PARALLEL: Mapping[str, Callable[[Numbers, Numbers, Numbers, Generator], Numbers]] = {"parallel": _parallel}
+"""The family that the bend of forecasts was chosen on, instances 1 to 99."""

@@ -9,10 +9,14 @@ from reports.sections.evaluation_set import (
     ENTROPY,
     SEEDS_AND_SEQUENCES,
     TERM,
+    TRAINED_OTHERWISE,
     evaluation_set_notes,
+    objective_notes,
     segment_pair_notes,
 )
+from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel
+from search_space.overrides import apply
 from tests.factories.reports import Trial, document, primary, shared, snapshot
 from tests.factories.stage_results import PLAUSIBLE
 
@@ -45,6 +49,22 @@ def test_documents_of_one_sentence_are_counted_where_an_objective_reads_pairs() 
     assert term == "Pairs of segments"
     assert text.startswith("1,234 of 8,600 training documents have one sentence; no pair")
     assert not [*segment_pair_notes([shared("tokens", "tokens", PLAUSIBLE["tokens"])])]
+
+
+def test_arms_trained_by_another_objective_than_the_one_they_are_measured_on_are_named() -> None:
+    baseline = Candidate.model_validate({"objective": {"kind": "masked_language_model"}})
+    arms = {
+        "baseline": baseline,
+        "deeper": apply(baseline, {"depth": 3}),
+        "whole": apply(baseline, {"objective.selection": "whole_word"}),
+        "detected": apply(baseline, {"objective": {"kind": "replaced_token_detection"}}),
+        "boundary": apply(baseline, {"objective": {"kind": "span_boundary"}}),
+    }
+    ((term, text),) = objective_notes(arms, other_loss={"detected"})
+    assert term == TRAINED_OTHERWISE
+    assert text.endswith(" is one of what is asked too: whole (selection whole_word), boundary (span boundary)")
+    assert not [*objective_notes({"baseline": baseline, "deeper": arms["deeper"]}, ())]
+    assert not [*objective_notes({"whole": arms["whole"]}, ())]
 
 
 @pytest.mark.parametrize("made", [True, False])

@@ -10,7 +10,7 @@ from runners.policies.path_tree import propose
 from runners.policies.policy import Action, Numbers
 from runners.policies.promotions import Promotions
 from runners.policies.race import Race
-from runners.policies.slopes import Slopes
+from runners.policies.slopes import POWERS, Belief, Slopes
 from runners.replay.curves.synthetic import synthetic
 from runners.replay.replay import CurveTask
 
@@ -31,22 +31,54 @@ class Seen:
         return np.zeros(len(self.observed), dtype=np.bool_)
 
 
-def backtested(curve: Numbers) -> float:
-    """Return the trust after one curve has been observed point by point."""
+def backtested(curve: Numbers) -> Belief:
+    """Return the belief after one curve has been observed point by point."""
     view = Seen(curve[None, :], np.array([1]))
     slopes = Slopes(view)
     for points in range(2, len(curve) + 1):
         view.reached = np.array([points])
         slopes.observe(0)
-    return slopes.trust
+    return slopes.learned
 
 
 def test_slopes_that_came_true_are_trusted_and_falls_to_a_floor_are_not() -> None:
-    assert backtested(1.0 - 0.3 * np.log(COSTS)) == pytest.approx(1.0)
+    assert backtested(1.0 - 0.3 * np.log(COSTS)) == pytest.approx((1.0, 0.0))
     floor = np.array([1.4, 0.9, 0.7, 0.69, 0.69, 0.69, 0.69, 0.69])
-    assert backtested(floor) < 0.5
-    assert backtested(np.linspace(0.5, 1.5, 8)) == 1.0  # no fall was ever forecast
-    assert backtested(np.array([1.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1])) == 0.0
+    trust, power = backtested(floor)
+    assert trust < 0.5 or power == POWERS[-1]
+    assert backtested(np.linspace(0.5, 1.5, 8)) == (1.0, 0.0)  # no fall was ever forecast
+    assert backtested(np.array([1.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1])).trust == 0.0
+
+
+@pytest.mark.parametrize("power", POWERS[1:])
+def test_the_power_of_falls_is_learned_so_that_the_further_trained_of_parallel_curves_wins(power: float) -> None:
+    costs = np.arange(1, 201) / 200
+    curve = (costs / costs[20]) ** -power
+    view = Seen(np.stack([curve, curve + 0.1, curve]), np.array([1, 31, 31]), costs=costs)
+    slopes = Slopes(view)
+    for points in (25, 40, 60, 100):
+        view.reached[0] = points
+        slopes.observe(0)
+    for candidate in (1, 2):
+        slopes.observe(candidate)
+    assert slopes.learned.power == power
+    bent = slopes.forecasts(np.arange(3), slopes.learned)
+    assert bent.argmin() != 1
+    straight = slopes.forecasts(np.arange(3), Belief(1.0))
+    assert straight[1] < straight[0]  # as if the worse of two parallel curves would win, since it was trained less
+
+
+def test_the_promised_fall_is_that_of_the_power_law() -> None:
+    costs = np.linspace(0.01, 1.0, 100)
+    for power in POWERS[1:]:
+        curve = 2.0 + costs**-power
+        view = Seen(curve[None, :], np.array([50]), costs=costs)
+        slopes = Slopes(view)
+        slopes.observe(0)
+        log = np.log(costs[24:50])
+        slope = np.polyfit(log, curve[24:50], 1)[0]
+        expected = curve[49] + slope * (1 - costs[49] ** power) / power
+        assert slopes.forecasts(np.array([0]), Belief(1.0, power))[0] == pytest.approx(expected)
 
 
 def test_a_forecast_adds_the_trusted_slope_over_what_is_left() -> None:
@@ -55,7 +87,7 @@ def test_a_forecast_adds_the_trusted_slope_over_what_is_left() -> None:
     slopes.observe(0)
     expected = {trust: 1.0 - 0.3 * (np.log(0.5) + trust * np.log(2)) for trust in (0.0, 0.5, 1.0)}
     for trust, value in expected.items():
-        assert slopes.forecasts(np.array([0]), trust)[0] == pytest.approx(value)
+        assert slopes.forecasts(np.array([0]), Belief(trust))[0] == pytest.approx(value)
 
 
 def test_finished_and_diverged_candidates_are_not_open() -> None:

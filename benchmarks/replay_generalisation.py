@@ -118,7 +118,8 @@ def _of_family(family: str) -> None:
     tasks = [CurveTask.of(synthetic(family, number)) for number in INSTANCES]
     own, asha, promoting = (found(tasks, POLICIES[name], ORDERS) for name in (RECOMMENDED, *REFERENCES))
     means = [_numbers(regret.mean(axis=(0, 1)), 3) for regret in (own, asha)]
-    _row(f"{family}{'' if family in {*FAMILIES, *PARALLEL} else ' (held out)'}", *means, ratio(own, asha), ratio(own, promoting))
+    held_out = "" if family in {*FAMILIES, *PARALLEL} else " (held out)"
+    _row(family + held_out, *means, ratio(own, asha), ratio(own, promoting))
 
 
 def _row(*cells: str) -> None:

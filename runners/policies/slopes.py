@@ -34,6 +34,8 @@ class Slopes:
 
     def __init__(self, view: View) -> None:
         self._view = view
+        self._log_costs_left = np.log(view.costs[-1] / view.costs)
+        """From each point to the last [points]."""
         self.best = np.full(len(view.reached), np.inf)
         """The best value of each candidate [candidates]; infinite if there is none."""
         self._last = np.full(len(view.reached), np.inf)
@@ -61,9 +63,8 @@ class Slopes:
 
     def forecasts(self, candidates: NDArray[np.int64], belief: Belief) -> Numbers:
         """Return the forecast last value of candidates that can be continued."""
-        costs = self._view.costs
-        log_costs = np.log(costs[-1] / costs[self._view.reached[candidates] - 1])
-        falls = self._slopes[candidates] * _shrunk(log_costs, belief.power)
+        by_points = _shrunk(self._log_costs_left, belief.power)
+        falls = self._slopes[candidates] * by_points[self._view.reached[candidates] - 1]
         return np.asarray(self._last[candidates] + belief.trust * falls)
 
     def observe(self, candidate: int) -> None:

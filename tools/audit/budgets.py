@@ -1,10 +1,14 @@
-"""Gaps in held-out loss to the baseline with the same budget, of arms that differ in `recipe.token_share` alone."""
+"""Arms at other budgets: copies with the baseline's, and gaps to the baseline at the same number of tokens.
+
+A copy is an arm whose size is chosen so that its parameters or FLOPs are about the baseline's. The gaps are of arms
+that differ in `recipe.token_share` alone.
+"""
 
 import json
 from collections.abc import Iterator
 
 from tools.audit.exports import BASELINE, LOSS, Row
-from tools.audit.rule import Published, Rule
+from tools.audit.rule import NotRecomputed, Published, Rule
 from tools.audit.study import Study
 
 SHARE = "token_share"
@@ -32,4 +36,46 @@ def gaps(study: Study, _: Published) -> Iterator[Row]:
             yield {"architecture": name, "arm": own, "reference": other, "tokens": tokens, **found}
 
 
-RULES = {"gap_by_budget": Rule(("architecture", "arm"), gaps)}
+def copies(study: Study) -> dict[str, str]:
+    """Return by arm its copy at the baseline's budget."""
+    return {arm.name: arm.copy for arm in study.export.arms if arm.copy}
+
+
+def at_budget(study: Study, arm: str, metric: str) -> Row:
+    """Return the columns of a result on the arm's copy; nothing but their names for an arm without one."""
+    copy = copies(study).get(arm)
+    if copy is None:
+        return {f"matched_{name}": None for name in ("arm", "spend", "n", "delta", "low", "high")}
+    found = study.interval(study.difference(copy, BASELINE, metric), copy)
+    return {"matched_arm": copy, "matched_spend": _share(study, copy), **_prefixed("matched", found)}
+
+
+def matched(study: Study, _: Published) -> Iterator[Row]:
+    """Yield each arm's difference as declared and that of its copy, with what the copy spends."""
+    budget = str((study.document.get("match") or {}).get("budget"))
+    costs = {arm.name: arm.costs.get(budget) for arm in study.export.arms}
+    for arm, copy in copies(study).items():
+        spends = {"spends": costs[copy], "baseline_spends": costs[BASELINE], "share": _share(study, copy)}
+        for metric in study.metrics:
+            raw = study.interval(study.difference(arm, BASELINE, metric), arm)
+            found = study.interval(study.difference(copy, BASELINE, metric), copy)
+            named = {"arm": arm, "matched_arm": copy, "metric": metric}
+            yield {**named, **spends, **_prefixed("raw", raw), **_prefixed("matched", found)}
+
+
+def _share(study: Study, copy: str) -> float | NotRecomputed:
+    budget = study.document["match"]["budget"]
+    costs = {arm.name: arm.costs.get(budget) for arm in study.export.arms}
+    own, whole = costs[copy], costs[BASELINE]
+    return own / whole if own and whole else NotRecomputed("measured in seconds, which the export does not have")
+
+
+def _prefixed(name: str, found: Row) -> Row:
+    return {f"{name}_{column}": value for column, value in found.items()}
+
+
+SETTING = "a setting of the experiment, no measurement"
+RULES = {
+    "gap_by_budget": Rule(("architecture", "arm"), gaps),
+    "matched": Rule(("arm", "metric"), matched, {"budget": SETTING, "tolerance": SETTING}),
+}

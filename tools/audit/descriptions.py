@@ -1,7 +1,7 @@
 """Tables that describe: contamination, truncation, references, attention, learning curves, the paper's numbers."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -63,6 +63,25 @@ def reference(study: Study, _: Published) -> Iterator[Row]:
                 "train_examples": one["train"]["examples"],
                 "dev_examples": one["dev"]["examples"],
             }
+
+
+def parts_of_tasks(name: str) -> Callable[[Study, Published], Iterator[Row]]:
+    """Return the rule of mean and sd over trials of the scores by part that are under a name of the results."""
+
+    def rows(study: Study, _: Published) -> Iterator[Row]:
+        for arm in study.arms:
+            samples: dict[tuple[str, str], dict[int, float]] = {}
+            for trial in study.export.of_arm(arm):
+                for result in trial.scored.values():
+                    parts = result.get(name) or {}
+                    pairs = parts.items() if isinstance(parts, dict) else enumerate(parts)
+                    for part, value in pairs:
+                        of_part = samples.setdefault((result["task"], str(part)), {})
+                        of_part[len(of_part)] = value
+            for (task, part), sample in samples.items():
+                yield {"task": task, "part": part, "arm": arm, **summary(sample)}
+
+    return rows
 
 
 def attention_diagonal(study: Study, _: Published) -> Iterator[Row]:
@@ -176,6 +195,8 @@ RULES = {
     "leakage": Rule(("task",), leakage),
     "truncation": Rule(("task", "split"), truncation),
     "reference": Rule(("task", "metric"), reference),
+    "phenomena": Rule(("task", "part", "arm"), parts_of_tasks("groups")),
+    "probe_layers": Rule(("task", "part", "arm"), parts_of_tasks("layers")),
     "attention_diagonal": Rule(("arm", "reading", "layer"), attention_diagonal),
     "attention": Rule(("arm", "layer", "query"), attention),
     "curves": Rule(("arm", "tokens"), curves),

@@ -15,6 +15,8 @@ import numpy as np
 BASELINE, LOSS, SCORE, DIAGONAL = "baseline", "held_out_loss", "score", "attention_diagonal"
 PRETRAIN, FINISHED, DIVERGED, STOPPED = "pretrain", "finished", "diverged", "stopped"
 ZERO_COST = "zero_cost"
+SCORED = ("fine_tune", "linear_probe", "minimal_pairs")
+"""Stages whose results have scores of a task."""
 Row = dict[str, Any]
 Model = tuple[str, int, str]
 """Arm, pretraining seed and fine-tuning seed; the last is empty before fine-tuning."""
@@ -67,6 +69,8 @@ class Arm:
     changes: Row
     levels: Row
     costs: dict[str, float]
+    copy: str = ""
+    """Its copy at the baseline's budget, itself if it has that budget; empty where no budgets are matched."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,11 @@ class Trial:
     def finished(self, stage: str) -> list[Record]:
         """Return the finished records of one kind of stage, in the order of the ledger."""
         return [record for record in self.counted if record.stage == stage and record.status == FINISHED]
+
+    @property
+    def scored(self) -> dict[str, Row]:
+        """The results of finished stages that score a task, by label."""
+        return {each.label: each.result for stage in SCORED for each in self.finished(stage)}
 
     @property
     def final_loss(self) -> float | None:
@@ -256,4 +265,4 @@ def _arm(row: dict[str, str], pruned: Sequence[Row]) -> Arm:
     costs = {name: float(row[name]) for name in ("parameters", "forward_flops", "train_flops") if row[name]}
     if trials := [trial for trial in pruned if trial["arm"] == row["name"]]:
         costs = {name: round(sum(float(trial[name]) for trial in trials) / len(trials)) for name in costs}
-    return Arm(row["name"], candidate, changes, levels, costs)
+    return Arm(row["name"], candidate, changes, levels, costs, row.get("matched_arm", ""))

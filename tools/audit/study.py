@@ -70,7 +70,7 @@ class Study:
             found[LOSS] = (trial.final_loss,)
         if (heads := heads_of(trial)) and (c := concentration(heads, ALL_MASS)) is not None:
             found[DIAGONAL] = (c,)
-        done = {record.label: record.result for record in trial.finished("fine_tune")}
+        done = trial.scored
         for task in self.tasks:
             expected = {label for label in trial.labels if label.partition("#")[0] == task}
             if expected and expected <= done.keys():
@@ -88,9 +88,9 @@ class Study:
         measured = {
             metric
             for trial in self.export.trials
-            for record in trial.finished("fine_tune")
-            if record.result["task"] == task
-            for metric in record.result["scores"]
+            for result in trial.scored.values()
+            if result["task"] == task
+            for metric in result["scores"]
         }
         return min((metric for metric in measured if f"{task}:{metric}" not in further), default="")
 

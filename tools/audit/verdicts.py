@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from scipy import stats
 
+from tools.audit import budgets
 from tools.audit.exports import BASELINE, LOSS, SCORE, Row
 from tools.audit.families import Corrected, gated, holm, holm_with_levels, moderated_p
 from tools.audit.inference import (
@@ -35,12 +36,14 @@ Cell = tuple[str, str]
 def results(study: Study, _: Published) -> Iterator[Row]:
     """Yield mean and difference of every arm on every metric."""
     costs = {arm.name: arm.costs for arm in study.export.arms}
+    copies = budgets.copies(study)
     for arm in study.arms:
         for metric in study.metrics:
             found = Estimate() if arm == BASELINE else study.difference(arm, BASELINE, metric)
             interval = {name: cell for name, cell in study.interval(found, arm).items() if name != "n"}
             named = {"arm": arm, "metric": metric, **costs[arm]}
-            yield {**named, **study.summary(arm, metric), **interval}
+            at_budget = budgets.at_budget(study, arm, metric) if copies else {}
+            yield {**named, **study.summary(arm, metric), **interval, **at_budget}
 
 
 def forest(study: Study, _: Published) -> Iterator[Row]:

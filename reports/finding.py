@@ -89,11 +89,13 @@ def _verdict(results: Results, metric: Metric, best: str, rivals: dict[str, floa
     """
     difference, compared = results.difference(best, BASELINE, metric), results.comparison(best, metric)
     interval = f"Δ {interval_text_with_n(difference, results.decimals(metric))}"
+    behind = _behind(results, metric, best)
     if difference.low is None:
-        return f"{_seeds(difference)} no interval (best mean: {best}, {interval})"
+        though = _though(results, metric, rivals, "is significantly better", "are significantly better")
+        nearest = f"best mean: baseline, nearest: {best}" if behind else f"best mean: {best}"
+        return f"{_seeds(difference)} no interval ({nearest}, {interval}){though}"
     if compared.verdict is Verdict.UNDECIDED:
         return _undecided(results, metric, best, rivals)
-    behind = _behind(results, metric, best)
     helps = f"{best} has the best mean and is significantly better than the baseline ({interval})"
     hurts = f"all means are worse than the baseline's, the nearest, {best}, is significantly worse ({interval})"
     if behind:
@@ -101,13 +103,9 @@ def _verdict(results: Results, metric: Metric, best: str, rivals: dict[str, floa
         helps = f"the baseline has the best mean, but {AT_SHARED} {nearest}"
     else:
         hurts = f"{best} has the best mean, but {AT_SHARED} it is significantly worse than the baseline ({interval})"
-    sentences = {
-        Verdict.HELPS: helps,
-        Verdict.HURTS: hurts,
-        Verdict.NO_DIFFERENCE: f"the arm with the best mean, {best}, is equivalent to the baseline "
-        f"within ±{compared.margin or 0.0:g} ({interval})",
-    }
-    return sentences[compared.verdict]
+    which = "the baseline has the best mean, and the nearest arm" if behind else "the arm with the best mean"
+    equivalent = f"{which}, {best}, is equivalent to the baseline within ±{compared.margin or 0.0:g} ({interval})"
+    return {Verdict.HELPS: helps, Verdict.HURTS: hurts, Verdict.NO_DIFFERENCE: equivalent}[compared.verdict]
 
 
 def _behind(results: Results, metric: Metric, best: str) -> bool:
@@ -125,20 +123,16 @@ def _undecided(results: Results, metric: Metric, best: str, rivals: dict[str, fl
             f"the baseline has the best mean, and the nearest arm, {best}, does not differ significantly{corrected} "
             f"({interval})"
         )
-    significant_arms = _significantly_better(results, metric, rivals)
-    remark = (
-        f", though {', '.join(significant_arms)} {'do' if len(significant_arms) > 1 else 'does'}"
-        if significant_arms
-        else ""
-    )
     return (
         f"the arm with the best mean, {best}, does not differ significantly from the baseline{corrected} "
-        f"({interval}){remark}"
+        f"({interval}){_though(results, metric, rivals, 'does', 'do')}"
     )
 
 
-def _significantly_better(results: Results, metric: Metric, rivals: dict[str, float]) -> list[str]:
-    return [arm for arm in rivals if results.comparison(arm, metric).verdict is Verdict.HELPS]
+def _though(results: Results, metric: Metric, rivals: dict[str, float], one: str, several: str) -> str:
+    """Return a remark on the arms that are significantly better than the baseline; empty without one."""
+    better = [arm for arm in rivals if results.comparison(arm, metric).verdict is Verdict.HELPS]
+    return f", though {', '.join(better)} {several if len(better) > 1 else one}" if better else ""
 
 
 def _best_pairs(results: Results, pairs: tuple[IsolatedPair, ...], metric: Metric) -> Iterator[IsolatedPair]:

@@ -1,6 +1,7 @@
 """The finding: a computed sentence, null results included."""
 
 from itertools import product
+from typing import Any
 
 from reports.formats import format_names, render
 from reports.grid import Cell
@@ -46,6 +47,36 @@ def test_a_single_worse_arm_is_not_called_best() -> None:
 
 def test_one_seed_has_no_interval() -> None:
     assert "one seed gives no interval" in two_arms({1: -3.0}, seeds=(1,))
+
+
+def ends(losses: dict[str, tuple[float, ...]], **more: Any) -> str:
+    """Return the finding on arms with these final losses, one per seed; seeds without one failed."""
+    trials = [
+        Trial(arm, seed).pretrained(of_arm[seed - 1]) if seed <= len(of_arm) else Trial(arm, seed).failed()
+        for arm, of_arm in losses.items()
+        for seed in (1, 2, 3)
+    ]
+    arms = {arm: {"width": 64 * place} if place else {} for place, arm in enumerate(losses)}
+    return build(snapshot(trials, arms=arms, resolved=document(**more))).finding
+
+
+def test_a_best_mean_of_one_seed_does_not_hide_another_arm_that_is_significantly_better() -> None:
+    found = ends({"baseline": (6.0, 6.01, 5.99), "wide": (5.0,), "deep": (5.2, 5.21, 5.19)})
+    assert "one seed gives no interval (best mean: wide, Δ −1.000 [?], n = 1), though deep is significantly" in found
+
+
+def test_an_arm_without_an_interval_is_not_called_best_where_the_baseline_is() -> None:
+    found = ends({"baseline": (6.0, 6.01, 5.99), "wide": (6.1,)})
+    assert "one seed gives no interval (best mean: baseline, nearest: wide, Δ +0.100 [?], n = 1)" in found
+
+
+def test_an_equivalent_arm_is_not_called_best_where_the_baseline_is() -> None:
+    losses = {"baseline": (6.0, 6.001, 6.002), "wide": (6.003, 6.004, 6.005)}
+    found = ends(losses, equivalence_margin={"held_out_loss": 0.1})
+    assert (
+        "the baseline has the best mean, and the nearest arm, wide, is equivalent to the baseline within ±0.1"
+        in found
+    )
 
 
 def test_nothing_measured_is_said() -> None:

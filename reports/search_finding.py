@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from configuration.arm import BASELINE
 from configuration.metrics import HELD_OUT_LOSS
 from ledger.records import TrialStatus
-from reports.number_format import counted, difference_text, fixed, short
+from reports.number_format import counted, fixed, interval_text_with_n, short
 from reports.sections.audit import audit_sentence, better_than_survivors
 from reports.sections.candidates import against_baseline, between, candidates_table
 from reports.statistics.metrics import Metric
@@ -27,7 +27,7 @@ def search_finding(results: Results) -> str:
         any(history.status is TrialStatus.FINISHED for history in results.trials[arm]) for arm in candidates
     )
     best = ranked[0]
-    best_text = f"{_named(best)}, {_to_baseline(results, best)}{_not_significant(results, ranked)}"
+    best_text = f"{_named(best)}, {_to_baseline(results, ranked)}{_not_distinguishable(results, ranked)}"
     result = f"Of {counted(len(candidates), 'candidate')} {finished} passed every hurdle; the best is {best_text}."
     sentences = (result, _audited(results), audit_sentence(results))
     return " ".join(filter(None, sentences))
@@ -60,24 +60,33 @@ def _named(best: Row) -> str:
     return f"{best['arm']}{changes} at {short(tokens)} tokens"
 
 
-def _to_baseline(results: Results, best: Row) -> str:
+def _to_baseline(results: Results, ranked: Sequence[Row]) -> str:
     """Return the difference of the best candidate to the baseline at the last rung of both."""
-    arm = str(best["arm"])
+    arm = str(ranked[0]["arm"])
     if arm == BASELINE:
         return "and no candidate is ranked above it"
     comparison = against_baseline(results, arm)
     if comparison is None:
         return "which shares no rung with the baseline at the same seed"
     mark, difference = comparison
-    interval = f"Δ {difference_text(difference, results.decimals(LOSS))}, n = {difference.n}"
+    interval = f"Δ {interval_text_with_n(difference, results.decimals(LOSS))}"
     where = f"held-out loss at {short(mark)} tokens, the last rung of both"
+    if difference.low is None:
+        return f"whose difference from the baseline in {where}, has no interval ({interval})"
     if difference.delta is None or not difference.excludes_zero:
         return f"which does not differ significantly from the baseline in {where} ({interval})"
-    return f"significantly {'better' if difference.delta < 0 else 'worse'} than the baseline in {where} ({interval})"
+    word = "better" if difference.delta < 0 else "worse"
+    return f"significantly {word} than the baseline{_uncorrected(ranked)} in {where} ({interval})"
 
 
-def _not_significant(results: Results, ranked: Sequence[Row]) -> str:
-    """Return the number of candidates at the same rung that do not differ significantly from the best one."""
+def _uncorrected(ranked: Sequence[Row]) -> str:
+    """Return that the test of the best candidate is not corrected for its choice; empty where it is the only one."""
+    chosen_from = sum(row["arm"] != BASELINE for row in ranked)
+    return f" (without correction for the choice of the best of {chosen_from})" if chosen_from > 1 else ""
+
+
+def _not_distinguishable(results: Results, ranked: Sequence[Row]) -> str:
+    """Return the number of candidates at the same rung that no interval of a difference tells from the best one."""
     best, *others = (row for row in ranked if row["tokens"] == ranked[0]["tokens"])
     others = [row for row in others if row["arm"] != BASELINE]
     tokens, arm = best["tokens"], str(best["arm"])
@@ -87,16 +96,15 @@ def _not_significant(results: Results, ranked: Sequence[Row]) -> str:
     if not not_different:
         return ""
     nearest_difference = differences[not_different[0]]
-    interval = difference_text(nearest_difference, results.decimals(LOSS))
-    nearest = f"{not_different[0]}, Δ {interval}, n = {nearest_difference.n}"
+    nearest = f"{not_different[0]}, Δ {interval_text_with_n(nearest_difference, results.decimals(LOSS))}"
     if len(others) == 1:
-        return f", and not significantly different from the only other candidate at that rung ({nearest})"
+        return f", and not distinguishable from the only other candidate at that rung ({nearest})"
     count = (
         f"{len(not_different)} of the {len(others)}"
         if len(not_different) < len(others)
         else f"any of the {len(others)}"
     )
-    return f", and not significantly different from {count} other candidates at that rung (next: {nearest})"
+    return f", and not distinguishable from {count} other candidates at that rung (next: {nearest})"
 
 
 def _audited(results: Results) -> str:

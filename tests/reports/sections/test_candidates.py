@@ -105,7 +105,32 @@ def test_a_candidate_at_an_easy_seed_only_is_not_ranked_first_for_it() -> None:
     assert (last["seeds"], last["n"], last["delta"]) == ("1", 1, pytest.approx(0.01))
     finding = build(searched(losses)).finding
     assert "the best is c002" in finding
-    assert "not significantly different from the only other candidate at that rung (c001, Δ" in finding
+    assert "not distinguishable from the only other candidate at that rung (c001, Δ" in finding
+
+
+def test_one_seed_gives_the_best_candidate_no_interval_and_no_verdict() -> None:
+    losses = {"baseline": {1: (5.0, 4.0)}, "c001": {1: (5.1, 3.2)}, "c002": {1: (5.2, 3.1)}}
+    finding = build(searched(losses, seeds=(1,))).finding
+    assert "the best is c002" in finding
+    assert "whose difference from the baseline in held-out loss at 2M tokens, the last rung of both, has" in finding
+    assert "significant" not in finding
+
+
+@pytest.mark.parametrize("candidates", [1, 2])
+def test_the_best_of_several_candidates_is_better_without_correction_for_its_choice(candidates: int) -> None:
+    losses = {
+        "baseline": {1: (5.0, 4.0), 2: (5.0, 4.1), 3: (5.0, 4.0)},
+        "c001": {1: (5.1, 3.2), 2: (5.1, 3.3), 3: (5.1, 3.21)},
+        "c002": {1: (5.2, 3.3), 2: (5.2, 3.4), 3: (5.2, 3.3)},
+    }
+    view = searched(dict(list(losses.items())[: candidates + 1]), seeds=(1, 2, 3))
+    choice = " (without correction for the choice of the best of 2)" if candidates > 1 else ""
+    assert f"significantly better than the baseline{choice} in held-out loss" in build(view).finding
+
+
+def test_an_interval_of_two_seeds_is_named_as_such() -> None:
+    losses = {"baseline": {1: (5.0, 4.0), 2: (5.0, 4.1)}, "c001": {1: (5.1, 3.2), 2: (5.1, 3.31)}}
+    assert "n = 2, few degrees of freedom)" in build(searched(losses)).finding
 
 
 def test_a_seed_without_the_baseline_is_not_ranked_and_the_report_states_it() -> None:

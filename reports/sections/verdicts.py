@@ -154,6 +154,11 @@ def verdict_notes(results: Results) -> Iterator[str]:
             f"Gate: each arm's {first} is tested at 5% over the number of arms; a significant one passes its level "
             f"on to the arm's {' and '.join(others)}, which is not tested otherwise ({NOTHING})."
         )
+    if any(history.stopped_by is not None for history in results.snapshot.histories):
+        yield (
+            "Hurdles chose the trials that are tested by losses of the same runs. No correction covers this choice: "
+            "p, intervals and verdicts are those of arms named beforehand, and optimistic here."
+        )
 
 
 def _test_notes(results: Results) -> Iterator[str]:

@@ -20,7 +20,7 @@ from reports.statistics.comparisons import CellTest, Verdict, compare, verdict_o
 from reports.statistics.metrics import Metric
 from reports.statistics.results import results_of
 from reports.table import Row
-from tests.factories.reports import Trial, document, primary, snapshot, table2
+from tests.factories.reports import TOKENS, Trial, document, primary, search_design, snapshot, table2
 
 LOSS, SCORE = Metric("held_out_loss"), Metric("score")
 
@@ -214,3 +214,15 @@ def test_an_undecided_arm_has_a_number_of_seeds_to_decide() -> None:
     for seeds, enough in ((needed, True), (needed - 1, False)):
         bar, shift = stats.t.ppf(0.975, seeds - 1), effect / sd * seeds**0.5
         assert (stats.nct.sf(bar, seeds - 1, shift) >= 0.8 - 2e-3) is np.bool_(enough) or not enough
+
+
+@pytest.mark.parametrize("hurdles", [False, True])
+def test_verdicts_on_trials_that_hurdles_chose_are_called_optimistic(hurdles: bool) -> None:
+    losses = {"baseline": (6.0, 6.01), "c001": (5.9, 5.92), "c002": (5.8, 5.83)}
+    trials = [Trial(arm, seed).pretrained(loss) for arm, ends in losses.items() for seed, loss in enumerate(ends, 1)]
+    if hurdles:
+        trials.append(Trial("c003", 1).pretrained(7.2, TOKENS // 2).judged(0, False, 7.2, 7.0))
+    arms = {name: {"width": 64 * place} for place, name in enumerate((*losses, "c003"), start=1)}
+    report = build(snapshot(trials, arms=arms, resolved=document(seeds=(1, 2), design=search_design())))
+    (shown,) = (grid for grid in report.grids if grid.name == "effects")
+    assert any("No correction covers this choice" in note for note in shown.notes) == hurdles

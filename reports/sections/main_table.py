@@ -153,7 +153,8 @@ def _notes(results: Results) -> Iterator[str]:
     averaged = f"; a task's value at a seed is the mean over its {tuned} fine-tuning seeds" if tuned > 1 else ""
     yield f"mean ± sd (n): over n pretraining seeds{averaged}."
     yield f"Δ [low, high]: difference from the baseline with its own 95% interval ({TEST_NAMES[results.test]})."
-    yield "§: significant after the correction for all tests on the headline metrics (see the verdicts)."
+    further = "; on further metrics, for all tests on these" if {*results.shown} - {*results.headlines} else ""
+    yield f"§: significant after the correction for all tests on the headline metrics{further} (see the verdicts)."
     if any(effect.difference.two_seeds for effect in effects):
         yield (
             f"{TWO_SEEDS}: two seeds: the standard deviation comes from two values, and the interval may be narrow "

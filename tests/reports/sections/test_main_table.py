@@ -205,3 +205,10 @@ def test_a_diverged_fine_tuning_leaves_the_pretraining_counted() -> None:
     report = build(snapshot([trial], tasks=("docs_pair",)))
     counts = {row["metric"]: row["n"] for row in rows(report, "results", arm="baseline")}
     assert counts == {"held_out_loss": 1, "score": 0, "docs_pair": 0}
+
+
+@pytest.mark.parametrize("tasks", [("docs_pair",), TASKS])
+def test_the_mark_of_significance_names_the_family_of_every_column(tasks: tuple[str, ...]) -> None:
+    (shown,) = (grid for grid in build(table2(tasks), primary=primary).grids if grid.name == "results")
+    (note,) = (note for note in shown.every_note if note.startswith("§"))
+    assert ("on further metrics, for all tests on these" in note) == (len(tasks) > 1)

@@ -1,7 +1,8 @@
 """What the tests of stories about published reports compute from rows."""
 
 import csv
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from math import sqrt
 from statistics import fmean, stdev
@@ -18,6 +19,32 @@ BATCH = 64
 """Predictions averaged in one entry of a training curve: those of a batch of at most 512 tokens."""
 LATE = 0.4
 """Share of training, from its end, whose batches are compared."""
+
+
+def csv_rows(*parts: str) -> tuple[dict[str, str], ...]:
+    """Return the rows of a file in a published folder."""
+    with PUBLISHED.joinpath(*parts).open(encoding="utf-8", newline="") as file:
+        return tuple({key: text.removeprefix("'") for key, text in row.items()} for row in csv.DictReader(file))
+
+
+@cache
+def table(folder: str, name: str) -> tuple[dict[str, str], ...]:
+    """Return the rows of a report's table; of a report without tables as files, those of its JSON document."""
+    if (PUBLISHED / folder / "tables" / f"{name}.csv").is_file():
+        return csv_rows(folder, "tables", f"{name}.csv")
+    document = json.loads((PUBLISHED / folder / "report.json").read_text(encoding="utf-8"))
+    return tuple(row for found in document["evidence"] if found["name"] == name for row in found["rows"])
+
+
+def mean_and_deviation(found: Sequence[float], decimals: int) -> str:
+    return f"{fmean(found):.{decimals}f} ± {stdev(found):.{decimals}f}"
+
+
+def difference_in(row: dict[str, str], decimals: int, unit: str = "") -> str:
+    """Return the difference and interval of a row of a table; a rounded zero has no sign."""
+    delta, low, high = (float(row[column]) for column in ("delta", "low", "high"))
+    middle = f"{delta:+.{decimals}f}" if round(delta, decimals) else f"{0:.{decimals}f}"
+    return f"{middle}{unit} [{low:+.{decimals}f}, {high:+.{decimals}f}]".replace("-", "−")
 
 
 @cache
@@ -64,8 +91,7 @@ def smallest_p(name: str, *metrics: Metric) -> float:
 
 
 def smallest_claim_p(name: str) -> float:
-    with (PUBLISHED / name / "tables" / "claims.csv").open(encoding="utf-8", newline="") as file:
-        return min(float(row[column]) for row in csv.DictReader(file) for column in ("p_supported", "p_contradicted"))
+    return min(float(row[column]) for row in table(name, "claims") for column in ("p_supported", "p_contradicted"))
 
 
 def headline_cells(name: str) -> Iterator[tuple[str, Metric]]:

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
-from statistics import fmean, stdev
+from statistics import fmean
 
 from configuration.metrics import HELD_OUT_LOSS
-from tests.reports.story_values import differences, missing_from, signed, story, values
-from tests.reports.test_stories_directions import table
+from tests.reports.story_values import differences, mean_and_deviation, missing_from, signed, story, table, values
 
 NAME, STORY = "budget-wikipedia", "The pretraining budget"
 BUDGETS = {8: "_0.5x", 16: "", 32: "_2x", 64: "_4x"}
@@ -15,8 +14,7 @@ F1 = "squad_v1_1"
 
 
 def shown(arm: str, metric: str, decimals: int) -> str:
-    found = values(NAME, arm, metric)
-    return f"{fmean(found):.{decimals}f} ± {stdev(found):.{decimals}f}"
+    return mean_and_deviation(values(NAME, arm, metric), decimals)
 
 
 def gap(ending: str) -> float:

@@ -1,18 +1,16 @@
 """The published null experiment: its story counts the intervals that exclude 0 among arms that are all the same."""
 
-import csv
-
 from configuration.metrics import HELD_OUT_LOSS, SCORE
-from tests.reports.test_stories import PUBLISHED, stories
+from tests.reports.story_values import table
+from tests.reports.test_stories import stories
 
-FOLDER = PUBLISHED / "identical-laptop"
+NAME = "identical-laptop"
 WORDS = {0: "none excludes", 1: "one does"}
 
 
 def test_the_story_has_the_counts_of_the_table() -> None:
     (story,) = (text for heading, text in stories().items() if "identical arms" in heading)
-    with (FOLDER / "tables" / "effects.csv").open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["low"]]
+    rows = [row for row in table(NAME, "effects") if row["low"]]
     headline = [row for row in rows if row["metric"] in (HELD_OUT_LOSS, SCORE)]
     further = [row for row in rows if row not in headline]
     excluding = [sum(float(row["low"]) > 0 or float(row["high"]) < 0 for row in some) for some in (headline, further)]

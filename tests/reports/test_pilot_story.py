@@ -1,19 +1,18 @@
 """The story of the pilot of replaced token detection has the losses of its curves."""
 
-import csv
 from itertools import groupby
 
-from tests.reports.test_stories import PUBLISHED, stories
+from tests.reports.story_values import csv_rows
+from tests.reports.test_stories import stories
 
-FOLDER = PUBLISHED / "table3_pilot-wikipedia"
+NAME = "table3_pilot-wikipedia"
 LEARNED = 0.35
 
 
 def test_the_story_has_the_losses_and_the_beginnings_of_the_curves() -> None:
     (text,) = (text for heading, text in stories().items() if "pilot of one seed" in heading)
     story = " ".join(text.split())
-    with (FOLDER / "figures" / "curves.csv").open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["forecast"] == "False"]
+    rows = [row for row in csv_rows(NAME, "figures", "curves.csv") if row["forecast"] == "False"]
     begins = {}
     for arm, points in groupby(rows, key=lambda row: row["arm"]):
         curve = [(int(point["tokens"]), float(point["loss"])) for point in points]

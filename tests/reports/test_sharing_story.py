@@ -1,12 +1,10 @@
 """The story of sharing against width has the numbers of its report."""
 
 from collections.abc import Iterator
-from statistics import fmean, stdev
 
 from ledger.csv_export import read_export
-from tests.reports.story_values import missing_from, values
+from tests.reports.story_values import difference_in, mean_and_deviation, missing_from, table, values
 from tests.reports.test_stories import PUBLISHED
-from tests.reports.test_stories_directions import table
 
 NAME, STORY = "albert_sharing-laptop", "Sharing against width"
 
@@ -19,17 +17,12 @@ def rows() -> Iterator[str]:
         found = values(NAME, arm.name)
         label = "`baseline`, nothing shared" if arm.name == "baseline" else f"`{arm.name}`"
         effect = effects.get(arm.name)
-        difference = "–" if effect is None else shown(effect, " nats" if arm.name == "attention" else "")
+        difference = "–" if effect is None else difference_in(effect, 2, " nats" if arm.name == "attention" else "")
         size, loss = (
             f"{arm.candidate.architecture.width} | {arm.parameters / 1000:.0f}k",
-            f"{fmean(found):.2f} ± {stdev(found):.2f}",
+            mean_and_deviation(found, 2),
         )
         yield f"| {label} | {size} | {loss} | {difference} | {never.get(arm.name, '0')} |"
-
-
-def shown(effect: dict[str, str], unit: str) -> str:
-    delta, low, high = (float(effect[column]) for column in ("delta", "low", "high"))
-    return f"{delta:+.2f}{unit} [{low:+.2f}, {high:+.2f}]".replace("-", "−")
 
 
 def test_the_table_has_the_numbers_of_the_report() -> None:

@@ -1,11 +1,10 @@
 """The story of SpanBERT's spans has the means and differences of its report."""
 
 from collections.abc import Iterator
-from statistics import fmean, stdev
+from statistics import fmean
 
 from configuration.metrics import HELD_OUT_LOSS
-from tests.reports.story_values import missing_from, values
-from tests.reports.test_stories_directions import table
+from tests.reports.story_values import difference_in, mean_and_deviation, missing_from, span, table, values
 
 NAME, STORY = "spanbert_table6-laptop", "Which spans to mask"
 ARMS = {"baseline": "`baseline`, word pieces", "whole_words": "`whole_words`", "geometric_spans": "`geometric_spans`"}
@@ -15,8 +14,7 @@ DECIMALS = {"score": 2, "blimp": 1, "docs_answer": 2, "squad_v1_1": 1}
 def rows() -> Iterator[str]:
     """Yield the rows of the story's table."""
     for arm, label in ARMS.items():
-        found = ((values(NAME, arm, metric), decimals) for metric, decimals in DECIMALS.items())
-        cells = [f"{fmean(each):.{decimals}f} ± {stdev(each):.{decimals}f}" for each, decimals in found]
+        cells = [mean_and_deviation(values(NAME, arm, metric), decimals) for metric, decimals in DECIMALS.items()]
         yield f"| {label} | {' | '.join(cells)} |"
 
 
@@ -28,23 +26,17 @@ def test_the_differences_are_those_of_the_tests_against_the_baseline() -> None:
     found = {(row["arm"], row["metric"]): row for row in table(NAME, "effects")}
 
     def shown(arm: str, metric: str, decimals: int) -> str:
-        delta, low, high = (float(found[arm, metric][column]) for column in ("delta", "low", "high"))
-        middle = f"{delta:+.{decimals}f}" if round(delta, decimals) else f"{0:.{decimals}f}"
-        unit = " points" if not round(delta, decimals) else ""
-        return f"{middle}{unit} [{low:+.{decimals}f}, {high:+.{decimals}f}]".replace("-", "−")
+        row = found[arm, metric]
+        return difference_in(row, decimals, "" if round(float(row["delta"]), decimals) else " points")
 
-    expected = [shown(arm, "score", 2) for arm in ("geometric_spans", "whole_words")]
-    assert (
-        missing_from(STORY, [*expected, *(shown(arm, "blimp", 1) for arm in ("whole_words", "geometric_spans"))])
-        == []
-    )
+    arms = ("geometric_spans", "whole_words")
+    expected = [shown(arm, metric, decimals) for arm in arms for metric, decimals in (("score", 2), ("blimp", 1))]
+    assert missing_from(STORY, expected) == []
 
 
 def test_one_seed_of_whole_words_makes_its_spread() -> None:
     lowest, *others = sorted(values(NAME, "whole_words", "docs_answer"))
-    assert (
-        missing_from(STORY, [f"has {lowest:.1f} on `docs_answer`", f"{min(others):.1f} to {max(others):.1f}"]) == []
-    )
+    assert missing_from(STORY, [f"has {lowest:.1f} on `docs_answer`", span(others, 1)]) == []
 
 
 def test_the_losses_are_those_of_the_report() -> None:

@@ -5,11 +5,8 @@ them on its next line. TABLE is a table of the report, or `differences` for two 
 heading the rows must be of tables that are corrected for multiple comparisons.
 """
 
-import csv
-import json
 import re
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +14,7 @@ import pytest
 
 from reports.statistics.metrics import Metric
 from tests.factories.paths import ROOT
+from tests.reports.story_values import table
 from tests.reports.test_stories import PUBLISHED, results_in
 
 DIRECTION = re.compile(r"\b(better|worse|best|worst|level|turns?|costs?|faster|slower)\b", re.IGNORECASE)
@@ -61,17 +59,6 @@ def contradicted(page: str) -> list[str]:
     """Return the declared rows that the reports do not have with this verdict."""
     declared = {row for sentence in sentences(page) for row in sentence.rows}
     return sorted(" ".join(row) for row in declared if not is_so(*row))
-
-
-@cache
-def table(folder: str, name: str) -> tuple[dict[str, str], ...]:
-    """Return the rows of a report's table; of a report without tables as files, those of its JSON document."""
-    path = PUBLISHED / folder / "tables" / f"{name}.csv"
-    if path.is_file():
-        with path.open(encoding="utf-8", newline="") as file:
-            return tuple({key: text.removeprefix("'") for key, text in row.items()} for row in csv.DictReader(file))
-    document = json.loads((PUBLISHED / folder / "report.json").read_text(encoding="utf-8"))
-    return tuple(row for found in document["evidence"] if found["name"] == name for row in found["rows"])
 
 
 def is_so(folder: str, name: str, row: str) -> bool:

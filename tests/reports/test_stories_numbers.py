@@ -4,7 +4,6 @@ A fragment of a story is written here with computed numbers; if rows or story ch
 the fragment.
 """
 
-import csv
 from collections.abc import Iterator
 from itertools import combinations
 from statistics import fmean, stdev
@@ -20,6 +19,7 @@ from ledger.stage_results import AttentionResult
 from reports.statistics.metrics import Metric
 from tests.reports.story_values import (
     LOSS,
+    csv_rows,
     differences,
     headline_cells,
     missing_from,
@@ -29,6 +29,7 @@ from tests.reports.story_values import (
     smallest_claim_p,
     smallest_p,
     span,
+    table,
     values,
 )
 from tests.reports.test_stories import PUBLISHED
@@ -98,8 +99,9 @@ def table2_wikipedia_former() -> Iterator[str]:
 
 
 def heads() -> Iterator[str]:
-    with (PUBLISHED / "heads-laptop" / "tables" / "factors.csv").open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["metric"] == HELD_OUT_LOSS and row["kind"] == "main"]
+    rows = [
+        row for row in table("heads-laptop", "factors") if row["metric"] == HELD_OUT_LOSS and row["kind"] == "main"
+    ]
     two, four = (next(row for row in rows if row["effect"].startswith(f"bottleneck_ratio={size}")) for size in (2, 4))
     yield f"ends {float(two['delta']):.3f} nats above γ = 1 {signed(float(two['low']), float(two['high']))}"
     yield f"(p {float(two['p_holm']):.3f} after Holm's correction"
@@ -170,8 +172,9 @@ def table1() -> Iterator[str]:
 
 
 def former() -> Iterator[str]:
-    with (PUBLISHED / "table2-laptop-former" / "report.csv").open(encoding="utf-8", newline="") as file:
-        rows = {row["arm"]: row for row in csv.DictReader(file) if row["metric"] == HELD_OUT_LOSS}
+    rows = {
+        row["arm"]: row for row in csv_rows("table2-laptop-former", "report.csv") if row["metric"] == HELD_OUT_LOSS
+    }
     without, spread, beside, own = (
         float(rows[arm][column]) for arm in ("baseline", "span_dynamic") for column in ("mean", "sd")
     )

@@ -248,12 +248,21 @@ def parse_orderings(text: str) -> tuple[Ordering, ...]:
 
 def unknown_names(claim: Claim, arms: Iterable[str], metrics: Iterable[str]) -> list[str]:
     """Return a message for every unknown metric or arm in a claim."""
-    known_metrics = list(metrics)
-    messages = []
-    if claim.metric.partition(":")[0] not in known_metrics:
-        hint = did_you_mean(claim.metric, known_metrics)
-        messages.append(f"{claim.metric!r} is not measured here. Allowed: {', '.join(known_metrics)}.{hint}")
-    return [*messages, *unknown_arms((claim.first, claim.second), arms)]
+    return [
+        *unknown_metrics([claim.metric.partition(":")[0]], metrics),
+        *unknown_arms((claim.first, claim.second), arms),
+    ]
+
+
+def unknown_metrics(names: Iterable[str], metrics: Iterable[str]) -> list[str]:
+    """Return a message for every name that is not a metric."""
+    known = list(metrics)
+    allowed = ", ".join(known)
+    return [
+        f"{name!r} is not measured here. Allowed: {allowed}.{did_you_mean(name, known)}"
+        for name in names
+        if name not in known
+    ]
 
 
 def unknown_arms(names: Iterable[str], arms: Iterable[str]) -> list[str]:

@@ -16,8 +16,10 @@ class PaperStatement(Schema):
     """The paper's statement, paraphrased."""
     orderings: tuple[str, ...] = Field(default=(), examples=[["span_dynamic > dynamic ~ bottleneck"]])
     """Orderings of the arms in the statement: `a > b`, a is better; `a ~ b`, level within the margin. The report
-    tests them on every headline metric like `claims`; quote a name with spaces.
+    tests them like `claims`; quote a name with spaces.
     """
+    metrics: tuple[str, ...] = Field(default=(), examples=[["score"]])
+    """Metrics that the orderings are about: `held_out_loss`, `score` or a task; empty: every headline metric."""
     margins: Mapping[str, PositiveNumber] = Field(default_factory=dict, examples=[{"score": 1.0}])
     """By metric: the largest difference that counts as level."""
     table: str | None = Field(default=None, examples=["table3"])

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from configuration.claims import UnclearClaim, parse_orderings, unknown_arms, unknown_names
+from configuration.claims import UnclearClaim, parse_orderings, unknown_arms, unknown_metrics, unknown_names
 from configuration.experiment import Experiment
 from configuration.fine_tuning import FineTuning
 from configuration.fine_tuning_runs import is_frozen, settings_of
@@ -61,11 +61,16 @@ def violations_of(experiment: Experiment) -> Iterator[Violation]:
 
 
 def _ordering_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield the unclear orderings of the paper, and those about unknown arms or metrics."""
+    paper, metrics = experiment.paper, comparable_metrics(experiment.fine_tuning.tasks)
+    for position, name in enumerate(paper.metrics if paper else ()):
+        location = ("paper", "metrics", position)
+        yield from (Violation(location, message) for message in unknown_metrics([name], metrics))
     try:
         known = {arm.name for arm in experiment.arms}
     except InvalidOverride:
         return  # the design's own violations say why
-    for position, text in enumerate(experiment.paper.orderings if experiment.paper else ()):
+    for position, text in enumerate(paper.orderings if paper else ()):
         try:
             orderings = parse_orderings(text)
         except UnclearClaim as unclear:

@@ -63,6 +63,11 @@ def margins_changed(results: Results) -> Addition | None:
     return _last_change(results, margins_of)
 
 
+def paper_metrics_changed(results: Results) -> Addition | None:
+    """Return the last change after results of the metrics of the paper's orderings; None without one."""
+    return _last_change(results, lambda experiment: experiment.paper.metrics if experiment.paper else ())
+
+
 def deciding_test_changed(results: Results) -> Addition | None:
     """Return the last change after results of the test that decides; None without one."""
     return _last_change(results, lambda experiment: experiment.comparison)
@@ -94,6 +99,8 @@ def addition_notes(results: Results) -> Iterator[str]:
     margins = margins_changed(results)
     if margins is not None:
         yield f"margins changed {margins}"
+    if (metrics := paper_metrics_changed(results)) is not None:
+        yield f"metrics of the paper's orderings changed {metrics}"
     if (test := deciding_test_changed(results)) is not None:
         yield f"comparison changed {test}"
 

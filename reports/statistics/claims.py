@@ -1,8 +1,9 @@
 """Tests of the experiment's claims and of the paper's statements: supported, contradicted or undecided, with power.
 
-An ordering of the paper is tested on every headline metric. All claims and orderings of a report are one family
-(`analysis/claim_family.py`); the outcome of each by itself is kept beside the corrected one. The probability is that
-of the claim given the values, for normal populations and a flat prior: the t distribution around the difference.
+An ordering of the paper is tested on the metrics that `paper.metrics` names, else on every headline metric. All
+claims and orderings of a report are one family (`analysis/claim_family.py`); the outcome of each by itself is kept
+beside the corrected one. The probability is that of the claim given the values, for normal populations and a flat
+prior: the t distribution around the difference.
 """
 
 from collections.abc import Iterator, Sequence
@@ -98,14 +99,25 @@ def stated_claims(results: Results) -> Iterator[tuple[str, str, Claim]]:
     paper, margins = results.experiment.paper, paper_margins_of(results.experiment)
     for chain in paper.orderings if paper else ():
         for ordering in parse_orderings(chain):
-            for metric in results.headlines:
+            for metric in metrics_of_paper(results):
                 stated = ordering.on(metric.name, metric.lower_is_better, margins.get(metric.name))
                 yield PAPER, f"paper: {chain}", stated
 
 
+def metrics_of_paper(results: Results) -> tuple[Metric, ...]:
+    """Return the metrics that the paper's orderings are tested on; a single task's replaces the score."""
+    paper, tasks = results.experiment.paper, results.experiment.fine_tuning.tasks
+    named = dict.fromkeys(_of_single_task(name, tasks) for name in (paper.metrics if paper else ()))
+    return tuple(map(Metric, named)) or results.headlines
+
+
 def on_the_single_task(claim: Claim, tasks: Sequence[str]) -> Claim:
     """Return a claim on the score as one on the task where there is a single one, whose metric replaces the score."""
-    return claim.model_copy(update={"metric": tasks[0]}) if claim.metric == SCORE and len(tasks) == 1 else claim
+    return claim.model_copy(update={"metric": _of_single_task(claim.metric, tasks)})
+
+
+def _of_single_task(metric: str, tasks: Sequence[str]) -> str:
+    return tasks[0] if metric == SCORE and len(tasks) == 1 else metric
 
 
 def _tested(results: Results, by: str, text: str, claim: Claim) -> TestedClaim:

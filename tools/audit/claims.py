@@ -77,14 +77,15 @@ def _name(text: str) -> str:
 
 
 def stated(study: Study) -> list[tuple[str, Claim]]:
-    """Return the claims of the experiment, then the paper's orderings on every headline metric."""
+    """Return the claims of the experiment, then the paper's orderings on the metrics it names or the headlines."""
     found = [("experiment", of_single_task(study, text)) for text in study.document.get("claims", [])]
     paper = study.document.get("paper") or {}
+    of_paper = [single_task_for(study, name) for name in paper.get("metrics", [])]
     for chain in paper.get("orderings", []):
         tokens = TOKEN.findall(chain)
         names, signs = [_name(name) for name in tokens[::2]], tokens[1::2]
         for first, sign, second in zip(names, signs, names[1:], strict=False):
-            for metric in study.headlines:
+            for metric in dict.fromkeys(of_paper or study.headlines):
                 size = study.paper_margins.get(metric, 0.0) if sign == "~" else 0.0
                 better = "<" if metric == LOSS else ">"
                 found.append(("paper", Claim(metric, first, sign if sign == "~" else better, second, size)))
@@ -93,8 +94,14 @@ def stated(study: Study) -> list[tuple[str, Claim]]:
 
 def of_single_task(study: Study, text: str) -> Claim:
     """Return the claim of a text; one on the score is on the task where there is a single one."""
-    claim, tasks = claim_of(text), study.document["fine_tuning"]["tasks"]
-    return replace(claim, metric=tasks[0]) if claim.metric == "score" and len(tasks) == 1 else claim
+    claim = claim_of(text)
+    return replace(claim, metric=single_task_for(study, claim.metric))
+
+
+def single_task_for(study: Study, metric: str) -> str:
+    """Return the single task of a study in place of the score."""
+    tasks = study.document["fine_tuning"]["tasks"]
+    return str(tasks[0]) if metric == "score" and len(tasks) == 1 else metric
 
 
 @dataclass(frozen=True)

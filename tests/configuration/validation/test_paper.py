@@ -37,6 +37,7 @@ def refused(folder: Path, **parts: str) -> list[str]:
     ("parts", "expected"),
     [
         ({"paper": "table: tabel3"}, "paper.table: 'tabel3' is not a published table"),
+        ({"paper": "metrics: [held_out_los]"}, "paper.metrics[0]: 'held_out_los' is not measured here. Allowed: "),
         ({"paper": "rows: { narrow: GPT }"}, "paper.rows: rows need paper.table"),
         ({"paper": "table: table3, rows: { narow: GPT }"}, "'narow' is not an arm"),
         ({"paper": "table: table3, rows: { narrow: GTP }"}, "'GTP' is not a row of table3"),

@@ -168,6 +168,21 @@ def test_the_note_on_claims_counts_a_repeated_claim_once() -> None:
     assert "over the 2 tested claims. Power" in claims_note_of([text, f"{text} by 0.5"], paper=paper)
 
 
+def test_the_papers_orderings_are_tested_on_the_metrics_that_it_names() -> None:
+    """A single task takes the place of the score, and the family is as large as the tests that are left."""
+
+    def ordered(tasks: tuple[str, ...], *metrics: str) -> set[str]:
+        view = table2(tasks)
+        paper = {**view.document["paper"], "metrics": [*metrics]}
+        return {str(row["metric"]) for row in rows(replace(view, document={**view.document, "paper": paper}))}
+
+    tasks = ("docs_pair", "docs_answer")
+    assert ordered(tasks) == {"held_out_loss", "score"}
+    assert ordered(tasks, "score") == {"score"}
+    assert ordered(("docs_pair",), "score", "docs_pair") == {"docs_pair"}
+    assert ordered(tasks, "docs_pair", "held_out_loss") == {"docs_pair", "held_out_loss"}
+
+
 def test_the_margin_of_the_score_is_that_of_a_single_task() -> None:
     view = table2(("docs_pair",))
     levels = {str(row["claim"]) for row in rows(view) if "~" in str(row["claim"])}
@@ -252,6 +267,16 @@ def test_margins_changed_after_results_are_reported() -> None:
     added = Amendment(10, "then", ("equivalence_margin",), wider, None, None)
     footer = dict(build(replace(view, document=wider, amendments=(added,), first_document=view.document)).footer)
     assert footer["Added after results"] == "margins changed after 6 results (record 10, then)"
+
+
+def test_metrics_of_the_paper_changed_after_results_are_reported() -> None:
+    view = numbered(late_view(cached=False))
+    paper = {"source": "a paper", "statement": "better", "orderings": [], "metrics": ["held_out_loss"]}
+    before, after = ({**view.document, "paper": each} for each in ({**paper, "metrics": []}, paper))
+    added = Amendment(10, "then", ("paper",), after, None, None)
+    footer = dict(build(replace(view, document=after, amendments=(added,), first_document=before)).footer)
+    words = "metrics of the paper's orderings changed after 6 results (record 10, then)"
+    assert footer["Added after results"] == words
 
 
 @pytest.mark.parametrize("text", ["m(a) < m(b)", "m(a) < m(b) by 0.5", "m(a) ~ m(b) within 3", "m(a) > m(b)"])

@@ -105,6 +105,8 @@ class ExamplesResult(Result, extra="allow"):
     """Of a user's table: dev examples that have the texts of a train example."""
     ngram: Mapping[str, Real] | None = None
     """Scores of an n-gram model of the pretraining text by metric; None where none is a reference of the task."""
+    round_trip: Mapping[str, Real] | None = None
+    """Scores of the dev targets encoded and decoded by metric; None of tasks without target texts."""
     rare_words: int | None = None
     """Of a rarified task: the different rare words in its dev examples."""
     train: EncodedPart | SquadPart

@@ -17,12 +17,19 @@ from reports.table import Row, Table, number, table
 
 SCORE_DECIMALS = 1
 COLUMNS = ("task", "metric", "chance", "bag_of_words", "train_examples", "dev_examples")
-FURTHER = ("ngram", "untrained", "untrained_sd", "untrained_n")
-SHOWN_FURTHER = {"ngram": "n-gram", "untrained": "untrained, mean ± sd (n)"}
+FURTHER = ("round_trip", "ngram", "untrained", "untrained_sd", "untrained_n")
+SHOWN_FURTHER = {
+    "round_trip": "targets through the tokenizer",
+    "ngram": "n-gram",
+    "untrained": "untrained, mean ± sd (n)",
+}
 
 
 def reference_table(snapshot: Snapshot, primary: PrimaryMetric) -> Table:
-    """Return each task's reference scores: chance, a bag-of-words classifier, an n-gram model, untrained encoders.
+    """Return each task's reference scores.
+
+    They are chance, a bag-of-words classifier, an n-gram model, untrained encoders, and the target texts encoded and
+    decoded.
 
     Columns of references that no task has are left out.
     """
@@ -35,11 +42,11 @@ def reference_table(snapshot: Snapshot, primary: PrimaryMetric) -> Table:
 
 def _reference_rows(snapshot: Snapshot, examples: ExamplesResult, primary: str) -> Iterator[Row]:
     chance = {primary: finite(examples.chance)}
-    words, ngram = (
+    words, ngram, round_trip = (
         {metric: finite(value) for metric, value in (scores or {}).items()}
-        for scores in (examples.bag_of_words, examples.ngram)
+        for scores in (examples.bag_of_words, examples.ngram, examples.round_trip)
     )
-    metrics = chance.keys() | words.keys() | ngram.keys()
+    metrics = chance.keys() | words.keys() | ngram.keys() | round_trip.keys()
     for metric in sorted(metrics, key=lambda metric: (metric != primary, metric)):
         untrained = untrained_scores(snapshot.shared, examples.task, metric)
         yield {
@@ -47,6 +54,7 @@ def _reference_rows(snapshot: Snapshot, examples: ExamplesResult, primary: str) 
             "metric": metric,
             "chance": chance.get(metric),
             "bag_of_words": words.get(metric),
+            "round_trip": round_trip.get(metric),
             "ngram": ngram.get(metric),
             "untrained": fmean(untrained) if untrained else None,
             "untrained_sd": stdev(untrained) if len(untrained) > 1 else None,

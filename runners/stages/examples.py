@@ -19,6 +19,7 @@ from tasks.majority import majority_score
 from tasks.most_frequent_tag import most_frequent_tag_scores
 from tasks.own_tasks.split import repeated_in_train
 from tasks.own_tasks.table import TableFiles
+from tasks.round_trip import round_trip_scores
 from tasks.squad.prepare import Amounts, prepare
 from tasks.tokenizer import Tokenizer, load_tokenizer
 
@@ -55,6 +56,8 @@ def compute(stage: ExamplesStage, context: StageContext) -> dict[str, JsonValue]
         encoded = encode_part(task, part_examples, tokenizer, stage.sequence_length, folder, of_sources)
         result[part] = part_counts(encoded, len(encoded), examples.left_out.get(part, 0))
     result |= _word_reference(task, examples, context)
+    if task.form == "text_pair":
+        result["round_trip"] = {**round_trip_scores(task, examples, tokenizer)}
     return result | (ngram_reference(task, examples, tokenizer, context) if task.ngram_reference else {})
 
 

@@ -165,6 +165,11 @@ class TokenizerOption(Schema):
         """Whether the vocabulary is read from a path, so that no text is learned from."""
         return self.model_dump().get("path") is not None
 
+    @property
+    def lowercases(self) -> bool:
+        """Whether texts lose case and accents, so that decoded ones have neither."""
+        return bool(self.model_dump().get("lowercase"))
+
     @abstractmethod
     def inputs(self) -> JsonValue:
         """Return what determines the vocabulary, besides the texts and its size. Raises DataError for wrong files."""

@@ -155,7 +155,7 @@ DRAWN: Mapping[tuple[str, Status], st.SearchStrategy[dict[str, Any]]] = {
     ("probe", Status.DIVERGED): st.fixed_dictionaries({"task": TEXT, "seed": WHOLE, "step": WHOLE, "loss": TEXT}),
     ("examples", Status.FINISHED): st.fixed_dictionaries(
         {"task": TEXT, "chance": st.none() | REAL, "bag_of_words": st.none() | SCORES, "train": PART, "dev": PART},
-        optional={"bag_of_words_examples": WHOLE, "ngram": SCORES, **TEST_PART},
+        optional={"bag_of_words_examples": WHOLE, "ngram": SCORES, "round_trip": SCORES, **TEST_PART},
     ),
     ("evaluation_set", Status.FINISHED): st.fixed_dictionaries({"sequences": WHOLE, "questions": WHOLE}),
     ("attention", Status.FINISHED): st.fixed_dictionaries(

@@ -63,6 +63,29 @@ def test_no_experiment_of_the_repository_is_warned_of(file: str, scale: str) -> 
     assert warnings_of(experiment_of(file, scale), machine_memory=2**60) == ()
 
 
+@pytest.mark.parametrize(
+    ("tokenizer", "task", "lost"),
+    [
+        ("wordpiece", "multi30k_en_de", True),
+        ("unigram", "multi30k_en_de", True),
+        ("{ kind: wordpiece, lowercase: false }", "multi30k_en_de", False),
+        ("byte_bpe", "multi30k_en_de", False),
+        ("wordpiece", "docs_pair", False),
+    ],
+)
+def test_a_tokenizer_that_drops_the_case_of_written_targets_is_warned_of(
+    tmp_path: Path, tokenizer: str, task: str, lost: bool
+) -> None:
+    file = tmp_path / "f.yaml"
+    text = TEXT.format(objective="objective: denoising", kind="linear", warmup=1024, evaluations=8)
+    text = text.replace("{ depth: 2,", "{ kind: encoder_decoder, decoder_depth: 1, depth: 2,")
+    data = f"fine_tuning: {{ tasks: [{task}], data: {tmp_path}, sequence_length: 32 }}"
+    file.write_text(f"{text}{data}\ntokenizer: {tokenizer}\n")
+    lines = warnings_of(load_experiment(file, None))
+    assert len(lines) == lost
+    assert all("the targets of multi30k_en_de have case and accents" in line for line in lines)
+
+
 def test_arms_that_need_more_than_the_machines_memory_are_warned_of_by_their_need(tmp_path: Path) -> None:
     file = tmp_path / "f.yaml"
     text = TEXT.format(objective="objective: masked_language_model", kind="linear", warmup=1024, evaluations=8)

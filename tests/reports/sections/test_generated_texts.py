@@ -1,12 +1,14 @@
 """Scores of generated texts: spread over seeds and over texts, signatures, and samples that cannot become markup."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from reports.formats import render
 from reports.report import Report, build
-from tests.factories.reports import Trial, document, snapshot
+from reports.sections.reference import reference_grid, reference_table
+from tests.factories.reports import Trial, document, primary, shared, snapshot
 
 SIGNATURE = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.5.1"
 HOSTILE = "<b>Ein</b> Hund & eine |Katze|"
@@ -66,3 +68,16 @@ def test_the_page_tells_both_spreads_and_the_first_texts() -> None:
 @pytest.mark.parametrize("kind", ["html", "markdown"])
 def test_texts_are_escaped(kind: str) -> None:
     assert "<b>Ein</b>" not in render(report(), kind)
+
+
+def test_what_the_tokenizer_leaves_of_the_targets_is_beside_the_references() -> None:
+    view = snapshot([Trial("baseline", 1).pretrained(5.0)], resolved=document(["multi30k_de_en"]))
+    made = {"task": "multi30k_de_en", "chance": None, "bag_of_words": {"bleu": 0.5}, "round_trip": {"bleu": 87.3}}
+    parts = {"train": {"examples": 9}, "dev": {"examples": 9}}
+    (grid,) = reference_grid(reference_table(replace(view, shared=(shared("examples", "", made | parts),)), primary))
+    assert [column.title for column in grid.columns][2:5] == [
+        "chance",
+        "bag of words",
+        "targets through the tokenizer",
+    ]
+    assert [cell.text for cell in grid.rows[-1]][2:5] == ["–", "0.5", "87.3"]

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,10 @@ from tasks.labelled.task import Example, Examples
 from tasks.labelled.text_pair_files import TextPairFiles
 from tasks.labelled.text_pairs import encode_text_pairs, load_text_pairs, save_text_pairs
 from tasks.lead import lead_scores
+from tasks.round_trip import round_trip_scores
 from tests.factories.published_data import ROOT, published
 from tests.factories.small_experiments import WORDS
+from tests.factories.tokenizers import trained
 
 OBJECTS = TextPairFiles(
     folder="own",
@@ -141,3 +144,25 @@ def test_the_lead_is_the_beginning_of_the_source() -> None:
     rows = tuple(Example("one two three four five six seven", "one two three") for _ in range(3))
     assert lead_scores(find_task("xsum"), Examples(rows, rows))["rougeL"] == pytest.approx(100.0)
     assert ROOT.is_dir()
+
+
+def test_targets_through_a_tokenizer_lose_what_it_drops() -> None:
+    targets = (
+        "Élan, café — “quotes” …",
+        "The dogs' owner (a fox) laughs: 12,345 times!",
+        "a text without case of it",
+    )
+    examples = Examples((), tuple(Example("source", target) for target in targets))
+    task = find_task("multi30k_en_de")
+    assert round_trip_scores(task, examples, trained("byte_bpe")) == pytest.approx({"bleu": 100.0, "chrf": 100.0})
+    lowered = round_trip_scores(task, examples, trained("wordpiece"))
+    written = [
+        "elan, cafe — “quotes” …",
+        "the dogs' owner (a fox) laughs: 12,345 times!",
+        "a text without case of it",
+    ]
+    assert written == [target.lower().replace("é", "e") for target in targets]
+    spaced = [re.sub(r"([^\w\s])", r" \1 ", text) for text in written]
+    sacrebleu = pytest.importorskip("sacrebleu")
+    assert lowered["bleu"] == pytest.approx(sacrebleu.corpus_bleu(spaced, [list(targets)]).score)
+    assert lowered["bleu"] < 80

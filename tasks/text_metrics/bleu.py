@@ -5,12 +5,9 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
-import numpy as np
-
 from tasks.text_metrics.scores import RESAMPLES, TextScores
 
 DECIMALS = 4  # of the interval, which sacrebleu writes as text
-SEED = 12345  # sacrebleu's own
 
 
 def scores(metrics: Sequence[str], predictions: Sequence[str], references: Sequence[str]) -> TextScores:
@@ -37,11 +34,12 @@ def _interval_of(score: Any, signature: str) -> tuple[float, float]:
 
 
 def _interval(metric: Any, predictions: Sequence[str], references: Sequence[str]) -> tuple[float, float]:
-    """Return the interval of the resamples that sacrebleu draws, each scored on its own."""
-    count = len(predictions)
-    drawn = np.random.default_rng(SEED).choice(count, size=(RESAMPLES, count), replace=True)
-    resampled = (([predictions[at] for at in places], [[references[at] for at in places]]) for places in drawn)
-    values = sorted(float(metric.corpus_score(*texts).score) for texts in resampled)
+    """Return the interval of the resamples that sacrebleu draws, by its own functions: texts are counted once."""
+    from sacrebleu.significance import _bootstrap_resample  # no public function gives the resampled scores
+
+    counts = metric._extract_corpus_statistics(list(predictions), [list(references)])
+    _, resampled = _bootstrap_resample(counts, metric, RESAMPLES)
+    values = sorted(float(each.score) for each in resampled)
     spread, middle = (values[-1 - RESAMPLES // 40] - values[RESAMPLES // 40]) / 2, fmean(values)
     return max(0.0, middle - spread), min(100.0, middle + spread)
 

@@ -4,12 +4,16 @@ import json
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import fmean
+from typing import Any
 
+import numpy as np
 import pytest
 
 from tasks.text_metrics import LIBRARIES, text_scores
 from tasks.text_metrics.bleu import tokenised_bleu
 from tasks.text_metrics.rouge import f1_of_texts
+from tasks.text_metrics.scores import RESAMPLES
 from tests.factories.published_data import published
 
 SHARE_OF_XSUM = 11  # one text in so many, because stemming all takes a minute
@@ -102,3 +106,27 @@ def test_a_corpus_of_which_some_resamples_match_nothing_has_an_interval(name: st
     found = text_scores((name,), ["zzz"] * 7 + [text], ["yyy"] * 7 + [text])
     low, high = found.intervals[name]
     assert 0.0 <= low < found.values[name] < high <= 100.0
+
+
+@pytest.mark.parametrize("name", ["bleu", "chrf"])
+def test_that_interval_is_the_one_of_every_resample_scored_by_itself_and_texts_are_counted_a_few_times(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metrics = pytest.importorskip("sacrebleu.metrics")
+    text, kind = "the cat sat on the mat", {"bleu": metrics.BLEU, "chrf": metrics.CHRF}[name]
+    predictions, references = ["zzz"] * 5 + [text], ["yyy"] * 5 + [text]
+    drawn = np.random.default_rng(12345).choice(6, size=(RESAMPLES, 6), replace=True)
+    texts = (([predictions[at] for at in places], [[references[at] for at in places]]) for places in drawn)
+    alone = sorted(float(kind().corpus_score(*each).score) for each in texts)
+    counted, count = [0], kind._compute_segment_statistics
+
+    def counting(self: Any, *arguments: Any) -> Any:
+        counted[0] += 1
+        return count(self, *arguments)
+
+    monkeypatch.setattr(kind, "_compute_segment_statistics", counting)
+    low, high = text_scores((name,), predictions, references).intervals[name]
+    spread = (alone[-1 - RESAMPLES // 40] - alone[RESAMPLES // 40]) / 2
+    expected = (max(0.0, fmean(alone) - spread), min(100.0, fmean(alone) + spread))
+    assert (low, high) == pytest.approx(expected, abs=1e-4)
+    assert counted[0] <= 3 * len(predictions)

@@ -70,6 +70,12 @@ class Experiment(Schema):
     """Measurements of every trained model beyond losses and scores."""
     comparison: Annotated[MeanTest, Field(strict=False)] = MeanTest.WELCH
     """How arms are compared over seeds: `welch`, or `paired` where an earlier experiment showed that seeds pair."""
+    headline_metrics: tuple[Literal["held_out_loss", "score"], ...] = Field(
+        default=("held_out_loss", "score"), min_length=1, examples=[["score"]]
+    )
+    """Metrics of the finding and the verdicts. Of both, the score is tested only of arms whose held-out loss differs;
+    `[score]` where nothing is said by the loss, such as after a nominal pretraining.
+    """
     study: Name | None = Field(default=None, examples=["convolution-mixing"])
     """Experiments of one study: their claims are one family, corrected for each other where reports are published."""
     equivalence_margin: Mapping[str, PositiveNumber] = Field(default_factory=dict, examples=[{"held_out_loss": 0.02}])
@@ -141,6 +147,7 @@ class Experiment(Schema):
             "question",
             "paper",
             "comparison",
+            "headline_metrics",
             "study",
             "equivalence_margin",
             "claims",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from analysis.difference import MeanTest
 from configuration.claims import parse_claim
+from configuration.metrics import HELD_OUT_LOSS, SCORE
 from foundation.schema import JsonValue, canonical_text
 from ledger.database import Ledger, LedgerRows
 from tasks.data_folder import with_paths_as_in
@@ -18,9 +19,9 @@ from tasks.data_folder import with_paths_as_in
 if TYPE_CHECKING:
     from configuration.loading import AnyExperiment
 
-VERDICT_SECTIONS = ("claims", "paper", "comparison", "study", "equivalence_margin", "forecast")
+VERDICT_SECTIONS = ("claims", "paper", "comparison", "headline_metrics", "study", "equivalence_margin", "forecast")
 """Sections that change no result, but the verdicts of a report."""
-DEFAULTS = {"comparison": MeanTest.WELCH}
+DEFAULTS = {"comparison": MeanTest.WELCH, "headline_metrics": [HELD_OUT_LOSS, SCORE]}
 """Values that equal a missing section: ledgers of earlier versions lack it."""
 FACT = "amendment {}"
 
@@ -87,6 +88,8 @@ def _part(document: object, name: str) -> str:
     part = document.get(name) if isinstance(document, Mapping) else None
     if name == "claims" and isinstance(part, list):
         part = [str(parse_claim(str(text))) for text in part]  # independent of spaces
+    if isinstance(part, dict):  # a field that earlier versions lack is empty in it
+        part = {field: value for field, value in part.items() if value not in (None, [], {})}
     return canonical_text(part) if part and part != DEFAULTS.get(name) else ""
 
 

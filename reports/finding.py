@@ -38,7 +38,7 @@ def results_finding(results: Results, pairs: tuple[IsolatedPair, ...]) -> str:
     ended = sum(history.status not in OPEN for history in results.snapshot.histories)
     measured = [metric for metric in results.headlines if _means(results, metric)]
     failed = failures_clause(results)
-    if not measured:
+    if not measured and not results.below_reference:
         why = f"; {failed}" if failed else ""
         ended_how = f"{ended} of {total} trials have ended, and none was measured at the end of its budget"
         return f"No result yet: {ended_how}{why}."
@@ -147,7 +147,7 @@ def _best_pairs(results: Results, pairs: tuple[IsolatedPair, ...], metric: Metri
 
 def _single_changes(results: Results, pairs: tuple[IsolatedPair, ...], metrics: list[Metric]) -> Iterator[str]:
     """Yield single-change effects: one pair per path if few, else the number of pairs with a significant effect."""
-    best_pairs = list(_best_pairs(results, pairs, metrics[0]))
+    best_pairs = list(_best_pairs(results, pairs, metrics[0])) if metrics else []
     if len(best_pairs) <= PAIRS_NAMED:
         for pair in best_pairs:
             yield f"the effect of {_named(pair)} (without correction): {_isolated(results, pair, metrics)}"

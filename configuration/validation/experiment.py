@@ -9,7 +9,7 @@ from configuration.fine_tuning import FineTuning
 from configuration.fine_tuning_runs import is_frozen, settings_of
 from configuration.hurdles import ZeroCost
 from configuration.initial_checkpoint import InitialCheckpoint, differing_fields, read_initial_checkpoint
-from configuration.metrics import ATTENTION_DIAGONAL, comparable_metrics
+from configuration.metrics import ATTENTION_DIAGONAL, SCORE, comparable_metrics
 from configuration.validation.fine_tuning import fine_tuning_violations
 from configuration.validation.lexicon import lexicon_violations
 from configuration.validation.margins import margin_violations
@@ -48,6 +48,8 @@ def violations_of(experiment: Experiment) -> Iterator[Violation]:
         if not experiment.arm_table.violations:
             yield from tune_violations(experiment)
     yield from margin_violations(experiment)
+    if experiment.headline_metrics == (SCORE,) and not experiment.fine_tuning.tasks:
+        yield Violation(("headline_metrics",), "there is no score, because fine_tuning.tasks is empty")
     yield from tracking_violations(experiment)
     yield from _pretraining_violations(experiment)
     if experiment.forecast is not None and experiment.forecast.tokens < experiment.pretraining.tokens:

@@ -68,6 +68,11 @@ def paper_metrics_changed(results: Results) -> Addition | None:
     return _last_change(results, lambda experiment: experiment.paper.metrics if experiment.paper else ())
 
 
+def headline_metrics_changed(results: Results) -> Addition | None:
+    """Return the last change after results of the metrics that are decided; None without one."""
+    return _last_change(results, lambda experiment: experiment.headline_metrics)
+
+
 def deciding_test_changed(results: Results) -> Addition | None:
     """Return the last change after results of the test that decides; None without one."""
     return _last_change(results, lambda experiment: experiment.comparison)
@@ -101,6 +106,8 @@ def addition_notes(results: Results) -> Iterator[str]:
         yield f"margins changed {margins}"
     if (metrics := paper_metrics_changed(results)) is not None:
         yield f"metrics of the paper's orderings changed {metrics}"
+    if (headlines := headline_metrics_changed(results)) is not None:
+        yield f"headline metrics changed {headlines}"
     if (test := deciding_test_changed(results)) is not None:
         yield f"comparison changed {test}"
 

@@ -142,6 +142,9 @@ def verdict_text(compared: Comparison) -> str:
 def verdict_notes(results: Results) -> Iterator[str]:
     """Yield the definition of the verdicts and the tests of the correction."""
     headlines = {metric.name: metric for metric in results.headlines}
+    if not headlines:
+        yield "Verdicts: none, because no task exceeds every reference."
+        return
     yield (
         f"Verdicts: helps or hurts if p of {TEST_NAMES[results.test]}, adjusted for all tests on "
         f"{' and '.join(headlines[name].title for name in headlines)}, is at most 0.05; no difference larger than m "

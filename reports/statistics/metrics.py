@@ -25,11 +25,6 @@ class Metric:
         return self.name == HELD_OUT_LOSS
 
     @property
-    def headline(self) -> bool:
-        """Whether the finding reports it."""
-        return self.name in (HELD_OUT_LOSS, SCORE)
-
-    @property
     def further(self) -> bool:
         """Whether it is a secondary metric of a task."""
         return ":" in self.name

@@ -237,13 +237,14 @@ class Results:
 
     @property
     def headlines(self) -> tuple[Metric, ...]:
-        """The metrics of the finding: held-out loss and score, or the only task instead of the score.
+        """The metrics of the finding: the declared ones of held-out loss and score, or the only task as the score.
 
         A task below a reference is none, nor the score where every task is.
         """
-        lone = len(self.tasks) == 1
-        found = (metric for metric in self.shown if lone or metric.headline)
-        return tuple(metric for metric in found if metric.name not in self.below_reference)
+        declared: set[str] = {*self.experiment.headline_metrics}
+        if SCORE in declared and len(self.tasks) == 1:
+            declared = declared - {SCORE} | {*self.tasks}
+        return tuple(m for m in self.shown if m.name in declared and m.name not in self.below_reference)
 
     @property
     def seeds_in_all(self) -> int:

@@ -182,16 +182,18 @@ def test_failed_trials_are_named_with_their_reason_in_finding_and_conditions() -
     assert "Failed" not in dict(build(table2()).footer)
 
 
-def scored(baseline: float, wide: float, spread: float = 0.5) -> Report:
+def scored(baseline: float, wide: float, spread: float = 0.5, loss_spread: float = 0.0, **more: Any) -> Report:
     """Return two arms on one task, of which chance is 50, by their mean accuracy over three seeds."""
     trials = [
-        Trial(arm, seed).pretrained(6.0 - position).tuned("docs_pair", 1, accuracy=mean + spread * (seed - 2))
+        Trial(arm, seed)
+        .pretrained(6.0 - position + loss_spread * seed)
+        .tuned("docs_pair", 1, accuracy=mean + spread * (seed - 2))
         for position, (arm, mean) in enumerate({"baseline": baseline, "wide": wide}.items())
         for seed in (1, 2, 3)
     ]
     trials[-1].tuned("docs_pair", 1, accuracy=wide + spread * 1.01)
     arms = {"baseline": {}, "wide": {"width": 512}}
-    resolved = document(["docs_pair"], fine_tuning={"tasks": ["docs_pair"], "seeds": [1]})
+    resolved = document(["docs_pair"], fine_tuning={"tasks": ["docs_pair"], "seeds": [1]}, **more)
     return build(snapshot(trials, arms, ("docs_pair",), tuning_seeds=(1,), resolved=resolved))
 
 
@@ -208,6 +210,36 @@ def test_a_task_below_a_reference_is_not_claimed_and_no_part_of_the_gate() -> No
     assert results.columns[-1].group == "docs_pair, below reference"
     (row,) = [row for t in at_chance.tables if t.name == "effects" for row in t.rows if row["metric"] == "docs_pair"]
     assert row["verdict"] == "helps"  # for programs: what the test of the difference says
+
+
+def headlines(*metrics: str, score: float = 70.0) -> Report:
+    """Return a report on two arms and one task with these headline metrics; the losses do not differ."""
+    return scored(50.0, score, loss_spread=2.0, headline_metrics=[*metrics])
+
+
+def test_the_score_is_tested_without_a_gate_where_it_is_the_only_headline_metric() -> None:
+    both, alone = (
+        next(row for row in table.rows if row["metric"] == "docs_pair")
+        for chosen in (("held_out_loss", "score"), ("score",))
+        for table in headlines(*chosen).tables
+        if table.name == "effects"
+    )
+    assert both["p"] == alone["p"] == alone["p_adjusted"]
+    assert both["p_adjusted"] > 0.05, "the gate is shut"
+    assert (both["verdict"], alone["verdict"]) == ("undecided", "helps")
+    report = headlines("score")
+    assert report.finding.startswith("On docs_pair wide has the best mean and is significantly better")
+    assert "held-out loss" not in report.finding
+    assert not column(report, "effects", "verdict", "held-out loss")
+    (notes,) = ([*grid.notes] for grid in report.grids if grid.name == "effects")
+    assert not any(note.startswith("Gate:") for note in notes)
+    assert headlines("held_out_loss").finding.startswith("On held-out loss")
+
+
+def test_a_report_whose_only_headline_task_is_below_a_reference_says_so() -> None:
+    report = headlines("score", score=49.2)
+    assert report.finding.startswith("On docs_pair no difference is claimed, because the mean over all arms")
+    assert all(render(report, name) for name in format_names())
 
 
 def test_a_difference_is_claimed_if_the_mean_over_arms_exceeds_every_reference() -> None:

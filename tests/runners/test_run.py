@@ -94,12 +94,31 @@ def test_settings_without_effect_on_results_are_no_conflict(tmp_path: Path) -> N
 def test_a_changed_deciding_test_is_an_amendment_and_its_default_is_none(tmp_path: Path) -> None:
     with open_ledger(request(tmp_path, simulated.experiment(tmp_path))) as ledger:
         before = ledger.fact("identity")
-    with open_ledger(request(tmp_path, simulated.experiment(tmp_path, comparison="welch"))) as ledger:
+    same = simulated.experiment(tmp_path, comparison="welch", headline_metrics=["held_out_loss", "score"])
+    with open_ledger(request(tmp_path, same)) as ledger:
         assert amendments(ledger) == ()
     with open_ledger(request(tmp_path, simulated.experiment(tmp_path, comparison="paired", study="mix"))) as ledger:
         (added,) = amendments(ledger)
         assert added.changed == ("comparison", "study")
         assert ledger.fact("identity") == before
+
+
+def test_a_field_that_an_earlier_version_lacks_is_no_amendment_while_it_is_empty(tmp_path: Path) -> None:
+    paper: dict[str, Any] = {"source": "a paper", "statement": "better", "orderings": ["wide > baseline"]}
+    arms = {"kind": "list", "arms": {"wide": {"bottleneck_ratio": 2}}}
+    declared = simulated.experiment(tmp_path, design=arms, fine_tuning={}, paper=paper)
+    with open_ledger(request(tmp_path, declared)) as ledger:
+        document = ledger.fact("document")
+        assert isinstance(document, dict)
+        earlier = {name: value for name, value in document["paper"].items() if name != "metrics"}
+        ledger.set_fact("document", {**document, "paper": earlier})
+    with open_ledger(request(tmp_path, declared)) as ledger:
+        assert amendments(ledger) == ()
+    on_loss = {**paper, "metrics": ["held_out_loss"]}
+    changed = simulated.experiment(tmp_path, design=arms, fine_tuning={}, paper=on_loss)
+    with open_ledger(request(tmp_path, changed)) as ledger:
+        (added,) = amendments(ledger)
+        assert added.changed == ("paper",)
 
 
 def test_arms_and_claims_may_be_added_and_the_ledger_has_the_time_of_addition(tmp_path: Path) -> None:

@@ -94,6 +94,18 @@ def claims(ledger: Ledger) -> None:
     ]
 
 
+def metrics_of_the_paper(ledger: Ledger) -> None:
+    ledger.document["paper"] |= {"metrics": ["score", "docs_answer"]}
+
+
+def score_alone(ledger: Ledger) -> None:
+    ledger.document["headline_metrics"] = ["score"]
+
+
+def loss_alone(ledger: Ledger) -> None:
+    ledger.document["headline_metrics"] = ["held_out_loss"]
+
+
 def unequal_seeds(ledger: Ledger) -> None:
     gone = {"dynamic/3", "bottleneck/1"}
     ledger.rows["trials"] = [row for row in ledger.rows["trials"] if row["name"] not in gone]
@@ -185,6 +197,8 @@ VARIANTS: dict[str, tuple[Callable[[Ledger], None], ...]] = {
     "first of three looks": (first_look, claims),
     "last of two looks, paired": (last_look, paired),
     "margins, claims, unequal seeds": (margins, claims, unequal_seeds),
+    "metrics of the paper, score alone": (metrics_of_the_paper, score_alone, unequal_seeds),
+    "loss alone": (loss_alone,),
     "diverged seeds": (diverged_seeds,),
     "diverged seeds, paired": (diverged_seeds, paired, unequal_seeds),
     "two fine-tuning seeds": (two_fine_tuning_seeds, margins),

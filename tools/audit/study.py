@@ -161,9 +161,11 @@ class Study:
 
     @cached_property
     def headlines(self) -> list[str]:
-        """Held-out loss and score; a single task takes the score's place."""
+        """Held-out loss and score, or the declared one of them; a single task takes the score's place."""
+        declared = self.document.get("headline_metrics", [LOSS, SCORE])
         second = self.tasks if len(self.tasks) == 1 else [SCORE]
-        return [m for m in self.metrics if m == LOSS or (m in second and m not in self.below_reference)]
+        chosen = [*([LOSS] if LOSS in declared else []), *(second if SCORE in declared else [])]
+        return [m for m in self.metrics if m in chosen and (m == LOSS or m not in self.below_reference)]
 
     @cached_property
     def margins(self) -> Mapping[str, float]:

@@ -60,6 +60,13 @@ def test_unknown_names_are_reported_at_their_lines(parts: dict[str, str], expect
     assert any(expected in line for line in lines), lines
 
 
+def test_a_headline_score_needs_a_task(tmp_path: Path) -> None:
+    (line,) = refused(
+        tmp_path, paper="orderings: []", pretraining="evaluations: 8 }\nheadline_metrics: [score]\nmeasure: {"
+    )
+    assert "headline_metrics: there is no score, because fine_tuning.tasks is empty" in line
+
+
 def loaded(folder: Path, **parts: str) -> Experiment:
     file = folder / "drawn.yaml"
     defaults = {"paper": "orderings: []", "other": "heads: 2", "pretraining": "evaluations: 8"}

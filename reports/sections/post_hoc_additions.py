@@ -19,6 +19,15 @@ RESULTS = (PRETRAIN, *TASK_STAGES)
 """Stages whose records are results."""
 
 
+DECIDING: Mapping[str, Callable[[Experiment], object]] = {
+    "margins": margins_of,
+    "metrics of the paper's orderings": lambda experiment: experiment.paper.metrics if experiment.paper else (),
+    "headline metrics": lambda experiment: experiment.headline_metrics,
+    "comparison": lambda experiment: experiment.comparison,
+}
+"""Parts of an experiment that decide verdicts and of which the last change after results is reported, by name."""
+
+
 @dataclass(frozen=True)
 class Addition:
     """The results in the ledger when an arm or a claim was added."""
@@ -58,27 +67,8 @@ def claims_added(results: Results) -> dict[str, Addition]:
     return additions
 
 
-def margins_changed(results: Results) -> Addition | None:
-    """Return the last change of the equivalence margins after results; None without one."""
-    return _last_change(results, margins_of)
-
-
-def paper_metrics_changed(results: Results) -> Addition | None:
-    """Return the last change after results of the metrics of the paper's orderings; None without one."""
-    return _last_change(results, lambda experiment: experiment.paper.metrics if experiment.paper else ())
-
-
-def headline_metrics_changed(results: Results) -> Addition | None:
-    """Return the last change after results of the metrics that are decided; None without one."""
-    return _last_change(results, lambda experiment: experiment.headline_metrics)
-
-
-def deciding_test_changed(results: Results) -> Addition | None:
-    """Return the last change after results of the test that decides; None without one."""
-    return _last_change(results, lambda experiment: experiment.comparison)
-
-
 def _last_change(results: Results, part: Callable[[Experiment], object]) -> Addition | None:
+    """Return the last change of a part after results; None without one."""
     last: Addition | None = None
     before = part(experiment_of(results.snapshot.first_document)) if results.snapshot.amendments else None
     for amendment in results.snapshot.amendments:
@@ -101,15 +91,9 @@ def addition_notes(results: Results) -> Iterator[str]:
     """Yield one text per addition after results."""
     yield from (f"arm {arm} {addition}" for arm, addition in arms_added(results).items())
     yield from (f"claim {text} {addition}" for text, addition in claims_added(results).items())
-    margins = margins_changed(results)
-    if margins is not None:
-        yield f"margins changed {margins}"
-    if (metrics := paper_metrics_changed(results)) is not None:
-        yield f"metrics of the paper's orderings changed {metrics}"
-    if (headlines := headline_metrics_changed(results)) is not None:
-        yield f"headline metrics changed {headlines}"
-    if (test := deciding_test_changed(results)) is not None:
-        yield f"comparison changed {test}"
+    for name, part in DECIDING.items():
+        if (change := _last_change(results, part)) is not None:
+            yield f"{name} changed {change}"
 
 
 def known_before(results: Results) -> str | None:

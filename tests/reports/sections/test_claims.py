@@ -16,8 +16,6 @@ from configuration.claims import (
     claim_of,
     parse_claim,
 )
-from ledger.amendments import Amendment
-from ledger.snapshot import Snapshot
 from reports.report import build
 from reports.statistics.claims import ClaimOutcome, TestedClaim, decide, family_of, seeds_to_judge
 from reports.statistics.results import results_of
@@ -202,81 +200,6 @@ def test_a_claim_on_the_score_is_one_on_a_single_task() -> None:
 def test_equivalence_without_a_margin_has_no_probability_and_is_never_supported() -> None:
     tested = claimed(claim_of("score", "a", Sign.LEVEL, "b", 0.0), [0.1, -0.2, 0.1])
     assert (tested.pointwise, tested.probability, tested.power) == (ClaimOutcome.UNDECIDED, None, None)
-
-
-def late_view(cached: bool) -> Snapshot:
-    trials = [Trial("baseline", seed).pretrained(6.0 + seed / 50) for seed in (1, 2, 3)]
-    for trial in trials if cached else ():
-        trial.records = [replace(record, reused=True) for record in trial.records]
-    late = [Trial("late", seed).pretrained(5.0 + seed**2 / 70) for seed in (1, 2, 3)]
-    resolved = document(claims=["held_out_loss(late) < held_out_loss(baseline)"])
-    return snapshot([*trials, *late], {"baseline": {}, "late": {"width": 512}}, resolved=resolved)
-
-
-def test_cached_pretraining_is_reported_once_and_not_at_claims() -> None:
-    known = "baseline (pretrained for other experiments of this cache), not late"
-    for cached, expected in ((True, known), (False, None)):
-        view = late_view(cached)
-        (found,) = rows(view)
-        assert (found["verdict"], found["afterwards"]) == ("supported", None)
-        assert dict(build(view).footer).get("Results before the start") == expected
-
-
-def numbered(view: Snapshot) -> Snapshot:
-    """Return the view with its records numbered in the order of the trials, as a ledger does."""
-    count, histories = 0, []
-    for history in view.histories:
-        records = tuple(
-            replace(record, sequence=count + position) for position, record in enumerate(history.records, 5)
-        )
-        count += len(records)
-        histories.append(replace(history, records=records))
-    return replace(view, histories=tuple(histories))
-
-
-def test_an_arm_and_a_claim_added_after_results_have_the_number_of_results() -> None:
-    view = numbered(late_view(cached=False))
-    arms = tuple(replace(arm, after_record=7 if arm.name == "late" else 0) for arm in view.arms)
-    before = {**view.document, "claims": []}
-    added = Amendment(7, "2026-01-02T03:04:05+00:00", ("arms", "claims"), view.document, None, None)
-    (found,) = rows(replace(view, arms=arms, amendments=(added,), first_document=before))
-    when = "after 3 results (record 7, 2026-01-02T03:04:05+00:00)"
-    assert found["afterwards"] == f"the claim {when}; late {when}"
-    footer = dict(build(replace(view, arms=arms, amendments=(added,), first_document=before)).footer)
-    assert footer["Added after results"].startswith(f"arm late {when}; claim held_out_loss(late)")
-
-
-def test_what_was_added_before_any_result_is_not_late() -> None:
-    view = numbered(late_view(cached=False))
-    added = Amendment(0, "2026-01-02T03:04:05+00:00", ("claims",), view.document, None, None)
-    (found,) = rows(replace(view, amendments=(added,), first_document={**view.document, "claims": []}))
-    assert found["afterwards"] is None
-
-
-def test_a_deciding_test_changed_after_results_is_reported() -> None:
-    view = numbered(late_view(cached=False))
-    paired = {**view.document, "comparison": "paired"}
-    added = Amendment(10, "then", ("comparison",), paired, None, None)
-    footer = dict(build(replace(view, document=paired, amendments=(added,), first_document=view.document)).footer)
-    assert footer["Added after results"] == "comparison changed after 6 results (record 10, then)"
-
-
-def test_margins_changed_after_results_are_reported() -> None:
-    view = numbered(late_view(cached=False))
-    wider = {**view.document, "equivalence_margin": {"held_out_loss": 2.0}}
-    added = Amendment(10, "then", ("equivalence_margin",), wider, None, None)
-    footer = dict(build(replace(view, document=wider, amendments=(added,), first_document=view.document)).footer)
-    assert footer["Added after results"] == "margins changed after 6 results (record 10, then)"
-
-
-def test_metrics_of_the_paper_changed_after_results_are_reported() -> None:
-    view = numbered(late_view(cached=False))
-    paper = {"source": "a paper", "statement": "better", "orderings": [], "metrics": ["held_out_loss"]}
-    before, after = ({**view.document, "paper": each} for each in ({**paper, "metrics": []}, paper))
-    added = Amendment(10, "then", ("paper",), after, None, None)
-    footer = dict(build(replace(view, document=after, amendments=(added,), first_document=before)).footer)
-    words = "metrics of the paper's orderings changed after 6 results (record 10, then)"
-    assert footer["Added after results"] == words
 
 
 @pytest.mark.parametrize("text", ["m(a) < m(b)", "m(a) < m(b) by 0.5", "m(a) ~ m(b) within 3", "m(a) > m(b)"])

@@ -46,8 +46,8 @@ def reference(study: Study, _: Published) -> Iterator[Row]:
     """Yield the scores that are known without pretraining."""
     for one in study.export.shared_results("examples"):
         task, primary = one["task"], study.primary(one["task"])
-        words, ngram = (one.get(name) or {} for name in ("bag_of_words", "ngram"))
-        for metric in {primary, *words, *ngram}:
+        words, ngram, written = (one.get(name) or {} for name in ("bag_of_words", "ngram", "round_trip"))
+        for metric in {primary, *words, *ngram, *written}:
             prefix = f"untrained {task}#"
             scores = [r.result["scores"].get(metric) for r in study.export.shared if r.label.startswith(prefix)]
             untrained = summary({at: score for at, score in enumerate(scores) if score is not None})
@@ -57,6 +57,7 @@ def reference(study: Study, _: Published) -> Iterator[Row]:
                 "chance": one.get("chance") if metric == primary else None,
                 "bag_of_words": words.get(metric),
                 "ngram": ngram.get(metric),
+                "round_trip": written.get(metric),
                 "untrained": untrained["mean"],
                 "untrained_sd": untrained["sd"],
                 "untrained_n": untrained["n"] or None,

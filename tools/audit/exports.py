@@ -24,6 +24,13 @@ Model = tuple[str, int, str]
 csv.field_size_limit(sys.maxsize)
 
 
+def scores_of(result: Row) -> Row:
+    """Return a task's scores on dev by metric, and on each further split by metric and split: `bleu test`."""
+    further = {key.removeprefix("scores "): found for key, found in result.items() if key.startswith("scores ")}
+    of_splits = {f"{metric} {split}": value for split, found in further.items() for metric, value in found.items()}
+    return {**result["scores"], **of_splits}
+
+
 def read_csv(path: Path) -> list[dict[str, str]]:
     """Return the rows of a CSV file; cells that were escaped against spreadsheets have their own text again."""
     with path.open(encoding="utf-8", newline="") as lines:

@@ -12,6 +12,7 @@ from tools.audit import (
     contrasts,
     descriptions,
     examples,
+    generated_texts,
     latencies,
     perplexities,
     plateaus,
@@ -35,6 +36,7 @@ TRAINING: Mapping[str, Rule] = {
     **descriptions.RULES,
     **examples.RULES,
     **perplexities.RULES,
+    **generated_texts.RULES,
     **budgets.RULES,
 }
 OTHER_FORMATS = {"report.html": "the same cells as report.md", "report.tex": "the same cells as report.md"}

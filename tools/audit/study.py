@@ -9,7 +9,19 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from tools.audit.exports import BASELINE, DIAGONAL, DIVERGED, FINISHED, LOSS, SCORE, Export, Row, Trial, finite
+from tools.audit.exports import (
+    BASELINE,
+    DIAGONAL,
+    DIVERGED,
+    FINISHED,
+    LOSS,
+    SCORE,
+    Export,
+    Row,
+    Trial,
+    finite,
+    scores_of,
+)
 from tools.audit.inference import (
     ALPHA,
     BySeed,
@@ -74,7 +86,7 @@ class Study:
         for task in self.tasks:
             expected = {label for label in trial.labels if label.partition("#")[0] == task}
             if expected and expected <= done.keys():
-                scores = [done[label]["scores"] for label in sorted(expected)]
+                scores = [scores_of(done[label]) for label in sorted(expected)]
                 for metric in sorted(set.intersection(*map(set, scores))):
                     values = tuple(finite(each[metric]) for each in scores)
                     if None not in values:

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from math import sqrt
 from statistics import fmean, stdev
@@ -45,6 +45,14 @@ def difference_in(row: dict[str, str], decimals: int, unit: str = "") -> str:
     delta, low, high = (float(row[column]) for column in ("delta", "low", "high"))
     middle = f"{delta:+.{decimals}f}" if round(delta, decimals) else f"{0:.{decimals}f}"
     return f"{middle}{unit} [{low:+.{decimals}f}, {high:+.{decimals}f}]".replace("-", "−")
+
+
+def claims_shown(name: str, decimals: Mapping[str, int] | None = None) -> list[str]:
+    """Return what a story's table says of each claim: verdict and difference, to 2 decimals unless told otherwise."""
+    places = decimals or {}
+    return [
+        f"| {row['verdict']}: Δ {difference_in(row, places.get(row['metric'], 2))} |" for row in table(name, "claims")
+    ]
 
 
 @cache

@@ -3,18 +3,20 @@
 import math
 from collections.abc import Iterator
 
-from tools.audit.exports import Row
+from tools.audit.exports import Row, finite
 from tools.audit.rule import Published, Rule
 from tools.audit.study import Study
 
 PERPLEXITY = "perplexity of targets"
+LARGEST_LOSS = 700.0
+"""Above it the report has no perplexity, which would be no finite number."""
 UNIT = "lower is better; e to the mean loss in nats of the tokens of dev, ends included"
 
 
 def _generated(study: Study) -> Iterator[tuple[str, int, Row]]:
     """Yield arm, pretraining seed and result of each model whose texts were scored."""
     for arm in study.arms:
-        for trial in sorted(study.export.of_arm(arm), key=lambda each: each.seed):
+        for trial in study.export.of_arm(arm):
             yield from ((arm, trial.seed, result) for result in trial.scored.values() if result.get("intervals"))
 
 
@@ -24,11 +26,13 @@ def scores(study: Study, _: Published) -> Iterator[Row]:
         model = {"arm": arm, "seed": seed, "fine_tuning_seed": result["seed"], "task": result["task"]}
         for metric, (low, high) in result["intervals"].items():
             signature = (result.get("signatures") or {}).get(metric, "")
-            found = {"metric": metric, "value": result["scores"].get(metric), "low": low, "high": high}
+            value = finite(result["scores"].get(metric))
+            found = {"metric": metric, "value": value, "low": finite(low), "high": finite(high)}
             yield {**model, **found, "texts": result["examples"], "signature": signature}
-        loss = (result.get("target_losses") or {}).get("dev")
+        loss = finite((result.get("target_losses") or {}).get("dev"))
         if loss is not None:
-            found = {"metric": PERPLEXITY, "value": math.exp(loss), "texts": result["examples"], "signature": UNIT}
+            value = math.exp(loss) if loss < LARGEST_LOSS else None
+            found = {"metric": PERPLEXITY, "value": value, "texts": result["examples"], "signature": UNIT}
             yield {**model, **found, "low": None, "high": None}
 
 

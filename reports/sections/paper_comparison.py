@@ -13,7 +13,7 @@ from reports.grid import Column, Grid, grid
 from reports.number_format import NOTHING, fixed, mean_text, scientific, short
 from reports.section import Content, Section, with_rows
 from reports.statistics.evidence import Evidence
-from reports.statistics.metrics import Metric
+from reports.statistics.metrics import Metric, in_place_of_score
 from reports.statistics.results import Results
 from reports.table import Row, Table, number, table
 from search_space.cost import CONVENTIONS
@@ -94,7 +94,8 @@ def _costs(results: Results, arm: ArmRow, rows: dict[str, str], row: PublishedRo
 def _measured(results: Results, arm: str, column: str) -> Effect | None:
     task, _, name = column.partition(":")
     is_primary = task in results.tasks and results.primary(task) == name
-    metric = Metric(task if is_primary else column)  # a task's primary metric has the task's name
+    named = task if is_primary else column  # a task's primary metric has the task's name
+    metric = Metric(in_place_of_score(named, results.tasks))
     return results.effect(arm, metric) if metric in (*results.metrics, *results.descriptions) else None
 
 

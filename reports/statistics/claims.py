@@ -17,9 +17,8 @@ from analysis.distributions import t_below
 from analysis.estimates import Estimates
 from analysis.power import power_of_t, power_of_t_within, seeds_needed
 from configuration.claims import Claim, Sign, parse_orderings
-from configuration.metrics import SCORE
 from reports.statistics.experiment import paper_margins_of
-from reports.statistics.metrics import Metric
+from reports.statistics.metrics import Metric, in_place_of_score
 from reports.statistics.results import Results
 
 EXPERIMENT, PAPER = "experiment", "paper"
@@ -107,17 +106,13 @@ def stated_claims(results: Results) -> Iterator[tuple[str, str, Claim]]:
 def metrics_of_paper(results: Results) -> tuple[Metric, ...]:
     """Return the metrics that the paper's orderings are tested on; a single task's replaces the score."""
     paper, tasks = results.experiment.paper, results.experiment.fine_tuning.tasks
-    named = dict.fromkeys(_of_single_task(name, tasks) for name in (paper.metrics if paper else ()))
+    named = dict.fromkeys(in_place_of_score(name, tasks) for name in (paper.metrics if paper else ()))
     return tuple(map(Metric, named)) or results.headlines
 
 
 def on_the_single_task(claim: Claim, tasks: Sequence[str]) -> Claim:
     """Return a claim on the score as one on the task where there is a single one, whose metric replaces the score."""
-    return claim.model_copy(update={"metric": _of_single_task(claim.metric, tasks)})
-
-
-def _of_single_task(metric: str, tasks: Sequence[str]) -> str:
-    return tasks[0] if metric == SCORE and len(tasks) == 1 else metric
+    return claim.model_copy(update={"metric": in_place_of_score(claim.metric, tasks)})
 
 
 def _tested(results: Results, by: str, text: str, claim: Claim) -> TestedClaim:

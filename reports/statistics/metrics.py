@@ -1,6 +1,6 @@
 """Metrics on which arms are compared: the held-out loss, the tasks' metrics, and the score, their mean."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from configuration.metrics import ATTENTION_DIAGONAL, DESCRIPTIONS, HELD_OUT_LOSS, SCORE
@@ -32,6 +32,11 @@ class Metric:
     def better(self, first: float, second: float) -> bool:
         """Whether the first value is strictly better."""
         return first < second if self.lower_is_better else first > second
+
+
+def in_place_of_score(name: str, tasks: Sequence[str]) -> str:
+    """Return a metric's name; the task's instead of the score where there is a single task, since they are equal."""
+    return tasks[0] if name == SCORE and len(tasks) == 1 else name
 
 
 def ordered(tasks: Iterable[str], measured: Iterable[str]) -> tuple[Metric, ...]:

@@ -10,7 +10,7 @@ from configuration.stage_label import PRETRAIN, UNPRUNED
 from ledger.records import ArmRow
 from reports.sanitise import printable
 from reports.statistics.arm_costs import costs_of
-from reports.statistics.metrics import Metric
+from reports.statistics.metrics import Metric, in_place_of_score
 from reports.statistics.results import Results
 from reports.table import Row, Table, table
 
@@ -74,7 +74,7 @@ def pareto_of(results: Results) -> Pareto | None:
 
 def search_pareto_of(results: Results) -> Pareto | None:
     """Return the trade-offs on the search's first objective; None with fewer than two measured candidates."""
-    metric = Metric(_objectives(results)[0])
+    metric = Metric(in_place_of_score(_objectives(results)[0], results.tasks))
     measured = [(arm, mean) for arm in results.arms if (mean := _mean(results, arm, metric)) is not None]
     if len(measured) < 2:
         return None
@@ -140,7 +140,7 @@ def _mean(results: Results, arm: ArmRow, metric: Metric) -> float | None:
     The adjustment removes effects of the seed if arms have different seeds. Without a measured baseline the mean of
     all arms replaces it. None if the arm shares no seed with the reference.
     """
-    if metric.name == SCORE and metric not in results.metrics:
+    if metric.name in results.below_reference or (metric.name == SCORE and metric not in results.metrics):
         return None
     measured = {name: by_metric.get(metric.name, {}) for name, by_metric in results.values.items()}
     values, reference = measured.get(arm.name, {}), measured.get(BASELINE) or _mean_by_seed(measured.values())

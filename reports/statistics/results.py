@@ -24,7 +24,7 @@ from reports.statistics.comparisons import Cell, CellTest, Comparison, compare
 from reports.statistics.curves import longest_curves
 from reports.statistics.example_intervals import estimate_over_examples
 from reports.statistics.experiment import experiment_of, margins_of
-from reports.statistics.metrics import Metric, ordered
+from reports.statistics.metrics import Metric, in_place_of_score, ordered
 
 NO_EXAMPLES: Mapping[str, ExampleTable] = MappingProxyType({})
 
@@ -41,6 +41,7 @@ class Results:
     arms: tuple[ArmRow, ...]
     """The baseline first."""
     metrics: tuple[Metric, ...]
+    """The tested metrics; no score of a single task, whose values are the task's."""
     nested: NestedArmValues
     trials: Mapping[str, tuple[TrialHistory, ...]]
     """Trials by arm, in the order of the seeds."""
@@ -227,12 +228,8 @@ class Results:
 
     @property
     def shown(self) -> tuple[Metric, ...]:
-        """The displayed metrics: the primary one of each task; no score if there is a single task.
-
-        Tasks below a reference come last.
-        """
-        lone = len(self.tasks) == 1
-        found = [metric for metric in self.metrics if not metric.further and not (lone and metric.name == SCORE)]
+        """The displayed metrics: the primary one of each task. Tasks below a reference come last."""
+        found = (metric for metric in self.metrics if not metric.further)
         return tuple(sorted(found, key=lambda metric: metric.name in self.below_reference))
 
     @property
@@ -241,9 +238,7 @@ class Results:
 
         A task below a reference is none, nor the score where every task is.
         """
-        declared: set[str] = {*self.experiment.headline_metrics}
-        if SCORE in declared and len(self.tasks) == 1:
-            declared = declared - {SCORE} | {*self.tasks}
+        declared = {in_place_of_score(name, self.tasks) for name in self.experiment.headline_metrics}
         return tuple(m for m in self.shown if m.name in declared and m.name not in self.below_reference)
 
     @property
@@ -274,7 +269,7 @@ def results_of(
         trials.setdefault(history.trial.arm, []).append(history)
     grouped = {arm: tuple(histories) for arm, histories in trials.items()}
     others = [arm.name for arm in arms if arm.name != BASELINE]
-    unmeasured = {SCORE} if tasks and not scored else set()
+    unmeasured = {SCORE} if tasks and (len(tasks) == 1 or not scored) else set()
     unmeasured |= {HELD_OUT_LOSS} if others and snapshot.arms_with_other_loss.issuperset(others) else set()
     metrics = tuple(metric for metric in ordered(tasks, measured) if metric.name not in unmeasured)
     return Results(snapshot, experiment, primary, arms, metrics, nested, grouped, found, example_tables)

@@ -18,6 +18,7 @@ from ledger.snapshot import snapshot
 from reports.sections.claims import claims_table
 from reports.sections.divergence import divergence_table
 from reports.sections.example_tests import example_tests_table
+from reports.sections.generated_texts import samples_table, scores_table
 from reports.sections.main_table import results_table
 from reports.sections.shapley import factorial_of, shapley_table
 from reports.sections.variance import noise_table
@@ -112,6 +113,12 @@ def unequal_seeds(ledger: Ledger) -> None:
     ledger.rows["records"] = [row for row in ledger.rows["records"] if row["trial"] not in gone]
 
 
+def single_task(ledger: Ledger) -> None:
+    ledger.document["fine_tuning"]["tasks"] = ["docs_answer"]
+    ledger.labels = [label for label in ledger.labels if not label.startswith("docs_acceptability")]
+    ledger.rows["records"] = [row for row in ledger.rows["records"] if "docs_acceptability" not in row["label"]]
+
+
 def diverged_seeds(ledger: Ledger) -> None:
     for row in ledger.of_stage("pretrain"):
         if row["trial"] in ("dynamic/3", "baseline/1"):
@@ -137,6 +144,24 @@ def two_fine_tuning_seeds(ledger: Ledger) -> None:
         own = {"sequence": str(10 * sequence + number), "key": hashlib.sha256(bytes([number])).hexdigest()}
         label = row["label"].replace("#1", "#2")
         ledger.rows["records"].append({**row, **own, "label": label, "result": json.dumps(result)})
+
+
+def further_split(ledger: Ledger) -> None:
+    random = np.random.default_rng(5)
+    for row in ledger.of_stage("fine_tune"):
+        result = json.loads(row["result"])
+        scores = {name: score + random.normal(0, 1) for name, score in result["scores"].items()}
+        row["result"] = json.dumps({**result, "others": {"test": 500}, "scores test": scores})
+
+
+def generated_texts(ledger: Ledger) -> None:
+    random = np.random.default_rng(6)
+    sample = {"source": "a", "reference": "b", "generated": "c"}
+    for row in ledger.of_stage("fine_tune"):
+        result = json.loads(row["result"])
+        result["intervals"] = {name: [score - 1, score + random.random()] for name, score in result["scores"].items()}
+        result |= {"signatures": dict.fromkeys(result["scores"], "drawn"), "samples": [sample]}
+        row["result"] = json.dumps({**result, "target_losses": {"dev": random.gamma(2)}})
 
 
 def add_examples(ledger: Ledger, metric: str, values: np.ndarray, models: list[str]) -> None:
@@ -199,6 +224,10 @@ VARIANTS: dict[str, tuple[Callable[[Ledger], None], ...]] = {
     "margins, claims, unequal seeds": (margins, claims, unequal_seeds),
     "metrics of the paper, score alone": (metrics_of_the_paper, score_alone, unequal_seeds),
     "loss alone": (loss_alone,),
+    "a single task": (single_task, claims, margins),
+    "a single task, metrics of the paper": (single_task, metrics_of_the_paper, two_fine_tuning_seeds),
+    "a further split, generated texts": (further_split, generated_texts),
+    "a single task with a further split, unequal seeds": (single_task, further_split, unequal_seeds),
     "diverged seeds": (diverged_seeds,),
     "diverged seeds, paired": (diverged_seeds, paired, unequal_seeds),
     "two fine-tuning seeds": (two_fine_tuning_seeds, margins),
@@ -226,6 +255,7 @@ def test_reports_and_the_audit_agree(variant: str, tmp_path: Path) -> None:
     tables += [shapley_table(results, crossed)] if (crossed := factorial_of(results)) else []
     example_tests = example_tests_table(compared_on_examples(results))
     tables += [example_tests] if example_tests.rows else []
+    tables += [table for make in (scores_table, samples_table) if (table := make(results)).rows]
     study, outcome = Study(exports.read_export(folder)), Outcome()
     for table in tables:
         rule = TRAINING[table.name]
@@ -234,4 +264,6 @@ def test_reports_and_the_audit_agree(variant: str, tmp_path: Path) -> None:
     assert outcome.differences == []
     assert outcome.compared > 300
     assert bool(example_tests.rows) == any(each in VARIANTS[variant] for each in KEPT)
-    assert ("shapley" in {table.name for table in tables}) == (variant == "components")
+    compared = {table.name for table in tables}
+    assert ("shapley" in compared) == (variant == "components")
+    assert ("generated_texts" in compared) == ("text_samples" in compared) == (generated_texts in VARIANTS[variant])

@@ -80,7 +80,7 @@ def stated(study: Study) -> list[tuple[str, Claim]]:
     """Return the claims of the experiment, then the paper's orderings on the metrics it names or the headlines."""
     found = [("experiment", of_single_task(study, text)) for text in study.document.get("claims", [])]
     paper = study.document.get("paper") or {}
-    of_paper = [single_task_for(study, name) for name in paper.get("metrics", [])]
+    of_paper = [study.in_place_of_score(name) for name in paper.get("metrics", [])]
     for chain in paper.get("orderings", []):
         tokens = TOKEN.findall(chain)
         names, signs = [_name(name) for name in tokens[::2]], tokens[1::2]
@@ -95,13 +95,7 @@ def stated(study: Study) -> list[tuple[str, Claim]]:
 def of_single_task(study: Study, text: str) -> Claim:
     """Return the claim of a text; one on the score is on the task where there is a single one."""
     claim = claim_of(text)
-    return replace(claim, metric=single_task_for(study, claim.metric))
-
-
-def single_task_for(study: Study, metric: str) -> str:
-    """Return the single task of a study in place of the score."""
-    tasks = study.document["fine_tuning"]["tasks"]
-    return str(tasks[0]) if metric == "score" and len(tasks) == 1 else metric
+    return replace(claim, metric=study.in_place_of_score(claim.metric))
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,7 @@ def paper(study: Study, published: Published) -> Iterator[Row]:
     for row in published:
         arm, measure = row["arm"], row["measure"]
         task, _, name = measure.partition(":")
-        metric = task if name and study.primary(task) == name else measure
+        metric = study.in_place_of_score(task if name and study.primary(task) == name else measure)
         counted = {"n": 1, "mean": costs[arm].get(measure), "sd": None}
         known = metric in (*study.metrics, DIAGONAL)
         found = counted if measure == "parameters" else study.summary(arm, metric) if known else None

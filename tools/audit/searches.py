@@ -220,7 +220,7 @@ def _at_baselines_seeds(study: Study, arm: str, metric: str) -> float | None:
         return summary(values)["mean"]  # type: ignore[no-any-return]
     reference = study.of(BASELINE, metric)
     shared = sorted(values.keys() & reference.keys())
-    if not shared or (metric == SCORE and metric not in study.metrics):
+    if not shared or metric in study.below_reference or (metric == SCORE and metric not in study.metrics):
         return None
     shift = float(np.mean([*reference.values()])) - float(np.mean([reference[seed] for seed in shared]))
     return float(np.mean([values[seed] for seed in shared])) + shift

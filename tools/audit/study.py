@@ -165,18 +165,22 @@ class Study:
 
     @cached_property
     def metrics(self) -> list[str]:
-        """Held-out loss, score, then tasks with their further metrics."""
+        """Held-out loss, the score of several tasks, then tasks with their further metrics."""
         measured = {metric for by_metric in self.nested.values() for metric in by_metric}
         names = sorted(set(self.tasks) | measured - {LOSS, SCORE, DIAGONAL})
-        scored = bool(names) and not (self.tasks and set(self.tasks) <= set(self.below_reference))
+        above = not self.tasks or bool(set(self.tasks) - set(self.below_reference))
+        scored = bool(names) and len(self.tasks) != 1 and above
         return [LOSS, *([SCORE] if scored else []), *names]
+
+    def in_place_of_score(self, metric: str) -> str:
+        """Return the single task of a study in place of the score, which is its value."""
+        return str(self.tasks[0]) if metric == SCORE and len(self.tasks) == 1 else metric
 
     @cached_property
     def headlines(self) -> list[str]:
         """Held-out loss and score, or the declared one of them; a single task takes the score's place."""
         declared = self.document.get("headline_metrics", [LOSS, SCORE])
-        second = self.tasks if len(self.tasks) == 1 else [SCORE]
-        chosen = [*([LOSS] if LOSS in declared else []), *(second if SCORE in declared else [])]
+        chosen = [self.in_place_of_score(metric) for metric in declared]
         return [m for m in self.metrics if m in chosen and (m == LOSS or m not in self.below_reference)]
 
     @cached_property

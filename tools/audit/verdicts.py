@@ -48,9 +48,8 @@ def results(study: Study, _: Published) -> Iterator[Row]:
 
 def forest(study: Study, _: Published) -> Iterator[Row]:
     """Yield the differences that the forest plot draws."""
-    lone = len(study.tasks) == 1
     for metric in study.metrics:
-        for arm in study.rivals if ":" not in metric and not (lone and metric == SCORE) else ():
+        for arm in study.rivals if ":" not in metric else ():
             yield {"arm": arm, "metric": metric, **_pairs(study, study.difference(arm, BASELINE, metric), arm)}
 
 

@@ -39,6 +39,21 @@ def test_the_figure_of_a_search_marks_the_front() -> None:
     assert drawn.png(dots_per_inch=40).startswith(b"\x89PNG")
 
 
+def test_a_search_on_the_score_of_a_single_task_is_drawn_on_that_task() -> None:
+    scores = {"baseline": 70.0, "c001": 72.0, "c002": 69.0}  # each arm is smaller than the previous one
+    trials = [Trial(arm, 1).pretrained(5.0).tuned("docs_pair", 1, accuracy=score) for arm, score in scores.items()]
+    resolved = document(tasks=["docs_pair"], seeds=(1,), design=search_design(objectives=["score", "parameters"]))
+    view = snapshot(
+        trials, tasks=("docs_pair",), arms={arm: {} for arm in scores}, tuning_seeds=(1,), resolved=resolved
+    )
+    (table,) = (table for table in build(view).tables if table.name == "pareto")
+    assert {(row["arm"], row["metric"], row["value"], row["front"]) for row in table.rows} == {
+        ("baseline", "docs_pair", 70.0, False),
+        ("c001", "docs_pair", 72.0, True),
+        ("c002", "docs_pair", 69.0, True),
+    }
+
+
 def test_one_measured_candidate_makes_no_front() -> None:
     resolved = document(seeds=(1,), design=search_design())
     report = build(snapshot([Trial("baseline", 1).pretrained(5.0)], arms={"baseline": {}}, resolved=resolved))

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from analysis.difference import Difference
 from configuration.arm import BASELINE
 from ledger.records import TrialStatus
+from reports.claims_finding import claims_clauses
 from reports.crossed_finding import crossed_clauses
 from reports.number_format import interval_text_with_n
 from reports.pretraining_sentence import pretraining_sentence
@@ -18,6 +19,7 @@ from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 
 PAIRS_NAMED = 2  # maximum number of single-change effects named in a sentence
+ARMS_NAMED = 4  # maximum number of further arms named by metric and verdict
 AT_SHARED = "at the seeds that both have"
 OPEN = (TrialStatus.WAITING, TrialStatus.RUNNING)
 
@@ -44,6 +46,7 @@ def results_finding(results: Results, pairs: tuple[IsolatedPair, ...]) -> str:
         return f"No result yet: {ended_how}{why}."
     clauses = [*crossed_clauses(results, measured), *(_clause(results, metric) for metric in measured)]
     clauses += _single_changes(results, pairs, measured)
+    clauses += claims_clauses(results)
     clauses += filter(None, [_below_clause(results), attention_clause(results), failed])
     sentence = "; ".join(clauses) + "."
     if ended < total:
@@ -79,10 +82,22 @@ def _clause(results: Results, metric: Metric) -> str:
     if not rivals:
         return f"on {metric.title} only the baseline has been measured"
     best = _best(rivals, metric)
-    return f"on {metric.title} {_verdict(results, metric, best, rivals)}"
+    return f"on {metric.title} {_verdict(results, metric, best)}{_further_arms(results, metric, best, rivals)}"
 
 
-def _verdict(results: Results, metric: Metric, best: str, rivals: dict[str, float]) -> str:
+def _further_arms(results: Results, metric: Metric, best: str, rivals: dict[str, float]) -> str:
+    """Return the significant arms beside the one with the best mean, after the correction; empty without one."""
+    verdicts = {arm: results.comparison(arm, metric).verdict for arm in rivals}
+    texts = []
+    for verdict, word in ((Verdict.HELPS, "better"), (Verdict.HURTS, "worse")):
+        arms = [arm for arm in rivals if arm != best and verdicts[arm] is verdict]
+        also = "also " if verdicts[best] is verdict else ""
+        more = f" and {len(arms) - ARMS_NAMED} more" if len(arms) > ARMS_NAMED else ""
+        texts += [f", {also}significantly {word}: {', '.join(arms[:ARMS_NAMED])}{more}"] if arms else []
+    return "".join(texts)
+
+
+def _verdict(results: Results, metric: Metric, best: str) -> str:
     """Return the verdict on the arm with the best mean, after the correction over all arms.
 
     A paired difference is over the seeds that both arms have, so that its sign may not be that of the means.
@@ -91,11 +106,10 @@ def _verdict(results: Results, metric: Metric, best: str, rivals: dict[str, floa
     interval = f"Δ {interval_text_with_n(difference, results.decimals(metric))}"
     behind = _behind(results, metric, best)
     if difference.low is None:
-        though = _though(results, metric, rivals, "is significantly better", "are significantly better")
         nearest = f"best mean: baseline, nearest: {best}" if behind else f"best mean: {best}"
-        return f"{_seeds(difference)} no interval ({nearest}, {interval}){though}"
+        return f"{_seeds(difference)} no interval ({nearest}, {interval})"
     if compared.verdict is Verdict.UNDECIDED:
-        return _undecided(results, metric, best, rivals)
+        return _undecided(results, metric, best)
     helps = f"{best} has the best mean and is significantly better than the baseline ({interval})"
     hurts = f"all means are worse than the baseline's, the nearest, {best}, is significantly worse ({interval})"
     if behind:
@@ -114,7 +128,7 @@ def _behind(results: Results, metric: Metric, best: str) -> bool:
     return metric.better(means[BASELINE], means[best])
 
 
-def _undecided(results: Results, metric: Metric, best: str, rivals: dict[str, float]) -> str:
+def _undecided(results: Results, metric: Metric, best: str) -> str:
     difference = results.difference(best, BASELINE, metric)
     interval = f"Δ {interval_text_with_n(difference, results.decimals(metric))}"
     corrected = " after the correction" if difference.excludes_zero else ""
@@ -124,15 +138,8 @@ def _undecided(results: Results, metric: Metric, best: str, rivals: dict[str, fl
             f"({interval})"
         )
     return (
-        f"the arm with the best mean, {best}, does not differ significantly from the baseline{corrected} "
-        f"({interval}){_though(results, metric, rivals, 'does', 'do')}"
+        f"the arm with the best mean, {best}, does not differ significantly from the baseline{corrected} ({interval})"
     )
-
-
-def _though(results: Results, metric: Metric, rivals: dict[str, float], one: str, several: str) -> str:
-    """Return a remark on the arms that are significantly better than the baseline; empty without one."""
-    better = [arm for arm in rivals if results.comparison(arm, metric).verdict is Verdict.HELPS]
-    return f", though {', '.join(better)} {several if len(better) > 1 else one}" if better else ""
 
 
 def _best_pairs(results: Results, pairs: tuple[IsolatedPair, ...], metric: Metric) -> Iterator[IsolatedPair]:

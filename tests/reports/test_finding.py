@@ -62,7 +62,38 @@ def ends(losses: dict[str, tuple[float, ...]], **more: Any) -> str:
 
 def test_a_best_mean_of_one_seed_does_not_hide_another_arm_that_is_significantly_better() -> None:
     found = ends({"baseline": (6.0, 6.01, 5.99), "wide": (5.0,), "deep": (5.2, 5.21, 5.19)})
-    assert "one seed gives no interval (best mean: wide, Δ −1.000 [?], n = 1), though deep is significantly" in found
+    assert (
+        "one seed gives no interval (best mean: wide, Δ −1.000 [?], n = 1), significantly better: deep; failed"
+        in found
+    )
+
+
+def test_significant_arms_beside_the_best_mean_are_named() -> None:
+    near = {
+        "baseline": (6.0, 6.01, 5.99),
+        "wide": (5.8, 5.81, 5.79),
+        "deep": (5.9, 5.91, 5.89),
+        "flat": (6.2, 6.21, 6.19),
+    }
+    assert "n = 3), also significantly better: deep, significantly worse: flat." in ends(near)
+    worse = {f"arm{number}": tuple(6.2 + number / 10 + seed / 100 for seed in (0, 1, 2)) for number in range(7)}
+    found = ends({"baseline": (6.0, 6.01, 6.02), **worse})
+    assert "the nearest, arm0, is significantly worse (Δ +0.200" in found
+    assert found.endswith(", also significantly worse: arm1, arm2, arm3, arm4 and 2 more.")
+    level = {"baseline": (6.0, 6.4, 6.2), "wide": (6.1, 6.3, 6.2), "deep": (6.5, 5.9, 6.2)}
+    assert "significantly better" not in ends(level)
+    assert "significantly worse" not in ends(level)
+
+
+def test_claims_and_orderings_of_the_paper_are_counted_by_outcome() -> None:
+    losses = {"baseline": (6.0, 6.01, 5.99), "wide": (5.8, 5.81, 5.79), "deep": (5.9, 5.91, 5.89)}
+    paper = {"source": "a paper", "statement": "wide is best", "orderings": ["baseline > wide > deep"]}
+    found = ends(losses, paper=paper, claims=["held_out_loss(wide) < held_out_loss(baseline)"])
+    assert found.endswith(
+        "; of 2 tested orderings of the paper 1 is supported, 1 contradicted; "
+        "the only claim of the experiment is supported."
+    )
+    assert "ordering" not in ends(losses)
 
 
 def test_an_arm_without_an_interval_is_not_called_best_where_the_baseline_is() -> None:

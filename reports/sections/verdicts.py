@@ -140,19 +140,15 @@ def verdict_text(compared: Comparison) -> str:
 
 
 def verdict_notes(results: Results) -> Iterator[str]:
-    """Yield the definition of the verdicts and the tests of the correction."""
-    headlines = {metric.name: metric for metric in results.headlines}
-    if not headlines:
-        yield "Verdicts: none, because no task exceeds every reference."
-        return
+    """Yield the definition of the verdicts and the tests of the correction, of results with a headline metric."""
+    first, *others = (metric.title for metric in results.headlines)
     yield (
         f"Verdicts: helps or hurts if p of {TEST_NAMES[results.test]}, adjusted for all tests on "
-        f"{' and '.join(headlines[name].title for name in headlines)}, is at most 0.05; no difference larger than m "
+        f"{' and '.join((first, *others))}, is at most 0.05; no difference larger than m "
         "if two one-sided tests at 5% (the 90% interval within ±m), Holm-corrected over the arms, show it; undecided "
         "otherwise. Further metrics are a separate family under Holm's correction."
     )
-    if len(headlines) > 1:
-        first, *others = (metric.title for metric in results.headlines)
+    if others:
         yield (
             f"Gate: each arm's {first} is tested at 5% over the number of arms; a significant one passes its level "
             f"on to the arm's {' and '.join(others)}, which is not tested otherwise ({NOTHING})."

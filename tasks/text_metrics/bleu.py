@@ -1,29 +1,49 @@
 """BLEU and chrF by sacrebleu: the only import of it. Papineni et al. 2002; Post 2018, arXiv 1804.08771."""
 
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from statistics import fmean
 from typing import Any
 
 from tasks.text_metrics.scores import RESAMPLES, TextScores
 
 DECIMALS = 4  # of the interval, which sacrebleu writes as text
+SEED_VARIABLE, SEED = "SACREBLEU_SEED", "12345"  # the default, which the signature names
 
 
 def scores(metrics: Sequence[str], predictions: Sequence[str], references: Sequence[str]) -> TextScores:
     """Return the corpus scores of detokenised texts with one reference each; sacrebleu's own tokenisation is 13a."""
     found = TextScores({}, {}, {})
-    for name in metrics:
-        metric = _metric(name)
-        try:
-            score = metric.corpus_score(list(predictions), [list(references)], n_bootstrap=RESAMPLES)
-            interval = _interval_of(score, str(metric.get_signature()))
-        except TypeError:  # sacrebleu's resampled scores that are 0 are of another type, and it cannot average both
-            score = metric.corpus_score(list(predictions), [list(references)])
-            interval = _interval(metric, predictions, references)
-        signature = str(metric.get_signature())
-        found = found.joined(TextScores({name: float(score.score)}, {name: interval}, {name: signature}))
+    with _seeded_resamples():
+        for name in metrics:
+            found = found.joined(_scores(name, predictions, references))
     return found
+
+
+def _scores(name: str, predictions: Sequence[str], references: Sequence[str]) -> TextScores:
+    metric = _metric(name)
+    try:
+        score = metric.corpus_score(list(predictions), [list(references)], n_bootstrap=RESAMPLES)
+        interval = _interval_of(score, str(metric.get_signature()))
+    except TypeError:  # sacrebleu's resampled scores that are 0 are of another type, and it cannot average both
+        score = metric.corpus_score(list(predictions), [list(references)])
+        interval = _interval(metric, predictions, references)
+    return TextScores({name: float(score.score)}, {name: interval}, {name: str(metric.get_signature())})
+
+
+@contextmanager
+def _seeded_resamples() -> Iterator[None]:
+    """Use one seed for the resamples: sacrebleu takes it from the environment, where it has no parameter."""
+    declared = os.environ.get(SEED_VARIABLE)
+    os.environ[SEED_VARIABLE] = SEED
+    try:
+        yield
+    finally:
+        os.environ.pop(SEED_VARIABLE)
+        if declared is not None:
+            os.environ[SEED_VARIABLE] = declared
 
 
 def _interval_of(score: Any, signature: str) -> tuple[float, float]:

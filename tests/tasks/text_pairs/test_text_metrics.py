@@ -1,6 +1,7 @@
 """Metrics of texts equal the scores that sacrebleu and rouge-score gave for published outputs."""
 
 import json
+import os
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +46,20 @@ def test_bleu_and_chrf_are_those_of_the_official_scorer() -> None:
         assert low < found.values[metric] < high
     assert found.signatures["bleu"].startswith("nrefs:1|bs:1000|seed:12345|case:mixed|eff:no|tok:13a|smooth:exp")
     assert found.signatures["chrf"].startswith("nrefs:1|bs:1000|seed:12345|case:mixed|eff:yes|nc:6|nw:0|space:no")
+
+
+@pytest.mark.parametrize("seed", ["7", "none"])
+def test_intervals_have_the_seed_of_their_signature_whatever_the_environment(
+    seed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts, references = (
+        ["a cat sat here", "two dogs ran off", "no words"],
+        ["a cat sat there", "two dogs ran", "none"],
+    )
+    expected = text_scores(("bleu", "chrf"), texts, references)
+    monkeypatch.setenv("SACREBLEU_SEED", seed)
+    assert text_scores(("bleu", "chrf"), texts, references) == expected
+    assert os.environ["SACREBLEU_SEED"] == seed
 
 
 def test_bleu_ranks_six_systems_as_the_official_scorer() -> None:

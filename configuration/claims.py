@@ -246,25 +246,6 @@ def parse_orderings(text: str) -> tuple[Ordering, ...]:
     return orderings
 
 
-def unknown_names(claim: Claim, arms: Iterable[str], metrics: Iterable[str]) -> list[str]:
-    """Return a message for every unknown metric or arm in a claim."""
-    return [
-        *unknown_metrics([claim.metric.partition(":")[0]], metrics),
-        *unknown_arms((claim.first, claim.second), arms),
-    ]
-
-
-def unknown_metrics(names: Iterable[str], metrics: Iterable[str]) -> list[str]:
-    """Return a message for every name that is not a metric."""
-    known = list(metrics)
-    allowed = ", ".join(known)
-    return [
-        f"{name!r} is not measured here. Allowed: {allowed}.{did_you_mean(name, known)}"
-        for name in names
-        if name not in known
-    ]
-
-
 def unknown_arms(names: Iterable[str], arms: Iterable[str]) -> list[str]:
     """Return a message for every name that is not an arm."""
     known = list(arms)

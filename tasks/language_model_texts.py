@@ -19,8 +19,8 @@ from foundation.errors import DataError
 from foundation.schema import JsonValue, Schema
 from tasks.data_folder import missing, resolved
 
-READING_VERSION = 1  # incremented when the same file gives other documents or counts
-ARTICLE = re.compile(r"^ ?= [^=].*[^=] = *$", re.MULTILINE)
+READING_VERSION = 2  # incremented when the same file gives other documents or counts
+ARTICLE = re.compile(r"^ ?= [^=](.*[^=])? = *$", re.MULTILINE)
 OUTSIDE_TEXT8 = re.compile(r"[^a-z ]")
 TEXT8_CHARACTERS, TEXT8_TEST = 100_000_000, 5_000_000
 

@@ -3,17 +3,18 @@
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from configuration.claims import UnclearClaim, parse_orderings, unknown_arms, unknown_metrics, unknown_names
+from configuration.claims import UnclearClaim, parse_orderings, unknown_arms
 from configuration.experiment import Experiment
 from configuration.fine_tuning import FineTuning
 from configuration.fine_tuning_runs import is_frozen, settings_of
 from configuration.hurdles import ZeroCost
 from configuration.initial_checkpoint import InitialCheckpoint, differing_fields, read_initial_checkpoint
-from configuration.metrics import ATTENTION_DIAGONAL, SCORE, comparable_metrics
+from configuration.metrics import ATTENTION_DIAGONAL, SCORE
 from configuration.validation.fine_tuning import fine_tuning_violations
 from configuration.validation.lexicon import lexicon_violations
 from configuration.validation.margins import margin_violations
 from configuration.validation.mentions import mention_violations
+from configuration.validation.metric_names import unmeasured
 from configuration.validation.module_architectures import module_violations
 from configuration.validation.objectives import objective_violations, untrained_violations
 from configuration.validation.paper import paper_violations
@@ -64,10 +65,10 @@ def violations_of(experiment: Experiment) -> Iterator[Violation]:
 
 def _ordering_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield the unclear orderings of the paper, and those about unknown arms or metrics."""
-    paper, metrics = experiment.paper, comparable_metrics(experiment.fine_tuning.tasks)
+    paper = experiment.paper
     for position, name in enumerate(paper.metrics if paper else ()):
-        location = ("paper", "metrics", position)
-        yield from (Violation(location, message) for message in unknown_metrics([name], metrics))
+        if reason := unmeasured(name, experiment.fine_tuning):
+            yield Violation(("paper", "metrics", position), reason)
     try:
         known = {arm.name for arm in experiment.arms}
     except InvalidOverride:
@@ -90,9 +91,10 @@ def _claim_violations(experiment: Experiment) -> Iterator[Violation]:
     except InvalidOverride:
         return  # the design's own violations say why
     measurements = [] if experiment.measure.attention_diagonal is None else [ATTENTION_DIAGONAL]
-    metrics = (*comparable_metrics(experiment.fine_tuning.tasks), *measurements)
     for position, claim in enumerate(experiment.claims):
-        yield from (Violation(("claims", position), message) for message in unknown_names(claim, arms, metrics))
+        reason = unmeasured(claim.metric, experiment.fine_tuning, measurements)
+        messages = [*([reason] if reason else []), *unknown_arms((claim.first, claim.second), arms)]
+        yield from (Violation(("claims", position), message) for message in messages)
 
 
 def _initial_checkpoint_violations(experiment: Experiment) -> Iterator[Violation]:
@@ -194,18 +196,7 @@ def _undecidable_reason(metric: str, tuning: FineTuning) -> str | None:
     """Return the reason why further seeds cannot decide on a metric, None if they can."""
     if metric in FIXED:
         return f"{metric!r} is the same on every seed; further seeds cannot decide it"
-    tasks = tuning.tasks
-    allowed = comparable_metrics(tasks)
-    task, _, further = metric.partition(":")
-    if further and task in tasks and task in tuning.known_tasks:
-        known = tuning.find(task).metrics[1:]
-        return (
-            None if further in known else f"{task!r} has no further metric {further!r}. Allowed: {', '.join(known)}"
-        )
-    if metric in allowed:
-        return None
-    no_tasks = " fine_tuning.tasks is empty." if not tasks else ""
-    return f"{metric!r} is not measured here. Allowed: {', '.join(allowed)}.{no_tasks}{did_you_mean(metric, allowed)}"
+    return unmeasured(metric, tuning)
 
 
 def _unknown_task(name: str, known: Collection[str]) -> str:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 from configuration.experiment import Experiment
-from configuration.metrics import HELD_OUT_LOSS, SCORE
-from foundation.errors import Violation, did_you_mean
+from configuration.validation.metric_names import unmeasured
+from foundation.errors import Violation
 
 
 def margin_violations(experiment: Experiment) -> Iterator[Violation]:
@@ -15,13 +15,6 @@ def margin_violations(experiment: Experiment) -> Iterator[Violation]:
 
 
 def _unknown(experiment: Experiment, location: tuple[str, ...], margins: Mapping[str, float]) -> Iterator[Violation]:
-    tuning = experiment.fine_tuning
-    listed = (HELD_OUT_LOSS, SCORE, *sorted(tuning.tasks))
-    known = {*listed, *tuning.known_tasks}
     for metric in margins:
-        task, _, further = metric.partition(":")
-        if task not in known:
-            hint = did_you_mean(metric, list(known))
-            yield Violation((*location, metric), f"{metric!r} is no metric. Allowed: {', '.join(listed)}.{hint}")
-        elif further and (task not in tuning.known_tasks or further not in tuning.find(task).metrics[1:]):
-            yield Violation((*location, metric), f"{task!r} has no further metric {further!r}")
+        if reason := unmeasured(metric, experiment.fine_tuning, any_scale=True):
+            yield Violation((*location, metric), reason)

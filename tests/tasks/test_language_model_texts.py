@@ -34,6 +34,13 @@ def test_articles_begin_at_their_headings_and_every_word_counts(tmp_path: Path) 
     assert "Section" in read.documents[0]
 
 
+@pytest.mark.parametrize("title", ["M", "Io", "A = B"])
+def test_an_article_begins_at_a_title_of_any_length(title: str, tmp_path: Path) -> None:
+    written = f" = First = \n words\n = {title} = \n more\n = = Section = = \n words\n"
+    read = text(tmp_path, written, "wikitext").read()
+    assert [document.splitlines()[0].strip() for document in read.documents] == ["= First =", f"= {title} ="]
+
+
 def test_the_words_of_wikitext_2_are_those_of_the_paper() -> None:
     """Merity et al. 2016, Table 1: 245,569 test tokens, which include the end of each of its 4,358 lines."""
     path = published("text/wikitext-2/test.txt")

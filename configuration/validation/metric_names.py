@@ -15,9 +15,10 @@ def unmeasured(name: str, tuning: FineTuning, others: Iterable[str] = (), any_sc
     """
     listed = (*comparable_metrics(tuning.tasks), *others)
     task, colon, further = name.partition(":")
-    if task not in listed and not (any_scale and task in (SCORE, *tuning.known_tasks)):
+    accepted = (*listed, SCORE, *tuning.known_tasks) if any_scale else listed
+    if task not in accepted:
         no_tasks = "" if tuning.tasks else " fine_tuning.tasks is empty."
-        return f"{name!r} is not measured here. Allowed: {', '.join(listed)}.{no_tasks}{did_you_mean(name, listed)}"
+        return f"{name!r} is not measured here. Allowed: {', '.join(listed)}.{no_tasks}{did_you_mean(name, accepted)}"
     if not colon or (task in tuning.tasks and task not in tuning.known_tasks):  # which has its own violation
         return None
     primary, *known = tuning.find(task).metrics if task in tuning.known_tasks else (task,)

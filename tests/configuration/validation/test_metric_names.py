@@ -37,4 +37,6 @@ def test_a_task_of_another_scale_is_known_to_margins_alone() -> None:
     assert unmeasured("cola:accuracy", TUNING, any_scale=True) is None
     assert unmeasured("score", FineTuning(tasks=()), any_scale=True) is None
     assert "fine_tuning.tasks is empty" in (unmeasured("score", FineTuning(tasks=())) or "")
-    assert "'col' is not measured here" in (unmeasured("col", TUNING, any_scale=True) or "")
+    wrong = unmeasured("col", TUNING, any_scale=True) or ""
+    assert "'col' is not measured here" in wrong
+    assert wrong.endswith("Did you mean 'cola'?")

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from reports.statistics.claims import EXPERIMENT, PAPER, ClaimOutcome, JudgedClaim, family_of, tested_claims
+from reports.statistics.claims import EXPERIMENT, PAPER, ClaimOutcome, JudgedClaim, judged_claims
 from reports.statistics.results import Results
 
 NOUNS = {PAPER: "tested ordering{} of the paper", EXPERIMENT: "claim{} of the experiment"}
@@ -11,7 +11,7 @@ NOUNS = {PAPER: "tested ordering{} of the paper", EXPERIMENT: "claim{} of the ex
 
 def claims_clauses(results: Results) -> Iterator[str]:
     """Yield the number of supported, contradicted and undecided claims by who states them; none without claims."""
-    judged = family_of([*tested_claims(results)])
+    judged = judged_claims(results)
     for by, noun in NOUNS.items():
         stated = {one.tested.key: one for one in judged if one.tested.by == by}
         if stated:

@@ -8,7 +8,7 @@ from reports.number_format import NOTHING, UNKNOWN, counted, fixed, p_text
 from reports.section import Content, Section
 from reports.sections.difference_cells import difference_cell
 from reports.sections.post_hoc_additions import added_text
-from reports.statistics.claims import PAPER, JudgedClaim, TestedClaim, family_of, stated_claims, tested_claims
+from reports.statistics.claims import PAPER, JudgedClaim, TestedClaim, judged_claims, stated_claims
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
@@ -26,7 +26,7 @@ def claims_table(results: Results, of_study: Sequence[TestedClaim] = ()) -> Tabl
 
     `of_study` are claims in other files of the same study, which belong to the family.
     """
-    return table("claims", COLUMNS, _rows(results, family_of([*tested_claims(results)], of_study)))
+    return table("claims", COLUMNS, _rows(results, judged_claims(results, of_study)))
 
 
 def _rows(results: Results, claims: Iterable[JudgedClaim]) -> Iterator[Row]:

@@ -84,6 +84,11 @@ def family_of(claims: Sequence[TestedClaim], of_study: Sequence[TestedClaim] = (
     return tuple(JudgedClaim(each, found[each.key]) for each in claims)
 
 
+def judged_claims(results: Results, of_study: Sequence[TestedClaim] = ()) -> tuple[JudgedClaim, ...]:
+    """Return every claim and every ordering of the paper, corrected for each other and for those of `of_study`."""
+    return family_of([*tested_claims(results)], of_study)
+
+
 def tested_claims(results: Results) -> Iterator[TestedClaim]:
     """Yield every claim and every ordering of the paper; undecided if an arm is missing."""
     for by, text, claim in stated_claims(results):

@@ -1,6 +1,5 @@
 """The finding: a computed sentence, null results included."""
 
-from itertools import product
 from typing import Any
 
 from reports.formats import format_names, render
@@ -113,57 +112,6 @@ def test_an_equivalent_arm_is_not_called_best_where_the_baseline_is() -> None:
 def test_nothing_measured_is_said() -> None:
     assert build(empty()).finding.startswith("No result yet: 0 of 0 trials have ended")
     assert build(snapshot([Trial("baseline", 1).diverged()])).finding.startswith("No result yet: 1 of 15")
-
-
-def test_isolated_effect_of_convolution_is_reported() -> None:
-    effect = "the effect of convolution alone, span_dynamic against bottleneck (without correction)"
-    clause = f"{effect}: held-out loss better (−0.202 ["
-    assert clause in build(table2()).finding
-
-
-def crossed(lower: dict[str, float], period: int = 3, **more: str) -> str:
-    """Return the finding on a factorial of two axes, in which some arms end lower than the others by so many nats."""
-    arms: dict[str, dict[str, int]] = {"baseline": {}}
-    for heads, ratio in product((4, 2, 8), (1, 2, 4)):
-        changes = {"heads": heads} if heads != 4 else {}
-        changes |= {"bottleneck_ratio": ratio} if ratio != 1 else {}
-        if changes:
-            arms["".join(f"{path[0]}{value}" for path, value in changes.items())] = changes
-    trials = [
-        Trial(arm, seed).pretrained(6.0 - lower.get(arm, 0.0) + 0.01 * ((seed + position) * position % period))
-        for position, arm in enumerate(arms)
-        for seed in (1, 2, 3)
-    ]
-    return build(snapshot(trials, arms=arms, resolved=document(seeds=(1, 2, 3), **more))).finding
-
-
-def test_of_many_single_change_effects_the_significant_ones_are_named() -> None:
-    assert crossed({}).endswith("of 8 single-change comparisons (without correction) none is significant.")
-    one = crossed({"h2b4": 0.2, "h2": 0.2})
-    assert "of 8 single-change comparisons (without correction) 2 are significant (" in one
-    assert "heads alone, h2b4 against b4: held-out loss better (−0.2" in one
-    many = crossed({"h2b4": 0.2, "h8b4": 0.4, "h8b2": -0.3})
-    assert many.endswith("are significant.")
-
-
-def test_a_crossed_design_begins_with_its_own_family() -> None:
-    none = crossed({}, period=7, comparison="paired")
-    assert none.startswith(
-        "On held-out loss, significant after Holm's correction over 7 tests: none of 4 main effects, none of 3 "
-        "interactions; on"
-    )  # the fourth interaction shows no spread, hence has no test
-    lower = dict.fromkeys(("h2", "h2b2", "h2b4"), 0.9) | {"h8b4": 0.9}
-    report = crossed(lower, period=7, comparison="paired")
-    assert (
-        "significant after Holm's correction over 7 tests: 3 of 4 main effects, none of 3 interactions, namely "
-        in report
-    )
-    assert "namely heads=2 (Δ −0.892 [" in report
-    assert (
-        report.index("main effects") < report.index("has the best mean") < report.index("single-change comparisons")
-    )
-    alone = crossed({"h2b4": 0.06}, period=7, comparison="paired")
-    assert "none of 3 interactions; significant without correction only: " in alone
 
 
 def test_a_baseline_that_is_best_is_named_as_best() -> None:

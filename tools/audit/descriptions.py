@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from tools.audit.attention import ALL_MASS, INNER, PER_HEAD, concentration, heads_of
 from tools.audit.exports import BASELINE, DIAGONAL, DIVERGED, LOSS, Row
 from tools.audit.inference import BySeed, Estimate, difference, wilson
 from tools.audit.rule import NotRecomputed, Published, Rule
-from tools.audit.study import ALL_MASS, INNER, PER_HEAD, Study, concentration, heads_of, summary
+from tools.audit.study import Study, summary
 from tools.audit.verdicts import TEXT
 
 QUOTED = "quoted from the paper or counted from its architecture, no measurement"

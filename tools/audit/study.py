@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from tools.audit.attention import ALL_MASS, concentration, heads_of
 from tools.audit.exports import (
     BASELINE,
     DIAGONAL,
@@ -280,23 +281,3 @@ def _mean_over_tasks(by_task: list[tuple[float, ...]]) -> tuple[float, ...]:
     if len({len(values) for values in by_task}) > 1:
         return (float(np.mean([np.mean(values) for values in by_task])),)
     return tuple(math.fsum(values) / len(values) for values in zip(*by_task, strict=True))
-
-
-ALL_MASS, INNER, PER_HEAD = "all mass", "without [CLS] and [SEP]", "mean over heads"
-Head = tuple[int, float, float, float, float]
-
-
-def heads_of(trial: Trial) -> list[Head]:
-    """Return layer, mass near and far, and both without [CLS] and [SEP], of every head."""
-    measured = trial.finished("attention")
-    return [(int(layer), *masses) for layer, _, *masses in measured[-1].result["heads"]] if measured else []
-
-
-def concentration(heads: Sequence[Head], reading: str, layer: int | None = None) -> float | None:
-    """Return attention mass near the diagonal over mass beyond it."""
-    chosen = [head for head in heads if layer is None or head[0] == layer]
-    if reading == PER_HEAD:
-        return float(np.mean([near / far for _, near, far, *_ in chosen])) if all(h[2] > 0 for h in chosen) else None
-    at = 3 if reading == INNER else 1
-    far = math.fsum(head[at + 1] for head in chosen)
-    return math.fsum(head[at] for head in chosen) / far if far > 0 else None

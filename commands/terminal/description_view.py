@@ -13,6 +13,7 @@ from configuration.counting_notes import COUNTED
 from reports.sanitise import printable
 from search_space.activation_memory import RULE
 from search_space.architecture import Architecture
+from search_space.cost import Role
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.layer_program import LayerProgram, compact
 from search_space.module_architecture import ModuleArchitecture
@@ -22,6 +23,8 @@ from search_space.summary import Description, PartCost, receptive_field
 
 ACTIVATIONS = {"gelu": "GELU", "gelu_tanh": "GELU (tanh)", "relu": "ReLU", "swish": "Swish"}
 PICTURE_WIDTH = 64
+VISIBLE = {"left_to_right": "all up to itself", "right_to_left": "all from itself on"}
+"""What a token reads under a visibility that hides a side."""
 
 
 def show(description: Description, publication: Publication | None) -> None:
@@ -38,7 +41,8 @@ def show(description: Description, publication: Publication | None) -> None:
     else:
         console.print(picture(subject.architecture))
         console.print(_costs(description))
-        console.print(_branches(description))
+        if description.attention.width:
+            console.print(_branches(description))
     for line in (*_lines(description), *_training(description, publication)):
         text(console, line)
 
@@ -79,19 +83,20 @@ def picture(architecture: Architecture) -> RenderableType:
         _box("feed-forward", f"{inner}{grouped}, {ACTIVATIONS[architecture.feed_forward_activation]}"),
         _row("+ its input, layer normalisation"),
     )
-    title = "1 block" if architecture.depth == 1 else f"{architecture.depth} blocks"
-    return Panel(block, title=title, width=PICTURE_WIDTH, box=box.HEAVY)
+    return Panel(block, title=_blocks(architecture.depth), width=PICTURE_WIDTH, box=box.HEAVY)
 
 
 def _stack_picture(program: LayerProgram, made: Sequence[Block], placement: str, stack: str = "") -> RenderableType:
     """Return the layer program and, for each different block in order, its sublayers with their sizes."""
     lines: list[RenderableType] = [_row(compact(program))]
     for block in dict.fromkeys(made):
-        count = made.count(block)
-        title = "1 block" if count == 1 else f"{count} blocks"
-        lines.append(_box(f"{title}, {placement.replace('_', '-')}", "\n".join(map(str, block))))
-    title = f"{stack}, {len(made)} blocks".removeprefix(", ")
+        lines.append(_box(f"{_blocks(made.count(block))}, {placement.replace('_', '-')}", "\n".join(map(str, block))))
+    title = f"{stack}, {_blocks(len(made))}".removeprefix(", ")
     return Panel(Group(*lines), title=title, width=PICTURE_WIDTH, box=box.HEAVY)
+
+
+def _blocks(count: int) -> str:
+    return "1 block" if count == 1 else f"{count} blocks"
 
 
 def _box(title: str, inside: str) -> Panel:
@@ -158,11 +163,10 @@ def _table(*headings: str) -> Table:
 
 
 def _lines(description: Description) -> Iterator[str]:
-    reach = receptive_field(description.subject.architecture)
-    by_convolution = f"{reach} tokens by the convolutions, all {description.length} by attention"
     counted = description.subject.architecture.is_counted
-    if not counted:
-        yield f"receptive field: {'all by attention alone' if reach is None else by_convolution}"
+    readings = [] if counted else [*_readings(description)]
+    if readings:
+        yield f"receptive field: {', '.join(readings)}{' alone' if len(readings) == 1 else ''}"
     memory = " or ".join(
         f"{size.total / 1e6:,.1f} MB in {name}" + ("" if counted else f" ({size.block / 1e6:,.1f} MB a block)")
         for name, size in description.memory.items()
@@ -171,6 +175,18 @@ def _lines(description: Description) -> Iterator[str]:
     yield f"  {RULE}"
     yield f"FLOPs of one sequence by {description.convention.name}"
     yield f"  {description.convention.rule}"
+
+
+def _readings(description: Description) -> Iterator[str]:
+    """Yield what a token reads, by the parts that read others; a sublayer of a plugin is not known to."""
+    architecture, roles = description.subject.architecture, {part.role for part in description.parts}
+    reach, visible = receptive_field(architecture), VISIBLE.get(architecture.visibility, "all")
+    if reach is not None:
+        yield f"{reach} tokens by the convolutions"
+    if Role.ATTENTION_SCORES in roles:
+        yield f"{visible}{'' if reach is None else f' {description.length}'} by attention"
+    if Role.RECURRENT in roles:
+        yield f"{visible} by recurrence"
 
 
 def _training(description: Description, publication: Publication | None) -> Iterator[str]:

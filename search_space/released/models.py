@@ -1,4 +1,4 @@
-"""Published models by name: architecture, objective and recipe as released, and the updates they were trained for.
+"""Published models by name, and variants of them: architecture, objective and recipe as released, and their updates.
 
 The values are those of `systems/`, each under its source there. Encoders have no pooler: BERT-base counts
 108,891,648 parameters; the pooler would add 590,592.
@@ -14,7 +14,7 @@ from search_space.candidate import Candidate
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.objective import Denoising
 from search_space.overrides import apply
-from search_space.released.papers import Costs, PublishedModel, PublishedRow, published, unsourced
+from search_space.released.papers import Costs, PublishedModel, PublishedRow, PublishedVariant, published, unsourced
 from search_space.shape import linear_parameters
 
 RECIPE = ("peak_learning_rate", "batch_sequences", "sequence_length", "weight_decay")
@@ -55,6 +55,17 @@ def _preset(model: PublishedModel) -> Preset:
     )
 
 
+def _variant(variant: PublishedVariant) -> Preset:
+    released = PRESETS[variant.of]
+    return Preset(
+        apply(_with_fitting_objective(released), variant.changes),
+        released.updates,
+        published().sources[variant.source],
+        (f"a variant of {variant.of}", *variant.notes, *released.notes),
+        released.has_objective,
+    )
+
+
 def _recipe(model: PublishedModel) -> dict[str, Any]:
     recipe: dict[str, Any] = {}
     for part in published().shared.values():
@@ -90,21 +101,23 @@ def parameters_as_published(preset: Preset, publication: Costs | PublishedRow) -
 
 
 class _Presets(Mapping[str, Preset]):
-    """The published models, each built when it is asked for."""
+    """The published models and their variants, each built when it is asked for."""
 
     def __getitem__(self, name: str) -> Preset:
         return _preset_named(name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(published().models)
+        yield from published().models
+        yield from published().variants
 
     def __len__(self) -> int:
-        return len(published().models)
+        return len(published().models) + len(published().variants)
 
 
 @cache
 def _preset_named(name: str) -> Preset:
-    return _preset(published().models[name])
+    variant = published().variants.get(name)
+    return _preset(published().models[name]) if variant is None else _variant(variant)
 
 
 PRESETS = _Presets()
@@ -131,9 +144,9 @@ def _with_fitting_objective(released: Preset) -> Candidate:
 
 def costs_of(row: PublishedRow) -> tuple[int | None, float | None]:
     """Return a row's parameters and train FLOPs in ELECTRA's convention: as printed, else those of its model."""
-    if row.model is None or any(not path.startswith("recipe.") for path in row.changes):
+    model = None if row.model is None else published().models.get(row.model)
+    if model is None or any(not path.startswith("recipe.") for path in row.changes):
         return row.parameters, row.train_flops
-    model = published().models[row.model]
     flops = row.train_flops
     if flops is None and model.costs.train_flops is not None and model.updates is not None:
         flops = model.costs.train_flops * ((row.updates or model.updates.in_all) / model.updates.in_all)

@@ -67,6 +67,20 @@ class PublishedModel(Schema):
     """What of the model this project does not express."""
 
 
+class PublishedVariant(Schema):
+    """A model that a publication derives from a released one, trained with the same recipe."""
+
+    name: str
+    of: str
+    """The released model."""
+    source: str
+    changes: Mapping[str, Any]
+    """What it changes in the released model, as a design writes it."""
+    costs: Costs | None = None
+    """None if it has the parameters of the released model."""
+    notes: tuple[str, ...] = ()
+
+
 class PublishedRow(Schema):
     """A row of a table: its model, its costs, its scores."""
 
@@ -74,9 +88,9 @@ class PublishedRow(Schema):
     sources: Mapping[str, str] = Field(default_factory=dict)
     """By column or field, the source of a value that is not from `source`."""
     model: str | None = None
-    """The released model, or the one that the row is a variant of."""
+    """The released model or variant of one, or what the row changes something in."""
     changes: Mapping[str, Any] = Field(default_factory=dict)
-    """What the variant changes in the released model, as a design writes it."""
+    """What the row changes in the model, as a design writes it."""
     updates: Count | None = None
     """Set where they differ from those of the released model."""
     long_sequences: bool = False
@@ -133,6 +147,7 @@ class Published(Schema):
     shared: Mapping[str, Fields]
     """Training settings common to all models."""
     models: Mapping[str, PublishedModel]
+    variants: Mapping[str, PublishedVariant]
     corpora: Mapping[str, Fields]
     departures: Mapping[str, Fields]
     """Departures of this project's training from the releases, for every experiment."""
@@ -145,6 +160,13 @@ class Published(Schema):
     def lengthening(self) -> dict[str, Any]:
         """The further updates at a longer length, as overrides of a recipe."""
         return {f"recipe.{name}": value for name, value in unsourced(self.fine_tuning["lengthening"]).items()}
+
+    def costs_of_model(self, name: str) -> Costs:
+        """Return the costs of a released model or of a variant, which may be those of its model."""
+        variant = self.variants.get(name)
+        if variant is None:
+            return self.models[name].costs
+        return variant.costs or self.costs_of_model(variant.of)
 
     def fine_tuning_settings(self, task: str, size: str) -> dict[str, Any]:
         """Return the release's fine-tuning settings of a task for a model of a size, `small` or `base`."""

@@ -32,11 +32,11 @@ class Publication:
 
 
 def publication_of(name: str) -> Publication | None:
-    """Return what is published of a model; None if no released model has this name."""
+    """Return what is published of a model; None if no released model or variant has this name."""
     if name not in PRESETS:
         return None
     preset, everything = PRESETS[name], published()
-    costs = everything.models[name].costs
+    costs = everything.costs_of_model(name)
     printed = costs.printed_parameters
     return Publication(
         preset.updates,

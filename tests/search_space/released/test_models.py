@@ -7,7 +7,7 @@ from foundation.schema import canonical, canonical_text
 from models.build_encoder import build_encoder
 from search_space.candidate import Candidate
 from search_space.objective import Denoising
-from search_space.overrides import apply
+from search_space.overrides import apply, difference
 from search_space.released.models import PRESETS, parameters_as_published, preset_of
 from search_space.released.papers import published
 
@@ -30,6 +30,9 @@ WITH_POOLER = {
     "albert-xlarge": 58_724_864,
     "schubert-99m": 98_895_320,
     "schubert-88m": 88_484_742,
+    "bert-no-nsp": 109_482_240,
+    "bert-ltr": 109_482_240,
+    "bart-multitask-masked-lm": 109_482_240,
 }
 WITHOUT_POOLER = {
     "gpt": 116_534_784,
@@ -44,6 +47,8 @@ WITHOUT_POOLER = {
     "bart-base": 139_420_416,
     "bart-large": 406_291_456,
     "transformer-base": 63_082_496,
+    "preln-iwslt": 36_665_344,
+    "sandwich-baseline": 475_709_440,
     "transformer-big": 214_245_376,
     "bert-small": 13_483_008,
     "electra-small": 13_483_008,
@@ -52,12 +57,28 @@ WITHOUT_POOLER = {
     "convbert-small": 13_143_768,
     "convbert-medium-small": 17_475_888,
     "convbert-base": 105_680_520,
+    "convbert-small-no-conv": 11_905_536,
+    "convbert-small-depthwise": 12_721_152,
+    "convbert-small-dynamic": 12_721_368,
+    "convbert-small-paper-eq6": 12_749_016,
+    "electra-all-tokens-mlm": 108_891_648,
+    "electra-replace-mlm": 108_891_648,
+    "electra-15pct": 108_891_648,
+    "bart-token-mask": 139_420_416,
+    "bart-token-delete": 139_420_416,
+    "bart-rotate": 139_420_416,
+    "mass-discrete": 238_850_048,
+    "mass-feed": 238_850_048,
+    "gpt-lstm": 55_747_328,
+    "transformer-xl-no-memory": 151_119_838,
+    "postln-iwslt-no-warmup": 36_663_296,
+    "sandwich16_6": 475_709_440,
 }
 
 
 @pytest.mark.parametrize(("name", "parameters"), {**WITH_POOLER, **WITHOUT_POOLER}.items())
 def test_a_released_model_counts_as_published_under_the_publications_convention(name: str, parameters: int) -> None:
-    preset, costs = PRESETS[name], published().models[name].costs
+    preset, costs = PRESETS[name], published().costs_of_model(name)
     assert parameters_as_published(preset, costs) == costs.published_parameters == parameters
     assert costs.pooler == (name in WITH_POOLER)
     width = preset.candidate.architecture.width
@@ -72,10 +93,20 @@ def test_a_released_model_counts_as_published_under_the_publications_convention(
 
 
 def test_every_released_model_has_a_count_here() -> None:
-    assert {**WITH_POOLER, **WITHOUT_POOLER}.keys() == PRESETS.keys() == published().models.keys()
+    assert {**WITH_POOLER, **WITHOUT_POOLER}.keys() == PRESETS.keys()
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", published().variants)
+def test_a_variant_is_its_model_with_what_it_changes_and_is_told_so(name: str) -> None:
+    variant = published().variants[name]
+    preset, released = PRESETS[name], PRESETS[variant.of]
+    assert preset.notes[0] == f"a variant of {variant.of}"
+    assert preset.candidate.recipe == released.candidate.recipe
+    changed = difference(released.candidate, preset.candidate)
+    assert {path.partition(".")[0] for path in variant.changes} <= {path.partition(".")[0] for path in changed}
+
+
+@pytest.mark.parametrize("name", published().models)
 def test_what_was_not_found_of_a_released_model_is_in_its_notes(name: str) -> None:
     model, preset = published().models[name], PRESETS[name]
     assert preset.has_objective == (model.objective is not None)

@@ -115,7 +115,8 @@ def _conventions() -> str:
 
 def _presets() -> str:
     names = ", ".join(f"`{name}`" for name in PRESETS)
-    return f"`steeplechase describe NAME` has their sizes with the source of each: {names}."
+    begin = "`baseline: { like: NAME }` begins with one, and a file's own values are merged over its values"
+    return f"{begin}; `steeplechase describe NAME` has their sizes with the source of each: {names}."
 
 
 def _first_paragraph(docstring: str | None) -> str:

@@ -7,8 +7,11 @@ from pydantic import BaseModel
 
 from configuration.yaml.field_docstrings import DescribingSchema
 from configuration.yaml.inheritance import LIKE_KEY
+from configuration.yaml.released_baseline import LIKE_KEY as BASELINE_LIKE
+from configuration.yaml.released_baseline import like_schema
 from configuration.yaml.scales import SCALES_KEY
 from foundation.schema import JsonValue
+from search_space.candidate import Candidate
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 DEFINITIONS = "$defs"
@@ -20,7 +23,7 @@ Schema = dict[str, JsonValue]
 def editor_schema(model: type[BaseModel]) -> Schema:
     """Return the schema of the model's files: its own properties, and `scales` with partial overrides."""
     schema: Schema = model.model_json_schema(schema_generator=DescribingSchema)
-    definitions = _mapping(schema.pop(DEFINITIONS, {}))
+    definitions = _with_like(_mapping(schema.pop(DEFINITIONS, {})))
     partial = {PARTIAL + name: _partial(definition) for name, definition in definitions.items()}
     scale = PARTIAL + model.__name__
     partial[scale] = _partial({**schema, "description": "Overrides of a scale; other fields are as in the file."})
@@ -32,6 +35,15 @@ def editor_schema(model: type[BaseModel]) -> Schema:
     }
     properties = _mapping(schema["properties"]) | {SCALES_KEY: overrides}
     return schema | {"$schema": DIALECT, "properties": properties, DEFINITIONS: definitions | partial}
+
+
+def _with_like(definitions: Schema) -> Schema:
+    """Return the definitions; a baseline may begin with a released model."""
+    candidate = definitions.get(Candidate.__name__)
+    if candidate is None:
+        return definitions
+    properties = {BASELINE_LIKE: like_schema(), **_mapping(_mapping(candidate)["properties"])}
+    return definitions | {Candidate.__name__: {**_mapping(candidate), "properties": properties}}
 
 
 def schema_text(schema: Schema) -> str:

@@ -13,6 +13,7 @@ from configuration.yaml.explanations import mistakes_of_rules, mistakes_of_types
 from configuration.yaml.inheritance import with_inherited_scales
 from configuration.yaml.nodes import Entries, plain
 from configuration.yaml.reading import read_document
+from configuration.yaml.released_baseline import with_released_baseline
 from configuration.yaml.scales import SCALES_KEY, documents, refuse_unknown_scale, split
 from configuration.yaml.text import read_text
 from foundation.errors import Violation
@@ -120,6 +121,9 @@ def _validated(
     rules: Rules[ModelT] | None,
 ) -> _Validated[ModelT]:
     """Validate types, then rules; rules are skipped if the file has unreadable values."""
+    document, unknown = with_released_baseline(file.name, document)
+    if unknown:
+        return _Validated(None, unknown)
     try:
         value = model.model_validate(plain(document), context=context)
     except ValidationError as error:

@@ -14,7 +14,6 @@ from configuration.initial_checkpoint import is_initial_checkpoint
 from foundation.atomic_files import refuse_existing
 from foundation.errors import ConfigurationError
 from models.huggingface import config
-from search_space.released.models import PRESETS
 
 if TYPE_CHECKING:
     from commands.huggingface.export_source import Exported
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 DEFAULT_SEED = 1
 SOURCES = (
     "A results folder, for one of its trials; a folder written by `import`; or, for an untrained model, a YAML "
-    f"file with an architecture, a candidate or an experiment, or one of {', '.join(PRESETS)}."
+    "file with an architecture, a candidate or an experiment, or a name that `steeplechase describe --help` lists."
 )
 
 

@@ -101,14 +101,13 @@ def parameters_as_published(preset: Preset, publication: Costs | PublishedRow) -
 
 
 class _Presets(Mapping[str, Preset]):
-    """The published models and their variants, each built when it is asked for."""
+    """The published models and their variants by name, each built when it is asked for."""
 
     def __getitem__(self, name: str) -> Preset:
         return _preset_named(name)
 
     def __iter__(self) -> Iterator[str]:
-        yield from published().models
-        yield from published().variants
+        return iter(sorted({*published().models, *published().variants}))
 
     def __len__(self) -> int:
         return len(published().models) + len(published().variants)

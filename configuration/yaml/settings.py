@@ -92,14 +92,15 @@ def _located(node: Node, keys: Path, origin: str) -> Node:
 
 
 def _put(document: Entries, value: Node, keys: tuple[str, ...], origin: str, depth: int = 0) -> Entries:
-    """Return the document with a value at a path; missing mappings on the way are made."""
+    """Return the document with a value at a path; missing mappings on the way are made, `{}` empties a mapping."""
     key, path = keys[depth], keys[: depth + 1]
     below = document.nodes.get(key)
     if depth + 1 < len(keys):
         inner = _as_mapping(below, path, origin)
         new: Node = _put(inner, value, keys, origin, depth + 1)
     else:
-        new = value if below is None else _at(value.location, merged(below, value))
+        empty = isinstance(value, Entries) and not value.nodes
+        new = value if below is None or empty else _at(value.location, merged(below, value))
     return Entries(document.location, {**document.nodes, key: new}, document.flawed)
 
 

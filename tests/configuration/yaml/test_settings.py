@@ -36,6 +36,7 @@ def file(tmp_path: Path) -> ConfigurationFile:
         ("inner.x=5", "inner", {"x": 5, "w": 2}),
         ("inner={ z: 1 }", "inner", {"x": 1, "w": 2, "z": 1}),
         ("inner={ kind: b }", "inner", {"kind": "b"}),
+        ("inner={}", "inner", {}),
         ("items=[3]", "items", (3,)),
         ("option.kernel_size=5", "option", {"kind": "dynamic", "kernel_size": 5}),
         ("new.deep.key=null", "new", {"deep": {"key": None}}),

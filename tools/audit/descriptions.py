@@ -128,7 +128,8 @@ def attention(study: Study, published: Published) -> Iterator[Row]:
 def curves(study: Study, _: Published) -> Iterator[Row]:
     """Yield mean, lowest and highest held-out loss by tokens, over the seeds that saw most of them."""
     for arm in study.arms:
-        of_arm = [trial.held_out for trial in study.export.of_arm(arm) if trial.status != DIVERGED and trial.held_out]
+        trials = [] if arm in study.with_other_loss else study.export.of_arm(arm)
+        of_arm = [trial.held_out for trial in trials if trial.status != DIVERGED and trial.held_out]
         furthest = max((max(curve) for curve in of_arm), default=0)
         longest = [curve for curve in of_arm if max(curve) == furthest]
         for tokens in sorted(set.intersection(*map(set, longest))) if longest else ():

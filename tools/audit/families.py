@@ -64,9 +64,13 @@ class Graph:
         self.shares[gone], self.edges = 0.0, new
 
 
-def sequentially_rejected(p_values: Sequence[float], graph: Graph) -> list[tuple[float, float]]:
-    """Return the adjusted p and the last level of every hypothesis."""
-    left, highest = set(range(len(p_values))), 0.0
+def sequentially_rejected(p_values: Sequence[float | None], graph: Graph) -> list[tuple[float, float]]:
+    """Return the adjusted p and the last level of every hypothesis; those without a p pass their shares on first."""
+    known = {place: p for place, p in enumerate(p_values) if p is not None}
+    for place in range(len(p_values)):
+        if place not in known:
+            graph.remove(place)
+    left, highest = {*known}, 0.0
     adjusted, levels = [1.0] * len(p_values), [0.0] * len(p_values)
     while left:
         if highest <= ALPHA:
@@ -75,8 +79,8 @@ def sequentially_rejected(p_values: Sequence[float], graph: Graph) -> list[tuple
         tested = [each for each in left if graph.shares[each] > ZERO]
         if not tested:
             break
-        first = min(tested, key=lambda each: (p_values[each] / graph.shares[each], each))
-        highest = max(highest, min(1.0, p_values[first] / graph.shares[first]))
+        first = min(tested, key=lambda each: (known[each] / graph.shares[each], each))
+        highest = max(highest, min(1.0, known[first] / graph.shares[first]))
         adjusted[first] = highest
         left.remove(first)
         graph.remove(first)
@@ -100,19 +104,25 @@ def gate(arms: int, metrics: int) -> Graph:
 def gated(cells: Sequence[Estimate], metrics: int, spent: Sequence[float]) -> list[Corrected]:
     """Return the corrected tests of the headline cells: the gate metric for every arm, then the score.
 
-    Arms without a test on one of the metrics are left out of the family beforehand. `spent` is the share of alpha
+    Arms without a test on any of the metrics are left out of the family beforehand. `spent` is the share of alpha
     of each cell's look.
     """
     arms = len(cells) // metrics if metrics else 0
-    tested = [arm for arm in range(arms) if all(cells[arm + arms * at].known for at in range(metrics))]
+    tested = [arm for arm in range(arms) if any(cells[arm + arms * at].known for at in range(metrics))]
     places = [arm + arms * at for at in range(metrics) for arm in tested]
     chosen, shares = [cells[place] for place in places], [spent[place] for place in places]
     sides = [[cell.p_above(0.0) for cell in chosen], [cell.p_below(0.0) for cell in chosen]]
-    p_values = [min(1.0, p / share) for side in sides for p, share in zip(side, shares, strict=True)]
+    p_values = [
+        min(1.0, p / share) if cell.known else None
+        for side in sides
+        for cell, p, share in zip(chosen, side, shares, strict=True)
+    ]
     found = sequentially_rejected(p_values, gate(len(tested), metrics)) if tested else []
     above, below = found[: len(chosen)], found[len(chosen) :]
     all_cells = [Corrected()] * len(cells)
     for place, cell, share, up, down in zip(places, chosen, shares, above, below, strict=True):
+        if not cell.known:
+            continue
         low = 0.0 if up[0] <= ALPHA else _bound(cell, up[1] * share, -1)
         high = 0.0 if down[0] <= ALPHA else _bound(cell, down[1] * share, 1)
         level = 2 * share * (up[1] if cell.value > 0 else down[1])

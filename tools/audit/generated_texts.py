@@ -37,13 +37,14 @@ def scores(study: Study, _: Published) -> Iterator[Row]:
 
 
 def samples(study: Study, _: Published) -> Iterator[Row]:
-    """Yield the texts that the first model of each arm and task has kept."""
+    """Yield the texts that the first model of each arm and task has kept; an empty one is an empty cell."""
     first: dict[tuple[str, str], Row] = {}
     for arm, _seed, result in _generated(study):
         if result.get("samples"):
             first.setdefault((arm, result["task"]), result)
     for (arm, task), result in first.items():
-        yield from ({"arm": arm, "task": task, **sample} for sample in result["samples"])
+        for sample in result["samples"]:
+            yield {"arm": arm, "task": task, **{column: text or None for column, text in sample.items()}}
 
 
 RULES = {

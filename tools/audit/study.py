@@ -69,6 +69,13 @@ class Study:
         return [arm for arm in self.arms if arm != BASELINE]
 
     @cached_property
+    def with_other_loss(self) -> set[str]:
+        """The arms with another held-out loss than the baseline: losses of their predictions are not exported."""
+        if self.document["pretraining"].get("evaluation_sets", "shared") == "shared":
+            return set()
+        return {arm for arm in self.rivals if arm not in self.export.example_losses}
+
+    @cached_property
     def fine_tuned(self) -> dict[str, dict[str, dict[int, tuple[float, ...]]]]:
         """By arm, metric and pretraining seed, one value per fine-tuning seed; without the score."""
         found: dict[str, dict[str, dict[int, tuple[float, ...]]]] = {arm: {} for arm in self.arms}
@@ -79,7 +86,7 @@ class Study:
 
     def _of_trial(self, trial: Trial) -> dict[str, tuple[float, ...]]:
         found: dict[str, tuple[float, ...]] = {}
-        if trial.final_loss is not None:
+        if trial.final_loss is not None and trial.arm not in self.with_other_loss:
             found[LOSS] = (trial.final_loss,)
         if (heads := heads_of(trial)) and (c := concentration(heads, ALL_MASS)) is not None:
             found[DIAGONAL] = (c,)
@@ -171,7 +178,8 @@ class Study:
         names = sorted(set(self.tasks) | measured - {LOSS, SCORE, DIAGONAL})
         above = not self.tasks or bool(set(self.tasks) - set(self.below_reference))
         scored = bool(names) and len(self.tasks) != 1 and above
-        return [LOSS, *([SCORE] if scored else []), *names]
+        compared = not self.rivals or set(self.rivals) - self.with_other_loss
+        return [*([LOSS] if compared else []), *([SCORE] if scored else []), *names]
 
     def in_place_of_score(self, metric: str) -> str:
         """Return the single task of a study in place of the score, which is its value."""

@@ -69,6 +69,7 @@ def footer_of(results: Results) -> Notes:
             results.experiment.baseline.objective.evaluation,
             tasks=bool(results.tasks),
             kept_losses=results.held_out_losses is not None,
+            arms=[arm.name for arm in results.arms],
             other_loss=results.snapshot.arms_with_other_loss,
         ),
         *_objectives(results),

@@ -59,20 +59,27 @@ def _kind(value: JsonValue) -> str:
 
 
 def evaluation_set_notes(
-    shared: Iterable[Record], objective: str, *, tasks: bool, kept_losses: bool, other_loss: Collection[str] = ()
+    shared: Iterable[Record],
+    objective: str,
+    *,
+    tasks: bool,
+    kept_losses: bool,
+    arms: Collection[str] = (),
+    other_loss: Collection[str] = (),
 ) -> Iterator[tuple[str, str]]:
     """Yield the condition on the evaluation set, and the loss of token frequencies; none before these exist.
 
     `kept_losses`: the losses of single predictions are kept, so that intervals are over seeds and sequences.
-    `other_loss`: the arms that are measured on another evaluation set.
+    `other_loss`: those of the arms that are measured on another evaluation set.
     """
     shared = tuple(shared)
     found = shared_evaluation_set(shared)
     if found is not None:
         tokens = "held-out masked tokens" if objective == MASKED else "held-out tokens"
-        dev = " and, for each task, on the same dev examples" if tasks else ""
-        arms = f"all arms but {', '.join(sorted(other_loss))}" if other_loss else "all arms"
-        text = f"{arms} and seeds are evaluated on the same {found.questions:,} {tokens}{dev}"
+        every = "all arms and seeds"
+        who = f"all seeds of {', '.join(each for each in arms if each not in other_loss)}" if other_loss else every
+        dev = f"{f'; {every} are evaluated' if other_loss else ' and'}, for each task, on the same dev examples"
+        text = f"{who} are evaluated on the same {found.questions:,} {tokens}{dev if tasks else ''}"
         yield TERM, f"{text}; {SEEDS_AND_SEQUENCES if kept_losses else SEEDS_ALONE}"
     if other_loss:
         yield OTHER, "an arm with another held-out loss is measured on a set of its own, and compared on tasks alone"

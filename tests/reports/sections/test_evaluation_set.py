@@ -37,6 +37,22 @@ def test_tokens_of_other_objectives_are_not_called_masked_and_tasks_share_dev_ex
     assert "4,096 held-out tokens and, for each task, on the same dev examples;" in text
 
 
+def test_arms_with_another_held_out_loss_share_the_dev_examples_alone() -> None:
+    (_, text), other = evaluation_set_notes(
+        [MADE],
+        "denoising",
+        tasks=True,
+        kept_losses=False,
+        arms=["baseline", "rotated", "deep"],
+        other_loss=["rotated"],
+    )
+    assert text.startswith(
+        "all seeds of baseline, deep are evaluated on the same 4,096 held-out tokens; all arms and seeds are "
+        "evaluated, for each task, on the same dev examples; intervals contain"
+    )
+    assert other[1].endswith("measured on a set of its own, and compared on tasks alone")
+
+
 def test_the_sampling_error_of_the_set_is_in_intervals_over_its_sequences() -> None:
     ((_, text),) = evaluation_set_notes([MADE], "masked_language_model", tasks=False, kept_losses=True)
     assert text.endswith(SEEDS_AND_SEQUENCES)

@@ -40,8 +40,8 @@ def export_command(folder: ResultsFolder, out: Annotated[Path, typer.Argument(me
     """Write the learning curves of a finished search in the plain format, which `replay` reads."""
     from ledger.reading import snapshot_at
     from reports.statistics.experiment import experiment_of
-    from runners.replay.curves import own_ledger, plain
-    from runners.replay.curves.recorded import Unreadable
+    from runners.replay.curves import plain
+    from runners.replay.curves.reading import read_one
     from runners.search.tabulated import with_points
 
     refuse_existing(out)
@@ -49,10 +49,7 @@ def export_command(folder: ResultsFolder, out: Annotated[Path, typer.Argument(me
     experiment = experiment_of(found.document)
     if experiment.search is None:
         raise DataError(f"{folder}: its design is no search; curves have a place in a space of axes and genes")
-    try:
-        curves = own_ledger.read(folder)
-    except Unreadable as error:
-        raise DataError(f"{folder}: {each}" for each in error.messages) from error
+    curves = read_one(folder)
     table = with_points(experiment, curves, {arm.name: arm.candidate for arm in found.arms})
     write_whole(out, plain.written(table).encode())
     left_out = f"; {table.left_out} without a last step left out" if table.left_out else ""

@@ -25,7 +25,7 @@ def read_curves(path: Path) -> tuple[RecordedCurves, ...]:
         raise MachineError(f"{path}: no such file or folder; give recorded curves")
     if path.is_dir() and not (path / LEDGER_NAME).is_file():
         return _read_folder(path)
-    return (_read_one(path),)
+    return (read_one(path),)
 
 
 def _read_folder(folder: Path) -> tuple[RecordedCurves, ...]:
@@ -36,7 +36,7 @@ def _read_folder(folder: Path) -> tuple[RecordedCurves, ...]:
     lines: list[str] = []
     for each in paths:
         try:
-            tasks.append(_read_one(each))
+            tasks.append(read_one(each))
         except DataError as refusal:
             lines.extend(refusal.lines)
     if lines:
@@ -44,7 +44,8 @@ def _read_folder(folder: Path) -> tuple[RecordedCurves, ...]:
     return tuple(tasks)
 
 
-def _read_one(path: Path) -> RecordedCurves:
+def read_one(path: Path) -> RecordedCurves:
+    """Return the curves of a file or of a results folder. Raises DataError with one line per mistake."""
     try:
         return own_ledger.read(path) if path.is_dir() else _read_file(path)
     except Unreadable as error:

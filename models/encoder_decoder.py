@@ -3,7 +3,7 @@
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import dropout, linear
+from torch.nn.functional import dropout
 
 from models.activation_checkpointing import ActivationCheckpointing, run_checkpointed
 from models.block import Block
@@ -12,6 +12,7 @@ from models.decoding_context import DecodingContext, Source
 from models.encoder import Embeddings, Encoder
 from models.heads.masked_language_model import TokenBias
 from models.initialisation import truncated_normal
+from models.kernels.vocabulary_logits import vocabulary_logits
 from models.precision import to_autocast_dtype, to_float32
 from search_space.architecture import Architecture
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture, Initialisation
@@ -122,7 +123,7 @@ class EncoderDecoder(Encoder):
     def logits(self, x: Float[Tensor, "... width"]) -> Float[Tensor, "... vocab"]:
         """Return the logits over the vocabulary, in float32."""
         bias = None if self.output_bias is None else self.output_bias.bias
-        return to_float32(linear(x, self.table.to(x.dtype), None if bias is None else bias.to(x.dtype)))
+        return to_float32(vocabulary_logits(x, self.table, bias))
 
     @property
     def table(self) -> Float[Tensor, "vocab width"]:

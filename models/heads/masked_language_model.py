@@ -3,9 +3,10 @@
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import gelu, linear
+from torch.nn.functional import gelu
 
 from models.kernels.vocabulary_cross_entropy import Uniforms, vocabulary_cross_entropy
+from models.kernels.vocabulary_logits import vocabulary_logits
 from search_space.architecture import Architecture
 
 
@@ -22,7 +23,7 @@ class MaskedLanguageModelHead(nn.Module):
         self, x: Float[Tensor, "predicted width"], table: Float[Tensor, "vocab embedding"]
     ) -> Float[Tensor, "predicted vocab"]:
         """Return logits over the vocabulary."""
-        return linear(self.embedded(x), table, self.words.bias)
+        return vocabulary_logits(self.embedded(x), table, self.words.bias)
 
     def loss(
         self,

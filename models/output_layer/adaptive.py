@@ -9,11 +9,12 @@ from itertools import pairwise
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import linear, log_softmax
+from torch.nn.functional import log_softmax
 
 from models.heads.masked_language_model import TokenBias
 from models.initialisation import truncated_normal
 from models.kernels.vocabulary_cross_entropy import Uniforms, sample_tokens
+from models.kernels.vocabulary_logits import vocabulary_logits
 from models.output_layer import OutputHead
 from models.precision import to_float32
 from search_space.architecture import Architecture
@@ -69,14 +70,14 @@ class Head(OutputHead):
     def _head(self, x: Tensor, table: Tensor) -> Float[Tensor, "predicted shortlist"]:
         """Return log-probabilities of the tokens below the first cutoff, then of the clusters."""
         first = self.bounds[0]
-        weights = torch.cat([table[:first], self.cluster_weight]).to(x.dtype)
-        biases = torch.cat([self.words.bias[:first], self.cluster_bias]).to(x.dtype)
-        return log_softmax(to_float32(linear(x, weights, biases)), -1)
+        weights = torch.cat([table[:first], self.cluster_weight])
+        biases = torch.cat([self.words.bias[:first], self.cluster_bias])
+        return log_softmax(to_float32(vocabulary_logits(x, weights, biases)), -1)
 
     def _tail(self, number: int, x: Tensor, table: Tensor) -> Float[Tensor, "predicted cluster"]:
         """Return log-probabilities inside a cluster."""
         start, end = [*pairwise(self.bounds)][number]
-        logits = linear(x, table[start:end].to(x.dtype), self.words.bias[start:end].to(x.dtype))
+        logits = vocabulary_logits(x, table[start:end], self.words.bias[start:end])
         return log_softmax(to_float32(logits), -1)
 
 

@@ -2,10 +2,10 @@
 
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn.functional import linear
 
 from models.heads.masked_language_model import TokenBias
 from models.kernels.vocabulary_cross_entropy import Uniforms, vocabulary_cross_entropy
+from models.kernels.vocabulary_logits import vocabulary_logits
 from models.output_layer import OutputHead
 from search_space.architecture import Architecture
 from search_space.output_layer import EmbeddingTable
@@ -22,7 +22,7 @@ class Head(OutputHead):
         self, x: Float[Tensor, "predicted width"], table: Float[Tensor, "vocab embedding"]
     ) -> Float[Tensor, "predicted vocab"]:
         """Return the product of every vector with every embedding."""
-        return linear(x, table.to(x.dtype), None if self.words is None else self.words.bias.to(x.dtype))
+        return vocabulary_logits(x, table, None if self.words is None else self.words.bias)
 
     def loss(
         self,

@@ -130,6 +130,12 @@ class Experiment(Schema):
             raise InvalidOverride(self.arm_table.violations)
         return tuple(self.arm_table.arms)
 
+    @cached_property
+    def accepted_arms(self) -> tuple[Arm, ...]:
+        """`arms`, or none where the baseline or a design is refused, whose own violations say why."""
+        refused = any(True for _ in self.baseline.violations()) or self.arm_table.violations
+        return () if refused else self.arms
+
     @property
     def may_grow(self) -> bool:
         """Whether arms may be added to its ledger; a search or tuning has decided for the first arms only."""

@@ -11,9 +11,9 @@ from search_space.overrides import InvalidOverride, apply
 
 
 def objectives_of(experiment: Experiment) -> Iterator[Objective]:
-    """Yield the objectives of all arms, the baseline included, and of all candidates that a search may propose."""
+    """Yield the objectives of the baseline, of all accepted arms, and of all candidates that a search may propose."""
     yield experiment.baseline.objective
-    yield from (arm.candidate.objective for arm in experiment.arms)
+    yield from (arm.candidate.objective for arm in experiment.accepted_arms)
     yield from searched_objectives(experiment)
 
 

@@ -24,7 +24,7 @@ from configuration.validation.search import rung_violations, search_violations
 from configuration.validation.tracking import tracking_violations
 from configuration.validation.tuning import tune_violations
 from foundation.errors import UserError, Violation, did_you_mean
-from search_space.overrides import InvalidOverride, absolute_path
+from search_space.overrides import absolute_path
 from tasks.dataset_folder import origin_of
 from tasks.downstream import find_task, task_names
 
@@ -69,10 +69,9 @@ def _ordering_violations(experiment: Experiment) -> Iterator[Violation]:
     for position, name in enumerate(paper.metrics if paper else ()):
         if reason := unmeasured(name, experiment.fine_tuning):
             yield Violation(("paper", "metrics", position), reason)
-    try:
-        known = {arm.name for arm in experiment.arms}
-    except InvalidOverride:
-        return  # the design's own violations say why
+    known = {arm.name for arm in experiment.accepted_arms}
+    if not known:
+        return
     for position, text in enumerate(paper.orderings if paper else ()):
         try:
             orderings = parse_orderings(text)
@@ -86,10 +85,9 @@ def _ordering_violations(experiment: Experiment) -> Iterator[Violation]:
 
 def _claim_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield the claims about unknown arms or metrics."""
-    try:
-        arms = [arm.name for arm in experiment.arms]
-    except InvalidOverride:
-        return  # the design's own violations say why
+    arms = [arm.name for arm in experiment.accepted_arms]
+    if not arms:
+        return
     measurements = [] if experiment.measure.attention_diagonal is None else [ATTENTION_DIAGONAL]
     for position, claim in enumerate(experiment.claims):
         reason = unmeasured(claim.metric, experiment.fine_tuning, measurements)
@@ -107,8 +105,6 @@ def _initial_checkpoint_violations(experiment: Experiment) -> Iterator[Violation
         yield from _architecture_violations(experiment, checkpoint)
         if experiment.tokenizer.inputs() != checkpoint.vocabulary:
             yield Violation(("tokenizer",), checkpoint.remedy)
-    except InvalidOverride:
-        return  # the design's own violations say why
     except UserError as refusal:
         yield from (Violation(location, line) for line in refusal.lines)
 
@@ -122,7 +118,7 @@ def _architecture_violations(experiment: Experiment, checkpoint: InitialCheckpoi
         for stack in experiment.search.structure:
             message = "would change the architecture, which pretraining.init_checkpoint fixes"
             yield Violation(("design", "structure", stack), message)
-    for arm in experiment.arms:
+    for arm in experiment.accepted_arms:
         for field in differing_fields(checkpoint.architecture, arm.candidate.architecture):
             message = f"{arm.name} cannot be initialised from {checkpoint.folder}: {field}"
             yield Violation(("pretraining", "init_checkpoint"), message)
@@ -252,10 +248,7 @@ def _measure_violations(experiment: Experiment) -> Iterator[Violation]:
         yield Violation(location, "candidates of a search are not measured; measure selected ones in a list design")
         return
     length = experiment.baseline.recipe.sequence_length
-    try:
-        arms = experiment.arms
-    except InvalidOverride:
-        return  # the design's own violations say why
+    arms = experiment.accepted_arms
     for arm in arms:
         if arm.candidate.architecture.too_long(length):
             positions = arm.candidate.architecture.longest_sequence

@@ -1,6 +1,6 @@
 """Validation rules of `fine_tuning` beyond its types: settings of single tasks, and the search."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from configuration.experiment import Experiment
 from configuration.fine_tuning import FineTuning, SettingsSearch, TaskTraining
@@ -11,6 +11,7 @@ from configuration.validation.language_model_loss import language_model_loss_vio
 from configuration.validation.rarified import rarified_violations
 from configuration.validation.source_encoder import source_encoder_violations
 from foundation.errors import Violation, did_you_mean
+from search_space.candidate import Candidate
 from search_space.recipe import SHORTEST_SEQUENCE
 from tasks.downstream import task_names
 from tasks.labelled.task import DownstreamTask
@@ -87,17 +88,19 @@ def _text_pair_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield the arms that cannot write the targets of a task, and settings that cannot be met."""
     tuning = experiment.fine_tuning
     probe = experiment.pretraining.hurdle.probe
+    candidates = {arm.name: arm.candidate for arm in experiment.accepted_arms}
     names = [name for name in (*tuning.tasks, *([probe.task] if probe else [])) if name in tuning.known_tasks]
     for task in dict.fromkeys(name for name in names if tuning.find(name).form == "text_pair"):
-        yield from _writing_violations(experiment, task)
+        yield from _writing_violations(candidates, tuning, task)
         settings = settings_of(tuning, task)
         averaged, epochs = settings.generation.averaged_checkpoints, settings.epochs
         if averaged > epochs:
             message = f"{averaged} checkpoints, one after each epoch, of {epochs} epochs; allowed: 1 to {epochs}"
             yield Violation(("generation", "averaged_checkpoints"), message)
-        smallest = min(arm.candidate.architecture.vocabulary_size for arm in experiment.arms)
-        if settings.generation.beams > smallest:
-            message = f"{settings.generation.beams} beams of a vocabulary of {smallest}; allowed: 1 to {smallest}"
+        beams = settings.generation.beams
+        smallest = min((each.architecture.vocabulary_size for each in candidates.values()), default=beams)
+        if beams > smallest:
+            message = f"{beams} beams of a vocabulary of {smallest}; allowed: 1 to {smallest}"
             yield Violation(("generation", "beams"), message)
         changed = tuning.by_task[task].changes if task in tuning.by_task else {}
         for name in ("dropout", "pooling", "layer_rate_decay"):
@@ -106,9 +109,8 @@ def _text_pair_violations(experiment: Experiment) -> Iterator[Violation]:
                 yield Violation(("by_task", task, name), f"changes nothing: {task} has targets that are texts{own}")
 
 
-def _writing_violations(experiment: Experiment, task: str) -> Iterator[Violation]:
+def _writing_violations(candidates: Mapping[str, Candidate], tuning: FineTuning, task: str) -> Iterator[Violation]:
     """Yield the arms that cannot write the targets of a task."""
-    candidates = {arm.name: arm.candidate for arm in experiment.arms}
     unable = [
         name
         for name, each in candidates.items()
@@ -117,7 +119,7 @@ def _writing_violations(experiment: Experiment, task: str) -> Iterator[Violation
     if unable:
         needed = "architectures of kind encoder_decoder, or objective mixed_visibility"
         yield Violation(("tasks",), f"{task} needs {needed}; these arms have neither: {', '.join(unable)}")
-    settings = settings_of(experiment.fine_tuning, task)
+    settings = settings_of(tuning, task)
     longest = settings.sequence_length + max(settings.sequence_length, settings.generation.longest_output or 0)
     for name, each in candidates.items():
         if not each.objective.continues_by_mask:

@@ -9,17 +9,13 @@ from foundation.errors import Violation
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import LanguageModel
-from search_space.overrides import InvalidOverride
 from tasks.own_tasks.features import FeatureTask
 
 
 def language_model_loss_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield the arms that pretrain without the loss, heads without it, and arms with too few layers."""
     tuning = experiment.fine_tuning
-    try:
-        arms = {arm.name: arm.candidate for arm in experiment.arms}
-    except InvalidOverride:
-        return  # the design's own violations say why
+    arms = {arm.name: arm.candidate for arm in experiment.accepted_arms}
     found = (violation for each in _settings(tuning) for violation in _violations(tuning, arms, *each))
     yield from dict.fromkeys(found)  # the common settings are those of many tasks
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from configuration.experiment import Experiment
 from foundation.errors import Violation
-from search_space.overrides import InvalidOverride, absolute_path
+from search_space.overrides import absolute_path
 
 FIELD = ("architecture", "supersenses")
 
@@ -17,10 +17,7 @@ def lexicon_violations(experiment: Experiment) -> Iterator[Violation]:
     if size := experiment.baseline.architecture.supersenses:
         yield Violation(("baseline", *FIELD), f"{size} needs {reason}")
         return
-    try:
-        arms = experiment.arms
-    except InvalidOverride:
-        return  # the design's own violations say why
+    arms = experiment.accepted_arms
     names = [arm.name for arm in arms if arm.candidate.architecture.supersenses]
     search = experiment.search
     if search is not None:

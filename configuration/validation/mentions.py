@@ -5,17 +5,13 @@ from collections.abc import Iterator
 from configuration.experiment import Experiment
 from configuration.experiment_objectives import objectives_of
 from foundation.errors import Violation
-from search_space.overrides import InvalidOverride
 
 
 def mention_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield that an objective reads mentions in an experiment without any."""
     if experiment.mentions is not None:
         return
-    try:
-        needing = {each.kind for each in objectives_of(experiment) if each.packing.reads_mentions}
-    except InvalidOverride:
-        return  # the design's own violations say why
+    needing = {each.kind for each in objectives_of(experiment) if each.packing.reads_mentions}
     reason = "needs the experiment's mentions, where the text names entities. Write mentions: { kind: file, path: … }"
     if (kind := experiment.baseline.objective.kind) in needing:
         yield Violation(("baseline", "objective"), f"{kind} {reason}")

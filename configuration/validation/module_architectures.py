@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from configuration.experiment import Experiment
 from foundation.errors import Violation
-from search_space.overrides import InvalidOverride
 from tasks.downstream import find_task, task_names
 
 LINEAR_PROBE = "linear_probe"
@@ -12,10 +11,7 @@ LINEAR_PROBE = "linear_probe"
 
 def module_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield the parts of the experiment that a module without named blocks cannot take part in."""
-    try:
-        arms = [arm.name for arm in experiment.arms if arm.candidate.architecture.is_counted]
-    except InvalidOverride:
-        return  # the design's own violations say why
+    arms = [arm.name for arm in experiment.accepted_arms if arm.candidate.architecture.is_counted]
     if not arms:
         return
     reason = f"needs the encoder's blocks; the architecture of {arms[0]} is of kind module"

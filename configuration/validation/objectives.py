@@ -6,7 +6,6 @@ from configuration.experiment import Experiment
 from configuration.experiment_objectives import searched_objectives
 from configuration.metrics import HELD_OUT_LOSS
 from foundation.errors import Violation
-from search_space.overrides import InvalidOverride
 
 
 def objective_violations(experiment: Experiment) -> Iterator[Violation]:
@@ -17,10 +16,7 @@ def objective_violations(experiment: Experiment) -> Iterator[Violation]:
 
 def _evaluation_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield the arms whose held-out loss is not that of the baseline's evaluation set."""
-    try:
-        arms = experiment.arms
-    except InvalidOverride:
-        return  # the design's own violations say why
+    arms = experiment.accepted_arms
     evaluated = experiment.baseline.objective.evaluation
     others = [arm.name for arm in arms if not arm.candidate.objective.measured_on(evaluated)]
     if others and experiment.pretraining.evaluation_sets == "by_objective":
@@ -50,10 +46,7 @@ def _by_objective_violations(experiment: Experiment) -> Iterator[Violation]:
 
 def untrained_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield the arms whose budget ends before the first update of the encoder."""
-    try:
-        arms = experiment.arms
-    except InvalidOverride:
-        return  # the design's own violations say why
+    arms = experiment.accepted_arms
     tokens = experiment.pretraining.tokens
     for arm in arms:
         before = arm.candidate.objective.tokens_before_encoder
@@ -67,9 +60,9 @@ def untrained_violations(experiment: Experiment) -> Iterator[Violation]:
 
 def _pruning_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield a matched budget with pruned arms, whose sizes are known after the run only."""
-    if experiment.match is None or experiment.arm_table.violations:
+    if experiment.match is None:
         return
-    pruned = [arm.name for arm in experiment.arms if arm.candidate.recipe.pruning is not None]
+    pruned = [arm.name for arm in experiment.accepted_arms if arm.candidate.recipe.pruning is not None]
     if pruned:
         message = f"{', '.join(pruned)} are pruned to a size of their own; a matched budget needs arms of fixed sizes"
         yield Violation(("match",), message)

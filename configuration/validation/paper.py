@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from configuration.experiment import Experiment
 from foundation.errors import Violation, did_you_mean
-from search_space.overrides import InvalidOverride
 from search_space.released.papers import published
 
 
@@ -21,10 +20,9 @@ def paper_violations(experiment: Experiment) -> Iterator[Violation]:
         message = f"{paper.table!r} is not a published table. Allowed: {', '.join(tables)}"
         yield Violation(("paper", "table"), f"{message}.{did_you_mean(paper.table, list(tables))}")
         return
-    try:
-        arms = [arm.name for arm in experiment.arms]
-    except InvalidOverride:
-        return  # the design's own violations say why
+    arms = [arm.name for arm in experiment.accepted_arms]
+    if not arms:
+        return
     rows = list(tables[paper.table].rows)
     for arm, row in paper.rows.items():
         if arm not in arms:

@@ -22,7 +22,6 @@ def policy_violations(experiment: Experiment) -> Iterator[Violation]:
             f"policy {policy} needs rungs at which trials pause: {{kind: pause, rungs: [...]}}, not {hurdle.kind}"
         )
         yield Violation(("pretraining", "hurdle", "kind"), message)
-    others = () if experiment.arm_table.violations else tuple(arm.name for arm in experiment.arms)
-    if names := [name for name in others if name != BASELINE]:
+    if names := [arm.name for arm in experiment.accepted_arms if arm.name != BASELINE]:
         message = f"policy {policy} draws every candidate itself; {', '.join(names)} would not enter. Leave them out"
         yield Violation(("design",), message)

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from configuration.experiment import Experiment
 from foundation.errors import Violation
-from search_space.overrides import InvalidOverride
 from tasks.labelled.task import DownstreamTask
 from tasks.own_tasks.rarified import FORMS, RareWordsTask, RarifiedTask
 
@@ -44,10 +43,7 @@ def _has_labels(task: DownstreamTask) -> bool:
 
 def _architecture_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield the architectures whose token tables cannot take further words."""
-    try:
-        arms = experiment.arms
-    except InvalidOverride:
-        return  # the design's own violations say why
+    arms = experiment.accepted_arms
     for arm in arms:
         if arm.candidate.architecture.is_counted:
             yield Violation((), f"needs the encoder's token table; the architecture of {arm.name} is of kind module")

@@ -9,7 +9,6 @@ from configuration.source_encoder import SourceEncoder
 from foundation.errors import Violation
 from search_space.architecture import Architecture
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
-from search_space.overrides import InvalidOverride
 
 Location = tuple[str, ...]
 FIELD = ("generation", "source_encoder")
@@ -17,10 +16,7 @@ FIELD = ("generation", "source_encoder")
 
 def source_encoder_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield tasks without sources to encode, arms that cannot have the encoder, and settings that contradict."""
-    try:
-        arms = {arm.name: arm.candidate.architecture for arm in experiment.arms}
-    except InvalidOverride:
-        return  # the design's own violations say why
+    arms = {arm.name: arm.candidate.architecture for arm in experiment.accepted_arms}
     tuning = experiment.fine_tuning
     yield from _without_texts(tuning)
     declared = dict(_declared(tuning))

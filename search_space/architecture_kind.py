@@ -59,7 +59,7 @@ class ArchitectureByKind(Schema):
         if not kinds or not isinstance(document, Mapping) or VARIANT_KEY not in document:
             return handler(document)
         kind = document[VARIANT_KEY]
-        if kind in kinds:
+        if isinstance(kind, str) and kind in kinds:
             return kinds[kind].model_validate(document)
         if kind == ENCODER:
             return handler({name: value for name, value in document.items() if name != VARIANT_KEY})

@@ -1,0 +1,85 @@
+"""Whatever value takes the place of another in an experiment of this repository, a refusal is lines, no traceback."""
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+
+from configuration.loading import LATENCY_SECTION, experiment_in
+from configuration.yaml import read_file
+from configuration.yaml.errors import ConfigurationError
+from configuration.yaml.settings import with_settings
+from tests.factories.paths import EXPERIMENT_FILES, EXPERIMENTS
+
+SCALE = "smoke"
+REFUSED = (
+    "baseline.architecture.heads=7",
+    "baseline.objective={ kind: denoising }",
+    "baseline.objective={ kind: mixed_visibility }",
+    "baseline.recipe.sequence_length=1000000",
+)
+"""Values that most baselines refuse: sizes, objectives of other architectures, and positions."""
+ODD = (
+    "0",
+    "-1",
+    "3",
+    "0.5",
+    "1e30",
+    ".nan",
+    ".inf",
+    "true",
+    "null",
+    "''",
+    "x",
+    "[]",
+    "[1, 1]",
+    "[x]",
+    "{}",
+    "{ x: 1 }",
+)
+
+
+def refusal_of(name: str, changes: Sequence[str]) -> tuple[str, ...]:
+    """Return the lines of a refusal, none where the changed experiment is accepted."""
+    try:
+        experiment_in(with_settings(read_file(EXPERIMENTS / name), SCALE, changes), SCALE)
+    except ConfigurationError as refusal:
+        return refusal.lines
+    return ()
+
+
+def keys_of(node: object, *above: str) -> Iterator[str]:
+    """Yield the dotted paths of all mappings' keys."""
+    for key, value in node.items() if isinstance(node, dict) else ():
+        yield ".".join((*above, str(key)))
+        yield from keys_of(value, *above, str(key))
+
+
+@some.composite
+def odd_changes(draw: some.DrawFn) -> tuple[str, list[str]]:
+    """Draw an experiment and up to three of its values, at scale smoke or above the scales, that become odd ones."""
+    name = draw(some.sampled_from(EXPERIMENT_FILES))
+    document = yaml.safe_load((EXPERIMENTS / name).read_text(encoding="utf-8"))
+    scales = document.pop("scales", {})
+    keys = sorted({*keys_of(document), *keys_of(scales.get(SCALE, {}))})
+    change = some.tuples(some.sampled_from(keys), some.sampled_from(ODD)).map("=".join)
+    return name, draw(some.lists(change, min_size=1, max_size=3))
+
+
+@pytest.mark.parametrize("setting", REFUSED)
+@pytest.mark.parametrize("name", EXPERIMENT_FILES)
+def test_other_rules_are_checked_beside_a_refused_baseline(name: str, setting: str) -> None:
+    """Every rule between sections can be asked of an experiment without arms."""
+    if LATENCY_SECTION in read_file(EXPERIMENTS / name).keys:
+        pytest.skip("a latency experiment has rules of its own")
+    assert all(line.count(": ") >= 2 for line in refusal_of(name, [setting])), "place, key and reason"
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@given(drawn=odd_changes())
+def test_odd_values_are_accepted_or_refused_in_lines(drawn: tuple[str, list[str]]) -> None:
+    """Up to three values of any experiment at once."""
+    name, changes = drawn
+    assert all(": " in line for line in refusal_of(name, changes))

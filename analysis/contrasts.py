@@ -120,7 +120,7 @@ class CrossedDesign:
 
     def unbalanced(self) -> tuple[str, ...]:
         """Return the factors whose levels are no longer in equally many runs."""
-        remaining = np.array(self.remaining)
+        remaining = np.array(self.remaining, np.int64).reshape(-1, len(self.factors))
         counts = (
             np.bincount(remaining[:, place], minlength=len(names)) for place, names in enumerate(self.level_names)
         )

@@ -44,7 +44,10 @@ PositiveNumber = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 """A share of a whole, from 0 to 1."""
 
-Count = Annotated[int, Field(ge=1, le=2**53)]
+LARGEST_COUNT = 2**53
+"""The largest whole number below which JSON readers keep every one apart (RFC 8259, section 6)."""
+
+Count = Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
 """A whole number from 1."""
 
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]

@@ -12,7 +12,7 @@ def pretraining(experiment: Experiment, candidate: Candidate, seed: int, steps: 
     from_step, to_step = steps
     settings = experiment.pretraining
     total_steps = candidate.recipe.steps(settings.tokens)
-    evaluations = settings.evaluations
+    evaluations = min(settings.evaluations, total_steps)  # at most one after each update
     all_evaluations = {max(1, total_steps * number // evaluations) for number in range(1, evaluations + 1)}
     evaluation_steps = {step for step in all_evaluations if from_step < step <= to_step} | {to_step}
     candidate = candidate.model_copy(update={"recipe": candidate.recipe.main_phase})

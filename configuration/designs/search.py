@@ -73,7 +73,7 @@ class Search(Schema):
     """Axes of the search space: by path, the values to choose from, or a range of numbers."""
     structure: Mapping[StackName, Structure] = Field(default_factory=dict, examples=[{"layers": {"kind": "cells"}}])
     """Spaces of layer programs beside the axes: of `layers`, and of `decoder_layers` of an encoder with a decoder."""
-    max_candidates: Count = Field(default=20, examples=[20])
+    max_candidates: int = Field(default=20, ge=1, le=1_000_000, examples=[20])
     """Maximum number of candidates; the baseline, arms of other designs and every repeated proposal count."""
     cohort: Count = 5
     """Number of candidates that are proposed together, from the results of earlier cohorts."""

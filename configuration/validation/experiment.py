@@ -24,6 +24,7 @@ from configuration.validation.search import rung_violations, search_violations
 from configuration.validation.tracking import tracking_violations
 from configuration.validation.tuning import tune_violations
 from foundation.errors import UserError, Violation, did_you_mean
+from foundation.schema import LARGEST_COUNT
 from search_space.overrides import absolute_path
 from tasks.dataset_folder import origin_of
 from tasks.downstream import find_task, task_names
@@ -141,7 +142,11 @@ def _pretraining_violations(experiment: Experiment) -> Iterator[Violation]:
     yield from _probe_violations(experiment)
     yield from _seed_violations(experiment)
     length = experiment.baseline.recipe.sequence_length
-    if experiment.pretraining.tokens < experiment.baseline.recipe.tokens_per_step:
+    budgets = {arm.name: arm.candidate.recipe.own_tokens(tokens) for arm in experiment.accepted_arms}
+    if many := [name for name, budget in budgets.items() if budget > LARGEST_COUNT]:
+        message = f"{', '.join(many)}: a share of {tokens} tokens above {LARGEST_COUNT}, which no count can hold"
+        yield Violation(("pretraining", "tokens"), message)
+    if tokens < experiment.baseline.recipe.tokens_per_step:
         message = (
             f"{tokens} tokens are fewer than one update of {experiment.baseline.recipe.batch_sequences} x {length}"
         )

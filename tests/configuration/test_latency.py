@@ -86,6 +86,7 @@ arms:
   odd: { convolution: { kind: dynamic, kernel_size: 8 } }
 timing: { lengths: [8, 8], part: attention }
 paper: { source: a, statement: b, orderings: [mixd > attention], widening: [bottleneck] }
+tracking: postgresql://me:secret@host/runs
 """
 
 
@@ -93,12 +94,12 @@ def test_all_mistakes_of_a_file_are_reported_by_line(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     Path("f.yaml").write_text(MISTAKES)
     with pytest.raises(ConfigurationError) as refusal:
-        load(Path("f.yaml"), LatencyExperiment, None)
+        experiment_in(read_file(Path("f.yaml")), None)
     lines = refusal.value.lines
-    assert [line.partition(": ")[0] for line in lines] == [f"f.yaml:{at}" for at in (4, 7, 8, 9, 10, 11, 11)]
+    assert [line.partition(": ")[0] for line in lines] == [f"f.yaml:{at}" for at in (4, 7, 8, 9, 10, 11, 11, 12)]
     for line, words in zip(
         lines,
-        ("atention", "γ", "only the architecture is timed", "8 is even", "twice", "mixd", "bottleneck"),
+        ("atention", "γ", "only the architecture is timed", "8 is even", "twice", "mixd", "bottleneck", "password"),
         strict=True,
     ):
         assert words in line

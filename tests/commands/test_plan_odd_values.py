@@ -1,19 +1,18 @@
 """Whatever value takes the place of another in an experiment of this repository, a refusal is lines, no traceback."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from configuration.loading import LATENCY_SECTION, experiment_in
-from configuration.yaml import read_file
-from configuration.yaml.errors import ConfigurationError
-from configuration.yaml.settings import with_settings
+from commands.plan import planned
+from foundation.errors import ConfigurationError
 from tests.factories.paths import EXPERIMENT_FILES, EXPERIMENTS
 
-SCALE = "smoke"
+SCALE, NOWHERE = "smoke", Path("no_results")
 REFUSED = (
     "baseline.architecture.heads=7",
     "baseline.objective={ kind: denoising }",
@@ -42,9 +41,9 @@ ODD = (
 
 
 def refusal_of(name: str, changes: Sequence[str]) -> tuple[str, ...]:
-    """Return the lines of a refusal, none where the changed experiment is accepted."""
+    """Return the lines of a refusal, none where the changed experiment is accepted and planned."""
     try:
-        experiment_in(with_settings(read_file(EXPERIMENTS / name), SCALE, changes), SCALE)
+        planned(EXPERIMENTS / name, SCALE, NOWHERE, changes)
     except ConfigurationError as refusal:
         return refusal.lines
     return ()
@@ -72,14 +71,12 @@ def odd_changes(draw: some.DrawFn) -> tuple[str, list[str]]:
 @pytest.mark.parametrize("name", EXPERIMENT_FILES)
 def test_other_rules_are_checked_beside_a_refused_baseline(name: str, setting: str) -> None:
     """Every rule between sections can be asked of an experiment without arms."""
-    if LATENCY_SECTION in read_file(EXPERIMENTS / name).keys:
-        pytest.skip("a latency experiment has rules of its own")
     assert all(line.count(": ") >= 2 for line in refusal_of(name, [setting])), "place, key and reason"
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(drawn=odd_changes())
-def test_odd_values_are_accepted_or_refused_in_lines(drawn: tuple[str, list[str]]) -> None:
+def test_odd_values_are_planned_or_refused_in_lines(drawn: tuple[str, list[str]]) -> None:
     """Up to three values of any experiment at once."""
     name, changes = drawn
     assert all(": " in line for line in refusal_of(name, changes))

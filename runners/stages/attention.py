@@ -50,8 +50,8 @@ def _held_out_sequences(stage: AttentionStage, context: StageContext) -> NDArray
     source = context.inputs["tokens"]
     batches = Batches(read_tokens(source / "validation.npy"), load_tokenizer(source), stage.length)
     if batches.sequences < stage.sequences:
-        message = f"the validation split gives {batches.sequences} sequences; {stage.sequences} are needed"
-        raise DataError(f"{message} (measure.attention_diagonal.sequences)")
+        found = f"the validation split has {batches.sequences} sequences: write at most as many"
+        raise DataError(f"measure.attention_diagonal.sequences is {stage.sequences}, and {found}, or give more text")
     return batches.sequence(np.linspace(0, batches.sequences - 1, stage.sequences).astype(np.int64))
 
 

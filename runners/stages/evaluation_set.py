@@ -27,8 +27,9 @@ def compute(stage: EvaluationSetStage, context: StageContext) -> dict[str, JsonV
     tokenizer = load_tokenizer(folder)
     held_out = open_split(folder, "validation", tokenizer, recipe.sequence_length, stage.reference.objective)
     if held_out.sequences < stage.sequences:
-        message = f"the validation split gives {held_out.sequences} sequences; {stage.sequences} are needed"
-        raise DataError(f"{message} (pretraining.held_out_sequences)")
+        found = f"the validation split has {held_out.sequences} sequences"
+        fix = f"write at most {held_out.sequences}, or give more text" if held_out.sequences else "give more text"
+        raise DataError(f"pretraining.held_out_sequences is {stage.sequences}, and {found}: {fix}")
     context.progress(f"building the held-out set: {stage.sequences:,} sequences", 0.0)
     sequences = held_out.evenly_spaced(stage.sequences, EVALUATION_SEED)
     generator = _reference_generator(stage, context, tokenizer) if stage.generator_tokens else None

@@ -185,3 +185,20 @@ def test_the_readme_lists_every_exit_code() -> None:
     command_line = 2
     refusals = {kind.exit_code for kind in UserError.__subclasses__()}
     assert codes == {0, command_line, DONE_WITH_FAILED_TRIALS, INTERRUPTED, *refusals}
+
+
+def test_a_held_out_set_that_the_text_does_not_give_is_refused_with_the_number_that_it_gives(
+    call: Call, tmp_path: Path
+) -> None:
+    asked = "pretraining.held_out_sequences=1000000"
+    answer = call("run", TABLE, "--scale", "smoke", "--set", asked, "--workers", "1", "--out", tmp_path / "results")
+    assert answer.code == 4
+    assert "Traceback" not in answer.err
+    (line,) = [each for each in answer.err.splitlines() if "held_out_sequences" in each]
+    found = re.fullmatch(
+        r"pretraining\.held_out_sequences is 1000000, and the validation split has (\d+) sequences: "
+        r"write at most (\d+), or give more text",
+        line,
+    )
+    assert found is not None
+    assert found[1] == found[2] != "0"

@@ -14,15 +14,16 @@ SCALES = ("smoke", "demo", "laptop", "wikipedia", "gpu", "paper")
 HEADINGS = ("claim", "experiment", "metric", "test", "n", "Δ [95%]", "detectable", "verdict")
 ALIGNMENTS = ("---", "---", "---", "---", "--:", "---", "--:", "---")
 NOTE = (
-    "Verdicts are those of the reports: supported if a difference outside the claimed range, first minus second, is "
-    "rejected at 5%, contradicted if one inside it is, undecided otherwise, by Holm's correction over all claims of "
-    "the experiment, of all experiments that declare the same study, or of all searches that test one claim. Δ has "
-    "its own 95% interval; chosen_final is the final loss of the candidate that a search chose, in nats. n: "
-    "pretraining seeds, search seeds of searches at equal cost, or rounds of a latency experiment. Detectable: the "
-    "true difference that is significant after the correction with a probability of 0.8 "
-    "at this n and spread, whatever the family's other claims show. Seeds that would decide: of both sides, for that "
-    "probability if the true difference and spread are the observed ones. Costs: all pretraining of the experiment, "
-    "no cache."
+    "Verdicts are those of the reports: supported if a difference outside the claimed range, first minus second, "
+    "is rejected at 5%, contradicted if one inside it is, undecided otherwise, by Holm's correction over all "
+    "claims of the experiment, of all experiments that declare the same study, or of all searches that test one "
+    "claim. Δ has its own 95% interval, over seeds and held-out sequences, or, where it says so, over seeds alone:"
+    " too narrow, because the sampling error of the evaluation set is not in it; chosen_final is the final loss of"
+    " the candidate that a search chose, in nats. n: pretraining seeds, search seeds of searches at equal cost, or"
+    " rounds of a latency experiment. Detectable: the true difference that is significant after the correction "
+    "with a probability of 0.8 at this n and spread, whatever the family's other claims show. Seeds that would "
+    "decide: of both sides, for that probability if the true difference and spread are the observed ones. Costs: "
+    "all pretraining of the experiment, no cache."
 )
 
 
@@ -63,7 +64,8 @@ def _at_largest_scale(tests: Sequence[ClaimTest]) -> list[ClaimTest]:
 
 
 def _scale(test: ClaimTest) -> str:
-    return test.experiment.rpartition(" ")[2]
+    """Return the size of the scale: `laptop_detection` is another setting at that of `laptop`."""
+    return test.experiment.rpartition(" ")[2].partition("_")[0]
 
 
 def _cells(test: ClaimTest) -> tuple[str, ...]:

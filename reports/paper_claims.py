@@ -12,6 +12,7 @@ from analysis.difference import Difference
 from configuration.claims import Claim, parse_claim
 from configuration.experiment import Experiment
 from configuration.loading import experiment_in
+from configuration.metrics import HELD_OUT_LOSS
 from configuration.seeds import first_seeds
 from configuration.yaml import read_file
 from ledger.csv_export import read_export
@@ -30,6 +31,9 @@ from reports.statistics.latency import is_latency
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results, results_of
 from reports.table import Row, number
+
+OVER_SEEDS_ALONE = "interval over seeds alone"
+"""Said of held-out losses whose single predictions were not kept: no interval could be over sequences too."""
 
 
 def claim_tests(published: Path, experiments: Path) -> Iterator[ClaimTest]:
@@ -150,8 +154,9 @@ def _of_claim(claim: Claim, verdict: Row, results: Results, level: float, caveat
     over_seeds = results.estimate_over_seeds(claim.first, claim.second, metric)
     seeds = seeds_to_judge(claim, found, difference.n, level, over_seeds) if undecided else None
     needed = (_seeds_text(claim, results, seeds),) if undecided else ()
+    alone = (OVER_SEEDS_ALONE,) if claim.metric == HELD_OUT_LOSS and results.held_out_losses is None else ()
     row = judged(claim, str(verdict["verdict"]), found, difference, level, decimals)
-    return replace(row, caveats=(*needed, *caveats, *afterwards, *departures))
+    return replace(row, caveats=(*needed, *caveats, *afterwards, *departures, *alone))
 
 
 def _seeds_text(claim: Claim, results: Results, seeds: int | None) -> str:

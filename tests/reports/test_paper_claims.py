@@ -18,9 +18,10 @@ from configuration.yaml import read_file
 from foundation.errors import ConfigurationError, MachineError
 from reports.claim_test import NOT_RUN
 from reports.claims_page import brief_markdown, markdown
-from reports.paper_claims import claim_tests
+from reports.paper_claims import OVER_SEEDS_ALONE, claim_tests
 from reports.paper_claims_file import FILE, DeclaredTest, read_paper_claims
 from reports.pooled_claims import pooled_claims
+from reports.sections.evaluation_set import SEEDS_ALONE
 from tests.factories.paths import EXPERIMENTS, ROOT
 
 FOLDER = ROOT / PUBLISHED
@@ -119,6 +120,18 @@ def test_claims_at_two_scales_are_pooled_between_their_single_differences() -> N
         assert len({each.experiment for each in claim.tests}) == len(singles) >= 2
         assert min(singles) <= claim.effect.value <= max(singles)
         assert claim.effect.high - claim.effect.low >= max(singles) - min(singles)
+
+
+def test_intervals_over_seeds_alone_are_called_that_and_no_others() -> None:
+    """The reports' conditions say the same, from the exported rows."""
+    said = {True: 0, False: 0}
+    for test in claim_tests(FOLDER, EXPERIMENTS):
+        if test.was_run and test.metric == HELD_OUT_LOSS:
+            report = (FOLDER / test.experiment.replace(" ", "-") / "report.md").read_text(encoding="utf-8")
+            alone = OVER_SEEDS_ALONE in test.caveats
+            assert alone == (SEEDS_ALONE in report), test
+            said[alone] += 1
+    assert all(said.values())
 
 
 def test_the_table_of_the_readme_is_the_brief_one() -> None:

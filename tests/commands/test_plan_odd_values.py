@@ -74,6 +74,23 @@ def test_other_rules_are_checked_beside_a_refused_baseline(name: str, setting: s
     assert all(line.count(": ") >= 2 for line in refusal_of(name, [setting])), "place, key and reason"
 
 
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("evolved/tabulated/table.yaml", "design.max_candidates=1000000000", "at most 1000000 is allowed"),
+        ("table3_pilot.yaml", "design.arms.convbert_small_4m.recipe.token_share=1e30", "which no count can hold"),
+        ("table9.yaml", "arms.shared.convolution.value=3", "it must be 'own' or 'shared'"),
+        ("mass/fragment_length.yaml", "baseline.architecture.kind={ x: 1 }", "is not a kind of architecture"),
+        ("schubert/pruning.yaml", "pretraining.evaluations=1000000000", ""),
+    ],
+)
+def test_values_that_once_ended_in_a_traceback_or_filled_the_memory(name: str, change: str, words: str) -> None:
+    """The last one is accepted: a curve has at most one point after each update."""
+    lines = refusal_of(name, [change])
+    assert len(lines) == bool(words)
+    assert all(words in line for line in lines)
+
+
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(drawn=odd_changes())
 def test_odd_values_are_planned_or_refused_in_lines(drawn: tuple[str, list[str]]) -> None:

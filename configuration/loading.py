@@ -3,7 +3,6 @@
 A file with a `timing` section is a latency experiment; any other is a training experiment.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from configuration.experiment import Experiment
@@ -16,7 +15,6 @@ from configuration.validation.tracking import tracking_violations
 from configuration.yaml import ConfigurationFile, read_file
 from configuration.yaml.errors import mistake, refuse
 from configuration.yaml.nodes import Items, Leaf, child
-from foundation.errors import Violation
 
 AnyExperiment = Experiment | LatencyExperiment
 LATENCY_SECTION = "timing"
@@ -36,18 +34,13 @@ def experiment_in(
 ) -> AnyExperiment:
     """Return the experiment of a parsed file. Raises ConfigurationError with all mistakes by line."""
     if LATENCY_SECTION in file.keys:
-        return file.declaration(LatencyExperiment, scale, {BASE: _load_plugins(file)}, _latency_violations)
+        return file.declaration(LatencyExperiment, scale, {BASE: _load_plugins(file)}, tracking_violations)
     return _training_experiment(file, scale, throughput)
 
 
 def _training_experiment(file: ConfigurationFile, scale: str | None, throughput: Throughput) -> Experiment:
     folder = _load_plugins(file)
     return file.declaration(Experiment, scale, {THROUGHPUT: throughput, BASE: folder}, violations_of)
-
-
-def _latency_violations(experiment: LatencyExperiment) -> Iterator[Violation]:
-    yield from experiment.violations()
-    yield from tracking_violations(experiment)
 
 
 def _load_plugins(file: ConfigurationFile) -> Path:

@@ -142,8 +142,8 @@ def _pretraining_violations(experiment: Experiment) -> Iterator[Violation]:
     yield from _probe_violations(experiment)
     yield from _seed_violations(experiment)
     length = experiment.baseline.recipe.sequence_length
-    budgets = {arm.name: arm.candidate.recipe.own_tokens(tokens) for arm in experiment.accepted_arms}
-    if many := [name for name, budget in budgets.items() if budget > LARGEST_COUNT]:
+    arms = experiment.accepted_arms
+    if many := [arm.name for arm in arms if arm.candidate.recipe.own_tokens(tokens) > LARGEST_COUNT]:
         message = f"{', '.join(many)}: a share of {tokens} tokens above {LARGEST_COUNT}, which no count can hold"
         yield Violation(("pretraining", "tokens"), message)
     if tokens < experiment.baseline.recipe.tokens_per_step:
@@ -253,8 +253,7 @@ def _measure_violations(experiment: Experiment) -> Iterator[Violation]:
         yield Violation(location, "candidates of a search are not measured; measure selected ones in a list design")
         return
     length = experiment.baseline.recipe.sequence_length
-    arms = experiment.accepted_arms
-    for arm in arms:
+    for arm in experiment.accepted_arms:
         if arm.candidate.architecture.too_long(length):
             positions = arm.candidate.architecture.longest_sequence
             message = f"{arm.name} has {positions} positions; C is compared at the baseline's {length} tokens"

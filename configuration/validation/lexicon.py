@@ -17,8 +17,7 @@ def lexicon_violations(experiment: Experiment) -> Iterator[Violation]:
     if size := experiment.baseline.architecture.supersenses:
         yield Violation(("baseline", *FIELD), f"{size} needs {reason}")
         return
-    arms = experiment.accepted_arms
-    names = [arm.name for arm in arms if arm.candidate.architecture.supersenses]
+    names = [arm.name for arm in experiment.accepted_arms if arm.candidate.architecture.supersenses]
     search = experiment.search
     if search is not None:
         names += [path for path in search.space if absolute_path(path) == FIELD]

@@ -16,9 +16,8 @@ def objective_violations(experiment: Experiment) -> Iterator[Violation]:
 
 def _evaluation_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield the arms whose held-out loss is not that of the baseline's evaluation set."""
-    arms = experiment.accepted_arms
     evaluated = experiment.baseline.objective.evaluation
-    others = [arm.name for arm in arms if not arm.candidate.objective.measured_on(evaluated)]
+    others = [arm.name for arm in experiment.accepted_arms if not arm.candidate.objective.measured_on(evaluated)]
     if others and experiment.pretraining.evaluation_sets == "by_objective":
         yield from _by_objective_violations(experiment)
         others = []
@@ -46,9 +45,8 @@ def _by_objective_violations(experiment: Experiment) -> Iterator[Violation]:
 
 def untrained_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield the arms whose budget ends before the first update of the encoder."""
-    arms = experiment.accepted_arms
     tokens = experiment.pretraining.tokens
-    for arm in arms:
+    for arm in experiment.accepted_arms:
         before = arm.candidate.objective.tokens_before_encoder
         if before and experiment.pretraining.init_checkpoint is not None:
             message = f"{arm.name} starts its encoder from its generator, which would overwrite the checkpoint"

@@ -21,8 +21,7 @@ def perplexity_violations(experiment: Experiment) -> Iterator[Violation]:
     if measure.new_tokens is not None and measure.new_tokens > inside:
         message = f"{measure.new_tokens} is more than the {inside} tokens of a window without [CLS] and [SEP]"
         yield Violation((*location, "new_tokens"), message)
-    arms = experiment.accepted_arms
-    others = [arm.name for arm in arms if not isinstance(arm.candidate.objective, LanguageModel)]
+    others = [arm.name for arm in experiment.accepted_arms if not isinstance(arm.candidate.objective, LanguageModel)]
     if others:
         message = (
             f"{', '.join(others)}: no language model, so that a text has no probability; allowed: language_model"

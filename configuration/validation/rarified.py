@@ -43,8 +43,7 @@ def _has_labels(task: DownstreamTask) -> bool:
 
 def _architecture_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield the architectures whose token tables cannot take further words."""
-    arms = experiment.accepted_arms
-    for arm in arms:
+    for arm in experiment.accepted_arms:
         if arm.candidate.architecture.is_counted:
             yield Violation((), f"needs the encoder's token table; the architecture of {arm.name} is of kind module")
             return

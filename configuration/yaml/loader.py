@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
@@ -65,8 +66,8 @@ class ConfigurationFile:
     ) -> ModelT:
         """Return the declaration at a scale, or without one; every scale is validated.
 
-        `context` is pydantic's validation context; `rules` yields violations between fields, by default the model's
-        own `violations`. Raises ConfigurationError with all mistakes by line.
+        `context` is pydantic's validation context; `rules` yields violations between fields beside the model's own
+        `violations`. Raises ConfigurationError with all mistakes by line.
         """
         self._refuse_unknown(scale)
         validated = {
@@ -128,8 +129,8 @@ def _validated(
         value = model.model_validate(plain(document), context=context)
     except ValidationError as error:
         return _Validated(None, mistakes_of_types(file.name, model, document, error))
-    rules = rules or _own_rules
-    return _Validated(value, () if file.mistakes else mistakes_of_rules(file.name, document, rules(value)))
+    violations = chain(_own_rules(value), () if rules is None else rules(value))
+    return _Validated(value, () if file.mistakes else mistakes_of_rules(file.name, document, violations))
 
 
 def _own_rules(value: BaseModel) -> Iterable[Violation]:

@@ -9,7 +9,6 @@ from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from foundation.errors import DataError
 from foundation.schema import JsonValue
 from models.attention_maps import visit_attention_maps
 from models.devices import open_device
@@ -17,6 +16,7 @@ from models.encoder import Encoder
 from runners.stages.context import StageContext
 from runners.stages.measurement_declarations import AttentionStage
 from runners.stages.pretrain import CHECKPOINT
+from runners.stages.validation_sequences import require_sequences
 from runners.training.checkpoint import architecture_in, load_weights
 from tasks.batches import Batches
 from tasks.tokenizer import load_tokenizer
@@ -49,9 +49,7 @@ def _held_out_sequences(stage: AttentionStage, context: StageContext) -> NDArray
     """Return evenly spaced validation sequences [sequences length]; raises DataError if there are too few."""
     source = context.inputs["tokens"]
     batches = Batches(read_tokens(source / "validation.npy"), load_tokenizer(source), stage.length)
-    if batches.sequences < stage.sequences:
-        found = f"the validation split has {batches.sequences} sequences: write at most as many"
-        raise DataError(f"measure.attention_diagonal.sequences is {stage.sequences}, and {found}, or give more text")
+    require_sequences("measure.attention_diagonal.sequences", stage.sequences, batches.sequences)
     return batches.sequence(np.linspace(0, batches.sequences - 1, stage.sequences).astype(np.int64))
 
 

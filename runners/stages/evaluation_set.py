@@ -10,6 +10,7 @@ from foundation.errors import DataError
 from foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.declarations import EvaluationSetStage
+from runners.stages.validation_sequences import require_sequences
 from runners.training.loop import Step, TrainingData, train
 from runners.training.optimisers import build_optimiser
 from tasks.objectives import build_model, model_class
@@ -26,10 +27,7 @@ def compute(stage: EvaluationSetStage, context: StageContext) -> dict[str, JsonV
     folder, recipe = context.inputs["tokens"], stage.reference.recipe
     tokenizer = load_tokenizer(folder)
     held_out = open_split(folder, "validation", tokenizer, recipe.sequence_length, stage.reference.objective)
-    if held_out.sequences < stage.sequences:
-        found = f"the validation split has {held_out.sequences} sequences"
-        fix = f"write at most {held_out.sequences}, or give more text" if held_out.sequences else "give more text"
-        raise DataError(f"pretraining.held_out_sequences is {stage.sequences}, and {found}: {fix}")
+    require_sequences("pretraining.held_out_sequences", stage.sequences, held_out.sequences)
     context.progress(f"building the held-out set: {stage.sequences:,} sequences", 0.0)
     sequences = held_out.evenly_spaced(stage.sequences, EVALUATION_SEED)
     generator = _reference_generator(stage, context, tokenizer) if stage.generator_tokens else None

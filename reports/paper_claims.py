@@ -28,7 +28,7 @@ from reports.searched_claims import searched_claims
 from reports.sections.claims import claims_table
 from reports.statistics.claims import ClaimOutcome, TestedClaim, on_the_single_task, seeds_to_judge, tested_claims
 from reports.statistics.latency import is_latency
-from reports.statistics.metrics import Metric
+from reports.statistics.metrics import Metric, below_reference_text
 from reports.statistics.results import Results, results_of
 from reports.table import Row, number
 
@@ -126,7 +126,8 @@ def _of_training(
 
 def _family_size(results: Results, of_study: Sequence[TestedClaim]) -> int:
     """Return the number of tests that a claim is corrected for."""
-    return len({each.key for each in (*tested_claims(results), *of_study)})
+    family = (*tested_claims(results), *of_study)
+    return max(1, len({each.key for each in family if each.test.outside is not None}))
 
 
 def _with_claims(rows: Snapshot, claims: Iterable[str]) -> Snapshot:
@@ -156,6 +157,8 @@ def _of_claim(claim: Claim, verdict: Row, results: Results, level: float, caveat
     needed = (_seeds_text(claim, results, seeds),) if undecided else ()
     alone = (OVER_SEEDS_ALONE,) if claim.metric == HELD_OUT_LOSS and results.held_out_losses is None else ()
     row = judged(claim, str(verdict["verdict"]), found, difference, level, decimals)
+    if verdict["verdict"] == ClaimOutcome.NOT_TESTED:
+        return replace(row, caveats=(below_reference_text(metric), *caveats), estimate=None, detectable=NOTHING)
     return replace(row, caveats=(*needed, *caveats, *afterwards, *departures, *alone))
 
 

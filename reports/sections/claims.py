@@ -8,9 +8,9 @@ from reports.number_format import NOTHING, UNKNOWN, counted, fixed, p_text
 from reports.section import Content, Section
 from reports.sections.difference_cells import difference_cell
 from reports.sections.post_hoc_additions import added_text
-from reports.statistics.claims import PAPER, JudgedClaim, TestedClaim, judged_claims, stated_claims
+from reports.statistics.claims import PAPER, ClaimOutcome, JudgedClaim, TestedClaim, judged_claims, stated_claims
 from reports.statistics.evidence import Evidence
-from reports.statistics.metrics import Metric
+from reports.statistics.metrics import Metric, below_reference_text
 from reports.statistics.results import Results
 from reports.table import Row, Table, interval, number, table
 from search_space.released.differences import option_departures
@@ -69,20 +69,27 @@ def claims_grid(results: Results, claims: Table) -> Iterator[Grid]:
             for chance, fallback in zip(chances, (UNKNOWN, NOTHING), strict=True)
         ]
         difference = difference_cell(row, results.decimals(metric))
-        warnings = [f"added {row['afterwards']}"] if row["afterwards"] else []
-        warnings += [str(row["departure"])] if row["departure"] else []
-        caveat = ["; ".join(warnings) or NOTHING] if warned else []
+        caveat = ["; ".join(_caveats(row)) or NOTHING] if warned else []
         p_values = [p_text(number(row[name])) for name in ("p_supported", "p_contradicted")]
         verdicts = [str(row["verdict"]), str(row["pointwise"])]
         return [str(row["claim"]), str(row["by"]), *verdicts, *p_values, *texts, difference, *caveat]
 
-    warned = any(row["afterwards"] or row["departure"] for row in claims.rows)
+    warned = any(any(_caveats(row)) for row in claims.rows)
     columns = [Column(title, numeric=False) for title in ("claim", "by", "verdict")]
     columns.append(Column("pointwise", numeric=False, further=True))
     columns += [Column(title, "p", further=True) for title in ("supported", "contradicted")]
     columns += [Column("probability"), Column("power"), Column("Δ [95%] (n)")]
     columns += [Column("caveat", numeric=False)] if warned else []
     yield grid("claims", "Claims and their verdicts", columns, map(cells, claims.rows))
+
+
+def _caveats(row: Row) -> Iterator[str]:
+    if row["afterwards"]:
+        yield f"added {row['afterwards']}"
+    if row["departure"]:
+        yield str(row["departure"])
+    if row["verdict"] == ClaimOutcome.NOT_TESTED:
+        yield below_reference_text(Metric(str(row["metric"])))
 
 
 def claims_note(results: Results, claims: Table) -> str:

@@ -71,7 +71,7 @@ def tasks_selected_on_dev(results: Results) -> frozenset[str]:
 
 def title_of(metric: Metric, selected_on_dev: frozenset[str]) -> str:
     """Return a metric's title, marked if its settings were selected on the reported examples."""
-    marked = bool(selected_on_dev) if metric.name == SCORE else metric.name.partition(":")[0] in selected_on_dev
+    marked = bool(selected_on_dev) if metric.name == SCORE else metric.task in selected_on_dev
     return metric.title + MARK if marked else metric.title
 
 

@@ -1,5 +1,7 @@
 """Tests of the experiment's claims and of the paper's statements: supported, contradicted or undecided, with power.
 
+A claim on a task below a reference is not tested: no arm measures there what the claim is about.
+
 An ordering of the paper is tested on the metrics that `paper.metrics` names, else on every headline metric. All
 claims and orderings of a report are one family (`analysis/claim_family.py`); the outcome of each by itself is kept
 beside the corrected one. The probability is that of the claim given the values, for normal populations and a flat
@@ -30,6 +32,8 @@ class ClaimOutcome(StrEnum):
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
     UNDECIDED = "undecided"
+    NOT_TESTED = "not tested"
+    """The claim is on a task below a reference (`ledger/task_standing.py`)."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,8 @@ class TestedClaim:
     difference: Difference
     test: ClaimTest
     pointwise: ClaimOutcome
-    """The outcome without correction: whether the 95% interval lies inside or outside of what is claimed."""
+    """The outcome without correction: whether the 95% interval lies inside or outside of what is claimed; not tested
+    where the claim is not."""
     probability: float | None
     power: float | None
     """Probability of supporting the claim, without correction, with this n and these variances if the true difference
@@ -68,6 +73,8 @@ class JudgedClaim:
     @property
     def outcome(self) -> ClaimOutcome:
         """The outcome after the correction for all claims of the family."""
+        if self.tested.pointwise is ClaimOutcome.NOT_TESTED:
+            return ClaimOutcome.NOT_TESTED
         if self.corrected.supported():
             return ClaimOutcome.SUPPORTED
         return ClaimOutcome.CONTRADICTED if self.corrected.contradicted() else ClaimOutcome.UNDECIDED
@@ -126,13 +133,16 @@ def _tested(results: Results, by: str, text: str, claim: Claim) -> TestedClaim:
     metric = Metric(claim.metric)
     alpha = 1 - max(results.confidence(claim.first), results.confidence(claim.second))
     difference = results.difference(claim.first, claim.second, metric)
+    if metric.task in results.below_reference:
+        return _without_test(by, text, claim, difference, ClaimOutcome.NOT_TESTED)
     found = results.estimate(claim.first, claim.second, metric)
     return decide(claim, found, difference, alpha, by, text)
 
 
-def _without_test(by: str, text: str, claim: Claim, difference: Difference) -> TestedClaim:
-    undecided = ClaimOutcome.UNDECIDED
-    return TestedClaim(claim, by, text, difference, ClaimTest(None, None), undecided, None, None)
+def _without_test(
+    by: str, text: str, claim: Claim, difference: Difference, outcome: ClaimOutcome = ClaimOutcome.UNDECIDED
+) -> TestedClaim:
+    return TestedClaim(claim, by, text, difference, ClaimTest(None, None), outcome, None, None)
 
 
 def decide(

@@ -20,6 +20,11 @@ class Metric:
         return TITLES.get(self.name, self.name.replace(":", ": "))
 
     @property
+    def task(self) -> str:
+        """The task that it is a metric of; the name itself of a metric of no task."""
+        return self.name.partition(":")[0]
+
+    @property
     def lower_is_better(self) -> bool:
         """Whether lower values are better."""
         return self.name == HELD_OUT_LOSS
@@ -32,6 +37,11 @@ class Metric:
     def better(self, first: float, second: float) -> bool:
         """Whether the first value is strictly better."""
         return first < second if self.lower_is_better else first > second
+
+
+def below_reference_text(metric: Metric) -> str:
+    """Return why a claim on a metric of a task below a reference is not tested."""
+    return f"on {metric.task} the arms do not exceed every reference"
 
 
 def in_place_of_score(name: str, tasks: Sequence[str]) -> str:

@@ -221,6 +221,22 @@ def test_a_report_whose_only_headline_task_is_below_a_reference_says_so() -> Non
     assert all(render(report, name) for name in format_names())
 
 
+def test_a_claim_on_a_task_below_a_reference_is_not_tested() -> None:
+    """The loss says enough about its claim; a score that guessing reaches says nothing about its own."""
+    claims = ["held_out_loss(wide) < held_out_loss(baseline)", "docs_pair(wide) > docs_pair(baseline)"]
+    at_chance, above = (scored(*means, claims=claims, loss_spread=0.1) for means in ((47.0, 49.2), (60.0, 62.2)))
+    on_loss, on_task = (row for table in at_chance.tables if table.name == "claims" for row in table.rows)
+    assert (on_loss["verdict"], on_task["verdict"]) == ("supported", "not tested")
+    assert (on_task["p_supported"], on_task["power"], on_task["n"]) == (None, None, 3)
+    assert "of 2 claims of the experiment 1 is supported, 1 not tested" in at_chance.finding
+    (shown,) = [grid for grid in at_chance.grids if grid.name == "claims"]
+    assert any(
+        "on docs_pair the arms do not exceed every reference" in str(cell) for row in shown.rows for cell in row
+    )
+    assert "over the 1 tested claim" in " ".join(shown.notes)
+    assert "not tested" not in above.finding
+
+
 def test_a_difference_is_claimed_if_the_mean_over_arms_exceeds_every_reference() -> None:
     for baseline, wide in ((60.0, 62.2), (50.0, 70.0)):
         report = scored(baseline, wide)

@@ -1,6 +1,7 @@
 """The papers' claims: each has a source and a test or a reason; verdicts are those of the published reports."""
 
 import csv
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -16,12 +17,14 @@ from configuration.loading import experiment_in
 from configuration.metrics import HELD_OUT_LOSS, SCORE
 from configuration.yaml import read_file
 from foundation.errors import ConfigurationError, MachineError
-from reports.claim_test import NOT_RUN
+from reports.claim_test import NOT_RUN, ClaimTest
 from reports.claims_page import brief_markdown, markdown
+from reports.number_format import NOTHING
 from reports.paper_claims import OVER_SEEDS_ALONE, claim_tests
 from reports.paper_claims_file import FILE, DeclaredTest, read_paper_claims
 from reports.pooled_claims import pooled_claims
 from reports.sections.evaluation_set import SEEDS_ALONE
+from reports.statistics.claims import ClaimOutcome
 from tests.factories.paths import EXPERIMENTS, ROOT
 
 FOLDER = ROOT / PUBLISHED
@@ -147,6 +150,25 @@ def test_without_published_reports_every_claim_on_arms_has_its_cost(tmp_path: Pa
     for test in [test for test in tests if test.claim != "O10"]:  # whose searches are recorded beside their table
         assert test.verdict.startswith(NOT_RUN)
         assert "FLOPs" in test.verdict or test.experiment.startswith(("table9", "–")), test
+
+
+def test_a_claim_on_a_task_below_a_reference_is_not_tested_and_costs_the_others_nothing(tmp_path: Path) -> None:
+    shutil.copytree(FOLDER / "table8-laptop", tmp_path / "table8-laptop")
+    below, above = (f"{task}(span_dynamic) > {task}(baseline)" for task in ("docs_acceptability", "docs_answer"))
+    alone, beside = (claims_on_table8(tmp_path, *claims) for claims in ((above,), (above, below)))
+    (untested,) = (test for test in beside if test.metric == "docs_acceptability")
+    assert untested.verdict == ClaimOutcome.NOT_TESTED
+    assert "on docs_acceptability the arms do not exceed every reference" in untested.caveats
+    assert untested.estimate is None
+    assert untested.detectable == NOTHING
+    assert alone[0].detectable == next(test.detectable for test in beside if test.metric == "docs_answer")
+
+
+def claims_on_table8(folder: Path, *claims: str) -> list[ClaimTest]:
+    tested = f'experiment = "table8"\nscales = ["laptop"]\nclaims = {json.dumps(claims)}\n'
+    named = 'id = "A"\ntitle = "a"\nstatement = "b"\nsource = "c"\n'
+    (folder / FILE).write_text(f"[[claims]]\n{named}[[claims.tested_by]]\n{tested}", encoding="utf-8")
+    return [*claim_tests(folder, EXPERIMENTS)]
 
 
 def test_a_file_that_is_missing_or_wrong_is_refused_in_a_line(tmp_path: Path) -> None:

@@ -94,6 +94,7 @@ def claims(ledger: Ledger) -> None:
         "held_out_loss(dynamic) ~ held_out_loss(span_dynamic) within 0.2",
         "score(dynamic) > score(baseline) by 0.5",
         "docs_answer(span_dynamic) < docs_answer(bottleneck)",
+        "docs_acceptability(span_dynamic) > docs_acceptability(bottleneck)",  # below a reference
     ]
 
 

@@ -20,6 +20,8 @@ from tools.audit.rule import Published, Rule
 from tools.audit.study import Study
 from tools.audit.verdicts import TEXT
 
+NOT_TESTED = "not tested"
+
 SIDE = (
     r"(?P<{metric}>[^\s()]+)\(\s*(?P<{arm}>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|[^()]+(?:\([^()]*\)[^()]*)*)\s*\)"
 )
@@ -107,6 +109,8 @@ class Tested:
     interval: Row
     alpha: float
     over_seeds: Estimate = field(default_factory=Estimate)
+    below_reference: bool = False
+    """Whether the claim is on a task below a reference, and therefore not tested."""
     """The difference over seeds alone; unknown where `found` is."""
 
     @property
@@ -128,6 +132,8 @@ class Tested:
     @property
     def pointwise(self) -> str:
         """The outcome without correction, from the interval alone."""
+        if self.below_reference:
+            return NOT_TESTED
         if not self.known:
             return "undecided"
         (at_least, at_most), low, high = self.claim.bounds, self.interval["low"], self.interval["high"]
@@ -164,7 +170,10 @@ def tested(study: Study, claim: Claim) -> Tested:
         return Tested(claim, Estimate(), _nothing(), ALPHA * study.share(""))
     found = study.difference(*arms, claim.metric)
     over_seeds = study.over_seeds(*arms, claim.metric)
-    return Tested(claim, found, study.interval(found, *arms), ALPHA * study.share(*arms), over_seeds)
+    interval, alpha = study.interval(found, *arms), ALPHA * study.share(*arms)
+    if claim.metric.split(":")[0] in study.below_reference:
+        return Tested(claim, Estimate(), interval, alpha, below_reference=True)
+    return Tested(claim, found, interval, alpha, over_seeds)
 
 
 def _nothing() -> Row:
@@ -181,7 +190,7 @@ def judged(tests: Sequence[Tested]) -> list[tuple[str, float | None, float | Non
         supported, contradicted = (None if p is None else min(1.0, 2 * p) for p in (outside, inside))
         verdict = "contradicted" if contradicted is not None and contradicted <= ALPHA else "undecided"
         verdict = "supported" if supported is not None and supported <= ALPHA else verdict
-        found[key] = (verdict, supported, contradicted)
+        found[key] = (NOT_TESTED if by_key[key].below_reference else verdict, supported, contradicted)
     return [found[str(one.claim), one.interval["delta"]] for one in tests]
 
 
@@ -255,5 +264,5 @@ def verdict_of(study: Study, test: PaperTest, of_study: Sequence[Study]) -> Pape
     if not declared:
         family += [tested(study, each) for each in map(claim_of, test.declared) if str(each) not in names]
     found = next(one for one, each in zip(judged(family), family, strict=True) if str(each.claim) == str(claim))
-    size = len({(str(one.claim), one.interval["delta"]) for one in family})
+    size = max(1, len({(str(one.claim), one.interval["delta"]) for one in family if one.known}))
     return PaperVerdict(tested(study, claim), found[0], declared, size)

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from reports.claim_test import ClaimTest
+from reports.claim_row import ClaimRow
 from reports.formats.markdown import escape, table_lines
 from reports.number_format import NOTHING
-from reports.paper_claims import claim_tests
+from reports.paper_claims import claim_rows
 from reports.paper_claims_file import read_paper_claims
 from reports.pooled_claims import pooled_claims, pooled_markdown
 
@@ -31,7 +31,7 @@ def markdown(published: Path, experiments: Path) -> str:
     """Return the claims with their sources and the table of tests as Markdown."""
     claims = read_paper_claims(published)
     listed = [f"- **{claim.id}** {escape(claim.statement)} ({escape(claim.source)})" for claim in claims]
-    tests = [*claim_tests(published, experiments)]
+    tests = [*claim_rows(published, experiments)]
     rows = [HEADINGS, ALIGNMENTS, *map(_cells, tests)]
     pooled = pooled_markdown(pooled_claims(tests))
     parts = ("\n".join(listed), "\n".join(table_lines(rows)), NOTE, pooled)
@@ -40,7 +40,7 @@ def markdown(published: Path, experiments: Path) -> str:
 
 def brief_markdown(published: Path, experiments: Path) -> str:
     """Return the table of tests at the largest scale at which each claim has a published one, as Markdown."""
-    tests = [*claim_tests(published, experiments)]
+    tests = [*claim_rows(published, experiments)]
     rows: list[tuple[str, ...]] = [HEADINGS, ALIGNMENTS]
     for claim in read_paper_claims(published):
         shown = [_cells(test) for test in _at_largest_scale([test for test in tests if test.claim == claim.id])]
@@ -49,7 +49,7 @@ def brief_markdown(published: Path, experiments: Path) -> str:
     return "\n".join(table_lines(rows)) + "\n"
 
 
-def _at_largest_scale(tests: Sequence[ClaimTest]) -> list[ClaimTest]:
+def _at_largest_scale(tests: Sequence[ClaimRow]) -> list[ClaimRow]:
     """Return the tests that were run at the largest scale of any that was; all tests if none was.
 
     Where every one of them departs from the paper's setting, those in its setting stay beside them.
@@ -63,12 +63,12 @@ def _at_largest_scale(tests: Sequence[ClaimTest]) -> list[ClaimTest]:
     return [*needed, *kept]
 
 
-def _scale(test: ClaimTest) -> str:
+def _scale(test: ClaimRow) -> str:
     """Return the size of the scale: `laptop_detection` is another setting at that of `laptop`."""
     return test.experiment.rpartition(" ")[2].partition("_")[0]
 
 
-def _cells(test: ClaimTest) -> tuple[str, ...]:
+def _cells(test: ClaimRow) -> tuple[str, ...]:
     n = NOTHING if test.n is None else str(test.n)
     verdict = "; ".join(filter(None, (test.verdict, *test.caveats, test.departure)))
     texts = map(escape, (n, test.difference, test.detectable, verdict))

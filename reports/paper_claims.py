@@ -20,7 +20,7 @@ from ledger.example_tables import ExampleTable, kept_example_tables
 from ledger.paths import has_export
 from ledger.snapshot import Snapshot, snapshot
 from reports.by_recipe import at_own_recipes, at_shared_recipe
-from reports.claim_test import NOT_RUN, TOO_MANY_SEEDS, ClaimTest, judged, shown_claim
+from reports.claim_row import NOT_RUN, TOO_MANY_SEEDS, ClaimRow, judged, shown_claim
 from reports.number_format import NOTHING, fixed, scientific, short
 from reports.paper_claims_file import DeclaredTest, read_paper_claims
 from reports.report import build
@@ -36,7 +36,7 @@ OVER_SEEDS_ALONE = "interval over seeds alone"
 """Said of held-out losses whose single predictions were not kept: no interval could be over sequences too."""
 
 
-def claim_tests(published: Path, experiments: Path) -> Iterator[ClaimTest]:
+def claim_rows(published: Path, experiments: Path) -> Iterator[ClaimRow]:
     """Yield a test for every claim of a paper, experiment, scale and claim of the experiment."""
     for claim in read_paper_claims(published):
         for tested in claim.tested_by:
@@ -49,7 +49,7 @@ def claim_tests(published: Path, experiments: Path) -> Iterator[ClaimTest]:
             yield _not_run((), claim.untested, claim.id)
 
 
-def _at_scale(tested: DeclaredTest, scale: str, published: Path, experiments: Path) -> Iterator[ClaimTest]:
+def _at_scale(tested: DeclaredTest, scale: str, published: Path, experiments: Path) -> Iterator[ClaimRow]:
     folder = published / f"{tested.experiment}-{scale}"
     if has_export(folder):
         rows = snapshot(read_export(folder))
@@ -63,13 +63,13 @@ def _at_scale(tested: DeclaredTest, scale: str, published: Path, experiments: Pa
         yield _not_run(tested.claims, "; ".join(filter(None, (tested.not_run, cost))))
 
 
-def _not_run(claims: Iterable[str], reason: str, claim_id: str = "") -> ClaimTest:
+def _not_run(claims: Iterable[str], reason: str, claim_id: str = "") -> ClaimRow:
     texts = tuple(claims)
     parsed = [parse_claim(text) for text in texts if "(" in text]
     metrics = dict.fromkeys(claim.metric for claim in parsed)
     tests = [shown_claim(claim) for claim in parsed] or [f"`{text}`" for text in texts]
     verdict = f"{NOT_RUN}: {reason}" if reason else NOT_RUN
-    return ClaimTest(claim_id, NOTHING, ", ".join(metrics) or NOTHING, ", ".join(tests) or NOTHING, verdict)
+    return ClaimRow(claim_id, NOTHING, ", ".join(metrics) or NOTHING, ", ".join(tests) or NOTHING, verdict)
 
 
 def _cost(file: Path, scale: str) -> str:
@@ -100,7 +100,7 @@ def _of_training(
     rows: Snapshot,
     example_tables: Mapping[str, ExampleTable],
     of_study: Sequence[TestedClaim],
-) -> Iterator[ClaimTest]:
+) -> Iterator[ClaimRow]:
     """Yield the tests of an experiment that trains; a tuned one is tested at each arm's own recipe."""
     own = at_own_recipes(rows)
     compared = own or at_shared_recipe(rows)
@@ -145,7 +145,7 @@ def _missing(results: Results, claim: Claim) -> str:
     return "" if all(results.values[arm].get(claim.metric) for arm in claim.arms) else claim.metric
 
 
-def _of_claim(claim: Claim, verdict: Row, results: Results, level: float, caveats: tuple[str, ...]) -> ClaimTest:
+def _of_claim(claim: Claim, verdict: Row, results: Results, level: float, caveats: tuple[str, ...]) -> ClaimRow:
     metric = Metric(claim.metric)
     found, decimals = results.estimate(claim.first, claim.second, metric), results.decimals(metric)
     difference = _difference(verdict)
@@ -177,7 +177,7 @@ def _difference(row: Row) -> Difference:
     return Difference(n, *(number(row[name]) for name in ("delta", "low", "high")))
 
 
-def _of_latency(tested: DeclaredTest, rows: Snapshot) -> Iterator[ClaimTest]:
+def _of_latency(tested: DeclaredTest, rows: Snapshot) -> Iterator[ClaimRow]:
     """Yield the tests of a latency experiment: each statement at all lengths, on FLOPs and on time."""
     (orderings,) = (table for table in build(rows).tables if table.name == "orderings")
     for text in tested.claims:
@@ -187,12 +187,12 @@ def _of_latency(tested: DeclaredTest, rows: Snapshot) -> Iterator[ClaimTest]:
                 yield _of_statement(text, measure, found)
 
 
-def _of_statement(text: str, measure: str, rows: list[Row]) -> ClaimTest:
+def _of_statement(text: str, measure: str, rows: list[Row]) -> ClaimRow:
     verdicts = [str(row["verdict"]) for row in rows]
     counts = {verdict: verdicts.count(verdict) for verdict in dict.fromkeys(verdicts)}
     ratios = sorted(ratio for ratio in (number(row["ratio"]) for row in rows) if ratio is not None)
     rounds = [n for n in (row["n"] for row in rows) if isinstance(n, int)]
-    return ClaimTest(
+    return ClaimRow(
         claim="",
         experiment="",
         metric=measure,

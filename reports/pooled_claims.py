@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from analysis.difference import Difference
 from analysis.random_effects import PooledEffect, pooled_effect
-from reports.claim_test import ClaimTest
+from reports.claim_row import ClaimRow
 from reports.formats.markdown import escape, table_lines
 from reports.number_format import difference_text, fixed, p_text
 
@@ -22,13 +22,13 @@ NOTE = (
 class PooledClaim:
     """One claim with its difference over all scales at which it was tested."""
 
-    tests: tuple[ClaimTest, ...]
+    tests: tuple[ClaimRow, ...]
     effect: PooledEffect
 
 
-def pooled_claims(tests: Iterable[ClaimTest]) -> Iterator[PooledClaim]:
+def pooled_claims(tests: Iterable[ClaimRow]) -> Iterator[PooledClaim]:
     """Yield the claims with a standard error at two scales or more, in their order."""
-    groups: dict[tuple[str, str, str, str], list[ClaimTest]] = {}
+    groups: dict[tuple[str, str, str, str], list[ClaimRow]] = {}
     for test in tests:
         if test.estimate is not None and test.estimate.standard_error.item() > 0:
             groups.setdefault((test.claim, test.experiment.split(" ")[0], test.metric, test.test), []).append(test)

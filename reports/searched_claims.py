@@ -15,7 +15,7 @@ from analysis.effects import difference_of, estimate
 from analysis.estimates import Estimates
 from configuration.claims import Claim, parse_claim
 from foundation.errors import ConfigurationError, MachineError
-from reports.claim_test import TOO_MANY_SEEDS, ClaimTest, judged
+from reports.claim_row import TOO_MANY_SEEDS, ClaimRow, judged
 from reports.paper_claims_file import FILE, SearchTest
 from reports.search_comparison import BY_SEED
 from reports.statistics.claims import ClaimOutcome, JudgedClaim, decide, family_of, seeds_to_judge
@@ -43,7 +43,7 @@ class _Pair:
         return difference_of(self.values, self.others, test=seeds_test(self.values, self.others))
 
 
-def searched_claims(tests: Sequence[SearchTest], root: Path) -> Iterator[ClaimTest]:
+def searched_claims(tests: Sequence[SearchTest], root: Path) -> Iterator[ClaimRow]:
     """Yield a row per claim; the folders of the tests are in `root`. Raises MachineError, ConfigurationError."""
     pairs = [_pair(test, parse_claim(text), root) for test in tests for text in test.claims]
     tested = [decide(pair.claim, pair.estimate, pair.difference) for pair in pairs]
@@ -51,7 +51,7 @@ def searched_claims(tests: Sequence[SearchTest], root: Path) -> Iterator[ClaimTe
         yield _row(pair, found, ALPHA / len({each.key for each in tested}))
 
 
-def _row(pair: _Pair, found: JudgedClaim, level: float) -> ClaimTest:
+def _row(pair: _Pair, found: JudgedClaim, level: float) -> ClaimRow:
     row = judged(pair.claim, found.outcome, pair.estimate, pair.difference, level, DECIMALS)
     caveats: tuple[str, ...] = (CAVEAT,)
     if found.outcome is ClaimOutcome.UNDECIDED:

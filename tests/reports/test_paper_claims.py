@@ -17,10 +17,10 @@ from configuration.loading import experiment_in
 from configuration.metrics import HELD_OUT_LOSS, SCORE
 from configuration.yaml import read_file
 from foundation.errors import ConfigurationError, MachineError
-from reports.claim_test import NOT_RUN, ClaimTest
+from reports.claim_row import NOT_RUN, ClaimRow
 from reports.claims_page import brief_markdown, markdown
 from reports.number_format import NOTHING
-from reports.paper_claims import OVER_SEEDS_ALONE, claim_tests
+from reports.paper_claims import OVER_SEEDS_ALONE, claim_rows
 from reports.paper_claims_file import FILE, DeclaredTest, read_paper_claims
 from reports.pooled_claims import pooled_claims
 from reports.sections.evaluation_set import SEEDS_ALONE
@@ -66,7 +66,7 @@ def test_every_claim_is_declared_by_the_experiment_that_tests_it(
 
 def test_verdicts_are_those_of_the_published_tables() -> None:
     compared = 0
-    for test in claim_tests(FOLDER, EXPERIMENTS):
+    for test in claim_rows(FOLDER, EXPERIMENTS):
         experiment, _, scale = test.experiment.partition(" ")
         file = FOLDER / f"{experiment}-{scale}" / "tables" / "claims.csv"
         if test.verdict.startswith(NOT_RUN) or not file.exists():
@@ -99,7 +99,7 @@ def test_the_table_beside_the_published_reports_is_the_one_that_the_command_prin
 
 
 def test_what_a_test_has_in_place_of_the_papers_setting_is_beside_its_verdict() -> None:
-    departing = [test for test in claim_tests(FOLDER, EXPERIMENTS) if test.departure and test.was_run]
+    departing = [test for test in claim_rows(FOLDER, EXPERIMENTS) if test.departure and test.was_run]
     assert departing
     rows = [line for line in brief_markdown(FOLDER, EXPERIMENTS).splitlines() if line.startswith("|")]
     for test in departing:
@@ -109,14 +109,14 @@ def test_what_a_test_has_in_place_of_the_papers_setting_is_beside_its_verdict() 
 def test_where_only_another_setting_was_run_the_papers_setting_is_still_listed() -> None:
     brief = brief_markdown(FOLDER, EXPERIMENTS)
     for claim in CLAIMS:
-        tests = [test for test in claim_tests(FOLDER, EXPERIMENTS) if test.claim == claim.id]
+        tests = [test for test in claim_rows(FOLDER, EXPERIMENTS) if test.claim == claim.id]
         if all(test.departure for test in tests if test.was_run):
             needed = [test for test in tests if not test.departure]
             assert all(test.test in brief and test.verdict.startswith(NOT_RUN) for test in needed), claim.id
 
 
 def test_claims_at_two_scales_are_pooled_between_their_single_differences() -> None:
-    pooled = [*pooled_claims(claim_tests(FOLDER, EXPERIMENTS))]
+    pooled = [*pooled_claims(claim_rows(FOLDER, EXPERIMENTS))]
     assert [claim.tests[0].claim for claim in pooled].count("O1") == 4
     for claim in pooled:
         singles = [each.estimate.value.item() for each in claim.tests if each.estimate is not None]
@@ -128,7 +128,7 @@ def test_claims_at_two_scales_are_pooled_between_their_single_differences() -> N
 def test_intervals_over_seeds_alone_are_called_that_and_no_others() -> None:
     """The reports' conditions say the same, from the exported rows."""
     said = {True: 0, False: 0}
-    for test in claim_tests(FOLDER, EXPERIMENTS):
+    for test in claim_rows(FOLDER, EXPERIMENTS):
         if test.was_run and test.metric == HELD_OUT_LOSS:
             report = (FOLDER / test.experiment.replace(" ", "-") / "report.md").read_text(encoding="utf-8")
             alone = OVER_SEEDS_ALONE in test.caveats
@@ -145,7 +145,7 @@ def test_the_table_of_the_readme_is_the_brief_one() -> None:
 
 def test_without_published_reports_every_claim_on_arms_has_its_cost(tmp_path: Path) -> None:
     shutil.copy(FOLDER / FILE, tmp_path / FILE)
-    tests = list(claim_tests(tmp_path, EXPERIMENTS))
+    tests = list(claim_rows(tmp_path, EXPERIMENTS))
     assert {test.claim for test in tests} == {claim.id for claim in CLAIMS}
     for test in [test for test in tests if test.claim != "O10"]:  # whose searches are recorded beside their table
         assert test.verdict.startswith(NOT_RUN)
@@ -164,11 +164,11 @@ def test_a_claim_on_a_task_below_a_reference_is_not_tested_and_costs_the_others_
     assert alone[0].detectable == next(test.detectable for test in beside if test.metric == "docs_answer")
 
 
-def claims_on_table8(folder: Path, *claims: str) -> list[ClaimTest]:
+def claims_on_table8(folder: Path, *claims: str) -> list[ClaimRow]:
     tested = f'experiment = "table8"\nscales = ["laptop"]\nclaims = {json.dumps(claims)}\n'
     named = 'id = "A"\ntitle = "a"\nstatement = "b"\nsource = "c"\n'
     (folder / FILE).write_text(f"[[claims]]\n{named}[[claims.tested_by]]\n{tested}", encoding="utf-8")
-    return [*claim_tests(folder, EXPERIMENTS)]
+    return [*claim_rows(folder, EXPERIMENTS)]
 
 
 def test_a_file_that_is_missing_or_wrong_is_refused_in_a_line(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from foundation.errors import ConfigurationError, MachineError
-from reports.claim_test import ClaimTest
+from reports.claim_row import ClaimRow
 from reports.paper_claims_file import SearchTest
 from reports.searched_claims import searched_claims
 
@@ -31,7 +31,7 @@ def written(folder: Path, by_search: dict[str, Sequence[float]]) -> None:
     )
 
 
-def judge(root: Path, *claims: str) -> list[ClaimTest]:
+def judge(root: Path, *claims: str) -> list[ClaimRow]:
     return [*searched_claims([SearchTest(folder="space/hurdles", scale="laptop", claims=claims)], root)]
 
 

@@ -13,7 +13,7 @@ TOO_MANY_SEEDS = "more than 100 seeds would be needed"
 
 
 @dataclass(frozen=True)
-class ClaimTest:
+class ClaimRow:
     """One test of a claim of a paper at one scale: a row of the table."""
 
     claim: str
@@ -42,10 +42,10 @@ class ClaimTest:
 
 def judged(
     claim: Claim, verdict: str, found: Estimates, difference: Difference, level: float, decimals: int
-) -> ClaimTest:
+) -> ClaimRow:
     """Return the row of a claim that was tested at a level, without its paper and experiment."""
     detectable = detectable_effect(found.standard_error.item(), found.degrees.item(), level)
-    return ClaimTest(
+    return ClaimRow(
         claim="",
         experiment="",
         metric=claim.metric,

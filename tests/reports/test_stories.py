@@ -22,7 +22,7 @@ from tests.factories.paths import ROOT
 
 PUBLISHED = ROOT / "reports" / "published"
 INTERVAL = re.compile(r"\[[+−]?\d[\d.]*, [+−]?\d[\d.]*\]")
-NAME = r"[a-z0-9_]+(?:-[a-z0-9]+)+"
+NAME = r"[a-z0-9_]+(?:-[a-z0-9_]+)+"
 NAMED = re.compile(rf"\((?:reports/published/)?({NAME})/")
 COMMENT = re.compile(r"\s*<!--.*?-->", re.DOTALL)
 FORMER, FORMER_COMMIT = "table2-laptop-former", "7cee51d"

@@ -21,6 +21,7 @@ from reports.sections.example_tests import example_tests_table
 from reports.sections.generated_texts import samples_table, scores_table
 from reports.sections.main_table import results_table
 from reports.sections.shapley import factorial_of, shapley_table
+from reports.sections.task_pilot import pilot_table
 from reports.sections.variance import noise_table
 from reports.sections.verdicts import effects_table
 from reports.statistics.example_tests import compared_on_examples
@@ -149,6 +150,21 @@ def two_fine_tuning_seeds(ledger: Ledger) -> None:
         ledger.rows["records"].append({**row, **own, "label": label, "result": json.dumps(result)})
 
 
+def untrained_encoders(ledger: Ledger) -> None:
+    random, rows = (
+        np.random.default_rng(7),
+        [row for row in ledger.of_stage("fine_tune") if row["trial"] == "baseline/1"],
+    )
+    ledger.document["fine_tuning"]["untrained_seeds"] = [1, 2]
+    for number in range(2 * len(rows)):
+        row, seed = rows[number // 2], number % 2 + 1
+        result = json.loads(row["result"])
+        result["scores"] = {name: 0.8 * score + random.normal(0, 1) for name, score in result["scores"].items()}
+        own = {"sequence": str(10**6 + number), "key": hashlib.sha256(bytes([100 + number])).hexdigest(), "trial": ""}
+        label = f"untrained {result['task']}#{seed}"
+        ledger.rows["records"].append({**row, **own, "label": label, "result": json.dumps({**result, "seed": seed})})
+
+
 def further_split(ledger: Ledger) -> None:
     random = np.random.default_rng(5)
     for row in ledger.of_stage("fine_tune"):
@@ -258,6 +274,8 @@ VARIANTS: dict[str, tuple[Callable[[Ledger], None], ...]] = {
     "answers of single examples, two fine-tuning seeds": (two_fine_tuning_seeds, kept_answers),
     "overlaps of single examples, first of three looks": (first_look, kept_overlaps, kept_losses),
     "components": (components,),
+    "untrained encoders": (untrained_encoders, claims),
+    "untrained encoders, one arm with two seeds": (untrained_encoders, unequal_seeds),
 }
 KEPT = (kept_losses, kept_answers, kept_overlaps)
 
@@ -275,7 +293,7 @@ def test_reports_and_the_audit_agree(variant: str, tmp_path: Path) -> None:
     tables += [shapley_table(results, crossed)] if (crossed := factorial_of(results)) else []
     example_tests = example_tests_table(compared_on_examples(results))
     tables += [example_tests] if example_tests.rows else []
-    tables += [table for make in (scores_table, samples_table) if (table := make(results)).rows]
+    tables += [table for make in (scores_table, samples_table, pilot_table) if (table := make(results)).rows]
     study, outcome = Study(exports.read_export(folder)), Outcome()
     for table in tables:
         rule = TRAINING[table.name]
@@ -283,6 +301,9 @@ def test_reports_and_the_audit_agree(variant: str, tmp_path: Path) -> None:
         compare_table(outcome, table.name, rule, [*json_cells(table.rows)], [*rule.rows(study, ())])
     assert outcome.differences == []
     assert outcome.compared > 300
+    assert {"", "untrained"} <= {
+        row["exceeded"] for row in pilot_table(results).rows
+    } or untrained_encoders not in VARIANTS[variant]
     kept = any(each in VARIANTS[variant] for each in KEPT) and ledger.with_other_loss != RIVALS
     assert bool(example_tests.rows) == kept
     compared = {table.name for table in tables}

@@ -18,6 +18,7 @@ from tools.audit import (
     plateaus,
     search_costs,
     searches,
+    task_pilots,
     verdicts,
 )
 from tools.audit.compare import Difference, Outcome, compare_table, json_cells
@@ -38,6 +39,7 @@ TRAINING: Mapping[str, Rule] = {
     **perplexities.RULES,
     **generated_texts.RULES,
     **budgets.RULES,
+    **task_pilots.RULES,
 }
 OTHER_FORMATS = {"report.html": "the same cells as report.md", "report.tex": "the same cells as report.md"}
 DRAWN = "figures/*.svg, figures/*.pdf"

@@ -18,6 +18,7 @@ INTERVALS = (
     ("delta_tokens", "low_tokens", "high_tokens"),
     ("delta_rate", "low_rate", "high_rate"),
     ("correlation", "tau_low", "tau_high"),
+    ("mean", "low", "high"),
     ("share", "low", "high"),
     ("milliseconds", "low", "high"),
     ("times_as_fast", "times_low", "times_high"),

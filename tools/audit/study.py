@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from tools.audit.attention import ALL_MASS, concentration, heads_of
 from tools.audit.exports import (
@@ -32,6 +31,7 @@ from tools.audit.inference import (
     over_seeds_and_examples,
     wider,
 )
+from tools.audit.standings import below
 
 LAST_LOOK = 0.5
 """Share of alpha at the last look of a group-sequential design; the looks before it share the rest evenly."""
@@ -119,33 +119,20 @@ class Study:
         """The tasks whose mean over all arms does not exceed every reference: one-sided t, sd pooled over arms."""
         return [task for task in self.tasks if self._below(task)]
 
-    def references(self, task: str) -> tuple[list[float], list[float]]:
-        """Return the task's references known without an encoder, and the scores of untrained encoders."""
+    def references(self, task: str) -> tuple[dict[str, float], list[float]]:
+        """Return the task's references known without an encoder by name, and the scores of untrained encoders."""
         made = [result for result in self.export.shared_results("examples") if result["task"] == task]
         if not made:
-            return [], []
-        scores = [(made[-1].get(name) or {}).get(self.primary(task)) for name in ("bag_of_words", "ngram")]
+            return {}, []
+        found = {name: (made[-1].get(name) or {}).get(self.primary(task)) for name in ("bag_of_words", "ngram")}
         prefix = f"untrained {task}#"
         untrained = [r.result["scores"][self.primary(task)] for r in self.export.shared if r.label.startswith(prefix)]
-        known = [finite(value) for value in (made[-1].get("chance"), *scores)]
-        return [value for value in known if value is not None], untrained
+        known = {name: finite(value) for name, value in {"chance": made[-1].get("chance"), **found}.items()}
+        return {name: value for name, value in known.items() if value is not None}, untrained
 
     def _below(self, task: str) -> bool:
-        known, untrained = self.references(task)
         samples = [mean_by_seed(of_arm.get(task, {})) for of_arm in self.fine_tuned.values()]
-        arms = [[*sample.values()] for sample in samples if sample]
-        degrees = sum(len(sample) - 1 for sample in (*arms, untrained) if sample)
-        if not arms or not degrees:
-            return False
-        squares = sum(float(((np.array(each) - np.mean(each)) ** 2).sum()) for each in (*arms, untrained) if each)
-        pooled, mean = math.sqrt(squares / degrees), float(np.mean([np.mean(arm) for arm in arms]))
-        of_arms = sum(1 / len(arm) for arm in arms) / len(arms) ** 2
-        tests = [(value, pooled * math.sqrt(of_arms)) for value in known]
-        if untrained:
-            tests += [(float(np.mean(untrained)), pooled * math.sqrt(of_arms + 1 / len(untrained)))]
-        return any(
-            not (stats.t.sf((mean - at) / error, degrees) <= ALPHA if error else mean > at) for at, error in tests
-        )
+        return below(*self.references(task), [[*sample.values()] for sample in samples if sample])
 
     @cached_property
     def nested(self) -> dict[str, dict[str, dict[int, tuple[float, ...]]]]:

@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -64,9 +65,14 @@ def test_every_claim_is_declared_by_the_experiment_that_tests_it(
         assert {str(parse_claim(text)) for text in tested.claims} <= set(declared(experiment)), claim
 
 
+@cache
+def published_rows() -> tuple[ClaimRow, ...]:
+    return tuple(claim_rows(FOLDER, EXPERIMENTS))
+
+
 def test_verdicts_are_those_of_the_published_tables() -> None:
     compared = 0
-    for test in claim_rows(FOLDER, EXPERIMENTS):
+    for test in published_rows():
         experiment, _, scale = test.experiment.partition(" ")
         file = FOLDER / f"{experiment}-{scale}" / "tables" / "claims.csv"
         if test.verdict.startswith(NOT_RUN) or not file.exists():
@@ -99,7 +105,7 @@ def test_the_table_beside_the_published_reports_is_the_one_that_the_command_prin
 
 
 def test_what_a_test_has_in_place_of_the_papers_setting_is_beside_its_verdict() -> None:
-    departing = [test for test in claim_rows(FOLDER, EXPERIMENTS) if test.departure and test.was_run]
+    departing = [test for test in published_rows() if test.departure and test.was_run]
     assert departing
     rows = [line for line in brief_markdown(FOLDER, EXPERIMENTS).splitlines() if line.startswith("|")]
     for test in departing:
@@ -109,14 +115,14 @@ def test_what_a_test_has_in_place_of_the_papers_setting_is_beside_its_verdict() 
 def test_where_only_another_setting_was_run_the_papers_setting_is_still_listed() -> None:
     brief = brief_markdown(FOLDER, EXPERIMENTS)
     for claim in CLAIMS:
-        tests = [test for test in claim_rows(FOLDER, EXPERIMENTS) if test.claim == claim.id]
+        tests = [test for test in published_rows() if test.claim == claim.id]
         if all(test.departure for test in tests if test.was_run):
             needed = [test for test in tests if not test.departure]
             assert all(test.test in brief and test.verdict.startswith(NOT_RUN) for test in needed), claim.id
 
 
 def test_claims_at_two_scales_are_pooled_between_their_single_differences() -> None:
-    pooled = [*pooled_claims(claim_rows(FOLDER, EXPERIMENTS))]
+    pooled = [*pooled_claims(published_rows())]
     assert [claim.tests[0].claim for claim in pooled].count("O1") == 4
     for claim in pooled:
         singles = [each.estimate.value.item() for each in claim.tests if each.estimate is not None]
@@ -128,7 +134,7 @@ def test_claims_at_two_scales_are_pooled_between_their_single_differences() -> N
 def test_intervals_over_seeds_alone_are_called_that_and_no_others() -> None:
     """The reports' conditions say the same, from the exported rows."""
     said = {True: 0, False: 0}
-    for test in claim_rows(FOLDER, EXPERIMENTS):
+    for test in published_rows():
         if test.was_run and test.metric == HELD_OUT_LOSS:
             report = (FOLDER / test.experiment.replace(" ", "-") / "report.md").read_text(encoding="utf-8")
             alone = OVER_SEEDS_ALONE in test.caveats

@@ -12,7 +12,7 @@ from pydantic import Field
 from configuration.arm import Arm, changed_arm
 from configuration.plugin_folders import Plugins
 from configuration.plugins import sources_of
-from foundation.errors import Violation
+from foundation.errors import Violation, listed_twice
 from foundation.schema import Count, JsonValue, Name, Schema, Seed, canonical
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
@@ -120,9 +120,7 @@ class LatencyExperiment(Schema):
         if not of_architecture:
             yield from self._arm_violations()
         yield from self._name_violations()
-        for position, length in enumerate(self.timing.lengths):
-            if length in self.timing.lengths[:position]:
-                yield Violation(("timing", "lengths", position), f"{length} is listed twice")
+        yield from listed_twice(self.timing.lengths, "timing", "lengths")
 
     @property
     def _origin(self) -> Candidate:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from foundation.errors import Violation
+from foundation.errors import Violation, listed_twice
 from foundation.schema import Count, PositiveNumber, Schema, Seed
 
 
@@ -104,6 +104,4 @@ class Tune(Schema):
                 yield Violation(
                     ("vary", path), f"the range from {low:g} to {high:g} is empty; write the smaller end first"
                 )
-        for position, seed in enumerate(self.seeds):
-            if seed in self.seeds[:position]:
-                yield Violation(("seeds", position), f"{seed} is listed twice")
+        yield from listed_twice(self.seeds, "seeds")

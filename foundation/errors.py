@@ -5,7 +5,7 @@ Exit codes: 0 done, 2 command line, 3 configuration, 4 data, 5 environment, 6 co
 """
 
 import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -71,6 +71,13 @@ class Violation:
     def under(self, *prefix: str | int) -> "Violation":
         """Return the violation with its path relative to an enclosing declaration."""
         return Violation((*prefix, *self.path), self.message)
+
+
+def listed_twice(values: Sequence[object], *path: str | int) -> Iterator[Violation]:
+    """Yield a violation at every position whose value stands before it in the list at the path too."""
+    for position, value in enumerate(values):
+        if value in values[:position]:
+            yield Violation((*path, position), f"{value!r} is listed twice")
 
 
 def first_lines(

@@ -40,6 +40,15 @@ class Candidate(Schema):
             for violation in self.recipe.pruning.violations(self.architecture, self.objective):
                 yield violation.under("recipe", "pruning")
         yield from self._objective_violations()
+        yield from self._length_violations()
+        if self.architecture.memory:
+            yield from self._memory_violations()
+        for violation in self.objective.mistakes_at(self.recipe.sequence_length, self.recipe.batch_sequences):
+            yield violation.under("recipe")
+        yield from self._module_violations()
+
+    def _length_violations(self) -> Iterator[Violation]:
+        """Yield what is longer than the positions, or than a sequence."""
         length, longer = self.recipe.sequence_length, self.recipe.long_sequence_length
         if too_long := self.architecture.too_long(length):
             yield Violation(("recipe", "sequence_length"), too_long)
@@ -50,11 +59,6 @@ class Candidate(Schema):
             field = () if convolution.sized_by is None else (convolution.sized_by,)
             message = f"{convolution.reach.tokens} reaches past a whole sequence of {length} tokens"
             yield Violation(("architecture", "convolution", *field), message)
-        if self.architecture.memory:
-            yield from self._memory_violations()
-        for violation in self.objective.mistakes_at(length, self.recipe.batch_sequences):
-            yield violation.under("recipe")
-        yield from self._module_violations()
 
     def _objective_violations(self) -> Iterator[Violation]:
         """Yield what the objective cannot be trained on."""

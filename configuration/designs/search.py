@@ -7,7 +7,7 @@ from pydantic import Field
 
 from configuration.designs.axes import impossible_with_every_option
 from configuration.designs.axis_values import Axis
-from foundation.errors import Violation
+from foundation.errors import Violation, listed_twice
 from foundation.schema import Count, PositiveNumber, Schema, Seed
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
@@ -146,9 +146,7 @@ class Search(Schema):
         return evolves and self.tournament.initial_population == "baseline"
 
     def _objective_violations(self) -> Iterator[Violation]:
-        for position, objective in enumerate(self.objectives):
-            if objective in self.objectives[:position]:
-                yield Violation(("objectives", position), f"{objective} is listed twice")
+        yield from listed_twice(self.objectives, "objectives")
         if self.objectives[0] not in MEASURED:
             message = f"{self.objectives[0]} is a cost; the first objective must be {' or '.join(MEASURED)}"
             yield Violation(("objectives", 0), message)

@@ -23,7 +23,7 @@ from configuration.validation.policy import policy_violations
 from configuration.validation.search import rung_violations, search_violations
 from configuration.validation.tracking import tracking_violations
 from configuration.validation.tuning import tune_violations
-from foundation.errors import UserError, Violation, did_you_mean
+from foundation.errors import UserError, Violation, did_you_mean, listed_twice
 from foundation.schema import LARGEST_COUNT
 from search_space.overrides import absolute_path
 from tasks.dataset_folder import origin_of
@@ -182,7 +182,7 @@ def _probe_violations(experiment: Experiment) -> Iterator[Violation]:
 def _seed_violations(experiment: Experiment) -> Iterator[Violation]:
     seeds = experiment.pretraining.seeds
     if isinstance(seeds, tuple):
-        yield from _duplicates(seeds, ("pretraining", "seeds"))
+        yield from listed_twice(seeds, "pretraining", "seeds")
         return
     location = ("pretraining", "seeds", "until_decided")
     if experiment.search is not None:
@@ -216,8 +216,8 @@ def _fine_tuning_violations(experiment: Experiment) -> Iterator[Violation]:
             message = f"{task} needs fine_tuning.data, the folder of its files. {origin_of(files)}"
             yield Violation(("fine_tuning", "tasks", position), message)
     yield from _length_violations(experiment)
-    yield from _duplicates(experiment.fine_tuning.tasks, ("fine_tuning", "tasks"))
-    yield from _duplicates(experiment.fine_tuning.seeds, ("fine_tuning", "seeds"))
+    yield from listed_twice(experiment.fine_tuning.tasks, "fine_tuning", "tasks")
+    yield from listed_twice(experiment.fine_tuning.seeds, "fine_tuning", "seeds")
     yield from (violation.under("fine_tuning") for violation in fine_tuning_violations(experiment))
     too_long = experiment.baseline.architecture.too_long(experiment.fine_tuning.sequence_length)
     fine_tunes = bool(experiment.fine_tuning.tasks) or experiment.pretraining.hurdle.probe is not None
@@ -258,9 +258,3 @@ def _measure_violations(experiment: Experiment) -> Iterator[Violation]:
             positions = arm.candidate.architecture.longest_sequence
             message = f"{arm.name} has {positions} positions; C is compared at the baseline's {length} tokens"
             yield Violation(location, message)
-
-
-def _duplicates(values: tuple[int | str, ...], location: tuple[str | int, ...]) -> Iterator[Violation]:
-    for position, value in enumerate(values):
-        if value in values[:position]:
-            yield Violation((*location, position), f"{value!r} is listed twice")

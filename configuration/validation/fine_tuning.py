@@ -10,7 +10,7 @@ from configuration.stage_label import MINIMAL_PAIRS, TASK_STAGES, UNTRAINED
 from configuration.validation.language_model_loss import language_model_loss_violations
 from configuration.validation.rarified import rarified_violations
 from configuration.validation.source_encoder import source_encoder_violations
-from foundation.errors import Violation, did_you_mean
+from foundation.errors import Violation, did_you_mean, listed_twice
 from search_space.candidate import Candidate
 from search_space.recipe import SHORTEST_SEQUENCE
 from tasks.downstream import task_names
@@ -139,9 +139,7 @@ def _reads_tokens(task: DownstreamTask) -> bool:
 def _frozen_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield untrained encoders of equal seeds, and settings that a frozen encoder does not have."""
     tuning = experiment.fine_tuning
-    for position, seed in enumerate(tuning.untrained_seeds):
-        if seed in tuning.untrained_seeds[:position]:
-            yield Violation(("untrained_seeds", position), f"{seed!r} is listed twice")
+    yield from listed_twice(tuning.untrained_seeds, "untrained_seeds")
     frozen = {task: settings for task, settings in tuning.by_task.items() if is_frozen(tuning, task)}
     for task, settings in frozen.items():
         for name in sorted(settings.changes.keys() & TaskTraining.model_fields.keys()):
@@ -158,8 +156,7 @@ def _search_violations(search: SettingsSearch) -> Iterator[Violation]:
     if not any(axes.values()):
         yield Violation((), f"no values to search; give at least one list of {', '.join(axes)}")
     for name, values in axes.items():
+        yield from listed_twice(values, name)
         for position, value in enumerate(values):
-            if value in values[:position]:
-                yield Violation((name, position), f"{value!r} is listed twice")
             if value < 0:
                 yield Violation((name, position), f"{value!r} is below 0")

@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from foundation.atomic_files import sha256_of
-from foundation.errors import DataError, Violation, did_you_mean
+from foundation.errors import DataError, Violation, did_you_mean, listed_twice
 from foundation.schema import JsonValue, Schema, Share
 from tasks.data_folder import resolved
 from tasks.labelled.task import DownstreamTask, Example, Part, TaskFiles
@@ -191,9 +191,7 @@ class TableTask(TableFormat, TableFiles):
             yield Violation(("metrics",), f"f1 is of two labels, and there are {len(self.labels)}; use macro_f1")
         if self.labels and target not in ("label", "tags"):
             yield Violation(("labels",), f"has no effect: the target is {target}")
-        for position, label in enumerate(self.labels):
-            if label in self.labels[:position]:
-                yield Violation(("labels", position), f"{label!r} is listed twice")
+        yield from listed_twice(self.labels, "labels")
         if len(self.labels) == 1:
             yield Violation(("labels",), "one label only; two or more are needed")
         if self.value_range is not None and (target != "value" or self.value_range[0] >= self.value_range[1]):

@@ -102,7 +102,7 @@ def test_a_search_killed_between_any_rows_is_resumed_with_the_same_decisions(tmp
         ),
         ({"pretraining": {"hurdle": HURDLES["probe"]}, "fine_tuning": {}}, "128 is longer than the 16 positions"),
         ({"design": {**SEARCH, "objectives": ["parameters"]}}, "parameters is a cost"),
-        ({"design": {**SEARCH, "objectives": ["score", "score"]}}, "score is listed twice"),
+        ({"design": {**SEARCH, "objectives": ["score", "score"]}}, "'score' is listed twice"),
         (
             {"design": {**SEARCH, "sampler": "tournament", "objectives": ["score", "parameters"]}},
             "tournament selection has one objective",

@@ -1,16 +1,18 @@
 """The papers' claims with their verdicts as Markdown: the page beside the published reports, the README's table."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from reports.claim_row import ClaimRow
 from reports.formats.markdown import escape, table_lines
 from reports.number_format import NOTHING
-from reports.paper_claims import claim_rows
+from reports.paper_claims import OVER_SEEDS_ALONE, claim_rows
 from reports.paper_claims_file import read_paper_claims
 from reports.pooled_claims import pooled_claims, pooled_markdown
 
 SCALES = ("smoke", "demo", "laptop", "wikipedia", "gpu", "paper")
+NO_INTERVAL = "no interval: single examples were not kept"
 HEADINGS = ("claim", "experiment", "metric", "test", "n", "Δ [95%]", "detectable", "verdict")
 ALIGNMENTS = ("---", "---", "---", "---", "--:", "---", "--:", "---")
 NOTE = (
@@ -18,9 +20,10 @@ NOTE = (
     "is rejected at 5%, contradicted if one inside it is, undecided otherwise, by Holm's correction over all "
     "claims of the experiment, of all experiments that declare the same study, or of all searches that test one "
     "claim. Δ has its own 95% interval, over seeds and held-out sequences, or, where it says so, over seeds alone:"
-    " too narrow, because the sampling error of the evaluation set is not in it; chosen_final is the final loss of"
-    " the candidate that a search chose, in nats. n: pretraining seeds, search seeds of searches at equal cost, or"
-    " rounds of a latency experiment. Detectable: the true difference that is significant after the correction "
+    " too narrow, because the sampling error of the evaluation set is not in it; of a task over seeds alone, as it"
+    " is tested; chosen_final is the final loss of the candidate that a search chose, in nats. n: pretraining seeds,"
+    " search seeds of searches at equal cost, or rounds of a latency experiment. Detectable: the true difference that"
+    " is significant after the correction "
     "with a probability of 0.8 at this n and spread, whatever the family's other claims show. Seeds that would "
     "decide: of both sides, for that probability if the true difference and spread are the observed ones. Costs: "
     "all pretraining of the experiment, no cache."
@@ -39,11 +42,15 @@ def markdown(published: Path, experiments: Path) -> str:
 
 
 def brief_markdown(published: Path, experiments: Path) -> str:
-    """Return the table of tests at the largest scale at which each claim has a published one, as Markdown."""
+    """Return the table of tests at the largest scale at which each claim has a published one, as Markdown.
+
+    Intervals are over seeds and the examples of the evaluation, and left out where these were not kept.
+    """
     tests = [*claim_rows(published, experiments)]
     rows: list[tuple[str, ...]] = [HEADINGS, ALIGNMENTS]
     for claim in read_paper_claims(published):
-        shown = [_cells(test) for test in _at_largest_scale([test for test in tests if test.claim == claim.id])]
+        largest = _at_largest_scale([test for test in tests if test.claim == claim.id])
+        shown = [_cells(_over_examples(test)) for test in largest]
         names = [f"{claim.id}: {escape(claim.title)}", *[""] * (len(shown) - 1)]
         rows += [(name, *cells[1:]) for name, cells in zip(names, shown, strict=True)]
     return "\n".join(table_lines(rows)) + "\n"
@@ -61,6 +68,14 @@ def _at_largest_scale(tests: Sequence[ClaimRow]) -> list[ClaimRow]:
     kept = [test for test in run if _scale(test) == largest]
     needed = [test for test in tests if not test.departure] if all(test.departure for test in kept) else []
     return [*needed, *kept]
+
+
+def _over_examples(test: ClaimRow) -> ClaimRow:
+    if test.over_examples is None:
+        return test
+    caveats = tuple(each for each in test.caveats if each != OVER_SEEDS_ALONE)
+    missing = () if "[" in test.over_examples else (NO_INTERVAL,)
+    return replace(test, difference=test.over_examples, caveats=(*caveats, *missing))
 
 
 def _scale(test: ClaimRow) -> str:

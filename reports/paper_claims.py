@@ -12,7 +12,7 @@ from analysis.difference import Difference
 from configuration.claims import Claim, parse_claim
 from configuration.experiment import Experiment
 from configuration.loading import experiment_in
-from configuration.metrics import HELD_OUT_LOSS
+from configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS
 from configuration.seeds import first_seeds
 from configuration.yaml import read_file
 from ledger.csv_export import read_export
@@ -21,12 +21,13 @@ from ledger.paths import has_export
 from ledger.snapshot import Snapshot, snapshot
 from reports.by_recipe import at_own_recipes, at_shared_recipe
 from reports.claim_row import NOT_RUN, TOO_MANY_SEEDS, ClaimRow, judged, shown_claim
-from reports.number_format import NOTHING, fixed, scientific, short
+from reports.number_format import NOTHING, difference_text, fixed, scientific, short
 from reports.paper_claims_file import DeclaredTest, read_paper_claims
 from reports.report import build
 from reports.searched_claims import searched_claims
 from reports.sections.claims import claims_table
 from reports.statistics.claims import ClaimOutcome, TestedClaim, on_the_single_task, seeds_to_judge, tested_claims
+from reports.statistics.dev_examples import difference_over_examples
 from reports.statistics.latency import is_latency
 from reports.statistics.metrics import Metric, below_reference_text
 from reports.statistics.results import Results, results_of
@@ -159,7 +160,22 @@ def _of_claim(claim: Claim, verdict: Row, results: Results, level: float, caveat
     row = judged(claim, str(verdict["verdict"]), found, difference, level, decimals)
     if verdict["verdict"] == ClaimOutcome.NOT_TESTED:
         return replace(row, caveats=(below_reference_text(metric), *caveats), estimate=None, detectable=NOTHING)
-    return replace(row, caveats=(*needed, *caveats, *afterwards, *departures, *alone))
+    shown = _over_examples(results, claim, row)
+    return replace(row, caveats=(*needed, *caveats, *afterwards, *departures, *alone), over_examples=shown)
+
+
+def _over_examples(results: Results, claim: Claim, row: ClaimRow) -> str | None:
+    """Return a claim's difference over seeds and examples; its value alone where these were not kept."""
+    if claim.metric == HELD_OUT_LOSS:
+        return row.difference if results.held_out_losses is not None else _value_alone(row)
+    if claim.metric in DESCRIPTIONS:
+        return None
+    difference = difference_over_examples(results, claim.first, claim.second, Metric(claim.metric))
+    return _value_alone(row) if difference is None else difference_text(difference, row.decimals)
+
+
+def _value_alone(row: ClaimRow) -> str:
+    return row.difference.partition(" [")[0]
 
 
 def _seeds_text(claim: Claim, results: Results, seeds: int | None) -> str:

@@ -1,9 +1,15 @@
 """Differences between arms over seeds and examples, from the values of single examples that a ledger keeps."""
 
+from dataclasses import replace
+
 from analysis.difference import MeanTest
+from analysis.effects import estimate, wider
 from analysis.estimates import Estimates
 from analysis.two_way_bootstrap import grouped, two_way_estimate
 from ledger.example_tables import ExampleTable
+
+POINTS = 100.0
+"""Of a score; those of single examples are shares."""
 
 
 def estimate_over_examples(
@@ -23,3 +29,19 @@ def estimate_over_examples(
     if min(len(values), len(others)) < 2 or values.shape[1] < 2 * size:
         return None
     return two_way_estimate(grouped(values, size), grouped(others, size), paired=test is MeanTest.PAIRED)
+
+
+def points_over_examples(table: ExampleTable, arm: str, other: str, test: MeanTest) -> Estimates | None:
+    """Return arm minus other in points of a task's score over seeds and examples.
+
+    The wider of the two-way analysis of variance and of the test over seeds alone; None where the first is none.
+    """
+    points = replace(table, values=table.values * POINTS)
+    over = estimate_over_examples(points, arm, other, test)
+    if over is None:
+        return None
+    means, others = (
+        dict(zip(each.seeds, each.values.mean(axis=1).tolist(), strict=True))
+        for each in (points.of_arm(arm), points.of_arm(other))
+    )
+    return wider(over, estimate(means, others, test))

@@ -11,21 +11,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analysis.difference import ALPHA, Difference, MeanTest
-from analysis.effects import estimate, interval_of, wider
+from analysis.effects import interval_of
 from analysis.estimates import Estimates
 from analysis.paired import holm
 from analysis.paired_examples import mcnemar, sign_test, signed_rank_p
 from analysis.two_way_bootstrap import TwoWayInterval, grouped, multi_bootstrap
 from configuration.arm import BASELINE
 from configuration.metrics import HELD_OUT_LOSS
-from ledger.example_tables import ArmExamples, ExampleTable
+from ledger.example_tables import ExampleTable
 from ledger.stage_results import finite
-from reports.statistics.example_intervals import estimate_over_examples
+from reports.statistics.example_intervals import POINTS, points_over_examples
 from reports.statistics.results import Results
 
 MCNEMAR, SIGNED_RANKS = "McNemar", "signed ranks"
 RESAMPLES = 1000
-POINTS = 100.0
 PREDICTION = "prediction"
 """Values of a regression task, which are no scores."""
 Share = Callable[[str], float]
@@ -169,12 +168,11 @@ def _model_pair(table: ExampleTable, rows: tuple[int, int], answers: bool, share
 
 
 def _arm_test(table: ExampleTable, arm: str, test: MeanTest, share: float) -> ArmTest | None:
-    points = replace(table, values=table.values * POINTS)
-    over = estimate_over_examples(points, arm, BASELINE, test)
-    if over is None:
+    found = points_over_examples(table, arm, BASELINE, test)
+    if found is None:
         return None
+    points = replace(table, values=table.values * POINTS)
     own, baseline = sides = (points.of_arm(arm), points.of_arm(BASELINE))
-    found = wider(over, estimate(_means(own), _means(baseline), test))
     p, paired = finite(found.p().item()), test is MeanTest.PAIRED
     shared = [seed for seed in own.seeds if seed in baseline.seeds]
     values, others = (each.values[[each.seeds.index(s) for s in shared]] if paired else each.values for each in sides)
@@ -192,7 +190,3 @@ def _difference(found: Estimates, n: int, share: float) -> Difference:
     if not found.standard_error.item() > 0:
         return Difference(n, value, value, value)
     return interval_of(found, n, 1 - ALPHA * share)
-
-
-def _means(arm: ArmExamples) -> dict[int, float]:
-    return {seed: float(values.mean()) for seed, values in zip(arm.seeds, arm.values, strict=True)}

@@ -38,15 +38,3 @@ def test_the_gap_since_the_start_is_told() -> None:
     (row,) = table(NAME, "aligned_gaps")
     gap = {"delta": row["delta_rate"], "low": row["low_rate"], "high": row["high_rate"]}
     assert missing_from(STORY, [f"since each run left its plateau it is {difference_in(gap, 4)}"]) == []
-
-
-def test_the_front_page_has_both_differences_and_verdicts() -> None:
-    loss, score = table(NAME, "claims")
-    expected = [
-        f"1.45 points higher {difference_in(score, 2)[6:]}",
-        difference_in(loss, 4, " nats"),
-        "both supported",
-    ]
-    assert missing_from("README", expected) == []
-    assert {loss["verdict"], score["verdict"]} == {"supported"}
-    assert f"{float(score['delta']):.2f}" == "1.45"

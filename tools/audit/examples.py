@@ -30,6 +30,8 @@ class Compared:
     values: Values
     share: float
     paired: bool
+    other: str = BASELINE
+    """The arm that it is compared with over seeds and examples."""
 
     @property
     def answers(self) -> bool:
@@ -62,7 +64,7 @@ class Compared:
     @property
     def over_seeds(self) -> Estimate:
         """The difference in points over seeds and examples; unknown for the loss, whose verdict is this test."""
-        first, second = (self._by_seed(name) for name in (self.arm, BASELINE))
+        first, second = (self._by_seed(name) for name in (self.arm, self.other))
         if self.paired:
             first, second = ({seed: each[seed] for seed in first.keys() & second.keys()} for each in (first, second))
         if self.metric == LOSS or min(len(first), len(second)) < 2:
@@ -93,6 +95,16 @@ def compared_metrics(study: Study) -> Iterator[tuple[str, Values]]:
         names = [name for name in names if name != f"{task}:prediction"]
         names.sort(key=lambda name: (not _answers(values[name]), name != f"{task}:{study.primary(task)}"))
         yield from ((name, values[name]) for name in names[:1])
+
+
+def over_examples(study: Study, arm: str, other: str) -> Iterator[Row]:
+    """Yield the difference of two arms on every task's primary metric over seeds and dev examples."""
+    values = study.export.example_values
+    for task in study.tasks:
+        metric = f"{task}:{study.primary(task)}"
+        if metric in values:
+            found = Compared(metric, arm, values[metric], study.share(arm, other), study.paired, other).over_seeds
+            yield study.interval(found, arm, other)
 
 
 def _answers(values: Values) -> bool:

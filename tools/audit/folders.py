@@ -80,9 +80,9 @@ class Folder:
         """Yield the difference of every two arms on the headline metrics, which texts may name."""
         if self.rules is TRAINING:
             for arm, other in permutations(self.study.arms, 2):
-                for metric in self.study.headlines:
-                    row = self.study.interval(self.study.difference(arm, other, metric), arm, other)
-                    yield from triples_of({"": [row]})
+                differences = [self.study.difference(arm, other, metric) for metric in self.study.headlines]
+                rows = [self.study.interval(found, arm, other) for found in differences]
+                yield from triples_of({"": [*rows, *examples.over_examples(self.study, arm, other)]})
 
     def audit(self) -> None:
         """Compare every file of the folder."""

@@ -72,7 +72,7 @@ def draw_narrow(curves: Sequence[GapCurve]) -> Figure:
     plot = NARROW_PANEL_INCHES
     for place, (kind, label) in enumerate(PANELS):
         begin = names + 0.05 + NARROW_LABEL_INCHES + (len(PANELS) - 1 - place) * (plot + NARROW_LABEL_INCHES)
-        axes = figure.add_axes((0.14, begin / height, 0.83, plot / height))
+        axes = figure.add_axes((0.14, begin / height, 0.79, plot / height))  # a tick at the end has its label whole
         _draw_panel(axes, [curve for curve in curves if curve.kind == kind], arms, label)
         if place == 0:
             axes.set_title(f"{TITLE}\n{BASE}")

@@ -30,8 +30,8 @@ class ClaimRow:
     departure: str = ""
     """What the test has in place of the paper's setting."""
     over_examples: str | None = None
-    """The difference over seeds and single examples; its value alone where these were not kept. None for a metric
-    that is not a mean over examples.
+    """The difference over seeds and single examples, empty where these were not kept; None for a metric that is not a
+    mean over examples.
     """
     estimate: Estimates | None = None
     """Of the difference, over pretraining seeds or search seeds."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from reports.claim_row import ClaimRow
 from reports.formats.markdown import escape, table_lines
-from reports.number_format import NOTHING
+from reports.number_format import NOTHING, signed
 from reports.paper_claims import OVER_SEEDS_ALONE, claim_rows
 from reports.paper_claims_file import read_paper_claims
 from reports.pooled_claims import pooled_claims, pooled_markdown
@@ -71,11 +71,13 @@ def _at_largest_scale(tests: Sequence[ClaimRow]) -> list[ClaimRow]:
 
 
 def _over_examples(test: ClaimRow) -> ClaimRow:
-    if test.over_examples is None:
+    if test.over_examples is None or test.estimate is None:
         return test
     caveats = tuple(each for each in test.caveats if each != OVER_SEEDS_ALONE)
-    missing = () if "[" in test.over_examples else (NO_INTERVAL,)
-    return replace(test, difference=test.over_examples, caveats=(*caveats, *missing))
+    if test.over_examples:
+        return replace(test, difference=test.over_examples, caveats=caveats)
+    value = signed(test.estimate.value.item(), test.decimals)
+    return replace(test, difference=value, caveats=(*caveats, NO_INTERVAL))
 
 
 def _scale(test: ClaimRow) -> str:

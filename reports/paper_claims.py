@@ -165,17 +165,13 @@ def _of_claim(claim: Claim, verdict: Row, results: Results, level: float, caveat
 
 
 def _over_examples(results: Results, claim: Claim, row: ClaimRow) -> str | None:
-    """Return a claim's difference over seeds and examples; its value alone where these were not kept."""
+    """Return a claim's difference with its interval over seeds and examples; empty where these were not kept."""
     if claim.metric == HELD_OUT_LOSS:
-        return row.difference if results.held_out_losses is not None else _value_alone(row)
+        return row.difference if results.held_out_losses is not None else ""
     if claim.metric in DESCRIPTIONS:
         return None
     difference = difference_over_examples(results, claim.first, claim.second, Metric(claim.metric))
-    return _value_alone(row) if difference is None else difference_text(difference, row.decimals)
-
-
-def _value_alone(row: ClaimRow) -> str:
-    return row.difference.partition(" [")[0]
+    return "" if difference is None else difference_text(difference, row.decimals)
 
 
 def _seeds_text(claim: Claim, results: Results, seeds: int | None) -> str:

@@ -5,7 +5,7 @@ from analysis.effects import interval_of
 from configuration.metrics import SCORE
 from ledger.example_tables import ExampleTable
 from ledger.task_standing import tasks_in_score
-from reports.statistics.example_intervals import points_over_examples
+from reports.statistics.example_intervals import in_points, wider_over_examples
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 
@@ -16,7 +16,7 @@ def difference_over_examples(results: Results, arm: str, other: str, metric: Met
     The interval has the confidence level of the arms' look.
     """
     table = _scores(results, metric)
-    found = None if table is None else points_over_examples(table, arm, other, results.test)
+    found = None if table is None else wider_over_examples(in_points(table), arm, other, results.test)
     if found is None or not found.standard_error.item() > 0:
         return None
     n = results.difference(arm, other, metric).n

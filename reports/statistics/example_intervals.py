@@ -31,12 +31,16 @@ def estimate_over_examples(
     return two_way_estimate(grouped(values, size), grouped(others, size), paired=test is MeanTest.PAIRED)
 
 
-def points_over_examples(table: ExampleTable, arm: str, other: str, test: MeanTest) -> Estimates | None:
-    """Return arm minus other in points of a task's score over seeds and examples.
+def in_points(table: ExampleTable) -> ExampleTable:
+    """Return the scores of single examples in points."""
+    return replace(table, values=table.values * POINTS)
+
+
+def wider_over_examples(points: ExampleTable, arm: str, other: str, test: MeanTest) -> Estimates | None:
+    """Return arm minus other over seeds and examples, from scores in points.
 
     The wider of the two-way analysis of variance and of the test over seeds alone; None where the first is none.
     """
-    points = replace(table, values=table.values * POINTS)
     over = estimate_over_examples(points, arm, other, test)
     if over is None:
         return None

@@ -20,7 +20,7 @@ from configuration.arm import BASELINE
 from configuration.metrics import HELD_OUT_LOSS
 from ledger.example_tables import ExampleTable
 from ledger.stage_results import finite
-from reports.statistics.example_intervals import POINTS, points_over_examples
+from reports.statistics.example_intervals import in_points, wider_over_examples
 from reports.statistics.results import Results
 
 MCNEMAR, SIGNED_RANKS = "McNemar", "signed ranks"
@@ -168,10 +168,10 @@ def _model_pair(table: ExampleTable, rows: tuple[int, int], answers: bool, share
 
 
 def _arm_test(table: ExampleTable, arm: str, test: MeanTest, share: float) -> ArmTest | None:
-    found = points_over_examples(table, arm, BASELINE, test)
+    points = in_points(table)
+    found = wider_over_examples(points, arm, BASELINE, test)
     if found is None:
         return None
-    points = replace(table, values=table.values * POINTS)
     own, baseline = sides = (points.of_arm(arm), points.of_arm(BASELINE))
     p, paired = finite(found.p().item()), test is MeanTest.PAIRED
     shared = [seed for seed in own.seeds if seed in baseline.seeds]

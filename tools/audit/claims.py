@@ -109,9 +109,9 @@ class Tested:
     interval: Row
     alpha: float
     over_seeds: Estimate = field(default_factory=Estimate)
+    """The difference over seeds alone; unknown where `found` is."""
     below_reference: bool = False
     """Whether the claim is on a task below a reference, and therefore not tested."""
-    """The difference over seeds alone; unknown where `found` is."""
 
     @property
     def known(self) -> bool:

@@ -23,7 +23,7 @@ Values = Mapping[Model, np.ndarray]
 
 @dataclass(frozen=True)
 class Compared:
-    """An arm and the baseline on one metric."""
+    """An arm and another one on one metric."""
 
     metric: str
     arm: str
@@ -31,7 +31,7 @@ class Compared:
     share: float
     paired: bool
     other: str = BASELINE
-    """The arm that it is compared with over seeds and examples."""
+    """The arm that it is compared with."""
 
     @property
     def answers(self) -> bool:
@@ -43,9 +43,9 @@ class Compared:
         """By pair of models with equal seeds, how much better the arm's is on each example."""
         sign = -1.0 if self.metric == LOSS else 1.0
         return [
-            sign * (values - self.values[BASELINE, seed, stream])
+            sign * (values - self.values[self.other, seed, stream])
             for (arm, seed, stream), values in self.values.items()
-            if arm == self.arm and (BASELINE, seed, stream) in self.values
+            if arm == self.arm and (self.other, seed, stream) in self.values
         ]
 
     def p_of_models(self, differences: np.ndarray) -> float | None:

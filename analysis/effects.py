@@ -10,6 +10,7 @@ from statistics import fmean, stdev, variance
 import numpy as np
 
 from analysis.difference import CONFIDENCE, Difference, Effect, MeanTest, SeedValues
+from analysis.distributions import t_quantile
 from analysis.estimates import Estimates, Moments
 from analysis.paired import interval, vary
 from analysis.welch import contrasts
@@ -77,14 +78,20 @@ def contrast_estimate(
 
 
 def wider(found: Estimates, other: Estimates | None) -> Estimates:
-    """Return an estimate with the larger standard error and the fewer degrees of freedom of both.
+    """Return by cell, at the value of the first, the error of the estimate whose 95% interval is wider.
 
-    So at every level its interval is at least as wide as either, and its p at least as large.
+    Its error rates are at most theirs; the larger error with the fewer degrees of freedom would be safe too and lose
+    half of the power at three seeds (docs/statistics.md).
     """
     if other is None:
         return found
-    error = np.fmax(found.standard_error, other.standard_error)
-    return Estimates(found.value, error, np.fmin(found.degrees, other.degrees))
+    half, half_of_other = (t_quantile(1 - CONFIDENCE, each.degrees) * each.standard_error for each in (found, other))
+    takes_other = np.isnan(half) | (half_of_other > half)
+    error, degrees = (
+        np.where(takes_other, *each)
+        for each in ((other.standard_error, found.standard_error), (other.degrees, found.degrees))
+    )
+    return Estimates(found.value, error, degrees)
 
 
 def interval_of(found: Estimates, n: int, confidence: float = CONFIDENCE) -> Difference:

@@ -10,6 +10,8 @@ from reports.number_format import NOTHING, difference_text, fixed
 
 NOT_RUN = "not run"
 TOO_MANY_SEEDS = "more than 100 seeds would be needed"
+EXAMPLES_LIMIT = f"{TOO_MANY_SEEDS}, and more examples"
+"""The sampling error of the examples alone leaves it undecided."""
 
 
 @dataclass(frozen=True)
@@ -25,14 +27,14 @@ class ClaimRow:
     verdict: str
     n: int | None = None
     difference: str = NOTHING
+    widest: str = ""
+    """The difference with an interval that is no narrower than that of a multi-bootstrap over seeds and examples;
+    empty where single examples were not kept, or the metric is no mean over examples.
+    """
     detectable: str = NOTHING
     caveats: tuple[str, ...] = ()
     departure: str = ""
     """What the test has in place of the paper's setting."""
-    over_examples: str | None = None
-    """The difference over seeds and single examples, empty where these were not kept; None for a metric that is not a
-    mean over examples.
-    """
     estimate: Estimates | None = None
     """Of the difference, over pretraining seeds or search seeds."""
     decimals: int = 0

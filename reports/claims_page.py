@@ -16,17 +16,16 @@ NO_INTERVAL = "no interval: single examples were not kept"
 HEADINGS = ("claim", "experiment", "metric", "test", "n", "Δ [95%]", "detectable", "verdict")
 ALIGNMENTS = ("---", "---", "---", "---", "--:", "---", "--:", "---")
 NOTE = (
-    "Verdicts are those of the reports: supported if a difference outside the claimed range, first minus second, "
-    "is rejected at 5%, contradicted if one inside it is, undecided otherwise, by Holm's correction over all "
-    "claims of the experiment, of all experiments that declare the same study, or of all searches that test one "
-    "claim. Δ has its own 95% interval, over seeds and held-out sequences, or, where it says so, over seeds alone:"
-    " too narrow, because the sampling error of the evaluation set is not in it; of a task over seeds alone, as it"
-    " is tested; chosen_final is the final loss of the candidate that a search chose, in nats. n: pretraining seeds,"
-    " search seeds of searches at equal cost, or rounds of a latency experiment. Detectable: the true difference that"
-    " is significant after the correction "
-    "with a probability of 0.8 at this n and spread, whatever the family's other claims show. Seeds that would "
-    "decide: of both sides, for that probability if the true difference and spread are the observed ones. Costs: "
-    "all pretraining of the experiment, no cache."
+    "Verdicts are those of the reports: supported if a difference outside the claimed range, first minus second, is "
+    "rejected at 5%, contradicted if one inside it is, undecided otherwise, by Holm's correction over all claims of "
+    "the experiment, of all experiments that declare the same study, or of all searches that test one claim. Δ has "
+    "its own 95% interval, over seeds and held-out sequences or dev examples, or, where it says so, over seeds "
+    "alone: too narrow, because the sampling error of the examples is not in it; chosen_final is the final loss of "
+    "the candidate that a search chose, in nats. n: pretraining seeds, search seeds of searches at equal cost, or "
+    "rounds of a latency experiment. Detectable: the true difference that is significant after the correction with "
+    "a probability of 0.8 at this n and spread, whatever the family's other claims show. Seeds that would decide: "
+    "of both sides, for that probability if the true difference and spread are the observed ones; where more "
+    "examples are needed too, no number of seeds would do. Costs: all pretraining of the experiment, no cache."
 )
 
 
@@ -44,13 +43,14 @@ def markdown(published: Path, experiments: Path) -> str:
 def brief_markdown(published: Path, experiments: Path) -> str:
     """Return the table of tests at the largest scale at which each claim has a published one, as Markdown.
 
-    Intervals are over seeds and the examples of the evaluation, and left out where these were not kept.
+    Intervals are over seeds and the examples of the evaluation, none narrower than a multi-bootstrap of both, and
+    left out where single examples were not kept.
     """
     tests = [*claim_rows(published, experiments)]
     rows: list[tuple[str, ...]] = [HEADINGS, ALIGNMENTS]
     for claim in read_paper_claims(published):
         largest = _at_largest_scale([test for test in tests if test.claim == claim.id])
-        shown = [_cells(_over_examples(test)) for test in largest]
+        shown = [_cells(_without_narrow_interval(test)) for test in largest]
         names = [f"{claim.id}: {escape(claim.title)}", *[""] * (len(shown) - 1)]
         rows += [(name, *cells[1:]) for name, cells in zip(names, shown, strict=True)]
     return "\n".join(table_lines(rows)) + "\n"
@@ -70,12 +70,11 @@ def _at_largest_scale(tests: Sequence[ClaimRow]) -> list[ClaimRow]:
     return [*needed, *kept]
 
 
-def _over_examples(test: ClaimRow) -> ClaimRow:
-    if test.over_examples is None or test.estimate is None:
-        return test
+def _without_narrow_interval(test: ClaimRow) -> ClaimRow:
+    """Return a test with its widest interval, without one where that is over seeds alone."""
+    if OVER_SEEDS_ALONE not in test.caveats or test.estimate is None:
+        return replace(test, difference=test.widest or test.difference)
     caveats = tuple(each for each in test.caveats if each != OVER_SEEDS_ALONE)
-    if test.over_examples:
-        return replace(test, difference=test.over_examples, caveats=caveats)
     value = signed(test.estimate.value.item(), test.decimals)
     return replace(test, difference=value, caveats=(*caveats, NO_INTERVAL))
 

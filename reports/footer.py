@@ -17,6 +17,7 @@ from reports.sections.differences_from_paper import option_notes
 from reports.sections.evaluation_set import evaluation_set_notes, objective_notes, segment_pair_notes
 from reports.sections.failures import failures_notes, limit_notes
 from reports.sections.post_hoc_additions import addition_notes, known_before
+from reports.sections.sampling import sampling_notes
 from reports.sections.searched_settings import settings_notes
 from reports.sections.squad import squad_notes
 from reports.sections.truncation import truncation_notes
@@ -68,10 +69,10 @@ def footer_of(results: Results) -> Notes:
             shared,
             results.experiment.baseline.objective.evaluation,
             tasks=bool(results.tasks),
-            kept_losses=results.held_out_losses is not None,
             arms=[arm.name for arm in results.arms],
             other_loss=results.snapshot.arms_with_other_loss,
         ),
+        *sampling_notes(results),
         *_objectives(results),
         *segment_pair_notes(shared),
         *_differences(results),

@@ -12,7 +12,7 @@ from analysis.difference import Difference
 from configuration.claims import Claim, parse_claim
 from configuration.experiment import Experiment
 from configuration.loading import experiment_in
-from configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS
+from configuration.metrics import DESCRIPTIONS
 from configuration.seeds import first_seeds
 from configuration.yaml import read_file
 from ledger.csv_export import read_export
@@ -20,21 +20,21 @@ from ledger.example_tables import ExampleTable, kept_example_tables
 from ledger.paths import has_export
 from ledger.snapshot import Snapshot, snapshot
 from reports.by_recipe import at_own_recipes, at_shared_recipe
-from reports.claim_row import NOT_RUN, TOO_MANY_SEEDS, ClaimRow, judged, shown_claim
+from reports.claim_row import EXAMPLES_LIMIT, NOT_RUN, TOO_MANY_SEEDS, ClaimRow, judged, shown_claim
 from reports.number_format import NOTHING, difference_text, fixed, scientific, short
 from reports.paper_claims_file import DeclaredTest, read_paper_claims
 from reports.report import build
 from reports.searched_claims import searched_claims
 from reports.sections.claims import claims_table
-from reports.statistics.claims import ClaimOutcome, TestedClaim, on_the_single_task, seeds_to_judge, tested_claims
-from reports.statistics.dev_examples import difference_over_examples
+from reports.statistics.claims import ClaimOutcome, TestedClaim, on_the_single_task, tested_claims
 from reports.statistics.latency import is_latency
 from reports.statistics.metrics import Metric, below_reference_text
+from reports.statistics.power_by_seeds import PowerBySeeds
 from reports.statistics.results import Results, results_of
 from reports.table import Row, number
 
 OVER_SEEDS_ALONE = "interval over seeds alone"
-"""Said of held-out losses whose single predictions were not kept: no interval could be over sequences too."""
+"""Said of metrics whose values of single examples were not kept: no interval could be over examples too."""
 
 
 def claim_rows(published: Path, experiments: Path) -> Iterator[ClaimRow]:
@@ -154,30 +154,23 @@ def _of_claim(claim: Claim, verdict: Row, results: Results, level: float, caveat
     departures = (str(verdict["departure"]),) if verdict["departure"] else ()
     undecided = verdict["verdict"] == ClaimOutcome.UNDECIDED
     over_seeds = results.estimate_over_seeds(claim.first, claim.second, metric)
-    seeds = seeds_to_judge(claim, found, difference.n, level, over_seeds) if undecided else None
-    needed = (_seeds_text(claim, results, seeds),) if undecided else ()
-    alone = (OVER_SEEDS_ALONE,) if claim.metric == HELD_OUT_LOSS and results.held_out_losses is None else ()
+    power = PowerBySeeds(claim, found, difference.n, level, over_seeds)
+    needed = (_seeds_text(claim, results, power),) if undecided else ()
+    of_examples = claim.metric not in DESCRIPTIONS
+    alone = (OVER_SEEDS_ALONE,) if of_examples and results.over_seeds_alone(claim.arms, metric) else ()
     row = judged(claim, str(verdict["verdict"]), found, difference, level, decimals)
     if verdict["verdict"] == ClaimOutcome.NOT_TESTED:
         return replace(row, caveats=(below_reference_text(metric), *caveats), estimate=None, detectable=NOTHING)
-    shown = _over_examples(results, claim, row)
-    return replace(row, caveats=(*needed, *caveats, *afterwards, *departures, *alone), over_examples=shown)
+    widest = results.widest_difference(claim.first, claim.second, metric) if of_examples and not alone else None
+    text = "" if widest is None else difference_text(widest, decimals)
+    return replace(row, caveats=(*needed, *caveats, *afterwards, *departures, *alone), widest=text)
 
 
-def _over_examples(results: Results, claim: Claim, row: ClaimRow) -> str | None:
-    """Return a claim's difference with its interval over seeds and examples; empty where these were not kept."""
-    if claim.metric == HELD_OUT_LOSS:
-        return row.difference if results.held_out_losses is not None else ""
-    if claim.metric in DESCRIPTIONS:
-        return None
-    difference = difference_over_examples(results, claim.first, claim.second, Metric(claim.metric))
-    return "" if difference is None else difference_text(difference, row.decimals)
-
-
-def _seeds_text(claim: Claim, results: Results, seeds: int | None) -> str:
+def _seeds_text(claim: Claim, results: Results, power: PowerBySeeds) -> str:
     """Return what would decide a claim if the true difference and variances were the observed ones, with its cost."""
+    seeds = power.seeds_needed
     if seeds is None:
-        return TOO_MANY_SEEDS
+        return EXAMPLES_LIMIT if power.limited_by_examples else TOO_MANY_SEEDS
     tokens = results.experiment.pretraining.tokens
     of_seed = sum(arm.candidate.recipe.own_tokens(tokens) for arm in results.arms if arm.name in claim.arms)
     return f"{seeds} seeds would decide it ({short(seeds * of_seed)} tokens)"

@@ -18,7 +18,8 @@ from foundation.errors import ConfigurationError, MachineError
 from reports.claim_row import TOO_MANY_SEEDS, ClaimRow, judged
 from reports.paper_claims_file import FILE, SearchTest
 from reports.search_comparison import BY_SEED
-from reports.statistics.claims import ClaimOutcome, JudgedClaim, decide, family_of, seeds_to_judge
+from reports.statistics.claims import ClaimOutcome, JudgedClaim, decide, family_of
+from reports.statistics.power_by_seeds import PowerBySeeds
 from reports.statistics.search_comparison import seeds_test
 
 DECIMALS = 3
@@ -55,7 +56,7 @@ def _row(pair: _Pair, found: JudgedClaim, level: float) -> ClaimRow:
     row = judged(pair.claim, found.outcome, pair.estimate, pair.difference, level, DECIMALS)
     caveats: tuple[str, ...] = (CAVEAT,)
     if found.outcome is ClaimOutcome.UNDECIDED:
-        needed = seeds_to_judge(pair.claim, pair.estimate, pair.difference.n, level)
+        needed = PowerBySeeds(pair.claim, pair.estimate, pair.difference.n, level).seeds_needed
         caveats = (f"{needed} seeds would decide it" if needed else TOO_MANY_SEEDS, CAVEAT)
     named = "/".join(Path(pair.test.folder).parts[-2:])
     return replace(row, experiment=f"{named} {pair.test.scale}", caveats=caveats)

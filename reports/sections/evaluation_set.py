@@ -1,4 +1,4 @@
-"""The held-out evaluation set, the same for every arm and seed: which intervals contain its sampling error."""
+"""The held-out evaluation set, the same for every arm and seed."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
@@ -14,11 +14,6 @@ TRAINED_OTHERWISE = "Objectives by arm"
 PAIRS = "Pairs of segments"
 PATH = "objective."
 MASKED = "masked_language_model"
-SEEDS_ALONE = "intervals contain the variation between seeds, not the sampling error of this set"
-SEEDS_AND_SEQUENCES = (
-    "intervals of differences in held-out loss contain the variation between seeds and between its sequences, all "
-    "other intervals the variation between seeds alone"
-)
 
 
 def segment_pair_notes(shared: Iterable[Record]) -> Iterator[tuple[str, str]]:
@@ -63,13 +58,11 @@ def evaluation_set_notes(
     objective: str,
     *,
     tasks: bool,
-    kept_losses: bool,
     arms: Collection[str] = (),
     other_loss: Collection[str] = (),
 ) -> Iterator[tuple[str, str]]:
     """Yield the condition on the evaluation set, and the loss of token frequencies; none before these exist.
 
-    `kept_losses`: the losses of single predictions are kept, so that intervals are over seeds and sequences.
     `other_loss`: those of the arms that are measured on another evaluation set.
     """
     shared = tuple(shared)
@@ -79,8 +72,7 @@ def evaluation_set_notes(
         every = "all arms and seeds"
         who = f"all seeds of {', '.join(each for each in arms if each not in other_loss)}" if other_loss else every
         dev = f"{f'; {every} are evaluated' if other_loss else ' and'}, for each task, on the same dev examples"
-        text = f"{who} are evaluated on the same {found.questions:,} {tokens}{dev if tasks else ''}"
-        yield TERM, f"{text}; {SEEDS_AND_SEQUENCES if kept_losses else SEEDS_ALONE}"
+        yield TERM, f"{who} are evaluated on the same {found.questions:,} {tokens}{dev if tasks else ''}"
     if other_loss:
         yield OTHER, "an arm with another held-out loss is measured on a set of its own, and compared on tasks alone"
     entropies = [result.validation_unigram_entropy for _, result in with_results(shared, TokensResult)]

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 from analysis.contrasts import ROUNDING, Contrast, first_names
 from analysis.difference import ALPHA, Difference, MeanTest
-from analysis.effects import contrast_difference, contrast_estimate
 from analysis.paired import holm
 from ledger.stage_results import finite
 from reports.grid import Cell, Column, Grid, grid, with_notes
@@ -19,6 +18,7 @@ from reports.number_format import NOTHING, counted, p_text
 from reports.section import Content, Section
 from reports.sections.difference_cells import difference_cell
 from reports.statistics.comparisons import TEST_NAMES
+from reports.statistics.contrasts import Weights
 from reports.statistics.crossed import CrossedArms, crossed_arms, missing_runs_note
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
@@ -26,8 +26,6 @@ from reports.statistics.results import Results
 from reports.table import Row, Table, interval, number, table
 
 SATTERTHWAITE = " with Satterthwaite's degrees of freedom"
-Weights = Mapping[str, float]
-"""Contrast weights by arm; they sum to 0."""
 
 
 @dataclass(frozen=True)
@@ -124,14 +122,13 @@ def tested_effects(results: Results) -> tuple[TestedEffect, ...]:
 
 
 def _tested(results: Results, effect: Effect, metric: Metric) -> TestedEffect:
-    samples = [results.values.get(arm, {}).get(metric.name, {}) for arm in effect.weights]
-    if not samples or not all(samples):
+    if not effect.weights or not all(results.values.get(arm, {}).get(metric.name) for arm in effect.weights):
         return TestedEffect(effect, metric, Difference(), None, None, None)
-    weights, level = [*effect.weights.values()], max(results.confidence(arm) for arm in effect.weights)
-    found = contrast_estimate(samples, weights, results.test)
+    found = results.contrasts.estimate(effect.weights, metric.name)
     p, degrees = finite(found.p().item()), finite(found.degrees.item())
+    level = max(results.confidence(arm) for arm in effect.weights)
     spent = None if p is None else min(1.0, p * ALPHA / (1 - level))
-    difference = contrast_difference(samples, weights, level, results.test)
+    difference = results.contrast(effect.weights, metric)
     return TestedEffect(effect, metric, difference, None if p is None else degrees, spent, None)
 
 

@@ -8,7 +8,6 @@ shares are given where the interval of that difference contains 0: near 0 they g
 from collections.abc import Iterator
 
 from analysis.difference import Difference
-from analysis.effects import contrast_difference
 from analysis.shapley import all_orders
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING
@@ -49,11 +48,9 @@ def _rows(results: Results, crossed: CrossedArms) -> Iterator[Row]:
         for run, arm in crossed.arms.items()
     }
     arms = [arms_by_set[each] for each in weights.coalitions]
-    level = max(results.confidence(arm) for arm in arms)
     for metric in results.metrics:
-        samples = [results.values.get(arm, {}).get(metric.name, {}) for arm in arms]
         whole, *values = (
-            contrast_difference(samples, row, level, results.test) if all(samples) else Difference()
+            results.contrast(dict(zip(arms, row, strict=True)), metric)
             for row in [weights.weights.sum(axis=0).tolist(), *weights.weights.tolist()]
         )
         for name, difference in [*zip(names, values, strict=True), (WHOLE, whole)]:

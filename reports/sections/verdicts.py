@@ -174,11 +174,10 @@ def _test_notes(results: Results) -> Iterator[str]:
         "with the 95% interval that follows from the error of its standard deviation. Seeds needed: for 80% power at "
         "the observed Δ and variances."
     )
-    if results.held_out_losses is not None:
+    if any(results.examples(metric.name) for metric in results.metrics):
         yield (
-            "Held-out loss: intervals and tests are over seeds and the sequences of "
-            f"{results.held_out_losses.values.shape[1]} held-out predictions: the larger standard error and fewer "
-            "degrees of freedom of the deciding test and of the two-way analysis of variance."
+            "Where examples are sampled (see the conditions): the deciding test over seeds or the two-way analysis "
+            "of variance over seeds and examples, whichever has the wider 95% interval."
         )
     yield from _pairing_note(results)
     yield (

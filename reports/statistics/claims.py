@@ -11,13 +11,12 @@ prior: the t distribution around the difference.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import isfinite
 
 from analysis.claim_family import ClaimTest, CorrectedClaim, claim_test, corrected
 from analysis.difference import ALPHA, Difference
 from analysis.distributions import t_below
 from analysis.estimates import Estimates
-from analysis.power import power_of_t, power_of_t_within, seeds_needed
+from analysis.power import power_of_t, power_of_t_within
 from configuration.claims import Claim, Sign, parse_orderings
 from reports.statistics.experiment import paper_margins_of
 from reports.statistics.metrics import Metric, in_place_of_score
@@ -169,33 +168,6 @@ def decide(
         probability=below[1] - below[0] if sized else None,
         power=chance if claim.size else None,
     )
-
-
-def seeds_to_judge(
-    claim: Claim, found: Estimates, seeds: int, level: float, over_seeds: Estimates | None = None
-) -> int | None:
-    """Return the seeds of both arms for 80% power if the true difference and variances equal the observed ones.
-
-    Power to support the claim where the observed difference is in its bounds, else to contradict it. None if more
-    than a hundred are needed, or no spread is known. `over_seeds` is the estimate over seeds alone, where `found` is
-    over examples as well: what these add to the variance stays, since more seeds answer the same examples.
-    """
-    value, error, degrees = found.value.item(), found.standard_error.item(), found.degrees.item()
-    if not error > 0 or seeds < 2:
-        return None
-    of_seeds = error**2 if over_seeds is None else over_seeds.standard_error.item() ** 2
-    of_examples = max(0.0, error**2 - of_seeds)
-    bounds = [bound - value for bound in claim.bounds]
-
-    def chance(number: int) -> float:
-        error_then = (of_seeds * seeds / number + of_examples) ** 0.5
-        low, high = (bound / error_then for bound in bounds)
-        free = degrees * (number - 1) / (seeds - 1)
-        if low <= 0 <= high and isfinite(high - low):
-            return power_of_t_within(low, high, free, level)
-        return power_of_t(min(abs(low), abs(high)), free, level)
-
-    return seeds_needed(chance, seeds + 1)
 
 
 def _spent(test: ClaimTest, share: float) -> ClaimTest:

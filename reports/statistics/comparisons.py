@@ -76,7 +76,7 @@ class CellTest:
 
     @cached_property
     def estimate(self) -> Estimates:
-        """The difference as an estimate of one cell, never narrower than over seeds and examples."""
+        """The difference as an estimate of one cell: the wider of over seeds, and over seeds and examples."""
         return wider(estimate(self.values, self.baseline, self.test), self.over_examples)
 
     @property
@@ -96,16 +96,18 @@ class CellTest:
     def at(self, seeds: int) -> tuple[float, float]:
         """Return the standard error and degrees of freedom with so many seeds per arm and the observed variances.
 
-        What the examples add to the variance of the difference stays: more seeds answer the same examples.
+        What the examples add to the variance of the difference stays: more seeds answer the same examples, which are
+        so many that only the seeds limit the degrees of freedom.
         """
         samples = (
             [self.differences] if self.test is MeanTest.PAIRED else [self.values.values(), self.baseline.values()]
         )
         terms = [variance(sample) for sample in samples]
-        total, now = sum(terms), sum(term / len(sample) for term, sample in zip(terms, samples, strict=True))
+        now = sum(term / len(sample) for term, sample in zip(terms, samples, strict=True))
         of_examples = max(0.0, self.estimate.standard_error.item() ** 2 - now)
-        shares = [term / total for term in terms] if total > 0 else [1.0]
-        return (total / seeds + of_examples) ** 0.5, (seeds - 1) / sum(share**2 for share in shares)
+        variance_then = sum(terms) / seeds + of_examples
+        shares = [term / seeds / variance_then for term in terms] if sum(terms) > 0 else [1.0]
+        return variance_then**0.5, (seeds - 1) / sum(share**2 for share in shares)
 
 
 @dataclass(frozen=True)

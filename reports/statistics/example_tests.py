@@ -1,8 +1,9 @@
-"""Two readings of the same examples: pairs of trained models on them, and arms over seeds and examples.
+"""Tests of pairs of trained models on the same examples, beside the difference of their arms over seeds and examples.
 
-The first compares two checkpoints by McNemar's exact test (signed ranks where values are no answers) and generalises
-to further examples only (Dror et al. 2018). The second has seeds and examples as samples, as the multi-bootstrap
-(Sellam et al. 2021, arXiv 2106.16163). Each reading is one family of tests under Holm's correction.
+A pair is two checkpoints, compared by McNemar's exact test (signed ranks where values are no answers); that
+generalises to further examples only (Dror et al. 2018). All pairs are one family of tests under Holm's correction.
+The difference of the arms is the one that verdicts are by, beside the multi-bootstrap (Sellam et al. 2021, arXiv
+2106.16163).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,16 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analysis.difference import ALPHA, Difference, MeanTest
-from analysis.effects import interval_of
-from analysis.estimates import Estimates
 from analysis.paired import holm
 from analysis.paired_examples import mcnemar, sign_test, signed_rank_p
-from analysis.two_way_bootstrap import TwoWayInterval, grouped, multi_bootstrap
+from analysis.two_way_bootstrap import TwoWayInterval, multi_bootstrap
+from analysis.two_way_variance import grouped
 from configuration.arm import BASELINE
 from configuration.metrics import HELD_OUT_LOSS
 from ledger.example_tables import ExampleTable
-from ledger.stage_results import finite
-from reports.statistics.example_intervals import in_points, wider_over_examples
+from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 
 MCNEMAR, SIGNED_RANKS = "McNemar", "signed ranks"
@@ -48,14 +47,12 @@ class ModelPair:
 
 
 @dataclass(frozen=True)
-class ArmTest:
-    """The difference of an arm and the baseline over seeds and examples, in points."""
+class ArmDifference:
+    """The difference of an arm and the baseline over seeds and examples, in the metric's unit."""
 
     difference: Difference
-    degrees: float | None
-    p: float | None
+    """That of the report's other tables."""
     bootstrap: TwoWayInterval
-    p_holm: float | None = None
 
 
 @dataclass(frozen=True)
@@ -67,8 +64,8 @@ class ExampleTest:
     test: str
     examples: int
     pairs: tuple[ModelPair, ...]
-    over_seeds: ArmTest | None
-    """None with fewer than two seeds of either arm, and on the held-out loss, whose verdict is this test."""
+    of_arms: ArmDifference | None = None
+    """None with fewer than two seeds of either arm."""
 
     @property
     def better(self) -> int:
@@ -95,12 +92,12 @@ def compared_on_examples(results: Results) -> tuple[ExampleTest, ...]:
     if results.is_search:
         return ()
     arms = [arm.name for arm in results.arms if arm.name != BASELINE]
-    tables = [*_tested_tables(results)]
-    return example_tests(tables, arms, results.test, lambda arm: (1 - results.confidence(arm)) / ALPHA)
+    tests = example_tests([*_tested_tables(results)], arms, lambda arm: (1 - results.confidence(arm)) / ALPHA)
+    return tuple(replace(each, of_arms=_of_arms(results, each)) for each in tests)
 
 
 def _tested_tables(results: Results) -> Iterator[ExampleTable]:
-    losses = results.held_out_losses
+    losses = results.example_tables.get(HELD_OUT_LOSS)
     if losses is not None:
         yield replace(losses, values=grouped(losses.values, results.predictions_per_sequence))
     for task in results.tasks:
@@ -125,29 +122,17 @@ def _is_answers(table: ExampleTable) -> bool:
     return bool(np.isin(table.values, (0, 1)).all())
 
 
-def example_tests(
-    tables: Sequence[ExampleTable], arms: Sequence[str], test: MeanTest, share: Share
-) -> tuple[ExampleTest, ...]:
-    """Return every arm against the baseline on every table; Holm's correction is over all tests of a reading."""
-    tests = [_example_test(table, arm, test, share(arm)) for table in tables for arm in arms]
-    tests = [each for each in tests if each.pairs or each.over_seeds]
-    of_pairs = iter(holm([pair.p for each in tests for pair in each.pairs]))
-    of_arms = iter(holm([each.over_seeds.p if each.over_seeds else None for each in tests]))
+def example_tests(tables: Sequence[ExampleTable], arms: Sequence[str], share: Share) -> tuple[ExampleTest, ...]:
+    """Return every arm's models against the baseline's on every table, with Holm's correction over all pairs."""
+    tests = [_example_test(table, arm, share(arm)) for table in tables for arm in arms]
+    tests = [each for each in tests if each.pairs]
+    adjusted = iter(holm([pair.p for each in tests for pair in each.pairs]))
     return tuple(
-        replace(
-            each,
-            pairs=tuple(replace(pair, p_holm=next(of_pairs)) for pair in each.pairs),
-            over_seeds=_with_holm(each.over_seeds, next(of_arms)),
-        )
-        for each in tests
+        replace(each, pairs=tuple(replace(pair, p_holm=next(adjusted)) for pair in each.pairs)) for each in tests
     )
 
 
-def _with_holm(found: ArmTest | None, p_holm: float | None) -> ArmTest | None:
-    return None if found is None else replace(found, p_holm=p_holm)
-
-
-def _example_test(table: ExampleTable, arm: str, test: MeanTest, share: float) -> ExampleTest:
+def _example_test(table: ExampleTable, arm: str, share: float) -> ExampleTest:
     loss, answers = table.metric == HELD_OUT_LOSS, _is_answers(table)
     rows = {replicate: row for row, replicate in enumerate(table.replicates)}
     pairs = []
@@ -155,9 +140,8 @@ def _example_test(table: ExampleTable, arm: str, test: MeanTest, share: float) -
         other = rows.get(replace(replicate, arm=BASELINE))
         if replicate.arm == arm and other is not None:
             pairs.append(_model_pair(table, (other, row) if loss else (row, other), answers, share))
-    over_seeds = None if loss else _arm_test(table, arm, test, share)
     name = MCNEMAR if answers else SIGNED_RANKS
-    return ExampleTest(table.metric, arm, name, table.values.shape[1], tuple(pairs), over_seeds)
+    return ExampleTest(table.metric, arm, name, table.values.shape[1], tuple(pairs))
 
 
 def _model_pair(table: ExampleTable, rows: tuple[int, int], answers: bool, share: float) -> ModelPair:
@@ -167,26 +151,24 @@ def _model_pair(table: ExampleTable, rows: tuple[int, int], answers: bool, share
     return ModelPair(counted.larger, counted.smaller, None if p is None else min(1.0, p / share))
 
 
-def _arm_test(table: ExampleTable, arm: str, test: MeanTest, share: float) -> ArmTest | None:
-    points = in_points(table)
-    found = wider_over_examples(points, arm, BASELINE, test)
-    if found is None:
+def _metric_of(results: Results, table: str) -> Metric:
+    """Return the metric of a table of examples; a task's primary one has the task's name."""
+    task, _, name = table.partition(":")
+    return Metric(task if name and name == results.primary(task) else table)
+
+
+def _of_arms(results: Results, found: ExampleTest) -> ArmDifference | None:
+    metric = _metric_of(results, found.metric)
+    sampled = results.examples(metric.name)
+    if not sampled or not (sampled[0].has(found.arm) and sampled[0].has(BASELINE)):
         return None
-    own, baseline = sides = (points.of_arm(arm), points.of_arm(BASELINE))
-    p, paired = finite(found.p().item()), test is MeanTest.PAIRED
-    shared = [seed for seed in own.seeds if seed in baseline.seeds]
-    values, others = (each.values[[each.seeds.index(s) for s in shared]] if paired else each.values for each in sides)
-    bootstrap = multi_bootstrap(values, others, paired=paired, confidence=1 - ALPHA * share, resamples=RESAMPLES)
-    return ArmTest(
-        _difference(found, min(len(values), len(others)), share),
-        finite(found.degrees.item()) if p is not None else None,
-        None if p is None else min(1.0, p / share),
-        bootstrap,
-    )
-
-
-def _difference(found: Estimates, n: int, share: float) -> Difference:
-    value = found.value.item()
-    if not found.standard_error.item() > 0:
-        return Difference(n, value, value, value)
-    return interval_of(found, n, 1 - ALPHA * share)
+    own, baseline = (sampled[0].by_arm[arm] for arm in (found.arm, BASELINE))
+    values, others, paired = own.values, baseline.values, results.test is MeanTest.PAIRED
+    if paired:
+        shared = [seed for seed in own.seeds if seed in baseline.seeds]
+        values, others = (each.values[[each.seeds.index(seed) for seed in shared]] for each in (own, baseline))
+    if len(values) < 2:
+        return None
+    confidence = results.confidence(found.arm)
+    bootstrap = multi_bootstrap(values, others, paired=paired, confidence=confidence, resamples=RESAMPLES)
+    return ArmDifference(results.difference(found.arm, BASELINE, metric), bootstrap)

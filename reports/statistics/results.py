@@ -1,12 +1,12 @@
 """All results of an experiment by arm, metric and seed, with effects and comparisons computed on demand."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
 from analysis.difference import ALPHA, Difference, Effect, MeanTest
-from analysis.effects import difference_of, effect, estimate, interval_of, wider
+from analysis.effects import effect
 from analysis.estimates import Estimates
 from analysis.group_sequential import Looks
 from configuration.arm import BASELINE
@@ -21,10 +21,11 @@ from ledger.snapshot import Snapshot, TrialHistory
 from ledger.task_standing import TaskStanding, task_standings, tasks_in_score
 from reports.number_format import decimals_for
 from reports.statistics.comparisons import Cell, CellTest, Comparison, compare
+from reports.statistics.contrasts import Contrasts, Weights
 from reports.statistics.curves import longest_curves
-from reports.statistics.example_intervals import estimate_over_examples
 from reports.statistics.experiment import experiment_of, margins_of
 from reports.statistics.metrics import Metric, in_place_of_score, ordered
+from reports.statistics.sampled_examples import SampledExamples, sampled_examples
 
 NO_EXAMPLES: Mapping[str, ExampleTable] = MappingProxyType({})
 
@@ -49,11 +50,6 @@ class Results:
     """Of the tasks that have references and values."""
     example_tables: Mapping[str, ExampleTable] = field(default_factory=dict)
     """Losses and scores of single examples by metric, where they were kept."""
-
-    @property
-    def held_out_losses(self) -> ExampleTable | None:
-        """Losses of the held-out predictions, where they were kept."""
-        return self.example_tables.get(HELD_OUT_LOSS)
 
     @property
     def is_search(self) -> bool:
@@ -102,9 +98,10 @@ class Results:
             for arm, by_metric in self.values.items()
             for metric in (*self.metrics, *self.descriptions)
         }
-        for arm in self.values if self.held_out_losses is not None and baseline else ():
-            if arm != BASELINE and (cell := (arm, HELD_OUT_LOSS)) in found:
-                found[cell] = replace(found[cell], difference=self.difference(arm, BASELINE, Metric(HELD_OUT_LOSS)))
+        for arm, name in found if baseline else ():
+            if arm != BASELINE and self.examples(name):
+                over = self.difference(arm, BASELINE, Metric(name))
+                found[arm, name] = replace(found[arm, name], difference=over)
         return found
 
     @cached_property
@@ -125,31 +122,45 @@ class Results:
 
     def difference(self, arm: str, reference: str, metric: Metric) -> Difference:
         """Return the difference of an arm to a reference arm on one metric."""
-        values, reference_values = (self.values[name].get(metric.name, {}) for name in (arm, reference))
+        return self.contrast({arm: 1.0, reference: -1.0}, metric)
+
+    def contrast(self, weights: Weights, metric: Metric) -> Difference:
+        """Return a weighted sum of arms on one metric, at the confidence level of the arms' look."""
+        return self.contrasts.difference(weights, metric.name, max(map(self.confidence, weights)))
+
+    def widest_difference(self, arm: str, reference: str, metric: Metric) -> Difference:
+        """Return the difference with an interval that is no narrower than that of a multi-bootstrap either."""
         level = max(self.confidence(arm), self.confidence(reference))
-        found = difference_of(values, reference_values, level, self.test)
-        if found.n < 2 or self.over_examples(arm, reference, metric.name) is None:
-            return found
-        return interval_of(self.estimate(arm, reference, metric), found.n, level)
+        return self.contrasts.widest({arm: 1.0, reference: -1.0}, metric.name, level)
 
     def estimate(self, arm: str, reference: str, metric: Metric) -> Estimates:
-        """Return the difference of an arm to a reference arm as an estimate; NaN with too few seeds.
-
-        On the held-out loss the wider of the estimates over seeds and over seeds and predictions.
-        """
-        over = self.over_examples(arm, reference, metric.name)
-        return wider(self.estimate_over_seeds(arm, reference, metric), over)
+        """Return the difference of an arm to a reference arm as an estimate; NaN with too few seeds."""
+        return self.contrasts.estimate({arm: 1.0, reference: -1.0}, metric.name)
 
     def estimate_over_seeds(self, arm: str, reference: str, metric: Metric) -> Estimates:
         """Return the difference of an arm to a reference arm as an estimate over seeds alone."""
-        values, reference_values = (self.values[name].get(metric.name, {}) for name in (arm, reference))
-        return estimate(values, reference_values, self.test)
+        return self.contrasts.over_seeds({arm: 1.0, reference: -1.0}, metric.name)
 
-    def over_examples(self, arm: str, reference: str, metric: str) -> Estimates | None:
-        """Return the difference on the held-out loss over seeds and predictions; None where these were not kept."""
-        if self.held_out_losses is None or metric != HELD_OUT_LOSS:
-            return None
-        return estimate_over_examples(self.held_out_losses, arm, reference, self.test, self.predictions_per_sequence)
+    @cached_property
+    def contrasts(self) -> Contrasts:
+        """Weighted sums of arms, over seeds and the examples whose values were kept."""
+        return Contrasts(self.values, self.examples, self.test)
+
+    def examples(self, metric: str) -> tuple[SampledExamples, ...]:
+        """Return the sets of examples of a metric whose values were kept."""
+        return self._examples.get(metric, ())
+
+    @cached_property
+    def _examples(self) -> Mapping[str, tuple[SampledExamples, ...]]:
+        scored, size = tasks_in_score(self.tasks, self.standings), self.predictions_per_sequence
+        names = [metric.name for metric in self.metrics]
+        return {name: sampled_examples(name, self.example_tables, scored, self.primary, size) for name in names}
+
+    def over_seeds_alone(self, arms: Iterable[str], metric: Metric) -> bool:
+        """Whether an interval of these arms lacks the sampling error of examples that the metric is measured on."""
+        sets = self.examples(metric.name)
+        needed = len(tasks_in_score(self.tasks, self.standings)) if metric.name == SCORE else 1
+        return len(sets) < needed or not all(each.has(arm) for each in sets for arm in arms)
 
     @cached_property
     def predictions_per_sequence(self) -> int:
@@ -188,7 +199,7 @@ class Results:
 
     def _cell_test(self, arm: str, name: str) -> CellTest:
         values, baseline = (self.values.get(name_of_arm, {}).get(name, {}) for name_of_arm in (arm, BASELINE))
-        over = self.over_examples(arm, BASELINE, name)
+        over = self.contrasts.over_examples({arm: 1.0, BASELINE: -1.0}, name)
         return CellTest(Metric(name), values, baseline, self.margins.get(name), self._share(arm), self.test, over)
 
     @cached_property

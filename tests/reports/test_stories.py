@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from analysis.difference import Difference
 from configuration.metrics import primary_metric
 from ledger.csv_export import read_export
 from ledger.example_tables import kept_example_tables
@@ -16,7 +15,6 @@ from ledger.snapshot import snapshot
 from reports.number_format import difference_text
 from reports.publishing import published_in
 from reports.statistics.comparisons import Verdict
-from reports.statistics.dev_examples import difference_over_examples
 from reports.statistics.latency import is_latency
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results, results_of
@@ -55,9 +53,9 @@ def known(folder: Path) -> set[str]:
         results = results_in(folder)
         for metric in results.metrics:
             for arm, other in permutations((arm.name for arm in results.arms), 2):
-                over = difference_over_examples(results, arm, other, metric)
-                for found in (results.difference(arm, other, metric), over or Difference()):
-                    intervals |= set(INTERVAL.findall(difference_text(found, results.decimals(metric))))
+                for difference in (results.difference, results.widest_difference):
+                    text = difference_text(difference(arm, other, metric), results.decimals(metric))
+                    intervals |= set(INTERVAL.findall(text))
     return intervals
 
 

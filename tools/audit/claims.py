@@ -169,7 +169,7 @@ def tested(study: Study, claim: Claim) -> Tested:
     if not set(arms) <= set(study.arms):
         return Tested(claim, Estimate(), _nothing(), ALPHA * study.share(""))
     found = study.difference(*arms, claim.metric)
-    over_seeds = study.over_seeds(*arms, claim.metric)
+    over_seeds = study.over_seeds({claim.first: 1.0, claim.second: -1.0}, claim.metric)
     interval, alpha = study.interval(found, *arms), ALPHA * study.share(*arms)
     if claim.metric.split(":")[0] in study.below_reference:
         return Tested(claim, Estimate(), interval, alpha, below_reference=True)

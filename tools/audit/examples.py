@@ -1,6 +1,5 @@
-"""Tests on the same examples: pairs of models by McNemar or signed ranks, arms over seeds and examples."""
+"""Tests on the same examples: pairs of models by McNemar or signed ranks, beside the arms' differences."""
 
-import math
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,14 +9,13 @@ from scipy import stats
 
 from tools.audit.exports import BASELINE, LOSS, Model, Row
 from tools.audit.families import holm
-from tools.audit.inference import ALPHA, Estimate, difference, over_seeds_and_examples, wider
+from tools.audit.inference import ALPHA, Estimate
 from tools.audit.rule import Published, Rule
 from tools.audit.study import Study
 
 FEWEST_DIFFERING = 20
 """Of a test by signed ranks."""
-POINTS = 100.0
-RANDOM = "percentiles of 1,000 random resamples; the interval that decides is recomputed"
+RANDOM = "percentiles of 1,000 random resamples; the interval beside it, which decides, is recomputed"
 Values = Mapping[Model, np.ndarray]
 
 
@@ -29,9 +27,6 @@ class Compared:
     arm: str
     values: Values
     share: float
-    paired: bool
-    other: str = BASELINE
-    """The arm that it is compared with."""
 
     @property
     def answers(self) -> bool:
@@ -43,9 +38,9 @@ class Compared:
         """By pair of models with equal seeds, how much better the arm's is on each example."""
         sign = -1.0 if self.metric == LOSS else 1.0
         return [
-            sign * (values - self.values[self.other, seed, stream])
+            sign * (values - self.values[BASELINE, seed, stream])
             for (arm, seed, stream), values in self.values.items()
-            if arm == self.arm and (self.other, seed, stream) in self.values
+            if arm == self.arm and (BASELINE, seed, stream) in self.values
         ]
 
     def p_of_models(self, differences: np.ndarray) -> float | None:
@@ -61,28 +56,6 @@ class Compared:
                 p = stats.wilcoxon(changed, zero_method="wilcox", correction=False, method="approx").pvalue
         return min(1.0, float(p) / self.share)
 
-    @property
-    def over_seeds(self) -> Estimate:
-        """The difference in points over seeds and examples; unknown for the loss, whose verdict is this test."""
-        first, second = (self._by_seed(name) for name in (self.arm, self.other))
-        if self.paired:
-            first, second = ({seed: each[seed] for seed in first.keys() & second.keys()} for each in (first, second))
-        if self.metric == LOSS or min(len(first), len(second)) < 2:
-            return Estimate()
-        one, two = (np.stack([each[seed] for seed in sorted(each)]) for each in (first, second))
-        if one.shape[1] < 2:
-            return Estimate()
-        mean, other = ({seed: float(each.mean()) for seed, each in rows.items()} for rows in (first, second))
-        found, over = difference(mean, other, self.paired), over_seeds_and_examples(one, two, self.paired)
-        return wider(Estimate(over.value, found.error, found.degrees, found.n), over)
-
-    def _by_seed(self, name: str) -> dict[int, np.ndarray]:
-        rows: dict[int, list[np.ndarray]] = {}
-        for (arm, seed, _), values in self.values.items():
-            if arm == name:
-                rows.setdefault(seed, []).append(values * POINTS)
-        return {seed: np.mean(each, axis=0) for seed, each in rows.items()}
-
 
 def compared_metrics(study: Study) -> Iterator[tuple[str, Values]]:
     """Yield the held-out loss by sequence, and of each task the scores of 0 or 1, else of its primary metric."""
@@ -97,16 +70,6 @@ def compared_metrics(study: Study) -> Iterator[tuple[str, Values]]:
         yield from ((name, values[name]) for name in names[:1])
 
 
-def over_examples(study: Study, arm: str, other: str) -> Iterator[Row]:
-    """Yield the difference of two arms on every task's primary metric over seeds and dev examples."""
-    values = study.export.example_values
-    for task in study.tasks:
-        metric = f"{task}:{study.primary(task)}"
-        if metric in values:
-            found = Compared(metric, arm, values[metric], study.share(arm, other), study.paired, other).over_seeds
-            yield study.interval(found, arm, other)
-
-
 def _answers(values: Values) -> bool:
     return all(set(np.unique(each)) <= {0.0, 1.0} for each in values.values())
 
@@ -114,21 +77,17 @@ def _answers(values: Values) -> bool:
 def example_tests(study: Study, _: Published) -> Iterator[Row]:
     """Yield every arm against the baseline on every metric with values of single examples."""
     tests = [
-        Compared(metric, arm, values, study.share(arm), study.paired)
+        Compared(metric, arm, values, study.share(arm))
         for metric, values in compared_metrics(study)
         for arm in study.rivals
         if not study.export.is_search
     ]
     pairs = [[one.p_of_models(each) for each in one.differences] for one in tests]
     adjusted = iter(holm([p for of_one in pairs for p in of_one]))
-    estimates = [one.over_seeds for one in tests]
-    p_values = [
-        None if each.p is None else min(1.0, each.p / one.share) for one, each in zip(tests, estimates, strict=True)
-    ]
-    for one, of_one, found, p, p_holm in zip(tests, pairs, estimates, p_values, holm(p_values), strict=True):
+    for one, of_one in zip(tests, pairs, strict=True):
         of_pairs = [next(adjusted) for _ in of_one]
-        if of_pairs or not math.isnan(found.value):
-            yield {**_models(one, of_pairs), **_arms(study, one, found), "p": p, "p_holm": p_holm}
+        if of_pairs:
+            yield {**_models(one, of_pairs), **_arms(study, one)}
 
 
 def _models(one: Compared, p_holm: list[float | None]) -> Row:
@@ -149,11 +108,15 @@ def _models(one: Compared, p_holm: list[float | None]) -> Row:
     }
 
 
-def _arms(study: Study, one: Compared, found: Estimate) -> Row:
-    known = not math.isnan(found.value)
-    interval = study.interval(found, one.arm)
-    degrees = found.degrees if found.known else None
-    return {"sampled_arms": f"seeds x {_unit(one)}" if known else None, **interval, "degrees": degrees}
+def _arms(study: Study, one: Compared) -> Row:
+    """Return the difference that verdicts are by, where examples and seeds are sampled for it."""
+    task, _, name = one.metric.partition(":")
+    metric = task if name == study.primary(task) else one.metric
+    sets = study.example_sets(metric) if metric in study.metrics else []
+    sampled = [each for each in sets if study.seeds([each.get(one.arm, {}), each.get(BASELINE, {})]) > 1]
+    found = study.difference(one.arm, BASELINE, metric) if sampled else Estimate()
+    unit = f"seeds x {_unit(one)}" if sampled else None
+    return {"sampled_arms": unit, **study.interval(found, one.arm)}
 
 
 def _unit(one: Compared) -> str:

@@ -81,8 +81,9 @@ class Folder:
         if self.rules is TRAINING:
             for arm, other in permutations(self.study.arms, 2):
                 differences = [self.study.difference(arm, other, metric) for metric in self.study.headlines]
+                differences += [self.study.widest(arm, other, metric) for metric in self.study.headlines]
                 rows = [self.study.interval(found, arm, other) for found in differences]
-                yield from triples_of({"": [*rows, *examples.over_examples(self.study, arm, other)]})
+                yield from triples_of({"": rows})
 
     def audit(self) -> None:
         """Compare every file of the folder."""

@@ -7,6 +7,7 @@ integral over the normal distribution of the estimate.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import optimize, special, stats
@@ -22,6 +23,8 @@ FAR = 9.0
 
 BySeed = Mapping[int, float]
 """One value per pretraining seed."""
+ByExample = Mapping[int, np.ndarray]
+"""Values of the same examples by pretraining seed."""
 
 
 @dataclass(frozen=True)
@@ -91,36 +94,61 @@ def difference(values: BySeed, others: BySeed, paired: bool = False) -> Estimate
     return contrast([values, others], [1.0, -1.0], paired)
 
 
-def over_seeds_and_examples(values: np.ndarray, others: np.ndarray, paired: bool) -> Estimate:
-    """Return the difference of the means of [seeds examples] by the two-way analysis of variance.
+def over_seeds_and_examples(
+    samples: Sequence[BySeed],
+    sets: Sequence[Sequence[ByExample]],
+    weights: Sequence[float],
+    paired: bool,
+    as_resampled: bool = False,
+) -> Estimate:
+    """Return a weighted sum of arm means by the two-way analysis of variance; every set has the same arms.
 
+    The variance is that of seeds, and for each set of examples that of examples less the residual that both contain;
+    where asked for, that of a bootstrap of seeds and examples in closed form (Owen 2007).
     Degrees of freedom after Satterthwaite are rounded down; no component of variance is below 0.
     """
-    samples = [values - others] if paired else [values, -others]
-    of_seeds, terms = 0.0, []
-    for sample in samples:
-        seeds, examples = sample.shape
-        by_seed, by_example = sample.mean(axis=1), sample.mean(axis=0)
-        residual = sample - by_seed[:, None] - by_example + sample.mean()
-        free = (seeds - 1) * (examples - 1)
-        of_seeds += by_seed.var(ddof=1) / seeds
-        terms += [(by_seed.var(ddof=1) / seeds, seeds - 1)]
-        terms += [(-((residual**2).sum() / free) / (seeds * examples), free)]
-    examples = values.shape[1]
-    of_examples = np.sum([sample.mean(axis=0) for sample in samples], axis=0).var(ddof=1) / examples
-    terms += [(of_examples, examples - 1)]
-    total = max(sum(term for term, _ in terms), of_seeds, of_examples)
-    spread = sum(term**2 / free for term, free in terms)
+    if paired:
+        samples, weights_of_sets = [_paired_sum(samples, weights)], [1.0]
+        sets = [[_paired_sum(arms, weights)] for arms in sets]
+    else:
+        weights_of_sets = [*weights]
+    squares = [weight**2 for weight in weights_of_sets]
+    seeds, examples, residuals = [], [], []
+    """Each with its sum of squares over the squared number of values, the number, and the degrees of freedom."""
+    for square, sample in zip(squares, samples, strict=True):
+        n = len(sample)
+        seeds.append((square * float(np.var([*sample.values()])) / n, n, n - 1))
+    for arms in sets:
+        tables = [np.stack([each[seed] for seed in sorted(each)]) for each in arms]
+        means = sum(w * table.mean(axis=0) for w, table in zip(weights_of_sets, tables, strict=True))
+        examples.append((float(np.var(means)) / means.size, means.size, means.size - 1))
+        for square, table in zip(squares, tables, strict=True):
+            left = table - table.mean(axis=1)[:, None] - table.mean(axis=0) + table.mean()
+            free = (table.shape[0] - 1) * (table.shape[1] - 1)
+            residuals.append((square * float((left**2).mean()) / table.size, table.size, free))
+    sums = [
+        [(term if as_resampled else term * count / free, free) for term, count, free in terms]
+        for terms in (seeds, examples, residuals)
+    ]
+    of_seeds, of_examples, of_both = (sum(term for term, _ in terms) for terms in sums)
+    unbiased = max(of_seeds + of_examples - of_both, of_seeds, of_examples)
+    total = of_seeds + of_examples + of_both if as_resampled else unbiased
+    spread = sum(term**2 / free for terms in sums for term, free in terms)
     degrees = max(1, math.floor(total**2 / spread * (1 + NO_SPREAD))) if spread else 1
-    value = float(sum(sample.mean() for sample in samples))
-    return Estimate(value, math.sqrt(total), float(degrees), min(map(len, (values, others))))
+    value = sum(w * float(np.mean([*s.values()])) for w, s in zip(weights_of_sets, samples, strict=True))
+    return Estimate(value, math.sqrt(total), float(degrees), min(map(len, samples)))
 
 
-def wider(found: Estimate, other: Estimate | None) -> Estimate:
-    """Return the estimate with the larger error and the fewer degrees of freedom of both."""
-    if other is None:
-        return found
-    return Estimate(found.value, np.fmax(found.error, other.error), np.fmin(found.degrees, other.degrees), found.n)
+def _paired_sum(arms: Sequence[Mapping[int, Any]], weights: Sequence[float]) -> dict[int, Any]:
+    shared = set.intersection(*(set(arm) for arm in arms))
+    return {seed: sum(w * arm[seed] for w, arm in zip(weights, arms, strict=True)) for seed in sorted(shared)}
+
+
+def wider(found: Estimate, other: Estimate) -> Estimate:
+    """Return the error of the estimate whose 95% interval is wider, at the value of the first."""
+    half, half_of_other = (float(stats.t.isf(ALPHA / 2, each.degrees)) * each.error for each in (found, other))
+    chosen = other if math.isnan(half) or half_of_other > half else found
+    return Estimate(found.value, chosen.error, chosen.degrees, found.n)
 
 
 def power(shift: float, degrees: float, alpha: float) -> float:

@@ -19,7 +19,7 @@ from tools.audit.claims import (
 )
 from tools.audit.compare import Outcome
 from tools.audit.exports import Row
-from tools.audit.inference import ALPHA, MOST_SEEDS, Estimate, detectable, power, power_within, seeds_needed
+from tools.audit.inference import ALPHA, MOST_SEEDS, POWER, Estimate, detectable, power, power_within, seeds_needed
 from tools.audit.latencies import orderings
 from tools.audit.pooled import pooled
 from tools.audit.prose import plain
@@ -30,6 +30,9 @@ NOTHING, UNDECLARED, UNDECIDED = "–", "not declared before the run", "undecide
 COLUMNS = ("claim", "experiment", "metric", "test", "n", "difference", "detectable", "verdict")
 POOLED = ("claim", "metric", "test", "scales", "difference", "p", "between")
 SMALLEST_P = 0.001
+AND_EXAMPLES = ", and more examples"
+UNLIMITED = 10**6
+"""A number of seeds whose own variance is next to none."""
 HEADING_LINES = 4
 """Of two tables: titles and rulers."""
 NUMBER = re.compile(r"[+−]?\d+(?:\.\d+)?")
@@ -154,28 +157,30 @@ def _check_shown(outcome: Outcome, at: str, judged: PaperVerdict, shown: Sequenc
 
 def _printed_seeds(verdict: str) -> str:
     found = re.search(r"(\d+) seeds would", verdict)
-    return found[1] if found else "no seeds"
+    return f"{found[1] if found else 'no seeds'}{AND_EXAMPLES if AND_EXAMPLES in verdict else ''}"
 
 
 def _seeds(tested_claim: Tested, level: float) -> str:
     """Return the seeds for 80% power to judge a claim at the observed difference and variances, 100 for more.
 
-    What examples add to the variance stays: more seeds answer the same ones.
+    What examples add to the variance stays: more seeds answer the same ones, and may never decide.
     """
     found, seeds = tested_claim.found, tested_claim.interval["n"] or 0
-    alone = tested_claim.over_seeds
-    of_seeds = alone.error**2 if alone.known else found.error**2
+    alone = tested_claim.over_seeds if tested_claim.over_seeds.known else found
+    of_seeds = alone.error**2
     of_examples = max(0.0, found.error**2 - of_seeds)
     ends = [end - found.value for end in tested_claim.claim.bounds]
 
     def chance(number: int) -> float:
-        low, high = (end / math.sqrt(of_seeds * seeds / number + of_examples) for end in ends)
-        free = found.degrees * (number - 1) / (seeds - 1)
+        then = of_seeds * seeds / number
+        low, high = (end / math.sqrt(then + of_examples) for end in ends)
+        free = alone.degrees * (number - 1) / (seeds - 1) * (1 + of_examples / then) ** 2
         if low <= 0 <= high and math.isfinite(high - low):
             return power_within(low, high, free, level)
         return power(min(abs(low), abs(high)), free, level)
 
-    return str(seeds_needed(chance, seeds + 1) or MOST_SEEDS)
+    needed = seeds_needed(chance, seeds + 1)
+    return str(needed or f"{MOST_SEEDS}{AND_EXAMPLES if chance(UNLIMITED) < POWER else ''}")
 
 
 def _check_latency(outcome: Outcome, test: PaperTest, study: Study, shown: Sequence[dict[str, str]]) -> None:

@@ -17,6 +17,7 @@ from tools.audit.exports import (
     LOSS,
     SCORE,
     Export,
+    Model,
     Row,
     Trial,
     finite,
@@ -27,14 +28,18 @@ from tools.audit.inference import (
     BySeed,
     Estimate,
     contrast,
-    difference,
     over_seeds_and_examples,
     wider,
 )
 from tools.audit.standings import below
 
+POINTS = 100.0
 LAST_LOOK = 0.5
 """Share of alpha at the last look of a group-sequential design; the looks before it share the rest evenly."""
+
+
+ExampleSet = dict[str, dict[int, np.ndarray]]
+"""By arm and seed, what the same examples add to a metric."""
 
 
 @dataclass(frozen=True)
@@ -212,36 +217,82 @@ class Study:
         return LAST_LOOK if isinstance(self.document["pretraining"]["seeds"], dict) else 1.0
 
     def difference(self, arm: str, other: str, metric: str) -> Estimate:
-        """Return arm minus other; the held-out loss over seeds and examples where these were exported."""
-        found = self.over_seeds(arm, other, metric)
-        return wider(found, self._over_examples(arm, other) if metric == LOSS else None)
+        """Return arm minus other."""
+        return self.contrast({arm: 1.0, other: -1.0}, metric)
 
-    def over_seeds(self, arm: str, other: str, metric: str) -> Estimate:
-        """Return arm minus other over seeds alone."""
-        return difference(self.of(arm, metric), self.of(other, metric), self.paired)
+    def contrast(self, weights: Mapping[str, float], metric: str) -> Estimate:
+        """Return a weighted sum of arms, over seeds and examples where these were exported."""
+        found = self.over_seeds(weights, metric)
+        over = self.over_examples(weights, metric)
+        return found if over is None else wider(found, over)
 
-    def _over_examples(self, arm: str, other: str) -> Estimate | None:
-        first, second = (self.export.example_losses.get(name, {}) for name in (arm, other))
-        if self.paired:
-            first, second = ({seed: each[seed] for seed in first.keys() & second.keys()} for each in (first, second))
-        if min(len(first), len(second)) < 2:
+    def widest(self, arm: str, other: str, metric: str) -> Estimate:
+        """Return arm minus other with at least the error of a bootstrap of seeds and examples."""
+        weights = {arm: 1.0, other: -1.0}
+        found, over = self.contrast(weights, metric), self.over_examples(weights, metric, as_resampled=True)
+        return found if over is None else wider(found, over)
+
+    def over_examples(
+        self, weights: Mapping[str, float], metric: str, *, as_resampled: bool = False
+    ) -> Estimate | None:
+        """Return a weighted sum of arms over seeds and examples; None where these were not exported."""
+        samples = [self.of(arm, metric) for arm in weights]
+        sets = [[each.get(arm, {}) for arm in weights] for each in self.example_sets(metric)]
+        sets = [each for each in sets if self.seeds(each) > 1]
+        if not sets or self.seeds(samples) < 2:
             return None
-        size = self.predictions_per_sequence
-        stacked = [np.stack([each[seed] for seed in sorted(each)]) for each in (first, second)]
-        if stacked[0].shape[1] < 2 * size:
-            return None
-        one, two = (each.reshape(len(each), -1, size).mean(axis=2) for each in stacked)
-        return over_seeds_and_examples(one, two, self.paired)
+        return over_seeds_and_examples(samples, sets, [*weights.values()], self.paired, as_resampled)
+
+    def over_seeds(self, weights: Mapping[str, float], metric: str) -> Estimate:
+        """Return a weighted sum of arms over seeds alone."""
+        return contrast([self.of(arm, metric) for arm in weights], [*weights.values()], self.paired)
+
+    def seeds(self, arms: Sequence[Mapping[int, Any]]) -> int:
+        """Return the number of seeds that all arms have, unpaired the smallest number of any."""
+        return len(set.intersection(*map(set, arms))) if self.paired else min(map(len, arms))
+
+    def example_sets(self, metric: str) -> list[ExampleSet]:
+        """Return by set of examples, arm and seed what the exported examples add to a metric.
+
+        Sequences of the held-out loss, dev examples of a task; of the score, those of every task in it.
+        """
+        if metric not in self._sets:
+            self._sets[metric] = self._example_sets(metric)
+        return self._sets[metric]
+
+    @cached_property
+    def _sets(self) -> dict[str, list[ExampleSet]]:
+        return {}
+
+    def _example_sets(self, metric: str) -> list[ExampleSet]:
+        if metric == LOSS:
+            size = self.predictions_per_sequence
+            by_arm = self.export.example_losses
+            by_sequence = {
+                arm: {seed: each.reshape(-1, size).mean(axis=1) for seed, each in by_seed.items()}
+                for arm, by_seed in by_arm.items()
+            }
+            return [by_sequence] if by_sequence and len(_any(by_sequence)) > 1 else []
+        tasks = [each for each in self.tasks if each not in self.below_reference] if metric == SCORE else [metric]
+        names = [task if ":" in task else f"{task}:{self.primary(task)}" for task in tasks]
+        values = self.export.example_values
+        found = [self._dev_examples(values[name], len(tasks)) for name in names if name in values]
+        return [each for each in found if len(_any(each)) > 1]
+
+    def _dev_examples(self, values: Mapping[Model, np.ndarray], tasks: int) -> ExampleSet:
+        rows: dict[str, dict[int, list[np.ndarray]]] = {}
+        for (arm, seed, _), each in values.items():
+            rows.setdefault(arm, {}).setdefault(seed, []).append(np.asarray(each, np.float64))
+        return {
+            arm: {seed: POINTS / tasks * np.mean(each, axis=0) for seed, each in by_seed.items()}
+            for arm, by_seed in rows.items()
+        }
 
     @property
     def predictions_per_sequence(self) -> int:
         """Held-out predictions of one sequence, which is the example because they share its text."""
         sets = self.export.shared_results("evaluation_set")
         return int(sets[-1]["questions"] // sets[-1]["sequences"]) if sets else 1
-
-    def contrast(self, weights: Mapping[str, float], metric: str) -> Estimate:
-        """Return a weighted sum of arms."""
-        return contrast([self.of(arm, metric) for arm in weights], [*weights.values()], self.paired)
 
     def interval(self, found: Estimate, *arms: str) -> Row:
         """Return n, delta, low and high as a table has them, at 95% or the level of the arms' look."""
@@ -258,6 +309,10 @@ class Study:
         """Return the number of an arm's diverged trials, and of its diverged or finished ones."""
         statuses = [trial.status for trial in self.export.of_arm(arm)]
         return statuses.count(DIVERGED), statuses.count(DIVERGED) + statuses.count(FINISHED)
+
+
+def _any(by_arm: Mapping[str, Mapping[int, np.ndarray]]) -> np.ndarray:
+    return next(iter(next(iter(by_arm.values())).values()))
 
 
 def mean_by_seed(sample: Mapping[int, Sequence[float]]) -> dict[int, float]:

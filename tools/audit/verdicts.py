@@ -149,7 +149,7 @@ def _verdict(metric: str, delta: float, p: float | None, equivalent: float | Non
 def _seeds_to_decide(study: Study, cell: Cell, found: Estimate, level: float) -> int | None:
     """Return the seeds for 80% power if the true difference and variances are the observed ones.
 
-    The variance that the examples add is the same with more seeds.
+    The variance that the examples add is the same with more seeds, and limits no degrees of freedom.
     """
     values, others = study.of(cell[0], cell[1]), study.of(BASELINE, cell[1])
     shared = sorted(values.keys() & others.keys())
@@ -160,8 +160,9 @@ def _seeds_to_decide(study: Study, cell: Cell, found: Estimate, level: float) ->
     at_last = level / study.share(cell[0]) * last
 
     def chance(seeds: int) -> float:
-        error = math.sqrt(sum(terms) / seeds + of_examples)
-        degrees = sum(terms) ** 2 / sum(term**2 for term in terms) * (seeds - 1)
+        of_seeds = sum(terms) / seeds
+        error = math.sqrt(of_seeds + of_examples)
+        degrees = sum(terms) ** 2 / sum(term**2 for term in terms) * (seeds - 1) * (error**2 / of_seeds) ** 2
         detected = power(abs(found.value) / error, degrees, at_last)
         if margin is None:
             return detected

@@ -17,7 +17,8 @@ from configuration.claims import (
     parse_claim,
 )
 from reports.report import build
-from reports.statistics.claims import ClaimOutcome, TestedClaim, decide, family_of, seeds_to_judge
+from reports.statistics.claims import ClaimOutcome, TestedClaim, decide, family_of
+from reports.statistics.power_by_seeds import PowerBySeeds
 from reports.statistics.results import results_of
 from reports.table import Row
 from tests.factories.reports import TOKENS, Trial, document, primary, snapshot, table2
@@ -207,7 +208,7 @@ def test_a_claim_is_judged_with_the_power_that_its_seeds_promise(text: str) -> N
     claim, delta, level = parse_claim(text), -1.0, 0.05
     pilot = dict(enumerate((-1.0, 0.0, 1.0)))
     shifted = {seed: value + delta for seed, value in pilot.items()}
-    seeds = seeds_to_judge(claim, estimate(shifted, pilot), len(pilot), level)
+    seeds = PowerBySeeds(claim, estimate(shifted, pilot), len(pilot), level).seeds_needed
     assert seeds is not None
     random = np.random.default_rng(1)
     for number, at_least, at_most in ((seeds, 0.77, 1.0), (max(2, seeds - 2), 0.0, 0.82)):
@@ -227,10 +228,13 @@ def test_more_seeds_do_not_lower_what_examples_add_to_the_variance(of_examples: 
     over_seeds = estimate({seed: value - 1.0 for seed, value in pilot.items()}, pilot)
     error = np.sqrt(over_seeds.standard_error**2 + of_examples)
     found = replace(over_seeds, standard_error=error)
-    seeds = seeds_to_judge(parse_claim("m(a) < m(b)"), found, len(pilot), 0.05, over_seeds)
+    by_seeds = PowerBySeeds(parse_claim("m(a) < m(b)"), found, len(pilot), 0.05, over_seeds)
+    seeds = by_seeds.seeds_needed
 
     def power(number: int) -> float:
-        degrees, shift = 2 * (number - 1), 1.0 / (2.0 / number + of_examples) ** 0.5
+        of_seeds = 2.0 / number
+        degrees = 2 * (number - 1) * ((of_seeds + of_examples) / of_seeds) ** 2
+        shift = 1.0 / (of_seeds + of_examples) ** 0.5
         bar = stats.t.ppf(0.975, degrees)
         return float(stats.nct.sf(bar, degrees, shift) + stats.nct.cdf(-bar, degrees, shift))
 
@@ -239,8 +243,12 @@ def test_more_seeds_do_not_lower_what_examples_add_to_the_variance(of_examples: 
     else:
         assert power(seeds) >= 0.8 - 1e-6
         assert power(seeds - 1) < 0.8
+    assert by_seeds.limited_by_examples == (
+        stats.norm.sf(stats.norm.isf(0.025) - 1.0 / max(of_examples, 1e-9) ** 0.5) < 0.8
+    )
 
 
 def test_a_claim_without_spread_has_no_number_of_seeds() -> None:
     equal = {1: 1.0, 2: 1.0}
-    assert seeds_to_judge(parse_claim("m(a) < m(b)"), estimate(equal, equal), 2, 0.05) is None
+    by_seeds = PowerBySeeds(parse_claim("m(a) < m(b)"), estimate(equal, equal), 2, 0.05)
+    assert (by_seeds.seeds_needed, by_seeds.limited_by_examples) == (None, False)

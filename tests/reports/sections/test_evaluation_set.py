@@ -1,4 +1,4 @@
-"""The conditions state the number of held-out tokens and the variation that intervals do not contain."""
+"""The conditions state the number of held-out tokens."""
 
 from dataclasses import replace
 
@@ -7,7 +7,6 @@ import pytest
 from reports.report import build
 from reports.sections.evaluation_set import (
     ENTROPY,
-    SEEDS_AND_SEQUENCES,
     TERM,
     TRAINED_OTHERWISE,
     evaluation_set_notes,
@@ -24,17 +23,14 @@ MADE = shared("evaluation_set", "evaluation_set", {"questions": 4096, "sequences
 
 
 def test_the_number_of_tokens_is_the_records_own() -> None:
-    ((term, text),) = evaluation_set_notes([MADE], MaskedLanguageModel().kind, tasks=False, kept_losses=False)
+    ((term, text),) = evaluation_set_notes([MADE], MaskedLanguageModel().kind, tasks=False)
     assert term == TERM
-    assert text == (
-        "all arms and seeds are evaluated on the same 4,096 held-out masked tokens; intervals contain the "
-        "variation between seeds, not the sampling error of this set"
-    )
+    assert text == "all arms and seeds are evaluated on the same 4,096 held-out masked tokens"
 
 
 def test_tokens_of_other_objectives_are_not_called_masked_and_tasks_share_dev_examples() -> None:
-    ((_, text),) = evaluation_set_notes([MADE], "replaced_token_detection", tasks=True, kept_losses=False)
-    assert "4,096 held-out tokens and, for each task, on the same dev examples;" in text
+    ((_, text),) = evaluation_set_notes([MADE], "replaced_token_detection", tasks=True)
+    assert "4,096 held-out tokens and, for each task, on the same dev examples" in text
 
 
 def test_arms_with_another_held_out_loss_share_the_dev_examples_alone() -> None:
@@ -42,20 +38,14 @@ def test_arms_with_another_held_out_loss_share_the_dev_examples_alone() -> None:
         [MADE],
         "denoising",
         tasks=True,
-        kept_losses=False,
         arms=["baseline", "rotated", "deep"],
         other_loss=["rotated"],
     )
     assert text.startswith(
         "all seeds of baseline, deep are evaluated on the same 4,096 held-out tokens; all arms and seeds are "
-        "evaluated, for each task, on the same dev examples; intervals contain"
+        "evaluated, for each task, on the same dev examples"
     )
     assert other[1].endswith("measured on a set of its own, and compared on tasks alone")
-
-
-def test_the_sampling_error_of_the_set_is_in_intervals_over_its_sequences() -> None:
-    ((_, text),) = evaluation_set_notes([MADE], "masked_language_model", tasks=False, kept_losses=True)
-    assert text.endswith(SEEDS_AND_SEQUENCES)
 
 
 def test_documents_of_one_sentence_are_counted_where_an_objective_reads_pairs() -> None:
@@ -97,6 +87,6 @@ def test_the_loss_of_token_frequencies_is_stated_where_it_was_computed_and_is_a_
 ) -> None:
     known = {} if entropy is None else {"validation_unigram_entropy": entropy}
     tokens = shared("tokens", "tokens", {**PLAUSIBLE["tokens"], **known})
-    notes = dict(evaluation_set_notes([tokens], objective, tasks=False, kept_losses=False))
+    notes = dict(evaluation_set_notes([tokens], objective, tasks=False))
     assert (ENTROPY in notes) == (entropy is not None and objective == "masked_language_model")
     assert notes.get(ENTROPY, "6.123 nats, ").startswith("6.123 nats, ")

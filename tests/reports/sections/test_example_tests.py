@@ -52,12 +52,17 @@ def test_without_values_of_single_examples_and_in_a_search_the_section_has_no_co
         assert "example_tests" not in {each.name for each in (*found.tables, *found.grids)}
 
 
-def test_no_verdict_changes_with_the_answers_that_are_kept() -> None:
-    losses = {"held_out_loss": kept()["held_out_loss"]}
-    alone, whole = (report(tables) for tables in (losses, kept()))
-    assert [each for each in whole.tables if each.name != "example_tests"] == [
-        each for each in alone.tables if each.name != "example_tests"
-    ]
+def test_the_arms_have_the_differences_of_the_table_of_results_beside_a_bootstrap() -> None:
+    found = report(kept())
+    (results,) = (each for each in found.tables if each.name == "results")
+    names = {"held_out_loss": "held_out_loss", PAIR: "docs_pair", EXACT: EXACT}
+    shown = {(row["arm"], row["metric"]): row for row in results.rows}
+    rows = [row for row in section_table(found).rows if row["sampled_arms"]]
+    assert rows
+    for row in rows:
+        same = shown[row["arm"], names[str(row["metric"])]]
+        assert [row[name] for name in ("delta", "low", "high")] == [same[name] for name in ("delta", "low", "high")]
+        assert row["bootstrap_low"] < row["bootstrap_high"]  # type: ignore[operator]
 
 
 def test_a_task_is_tested_on_its_answers_and_only_on_its_dev_examples() -> None:
@@ -103,7 +108,7 @@ def test_with_a_single_seed_only_the_models_are_compared() -> None:
     found = report(kept(seeds=1))
     for row in section_table(found).rows:
         assert row["p_models"] is not None
-        assert (row["sampled_arms"], row["n"], row["delta"], row["p"]) == (None, 0, None, None)
+        assert (row["sampled_arms"], row["n"], row["delta"], row["bootstrap_low"]) == (None, 0, None, None)
 
 
 @pytest.mark.parametrize("form", [form for form in format_names() if form != "csv"])  # csv is the main table alone
@@ -115,12 +120,11 @@ def test_every_format_says_what_each_reading_samples_and_that_models_are_no_arch
         assert "not of the architecture" in text
 
 
-def test_two_families_are_named_with_their_numbers_of_tests() -> None:
+def test_the_family_is_named_with_its_number_of_tests() -> None:
     found = report(kept())
     rows = section_table(found).rows
     (grid,) = (each for each in found.grids if each.name == "example_tests")
-    models, arms = (next(note for note in grid.notes if name in note) for name in ('"these models"', '"arms"'))
+    models = next(note for note in grid.notes if '"these models"' in note)
     assert MODELS_ALONE in models
     assert f"{sum(int(str(row['pairs'])) for row in rows)} tests" in models
-    assert f"{sum(row['p'] is not None for row in rows)} tests" in arms
     assert grid.intervals == sum(row["low"] is not None for row in rows)

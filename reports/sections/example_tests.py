@@ -108,8 +108,8 @@ def example_tests_notes(tests: Sequence[ExampleTest]) -> Iterator[str]:
     if any(found.of_arms for found in tests):
         yield (
             "Δ of the arms: the difference that verdicts are by, with its own interval over seeds and examples. The "
-            f"multi-bootstrap ({RESAMPLES} resamples of both) decides nothing: its intervals are too narrow at few "
-            "seeds."
+            f"multi-bootstrap ({RESAMPLES} resamples of both) decides nothing: it takes too little of few seeds and "
+            "counts the interaction of seeds and examples three times."
         )
 
 

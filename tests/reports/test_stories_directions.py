@@ -23,7 +23,7 @@ BLOCK = re.compile(r"\n\s*\n|\n(?=- |\||## )")
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?!<!--)|(?<=-->)\s+(?!<!--)")
 ALPHA = 0.05
 WORDS = {"helps": "better", "hurts": "worse", "no difference": "level", "undecided": "undecided"}
-CORRECTED = {"effects", "orderings", "claims"}
+CORRECTED = {"effects", "factors", "orderings", "claims"}
 
 
 class Sentence(NamedTuple):

@@ -24,6 +24,7 @@ from tests.reports.story_values import (
     difference_in,
     differences,
     headline_cells,
+    mean_and_deviation,
     missing_from,
     of_arms,
     report,
@@ -101,14 +102,27 @@ def table2_wikipedia_former() -> Iterator[str]:
 
 
 def heads() -> Iterator[str]:
-    rows = [
-        row for row in table("heads-laptop", "factors") if row["metric"] == HELD_OUT_LOSS and row["kind"] == "main"
-    ]
-    two, four = (next(row for row in rows if row["effect"].startswith(f"bottleneck_ratio={size}")) for size in (2, 4))
-    yield f"ends {float(two['delta']):.3f} nats above γ = 1 {signed(float(two['low']), float(two['high']))}"
-    yield f"(p {float(two['p_holm']):.3f} after Holm's correction"
-    yield f"γ = 4 {float(four['delta']):.3f} {signed(float(four['low']), float(four['high']))}"
-    yield f"(p {float(four['p_holm']):.3f}): "
+    folder, score = "heads-laptop", Metric(SCORE)
+    rows = {row["effect"]: row for row in table(folder, "factors") if row["metric"] == HELD_OUT_LOSS}
+    four = "bottleneck_ratio=4 (where both are: heads=4, heads=8)"
+    for effect, start in (("bottleneck_ratio=2", "ends {} nats above γ = 1"), (four, "γ = 4 {}")):
+        delta, low, high, p = (float(rows[effect][name]) for name in ("delta", "low", "high", "p_holm"))
+        assert p < 0.001
+        yield f"{start.format(f'{delta:.3f}')} {signed(low, high)} (p below 0.001"
+    of_heads = [rows[f"heads={n} (where both are: bottleneck_ratio=1, bottleneck_ratio=2)"]["p_holm"] for n in (4, 8)]
+    yield "(p {:.3f} and {:.3f})".format(*map(float, of_heads))
+    arms = [arm.name for arm in report(folder).arms if arm.name != "baseline"]
+    for metric, unit in ((LOSS, "{} nats below it"), (score, "{} points of F1")):
+        decimals = 2 if metric == LOSS else 1
+        deltas = [abs(report(folder).effect(arm, metric).difference.delta or 0.0) for arm in arms]
+        yield unit.format(span(deltas, decimals))
+    p = [max(report(folder).comparison(arm, each).p_adjusted or 0.0 for arm in arms) for each in (LOSS, score)]
+    yield f"at most {p[0]:.4f} and {p[1]:.3f})"
+    for arm in ("baseline", *arms):
+        yield mean_and_deviation(values(folder, arm), 3)
+    gaps = {row["arm"]: row for row in table(folder, "aligned_gaps")}
+    later = [1 - float(gaps[arm]["delta_rate"]) / float(gaps[arm]["delta_raw"]) for arm in arms]
+    yield f"Of the gaps in loss {100 * min(later):.0f}% to {100 * max(later):.0f}% is a later start"
 
 
 def table8() -> Iterator[str]:

@@ -249,6 +249,8 @@ class Study:
 
     def seeds(self, arms: Sequence[Mapping[int, Any]]) -> int:
         """Return the number of seeds that all arms have, unpaired the smallest number of any."""
+        if not arms:
+            return 0
         return len(set.intersection(*map(set, arms))) if self.paired else min(map(len, arms))
 
     def example_sets(self, metric: str) -> list[ExampleSet]:

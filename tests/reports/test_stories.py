@@ -114,3 +114,14 @@ def test_every_published_folder_has_its_row_and_its_story() -> None:
     text = {name for heading, story in stories().items() if heading != "README" for name in NAMED.findall(story)}
     rows = set(re.findall(rf"^\| \[`({NAME})`\]", (PUBLISHED / "README.md").read_text(), re.MULTILINE))
     assert text == rows == {path.name for path in PUBLISHED.iterdir() if path.is_dir()}
+
+
+def test_the_page_names_the_reports_that_kept_no_single_examples() -> None:
+    page = " ".join((PUBLISHED / "README.md").read_text(encoding="utf-8").split())
+    listed = page.partition("and all of ")[2].partition(", which did not keep single values")[0]
+    named = set(re.findall(r"`([^`]+)`", listed))
+    folders = {
+        folder.name: folder for folder in PUBLISHED.iterdir() if folder.is_dir() and compares_trained_arms(folder)
+    }
+    without = {name for name, folder in folders.items() if not (folder / "ledger" / "examples").is_dir()}
+    assert without == {name for name in folders if {name, name.rpartition("-")[0]} & named}

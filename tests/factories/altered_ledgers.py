@@ -113,15 +113,17 @@ def diverged_seeds(ledger: Ledger) -> None:
     ledger.rows["records"] = [row for row in ledger.rows["records"] if (row["trial"], row["stage"]) not in later]
 
 
-def two_fine_tuning_seeds(ledger: Ledger) -> None:
+def another_fine_tuning_seed(ledger: Ledger) -> None:
     random, sequence = np.random.default_rng(1), len(ledger.rows["records"])
-    ledger.document["fine_tuning"]["seeds"] = [1, 2]
-    ledger.labels += [label.replace("#1", "#2") for label in ledger.labels if "#1" in label]
-    for number, row in enumerate(ledger.of_stage("fine_tune"), start=1):
-        result = json.loads(row["result"]) | {"seed": 2}
+    seed = max(ledger.document["fine_tuning"]["seeds"]) + 1
+    ledger.document["fine_tuning"]["seeds"].append(seed)
+    ledger.labels += [label.replace("#1", f"#{seed}") for label in ledger.labels if "#1" in label]
+    first = [row for row in ledger.of_stage("fine_tune") if row["label"].endswith("#1")]
+    for number, row in enumerate(first, start=1):
+        result = json.loads(row["result"]) | {"seed": seed}
         result["scores"] = {name: score + random.normal(0, 2) for name, score in result["scores"].items()}
-        own = {"sequence": str(10 * sequence + number), "key": hashlib.sha256(bytes([number])).hexdigest()}
-        label = row["label"].replace("#1", "#2")
+        own = {"sequence": str(10 * sequence + number), "key": hashlib.sha256(number.to_bytes(2, "big")).hexdigest()}
+        label = row["label"].replace("#1", f"#{seed}")
         ledger.rows["records"].append({**row, **own, "label": label, "result": json.dumps(result)})
 
 

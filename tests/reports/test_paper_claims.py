@@ -20,7 +20,7 @@ from configuration.yaml import read_file
 from foundation.errors import ConfigurationError, MachineError
 from reports.claim_row import NOT_RUN, ClaimRow
 from reports.claims_page import brief_markdown, markdown
-from reports.number_format import NOTHING
+from reports.number_format import NOTHING, signed
 from reports.paper_claims import OVER_SEEDS_ALONE, claim_rows
 from reports.paper_claims_file import FILE, DeclaredTest, read_paper_claims
 from reports.pooled_claims import pooled_claims
@@ -83,9 +83,8 @@ def test_verdicts_are_those_of_the_published_tables() -> None:
         same = [row for text, row in rows.items() if test.metric in text and test.test[1:-1] == shown(text)]
         for row in same:
             assert (row["verdict"], int(row["n"])) == (test.verdict, test.n), test
-            assert test.difference.replace("−", "-").startswith(
-                f"{float(row['delta']):+.{decimals(test.difference)}f}"
-            )
+            delta = signed(float(row["delta"]), decimals(test.difference))
+            assert test.difference.startswith(delta)
             compared += 1
         assert same or "not declared before the run" in test.caveats, test
     assert compared >= 15

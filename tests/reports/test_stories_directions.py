@@ -134,7 +134,7 @@ def test_a_heading_states_what_is_corrected_for_multiple_comparisons() -> None:
     [
         ("table2-wikipedia effects span_dynamic held_out_loss better", True),
         ("table2-wikipedia effects span_dynamic held_out_loss worse", False),
-        ("table2-laptop effects dynamic held_out_loss better", False),
+        ("table2-laptop effects bottleneck held_out_loss better", False),
         ("table2-wikipedia effects nothing held_out_loss undecided", False),
         ("kernel_size_short-laptop differences kernel_size=17 kernel_size=9 held_out_loss worse", True),
         ("kernel_size_short-laptop differences kernel_size=9 kernel_size=17 held_out_loss worse", False),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ledger.example_tables import ExampleTable
 from ledger.records import ArmRow
 from ledger.snapshot import Snapshot
 
@@ -15,11 +16,27 @@ def at_shared_recipe(snapshot: Snapshot) -> Snapshot:
 
 def at_own_recipes(snapshot: Snapshot) -> Snapshot | None:
     """Return the snapshot with each arm at its own recipe, under its usual name; None before the selection."""
-    if snapshot.tuning is None or not snapshot.tuning.choices:
-        return None
+    rows, chosen = {arm.name: arm for arm in snapshot.arms}, _chosen(snapshot)
+    return _of(snapshot, {arm: _as(rows[arm], row) for arm, row in chosen.items()}) if chosen else None
+
+
+def examples_at_own_recipes(snapshot: Snapshot, tables: Mapping[str, ExampleTable]) -> dict[str, ExampleTable]:
+    """Return the values of single examples of each arm at its own recipe, under its usual name."""
+    names = {row.name: arm for arm, row in _chosen(snapshot).items()}
+    return {metric: _renamed(table, names) for metric, table in tables.items()}
+
+
+def _renamed(table: ExampleTable, names: Mapping[str, str]) -> ExampleTable:
+    places = [at for at, replicate in enumerate(table.replicates) if replicate.arm in names]
+    renamed = tuple(replace(table.replicates[at], arm=names[table.replicates[at].arm]) for at in places)
+    return replace(table, replicates=renamed, values=table.values[places])
+
+
+def _chosen(snapshot: Snapshot) -> dict[str, ArmRow]:
+    """Return by arm the row at its own recipe; nothing before the selection."""
     rows = {arm.name: arm for arm in snapshot.arms}
-    chosen = {choice.arm: rows.get(choice.own) for choice in snapshot.tuning.choices}
-    return _of(snapshot, {arm: _as(rows[arm], row) for arm, row in chosen.items() if row is not None})
+    choices = () if snapshot.tuning is None else snapshot.tuning.choices
+    return {choice.arm: rows[choice.own] for choice in choices if choice.own in rows}
 
 
 def _as(arm: ArmRow, own: ArmRow) -> ArmRow:

@@ -19,7 +19,7 @@ from ledger.csv_export import read_export
 from ledger.example_tables import ExampleTable, kept_example_tables
 from ledger.paths import has_export
 from ledger.snapshot import Snapshot, snapshot
-from reports.by_recipe import at_own_recipes, at_shared_recipe
+from reports.by_recipe import at_own_recipes, at_shared_recipe, examples_at_own_recipes
 from reports.claim_row import EXAMPLES_LIMIT, NOT_RUN, TOO_MANY_SEEDS, ClaimRow, judged, shown_claim
 from reports.number_format import NOTHING, difference_text, fixed, scientific, short
 from reports.paper_claims_file import DeclaredTest, read_paper_claims
@@ -92,8 +92,15 @@ def _of_study(rows: Snapshot, published: Path, folder: Path) -> Iterator[TestedC
         if other != folder and has_export(other):
             others = snapshot(read_export(other))
             if others.document.get("study") == study:
-                compared = at_own_recipes(others) or at_shared_recipe(others)
-                yield from tested_claims(results_of(compared, example_tables=kept_example_tables(other)))
+                yield from tested_claims(_compared(others, kept_example_tables(other)))
+
+
+def _compared(rows: Snapshot, tables: Mapping[str, ExampleTable]) -> Results:
+    """Return the results at every arm's own recipe, where it was tuned, else at the shared one."""
+    own = at_own_recipes(rows)
+    if own is None:
+        return results_of(at_shared_recipe(rows), example_tables=tables)
+    return results_of(own, example_tables=examples_at_own_recipes(rows, tables))
 
 
 def _of_training(
@@ -103,15 +110,13 @@ def _of_training(
     of_study: Sequence[TestedClaim],
 ) -> Iterator[ClaimRow]:
     """Yield the tests of an experiment that trains; a tuned one is tested at each arm's own recipe."""
-    own = at_own_recipes(rows)
-    compared = own or at_shared_recipe(rows)
-    tuned = ("each arm at its own recipe",) if own else ()
-    as_run = results_of(compared, example_tables=example_tables)
+    as_run = _compared(rows, example_tables)
+    tuned = ("each arm at its own recipe",) if at_own_recipes(rows) else ()
     declared = {str(row["claim"]): row for row in claims_table(as_run, of_study).rows}
     tasks = as_run.experiment.fine_tuning.tasks
     claims = [on_the_single_task(parse_claim(text), tasks) for text in tested.claims]
     added = [text for text in map(str, claims) if text not in declared]
-    results = results_of(_with_claims(compared, added), example_tables=example_tables) if added else as_run
+    results = _compared(_with_claims(rows, added), example_tables) if added else as_run
     verdicts = {str(row["claim"]): row for row in claims_table(results, of_study).rows} | declared
     family_as_run, family_with_added = (_family_size(judged, of_study) for judged in (as_run, results))
     for claim in claims:

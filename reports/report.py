@@ -9,7 +9,7 @@ from configuration.metrics import PrimaryMetric
 from configuration.yaml.writing import experiment_text
 from ledger.example_tables import ExampleTable
 from ledger.snapshot import Snapshot
-from reports.by_recipe import at_own_recipes, at_shared_recipe
+from reports.by_recipe import at_own_recipes, at_shared_recipe, examples_at_own_recipes
 from reports.document import Report
 from reports.figures import FIGURES, LATENCY_FIGURES
 from reports.finding import finding_of
@@ -137,7 +137,8 @@ def _training_report(
 ) -> Report:
     own = at_own_recipes(snapshot)
     results = results_of(at_shared_recipe(snapshot), primary, example_tables)
-    evidence = Evidence(results, None if own is None else results_of(own, primary))
+    own_tables = examples_at_own_recipes(snapshot, example_tables)
+    evidence = Evidence(results, None if own is None else results_of(own, primary, own_tables))
     contents = _contents(SECTIONS, evidence)
     grids = tuple(_with_notes_on_results(contents))
     paper, pictures = results.experiment.paper, (figure.picture_of(evidence) for figure in FIGURES)

@@ -3,12 +3,15 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
+from analysis.two_way_variance import two_way_estimate
+from ledger.example_tables import ExampleTable, Replicate
 from ledger.records import final_loss_of
 from ledger.snapshot import Snapshot, Tuning
 from ledger.tuning_selection import Choice
-from reports.by_recipe import at_own_recipes, at_shared_recipe
+from reports.by_recipe import at_own_recipes, at_shared_recipe, examples_at_own_recipes
 from reports.report import Report, build
 from reports.statistics.results import results_of
 from tests.factories.reports import TUNED_RATES, primary, tuned
@@ -68,6 +71,37 @@ def test_an_arm_at_its_own_recipe_is_compared_with_the_baseline_at_its_own() -> 
     for row in rows(build(view, primary=primary), "tuned"):
         mine, its = (values[name] for name in pairs[row["arm"]])
         assert row["own_delta"] == pytest.approx(sum(a - b for a, b in zip(mine, its, strict=True)) / len(mine))
+
+
+def kept(view: Snapshot) -> dict[str, ExampleTable]:
+    """Return held-out losses whose means are those of the trials, with another spread in every arm of the ledger."""
+    random, replicates, values = np.random.default_rng(1), [], []
+    for spread, arm in enumerate(view.arms, start=1):
+        for history in view.of_arm(arm.name):
+            noise = random.normal(0, 0.2 * spread, 40)
+            replicates.append(Replicate(arm.name, history.trial.seed))
+            values.append((final_loss_of(history.records[-1]) or 0.0) + noise - noise.mean())
+    return {"held_out_loss": ExampleTable("held_out_loss", tuple(replicates), np.array(values, np.float32))}
+
+
+def test_both_intervals_are_over_the_examples_of_the_models_compared() -> None:
+    """Without the examples of its own recipe an arm that keeps the shared one would have two intervals."""
+    view = tuned()
+    tables = kept(view)
+    table = tables["held_out_loss"]
+    report = build(view, primary, tables)
+    pairs = {"narrow": ("narrow", "baseline@own"), "dynamic": ("dynamic@own", "baseline@own")}
+    for row in rows(report, "tuned"):
+        first, second = pairs[row["arm"]]
+        samples = [table.of_arm(first).values.astype(float), -table.of_arm(second).values.astype(float)]
+        over = two_way_estimate([sample.mean(axis=1) for sample in samples], [samples])
+        (low,), (high,) = over.interval()
+        assert row["own_high"] - row["own_low"] >= (high - low) * (1 - 1e-6)
+        shown = [row["own_low"], row["own_high"]]
+        alone = next(one for one in rows(build(view, primary=primary), "tuned") if one["arm"] == row["arm"])
+        assert shown == pytest.approx([low, high], rel=1e-3) or shown == [alone["own_low"], alone["own_high"]]
+    names = {one.arm for one in examples_at_own_recipes(view, tables)["held_out_loss"].replicates}
+    assert names == {"baseline", "narrow", "dynamic"}
 
 
 def test_a_selection_at_the_edge_has_a_warning_and_one_inside_has_none() -> None:

@@ -4,7 +4,7 @@ The pretraining seed is the replicate (MultiBERTs, Sellam et al. 2021, arXiv 210
 fine-tuning seeds are averaged before. All sums are exact, so results are independent of the order of trials.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from statistics import fmean, stdev, variance
 
 import numpy as np
@@ -48,7 +48,7 @@ def contrast_difference(
     test: MeanTest = MeanTest.WELCH,
 ) -> Difference:
     """Return a weighted sum of arms with its interval; none where an arm has no seeds, no bounds without spread."""
-    seeds = _shared(samples) if test is MeanTest.PAIRED else min(samples, key=len, default={})
+    seeds = shared_seeds(samples) if test is MeanTest.PAIRED else min(samples, key=len, default={})
     if not seeds:
         return Difference()
     return interval_of(contrast_estimate(samples, weights, test), len(seeds), confidence)
@@ -69,7 +69,7 @@ def contrast_estimate(
     if test is MeanTest.PAIRED:
         by_seed = [
             sum(weight * sample[seed] for weight, sample in zip(weights, samples, strict=True))
-            for seed in _shared(samples)
+            for seed in shared_seeds(samples)
         ]
         found = seed_moments([by_seed])
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -80,8 +80,8 @@ def contrast_estimate(
 def wider(found: Estimates, other: Estimates | None) -> Estimates:
     """Return by cell, at the value of the first, the error of the estimate whose 95% interval is wider.
 
-    Its error rates are at most theirs; the larger error with the fewer degrees of freedom would be safe too and lose
-    half of the power at three seeds (docs/statistics.md).
+    At 5% its error rate is at most that of either; the larger error with the fewer degrees of freedom would be safe
+    too and lose half of the power at three seeds (docs/statistics.md).
     """
     if other is None:
         return found
@@ -103,7 +103,7 @@ def interval_of(found: Estimates, n: int, confidence: float = CONFIDENCE) -> Dif
     return Difference(n, delta, float(low), float(high))
 
 
-def _shared(samples: Sequence[SeedValues]) -> list[int]:
+def shared_seeds(samples: Sequence[Iterable[int]]) -> list[int]:
     """Return the seeds that all samples have, in increasing order."""
     return sorted(set.intersection(*(set(sample) for sample in samples))) if samples else []
 

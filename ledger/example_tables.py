@@ -75,6 +75,10 @@ class ArmExamples:
     """Of pretraining, ascending."""
     values: Float[np.ndarray, "seeds examples"]
 
+    def at(self, seeds: Sequence[int]) -> Float[np.ndarray, "seeds examples"]:
+        """Return the values at some of the seeds, in that order."""
+        return self.values[[self.seeds.index(seed) for seed in seeds]]
+
 
 def example_tables(folder: Path, rows: LedgerRows) -> dict[str, ExampleTable]:
     """Return the tables that belong to the open rows of a results folder, or of an export, by metric.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.difference import Difference, MeanTest, SeedValues
-from analysis.effects import contrast_difference, contrast_estimate, interval_of, wider
+from analysis.effects import contrast_difference, contrast_estimate, interval_of, shared_seeds, wider
 from analysis.estimates import Estimates
 from analysis.two_way_variance import resampled_estimate, two_way_estimate
 from ledger.arm_values import ArmValues
@@ -37,7 +37,9 @@ class Contrasts:
         samples = self._samples(weights, metric)
         found = contrast_difference(samples, [*weights.values()], confidence, self.test)
         over = None if found.n < 2 else self.over_examples(weights, metric)
-        return found if over is None else interval_of(self.estimate(weights, metric), found.n, confidence)
+        if over is None:
+            return found
+        return interval_of(wider(self.over_seeds(weights, metric), over), found.n, confidence)
 
     def estimate(self, weights: Weights, metric: str) -> Estimates:
         """Return a contrast as an estimate of one cell; NaN with too few seeds."""
@@ -54,7 +56,7 @@ class Contrasts:
         """
         sets = [each for each in self.examples(metric) if all(map(each.has, weights))]
         if self.test is MeanTest.PAIRED:
-            sets = [each for each in sets if len(_shared([each.by_arm[arm].seeds for arm in weights])) > 1]
+            sets = [each for each in sets if len(shared_seeds([each.by_arm[arm].seeds for arm in weights])) > 1]
         samples = self._weighted([_as_examples(each) for each in self._samples(weights, metric)], weights)
         if not sets or any(len(each) < 2 for each in samples):
             return None
@@ -76,8 +78,8 @@ class Contrasts:
         """Return the arms' values times their weights, paired their sum at the seeds that all arms have."""
         if self.test is not MeanTest.PAIRED:
             return [weight * arm.values for weight, arm in zip(weights.values(), arms, strict=True)]
-        seeds = _shared([arm.seeds for arm in arms])
-        rows = [arm.values[[arm.seeds.index(seed) for seed in seeds]] for arm in arms]
+        seeds = shared_seeds([arm.seeds for arm in arms])
+        rows = [arm.at(seeds) for arm in arms]
         return [np.sum([weight * each for weight, each in zip(weights.values(), rows, strict=True)], axis=0)]
 
 
@@ -85,7 +87,3 @@ def _as_examples(sample: SeedValues) -> ArmExamples:
     """Return one value per seed as that of a single example."""
     seeds = tuple(sorted(sample))
     return ArmExamples(seeds, np.array([[sample[seed]] for seed in seeds]).reshape(len(seeds), 1))
-
-
-def _shared(seeds: Sequence[Sequence[int]]) -> list[int]:
-    return sorted(set.intersection(*map(set, seeds)))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analysis.difference import ALPHA, Difference, MeanTest
+from analysis.effects import shared_seeds
 from analysis.paired import holm
 from analysis.paired_examples import mcnemar, sign_test, signed_rank_p
 from analysis.two_way_bootstrap import TwoWayInterval, multi_bootstrap
@@ -165,8 +166,8 @@ def _of_arms(results: Results, found: ExampleTest) -> ArmDifference | None:
     own, baseline = (sampled[0].by_arm[arm] for arm in (found.arm, BASELINE))
     values, others, paired = own.values, baseline.values, results.test is MeanTest.PAIRED
     if paired:
-        shared = [seed for seed in own.seeds if seed in baseline.seeds]
-        values, others = (each.values[[each.seeds.index(seed) for seed in shared]] for each in (own, baseline))
+        shared = shared_seeds([own.seeds, baseline.seeds])
+        values, others = own.at(shared), baseline.at(shared)
     if len(values) < 2:
         return None
     confidence = results.confidence(found.arm)

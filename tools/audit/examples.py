@@ -21,7 +21,7 @@ Values = Mapping[Model, np.ndarray]
 
 @dataclass(frozen=True)
 class Compared:
-    """An arm and another one on one metric."""
+    """An arm and the baseline on one metric."""
 
     metric: str
     arm: str
@@ -112,7 +112,7 @@ def _arms(study: Study, one: Compared) -> Row:
     """Return the difference that verdicts are by, where examples and seeds are sampled for it."""
     task, _, name = one.metric.partition(":")
     metric = task if name == study.primary(task) else one.metric
-    sets = study.example_sets(metric) if metric in study.metrics else []
+    sets = study.example_sets(metric)
     sampled = [each for each in sets if study.seeds([each.get(one.arm, {}), each.get(BASELINE, {})]) > 1]
     found = study.difference(one.arm, BASELINE, metric) if sampled else Estimate()
     unit = f"seeds x {_unit(one)}" if sampled else None

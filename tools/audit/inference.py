@@ -113,8 +113,7 @@ def over_seeds_and_examples(
     else:
         weights_of_sets = [*weights]
     squares = [weight**2 for weight in weights_of_sets]
-    seeds, examples, residuals = [], [], []
-    """Each with its sum of squares over the squared number of values, the number, and the degrees of freedom."""
+    seeds, examples, residuals = [], [], []  # sums of squares over squared numbers of values, numbers, free degrees
     for square, sample in zip(squares, samples, strict=True):
         n = len(sample)
         seeds.append((square * float(np.var([*sample.values()])) / n, n, n - 1))

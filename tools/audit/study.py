@@ -17,7 +17,6 @@ from tools.audit.exports import (
     LOSS,
     SCORE,
     Export,
-    Model,
     Row,
     Trial,
     finite,
@@ -31,15 +30,11 @@ from tools.audit.inference import (
     over_seeds_and_examples,
     wider,
 )
+from tools.audit.sampled_examples import ExampleSet, of_losses, of_tasks
 from tools.audit.standings import below
 
-POINTS = 100.0
 LAST_LOOK = 0.5
 """Share of alpha at the last look of a group-sequential design; the looks before it share the rest evenly."""
-
-
-ExampleSet = dict[str, dict[int, np.ndarray]]
-"""By arm and seed, what the same examples add to a metric."""
 
 
 @dataclass(frozen=True)
@@ -258,37 +253,18 @@ class Study:
 
         Sequences of the held-out loss, dev examples of a task; of the score, those of every task in it.
         """
-        if metric not in self._sets:
-            self._sets[metric] = self._example_sets(metric)
-        return self._sets[metric]
+        return self._sets.get(metric, [])
 
     @cached_property
     def _sets(self) -> dict[str, list[ExampleSet]]:
-        return {}
+        return {metric: self._example_sets(metric) for metric in self.metrics}
 
     def _example_sets(self, metric: str) -> list[ExampleSet]:
         if metric == LOSS:
-            size = self.predictions_per_sequence
-            by_arm = self.export.example_losses
-            by_sequence = {
-                arm: {seed: each.reshape(-1, size).mean(axis=1) for seed, each in by_seed.items()}
-                for arm, by_seed in by_arm.items()
-            }
-            return [by_sequence] if by_sequence and len(_any(by_sequence)) > 1 else []
+            return of_losses(self.export.example_losses, self.predictions_per_sequence)
         tasks = [each for each in self.tasks if each not in self.below_reference] if metric == SCORE else [metric]
         names = [task if ":" in task else f"{task}:{self.primary(task)}" for task in tasks]
-        values = self.export.example_values
-        found = [self._dev_examples(values[name], len(tasks)) for name in names if name in values]
-        return [each for each in found if len(_any(each)) > 1]
-
-    def _dev_examples(self, values: Mapping[Model, np.ndarray], tasks: int) -> ExampleSet:
-        rows: dict[str, dict[int, list[np.ndarray]]] = {}
-        for (arm, seed, _), each in values.items():
-            rows.setdefault(arm, {}).setdefault(seed, []).append(np.asarray(each, np.float64))
-        return {
-            arm: {seed: POINTS / tasks * np.mean(each, axis=0) for seed, each in by_seed.items()}
-            for arm, by_seed in rows.items()
-        }
+        return of_tasks(self.export.example_values, names)
 
     @property
     def predictions_per_sequence(self) -> int:
@@ -311,10 +287,6 @@ class Study:
         """Return the number of an arm's diverged trials, and of its diverged or finished ones."""
         statuses = [trial.status for trial in self.export.of_arm(arm)]
         return statuses.count(DIVERGED), statuses.count(DIVERGED) + statuses.count(FINISHED)
-
-
-def _any(by_arm: Mapping[str, Mapping[int, np.ndarray]]) -> np.ndarray:
-    return next(iter(next(iter(by_arm.values())).values()))
 
 
 def mean_by_seed(sample: Mapping[int, Sequence[float]]) -> dict[int, float]:

@@ -174,7 +174,8 @@ def kept_losses(ledger: Ledger) -> None:
     (sizes,) = (json.loads(row["result"]) for row in ledger.of_stage("evaluation_set"))
     of_example = random.gamma(2, 1.5, sizes["questions"])
     values, models = [], []
-    compared = [row for row in ledger.of_stage("pretrain") if row["trial"][:-2] not in ledger.with_other_loss]
+    finished = [row for row in ledger.of_stage("pretrain") if row["status"] == "finished"]
+    compared = [row for row in finished if row["trial"][:-2] not in ledger.with_other_loss]
     for row in compared:
         losses = of_example + random.normal(0, 0.5, len(of_example))
         values.append(np.abs(losses - losses.mean() + json.loads(row["result"])["held_out_loss"]))

@@ -32,7 +32,7 @@ def texts(root: Path, folders: Mapping[str, Folder]) -> dict[str, Outcome]:
     of_claims, of_readme = Outcome(), Outcome()
     found = {}
     if (root / "claims.md").is_file():
-        check_claims(of_claims, root, {name: folder.study for name, folder in folders.items()})
+        check_claims(of_claims, root, {name: folder.compared for name, folder in folders.items()})
         found["claims.md"] = of_claims
     if (root / "README.md").is_file():
         known = [triple for folder in folders.values() for triple in folder.triples]

@@ -4,7 +4,7 @@ import csv
 import json
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -161,6 +161,8 @@ class Export:
     shared: tuple[Record, ...]
     tables: dict[str, list[dict[str, str]]] = field(default_factory=dict)
     """The published tables by name."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """The arms' names in the report by those in the ledger."""
 
     @property
     def document(self) -> Row:
@@ -194,9 +196,10 @@ class Export:
         index = self.folder / "ledger" / "examples" / "replicates.csv"
         found: dict[str, dict[Model, np.ndarray]] = {}
         for row in read_csv(index) if index.is_file() else ():
-            values = np.load(index.parent / row["file"], allow_pickle=False)[int(row["row"])]
-            model = (row["arm"], int(row["seed"]), row["fine_tuning_seed"])
-            found.setdefault(row["metric"], {})[model] = values.astype(np.float32).astype(np.float64)
+            if row["arm"] in self.names:
+                values = np.load(index.parent / row["file"], allow_pickle=False)[int(row["row"])]
+                model = (self.names[row["arm"]], int(row["seed"]), row["fine_tuning_seed"])
+                found.setdefault(row["metric"], {})[model] = values.astype(np.float32).astype(np.float64)
         return found
 
     @cached_property
@@ -208,24 +211,34 @@ class Export:
         return found
 
 
-def read_export(folder: Path) -> Export:
-    """Return the rows of a published folder."""
+def at_shared_recipe(row: Mapping[str, str]) -> str:
+    """Return an arm's name; nothing for a tuning trial, and for an arm at a recipe that tuning selected."""
+    return "" if row["tuning_trial_of"] or row.get("tuned_from") else row["name"]
+
+
+def read_export(
+    folder: Path, name_of: Callable[[Mapping[str, str]], str] = at_shared_recipe, labels: Sequence[str] = ()
+) -> Export:
+    """Return the rows of a published folder: of the arms that have a name in the report, given their rows.
+
+    `labels`: the stages of their trials, where they are not those of the comparison.
+    """
     ledger = folder / "ledger"
     facts = {row["name"]: json.loads(row["content"]) for row in read_csv(ledger / "facts.csv")}
     records = _latest(map(_record, read_csv(ledger / "records.csv")))
     decisions = list(_decisions(read_csv(ledger / "decisions.csv"), facts["document"]))
-    rows = [row for row in read_csv(ledger / "arms.csv") if not row["tuning_trial_of"]]
+    rows = [{**row, "name": name_of(row), "row": row["name"]} for row in read_csv(ledger / "arms.csv")]
+    rows = [row for row in rows if row["name"]]
     rows.sort(key=lambda row: (row["name"] != BASELINE, int(row["position"]), row["name"]))
-    names = {row["name"] for row in rows}
-    labels = tuple(facts.get("labels", ()))
+    names = {row["row"]: row["name"] for row in rows}
     trials = tuple(
         Trial(
             name=row["name"],
-            arm=row["arm"],
+            arm=names[row["arm"]],
             seed=int(row["seed"]),
             records=tuple(record for record in records if record.trial == row["name"]),
             decisions=tuple(decision for trial, decision in decisions if trial == row["name"]),
-            labels=labels,
+            labels=tuple(labels or facts.get("labels", ())),
         )
         for row in read_csv(ledger / "trials.csv")
         if row["arm"] in names
@@ -233,7 +246,7 @@ def read_export(folder: Path) -> Export:
     shared = tuple(record for record in records if not record.trial)
     tables = {path.stem: read_csv(path) for path in sorted(folder.glob("tables/*.csv"))}
     pruned = tables.get("pruned_architectures", [])
-    return Export(folder, facts, tuple(_arm(row, pruned) for row in rows), trials, shared, tables)
+    return Export(folder, facts, tuple(_arm(row, pruned) for row in rows), trials, shared, tables, names)
 
 
 def _record(row: dict[str, str]) -> Record:

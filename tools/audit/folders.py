@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import permutations
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from tools.audit import (
     search_costs,
     searches,
     task_pilots,
+    tuned,
     verdicts,
 )
 from tools.audit.compare import Difference, Outcome, compare_table, json_cells
@@ -40,6 +42,7 @@ TRAINING: Mapping[str, Rule] = {
     **generated_texts.RULES,
     **budgets.RULES,
     **task_pilots.RULES,
+    **tuned.RULES,
 }
 OTHER_FORMATS = {"report.html": "the same cells as report.md", "report.tex": "the same cells as report.md"}
 DRAWN = "figures/*.svg, figures/*.pdf"
@@ -59,6 +62,11 @@ class Folder:
     def read(cls, path: Path) -> "Folder":
         """Return a folder before its audit."""
         return cls(path, Study(read_export(path)))
+
+    @cached_property
+    def compared(self) -> Study:
+        """The study that the papers' claims are tested on."""
+        return tuned.compared(self.study)
 
     @property
     def rules(self) -> Mapping[str, Rule]:

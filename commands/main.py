@@ -45,6 +45,7 @@ COMMANDS = {
     "run": Command(EXPERIMENTS, "commands.run:run"),
     "report": Command(EXPERIMENTS, "commands.report:report"),
     "ui": Command(EXPERIMENTS, "commands.ui:ui"),
+    "compare": Command(REPORTS, "commands.compare:compare"),
     "explore": Command(REPORTS, "commands.explore:explore"),
     "pilot": Command(REPORTS, "commands.pilot:pilot"),
     "publish": Command(REPORTS, "commands.publish:publish"),

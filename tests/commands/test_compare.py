@@ -1,0 +1,59 @@
+"""`steeplechase compare`: any two arms of a folder, the front page's differences, and the refusals."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.factories.command_calls import ROOT, Call
+
+PUBLISHED = ROOT / "reports" / "published"
+WIKIPEDIA = PUBLISHED / "table2-wikipedia"
+
+
+def test_the_named_arms_are_compared_on_the_headline_metrics(call: Call) -> None:
+    answer = call("compare", WIKIPEDIA, "span_dynamic", "dynamic", "depthwise", "--format", "json")
+    assert answer.code == 0, answer.err
+    (table,) = json.loads(answer.out)["tables"]
+    shown = [(row["arm"], row["reference"], row["metric"]) for row in table["rows"]]
+    pairs = [("span_dynamic", "dynamic"), ("span_dynamic", "depthwise"), ("dynamic", "depthwise")]
+    assert shown == [(*pair, metric) for metric in ("held_out_loss", "squad_v1_1") for pair in pairs]
+    assert all(row["p_adjusted"] >= row["p"] for row in table["rows"])
+
+
+@pytest.mark.parametrize(("arm", "reference"), [("depthwise", "baseline"), ("span_dynamic", "dynamic")])
+def test_it_prints_the_differences_of_the_front_page(call: Call, arm: str, reference: str) -> None:
+    answer = call("compare", WIKIPEDIA, arm, reference, "--format", "json")
+    rows = json.loads(answer.out)["tables"][0]["rows"]
+    (found,) = (row for row in rows if row["metric"] == "squad_v1_1")
+    interval = f"[{found['widest_low']:+.2f}, {found['widest_high']:+.2f}]".replace("-", "−")
+    front_page = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"{found['delta']:.2f}" in front_page
+    assert interval in front_page
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown", "latex", "html", "csv", "json"])
+def test_every_format_has_the_pair(call: Call, form: str) -> None:
+    answer = call("compare", WIKIPEDIA, "dynamic", "lightweight", "--metric", "held_out_loss", "--format", form)
+    assert answer.code == 0, answer.err
+    assert "dynamic" in answer.out
+    assert "lightweight" in answer.out
+
+
+def test_all_wrong_names_are_refused_at_once_with_suggestions(call: Call) -> None:
+    answer = call("compare", WIKIPEDIA, "span_dynamc", "dynamic", "dynamic", "--metric", "squad")
+    assert answer.code == 3
+    assert answer.out == ""
+    arm, metric, twice = answer.err.splitlines()
+    assert arm.endswith("Did you mean span_dynamic?")
+    assert metric.startswith("--metric: 'squad' is not a metric; allowed: held_out_loss, squad_v1_1")
+    assert twice == "'dynamic' is named twice"
+
+
+def test_what_has_no_two_arms_is_refused(call: Call, tmp_path: Path) -> None:
+    timed = call("compare", PUBLISHED / "table9-laptop")
+    assert (timed.code, timed.out) == (4, "")
+    assert "a timing experiment; `steeplechase report` has its comparisons" in timed.err
+    missing = call("compare", tmp_path / "nowhere")
+    assert missing.code != 0
+    assert len(missing.err.splitlines()) == 1

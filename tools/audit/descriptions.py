@@ -9,7 +9,8 @@ from tools.audit.attention import ALL_MASS, INNER, PER_HEAD, concentration, head
 from tools.audit.exports import BASELINE, DIAGONAL, DIVERGED, LOSS, Row
 from tools.audit.inference import BySeed, Estimate, difference, wilson
 from tools.audit.rule import NotRecomputed, Published, Rule
-from tools.audit.study import Study, summary
+from tools.audit.seed_values import summary
+from tools.audit.study import Study
 from tools.audit.verdicts import TEXT
 
 QUOTED = "quoted from the paper or counted from its architecture, no measurement"

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from tools.audit.exports import Row, Trial
 from tools.audit.inference import contrast
 from tools.audit.rule import Published, Rule
-from tools.audit.study import Study, summary
+from tools.audit.seed_values import summary
+from tools.audit.study import Study
 
 PERPLEXITY, PER_TOKEN = "perplexity", "perplexity_per_token"
 UNIT = "words that name the measure"

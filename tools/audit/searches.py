@@ -21,7 +21,8 @@ from tools.audit.exports import (
 )
 from tools.audit.inference import difference, wilson
 from tools.audit.rule import Published, Rule
-from tools.audit.study import Study, summary
+from tools.audit.seed_values import summary
+from tools.audit.study import Study
 from tools.audit.verdicts import TEXT
 
 DRAWS, FEWEST_FOR_INTERVAL = 1000, 4

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from tools.audit.attention import ALL_MASS, concentration, heads_of
 from tools.audit.exports import (
     BASELINE,
@@ -31,6 +29,7 @@ from tools.audit.inference import (
     wider,
 )
 from tools.audit.sampled_examples import ExampleSet, of_losses, of_tasks
+from tools.audit.seed_values import mean_by_seed, mean_over_tasks, summary
 from tools.audit.standings import below
 
 LAST_LOOK = 0.5
@@ -143,7 +142,7 @@ class Study:
             samples = [by_metric.get(task, {}) for task in scored]
             seeds = set.intersection(*map(set, samples)) if samples else set()
             if seeds:
-                by_metric[SCORE] = {seed: _mean_over_tasks([sample[seed] for sample in samples]) for seed in seeds}
+                by_metric[SCORE] = {seed: mean_over_tasks([sample[seed] for sample in samples]) for seed in seeds}
         return found
 
     @cached_property
@@ -287,21 +286,3 @@ class Study:
         """Return the number of an arm's diverged trials, and of its diverged or finished ones."""
         statuses = [trial.status for trial in self.export.of_arm(arm)]
         return statuses.count(DIVERGED), statuses.count(DIVERGED) + statuses.count(FINISHED)
-
-
-def mean_by_seed(sample: Mapping[int, Sequence[float]]) -> dict[int, float]:
-    """Return the mean over fine-tuning seeds."""
-    return {seed: math.fsum(values) / len(values) for seed, values in sorted(sample.items())}
-
-
-def summary(sample: BySeed) -> Row:
-    """Return n, mean and sd of one value per seed."""
-    values = [*sample.values()]
-    mean = math.fsum(values) / len(values) if values else None
-    return {"n": len(values), "mean": mean, "sd": float(np.std(values, ddof=1)) if len(values) > 1 else None}
-
-
-def _mean_over_tasks(by_task: list[tuple[float, ...]]) -> tuple[float, ...]:
-    if len({len(values) for values in by_task}) > 1:
-        return (float(np.mean([np.mean(values) for values in by_task])),)
-    return tuple(math.fsum(values) / len(values) for values in zip(*by_task, strict=True))

@@ -1,4 +1,4 @@
-"""Pairs of arms looked up after a run: those with the baseline are the report's, and the correction covers all pairs."""
+"""Pairs of arms looked up after a run: those with the baseline are the report's, the correction is over all pairs."""
 
 from itertools import combinations
 

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-from configuration.metrics import SCORE
-from ledger.task_standing import tasks_in_score
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 
@@ -29,8 +27,6 @@ def _sampled(results: Results, metric: Metric) -> str:
     if not sets:
         return ALONE
     units = " and ".join(f"{each.count:,} {each.unit}" for each in sets)
-    scored = tasks_in_score(results.tasks, results.standings) if metric.name == SCORE else ()
-    lacking = [task for task in scored if not results.examples(task)]
     tested = [arm for arm, values in results.values.items() if len(values.get(metric.name, {})) > 1]
-    lacking += [arm for arm in tested if not all(each.has(arm) for each in sets)]
+    lacking = results.without_examples(tested, metric)
     return f"seeds and {units}" + (f" (but not those of {', '.join(lacking)})" if lacking else "")

@@ -156,11 +156,15 @@ class Results:
         names = [metric.name for metric in self.metrics]
         return {name: sampled_examples(name, self.example_tables, scored, self.primary, size) for name in names}
 
+    def without_examples(self, arms: Iterable[str], metric: Metric) -> tuple[str, ...]:
+        """Return the tasks in a score, and the arms, of which no values of single examples of a metric were kept."""
+        scored = tasks_in_score(self.tasks, self.standings) if metric.name == SCORE else ()
+        tasks = [task for task in scored if not self.examples(task)]
+        return (*tasks, *(arm for arm in arms if not all(each.has(arm) for each in self.examples(metric.name))))
+
     def over_seeds_alone(self, arms: Iterable[str], metric: Metric) -> bool:
         """Whether an interval of these arms lacks the sampling error of examples that the metric is measured on."""
-        sets = self.examples(metric.name)
-        needed = len(tasks_in_score(self.tasks, self.standings)) if metric.name == SCORE else 1
-        return len(sets) < needed or not all(each.has(arm) for each in sets for arm in arms)
+        return not self.examples(metric.name) or bool(self.without_examples(arms, metric))
 
     @cached_property
     def predictions_per_sequence(self) -> int:

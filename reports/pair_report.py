@@ -1,7 +1,11 @@
 """The report of differences between any two arms, looked up after a run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from foundation.errors import ConfigurationError, DataError, did_you_mean
+from ledger.example_tables import ExampleTable
+from ledger.snapshot import Snapshot
+from reports.by_recipe import at_shared_recipe
 from reports.document import Report
 from reports.footer import footer_of, scale_of
 from reports.grid import Cell, Column, Grid, grid, with_notes
@@ -9,8 +13,9 @@ from reports.made_with import made_with_of
 from reports.number_format import NOTHING, counted, p_text, simultaneous_text
 from reports.sanitise import printable
 from reports.sections.difference_cells import interval_cell
-from reports.statistics.compared_pairs import ComparedPair
-from reports.statistics.results import Results
+from reports.statistics.compared_pairs import ComparedPair, compared_pairs
+from reports.statistics.latency import is_latency
+from reports.statistics.results import Results, results_of
 from reports.statistics.trial_values import trial_values
 from reports.table import Row, Table, interval, table
 
@@ -18,6 +23,38 @@ RESULTS = "results"
 CONDITIONS = ("Seeds", "Sampled", "Diverged")
 """The conditions that differences depend on; the whole report has all."""
 COLUMNS = "arm reference metric n delta low high widest_low widest_high p p_adjusted family"
+
+
+def pairs_of(
+    snapshot: Snapshot,
+    example_tables: Mapping[str, ExampleTable],
+    arms: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+) -> tuple[Results, tuple[ComparedPair, ...]]:
+    """Return the results of a snapshot, and the pairs of the named arms on the named metrics.
+
+    Without names: all arms, and held-out loss and score. Raises ConfigurationError with every wrong name, DataError
+    for results without two arms.
+    """
+    if is_latency(snapshot):
+        raise DataError(f"{snapshot.experiment}: a timing experiment; `steeplechase report` has its comparisons")
+    results = results_of(at_shared_recipe(snapshot), example_tables=example_tables)
+    known, measured = [arm.name for arm in results.arms], {metric.name: metric for metric in results.metrics}
+    if len(known) < 2:
+        raise DataError(f"{snapshot.experiment}: fewer than two arms have been planned yet; `steeplechase run` adds them")
+    mistakes = [*_mistakes(arms, "an arm", known), *_mistakes(metrics, "a metric", [*measured])]
+    if mistakes:
+        raise ConfigurationError(mistakes)
+    chosen = [measured[name] for name in metrics] or list(results.headlines)
+    return results, compared_pairs(results, arms or known, chosen)
+
+
+def _mistakes(names: Sequence[str], what: str, known: Sequence[str]) -> Iterator[str]:
+    for name in dict.fromkeys(names):
+        if name not in known:
+            yield f"{name!r} is not {what}; allowed: {', '.join(known)}{did_you_mean(name, known, '. ', str)}"
+        elif names.count(name) > 1:
+            yield f"{name!r} is named twice"
 
 
 def pair_report(results: Results, pairs: Sequence[ComparedPair]) -> Report:

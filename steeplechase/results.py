@@ -1,6 +1,6 @@
 """Results of an experiment as pandas DataFrames and figures. The only import of pandas."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -93,6 +93,18 @@ class Results:
         Of a timing experiment: the time of each arm at each length, with its ratio to the baseline's.
         """
         return self.table(EFFECTS if EFFECTS in self.tables else TIMINGS)
+
+    def compare(self, *arms: str, metrics: Sequence[str] = ()) -> "pd.DataFrame":
+        """Return the differences between any arms on the named metrics, with p corrected over all pairs of arms.
+
+        Each arm minus those after it, a single one minus all others; without names all arms, and held-out loss and
+        score. Raises ConfigurationError with every wrong name, DataError for a timing experiment.
+        """
+        from ledger.example_tables import kept_example_tables
+        from reports.pair_report import pairs_of, pairs_table
+
+        _, pairs = pairs_of(self.snapshot, kept_example_tables(self.folder), arms, metrics)
+        return _frame(pairs_table(pairs))
 
     def curves(self) -> "pd.DataFrame":
         """Return the held-out loss of every trial by tokens seen: the columns arm, seed, tokens and held_out_loss.

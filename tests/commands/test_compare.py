@@ -44,9 +44,9 @@ def test_all_wrong_names_are_refused_at_once_with_suggestions(call: Call) -> Non
     answer = call("compare", WIKIPEDIA, "span_dynamc", "dynamic", "dynamic", "--metric", "squad")
     assert answer.code == 3
     assert answer.out == ""
-    arm, metric, twice = answer.err.splitlines()
+    arm, twice, metric = answer.err.splitlines()
     assert arm.endswith("Did you mean span_dynamic?")
-    assert metric.startswith("--metric: 'squad' is not a metric; allowed: held_out_loss, squad_v1_1")
+    assert metric.startswith("'squad' is not a metric; allowed: held_out_loss, squad_v1_1")
     assert twice == "'dynamic' is named twice"
 
 

@@ -104,3 +104,13 @@ def test_the_import_costs_nothing() -> None:
     code = "import sys, steeplechase; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert {*HEAVY, *NUMERICAL, "pandas", "pydantic"}.isdisjoint(done.stdout.split())
+
+
+def test_any_two_arms_are_compared_and_wrong_names_refused() -> None:
+    found = steeplechase.load(TABLE2).compare("span_dynamic", "dynamic", metrics=["held_out_loss"])
+    (row,) = found.to_dict("records")
+    assert (row["arm"], row["reference"], row["metric"]) == ("span_dynamic", "dynamic", "held_out_loss")
+    assert row["low"] < row["delta"] < row["high"]
+    with pytest.raises(ConfigurationError) as refusal:
+        steeplechase.load(TABLE2).compare("span", metrics=["loss"])
+    assert len(refusal.value.lines) == 2

@@ -41,7 +41,7 @@ def pairs_of(
     results = results_of(at_shared_recipe(snapshot), example_tables=example_tables)
     known, measured = [arm.name for arm in results.arms], {metric.name: metric for metric in results.metrics}
     if len(known) < 2:
-        raise DataError(f"{snapshot.experiment}: fewer than two arms have been planned yet; `steeplechase run` adds them")
+        raise DataError(f"{snapshot.experiment}: fewer than two arms yet; `steeplechase run` adds them")
     mistakes = [*_mistakes(arms, "an arm", known), *_mistakes(metrics, "a metric", [*measured])]
     if mistakes:
         raise ConfigurationError(mistakes)

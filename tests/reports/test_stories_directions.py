@@ -23,7 +23,7 @@ BLOCK = re.compile(r"\n\s*\n|\n(?=- |\||## )")
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?!<!--)|(?<=-->)\s+(?!<!--)")
 ALPHA = 0.05
 WORDS = {"helps": "better", "hurts": "worse", "no difference": "level", "undecided": "undecided"}
-CORRECTED = {"effects", "factors", "orderings", "claims"}
+CORRECTED = {"effects", "factors", "orderings", "claims", "tuned"}
 
 
 class Sentence(NamedTuple):
@@ -74,6 +74,8 @@ def verdicts(name: str, cells: dict[str, str]) -> Iterator[str]:
     """Yield what a row of a table says, as a comment has it."""
     if name == "effects":
         yield f"{cells['arm']} {cells['metric']} {WORDS[cells['verdict']]}"
+    elif name == "tuned":  # both at their own recipes
+        yield f"{cells['arm']} {cells['metric']} {WORDS[cells['own_verdict']]}"
     elif name == "claims":
         yield f"{cells['claim']} {cells['verdict']}"
     elif name == "orderings" and "ordering" in cells:

@@ -40,8 +40,15 @@ def _chosen(snapshot: Snapshot) -> dict[str, ArmRow]:
 
 
 def _as(arm: ArmRow, own: ArmRow) -> ArmRow:
-    """Return the row of the own recipe with the position, cohort, levels and matches of the arm."""
-    return replace(own, position=arm.position, cohort=arm.cohort, levels=arm.levels, matches=arm.matches)
+    """Return the row of the own recipe with what the design declared of the arm, and when."""
+    return replace(
+        own,
+        position=arm.position,
+        cohort=arm.cohort,
+        levels=arm.levels,
+        matches=arm.matches,
+        after_record=arm.after_record,
+    )
 
 
 def _of(snapshot: Snapshot, arms: Mapping[str, ArmRow]) -> Snapshot:

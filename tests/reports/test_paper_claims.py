@@ -76,7 +76,8 @@ def test_verdicts_are_those_of_the_published_tables() -> None:
     for test in published_rows():
         experiment, _, scale = test.experiment.partition(" ")
         file = FOLDER / f"{experiment}-{scale}" / "tables" / "claims.csv"
-        if test.verdict.startswith(NOT_RUN) or not file.exists():
+        own_recipes = "each arm at its own recipe" in test.caveats  # its report tests claims at the shared one
+        if test.verdict.startswith(NOT_RUN) or own_recipes or not file.exists():
             continue
         with file.open(encoding="utf-8") as lines:
             rows = {row["claim"]: row for row in csv.DictReader(lines)}

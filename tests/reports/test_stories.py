@@ -12,6 +12,7 @@ from ledger.csv_export import read_export
 from ledger.example_tables import kept_example_tables
 from ledger.paths import has_export
 from ledger.snapshot import snapshot
+from reports.by_recipe import at_shared_recipe
 from reports.number_format import difference_text
 from reports.publishing import published_in
 from reports.statistics.comparisons import Verdict
@@ -36,8 +37,8 @@ def stories() -> dict[str, str]:
 
 
 def results_in(folder: Path) -> Results:
-    """Return the results of a published ledger, with its values of single examples."""
-    seen = snapshot(read_export(folder))
+    """Return the results of a published ledger at the shared recipe, with its values of single examples."""
+    seen = at_shared_recipe(snapshot(read_export(folder)))
     return results_of(seen, primary_metric, kept_example_tables(folder))
 
 

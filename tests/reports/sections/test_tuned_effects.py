@@ -73,6 +73,14 @@ def test_an_arm_at_its_own_recipe_is_compared_with_the_baseline_at_its_own() -> 
         assert row["own_delta"] == pytest.approx(sum(a - b for a, b in zip(mine, its, strict=True)) / len(mine))
 
 
+def test_arms_at_own_recipes_are_not_marked_as_added_after_results() -> None:
+    view = tuned()
+    planned_late = tuple(replace(arm, after_record=7 if arm.tuned_from else 0) for arm in view.arms)
+    own = at_own_recipes(replace(view, arms=planned_late))
+    assert own is not None
+    assert [arm.after_record for arm in own.arms] == [0, 0, 0]
+
+
 def kept(view: Snapshot) -> dict[str, ExampleTable]:
     """Return held-out losses whose means are those of the trials, with another spread in every arm of the ledger."""
     random, replicates, values = np.random.default_rng(1), [], []

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from statistics import fmean
 
 from ledger.csv_export import read_export
+from ledger.records import final_loss_of
 from tests.reports.story_values import difference_in, mean_and_deviation, missing_from, report, table, values
 from tests.reports.test_stories import PUBLISHED
 
@@ -67,11 +68,12 @@ def baseline() -> Iterator[str]:
     rows = {row["arm"]: row for row in table(NAME, "own_recipe") if row["metric"] == "held_out_loss"}
     at_own = f"{float(rows['baseline']['mean']):.3f} ± {float(rows['baseline']['sd']):.3f}"
     yield f"{mean_and_deviation(values(NAME, 'baseline'), 3)} nats at the shared rate and at {at_own} at its own"
-    seeds = [
-        record.result["held_out_loss"]
+    found = [
+        final_loss_of(record)
         for record in read_export(PUBLISHED / NAME).records()
         if (record.trial or "").startswith("baseline@shared/")
     ]
+    seeds = [loss for loss in found if loss is not None]
     shared = next(row for row in table(NAME, "tuning") if (row["arm"], row["name"]) == ("baseline", "shared"))
     assert abs(fmean(seeds) - float(shared["value"])) < 1e-6
     yield "those of the baseline end at {:.3f} and {:.3f} nats".format(*seeds)

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +15,7 @@ from configuration.loading import AnyExperiment, experiment_in
 from configuration.yaml import ConfigurationFile, read_file
 from configuration.yaml.experiment_files import experiment_file, experiment_files
 from configuration.yaml.settings import FLAG, changed_keys, with_settings
-from foundation.errors import ConfigurationError, did_you_mean
+from foundation.errors import ConfigurationError, not_one_of
 from foundation.schema import canonical_text
 from ledger.measured_throughput import seconds_per_operation
 from ledger.paths import ResultPaths
@@ -125,9 +125,3 @@ def convention_named(name: str) -> Convention:
     if name not in CONVENTIONS:
         raise ConfigurationError(f"--flops: {not_one_of(name, 'a counting convention', CONVENTIONS)}")
     return CONVENTIONS[name]
-
-
-def not_one_of(name: str, what: str, known: Iterable[str]) -> str:
-    """Return the message about an unknown name, with the known names and the most similar one."""
-    names = list(known)
-    return f"{name!r} is not {what}; allowed: {', '.join(names)}{did_you_mean(name, names, '. ', str)}"

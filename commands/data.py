@@ -8,8 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from commands.arguments import not_one_of
-from foundation.errors import ConfigurationError, CorruptionError, DataError
+from foundation.errors import ConfigurationError, CorruptionError, DataError, not_one_of
 from foundation.schema import JsonValue
 from tasks.data_folder import VARIABLE, data_folder, missing
 from tasks.data_sets.fetching import fetch, refuse_unfetchable

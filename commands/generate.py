@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
-from commands.arguments import not_one_of
 from foundation.atomic_files import read_regular
-from foundation.errors import ConfigurationError, DataError, first_lines
+from foundation.errors import ConfigurationError, DataError, first_lines, not_one_of
 from ledger.checkpoints import TunedTrial, tuned_trials
 
 Results = Annotated[Path, typer.Argument(metavar="RESULTS", help="A results folder.")]

@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from commands.arguments import not_one_of
-from foundation.errors import ConfigurationError
+from foundation.errors import ConfigurationError, not_one_of
 from foundation.schema import JsonValue
 from runners.policies import POLICIES, RECOMMENDED
 from runners.replay.curves.reading import read_curves

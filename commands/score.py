@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from commands.arguments import not_one_of
-from foundation.errors import ConfigurationError
+from foundation.errors import ConfigurationError, not_one_of
 from tasks import text_pair_evaluation
 from tasks.downstream import find_task, task_names
 from tasks.labelled.task import Evaluate

@@ -101,3 +101,9 @@ def did_you_mean(word: str, known: Iterable[str], before: str = " ", written: Ca
     """Return the end of a message that suggests the closest known word, empty where there is none."""
     close = closest(word, known)
     return "" if close is None else f"{before}Did you mean {written(close)}?"
+
+
+def not_one_of(name: str, what: str, known: Iterable[str]) -> str:
+    """Return the message about an unknown name, with the known names and the most similar one."""
+    names = list(known)
+    return f"{name!r} is not {what}; allowed: {', '.join(names)}{did_you_mean(name, names, '. ', str)}"

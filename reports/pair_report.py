@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from foundation.errors import ConfigurationError, DataError, did_you_mean
+from foundation.errors import ConfigurationError, DataError, not_one_of
 from ledger.example_tables import ExampleTable
 from ledger.snapshot import Snapshot
 from reports.by_recipe import at_shared_recipe
@@ -52,7 +52,7 @@ def pairs_of(
 def _mistakes(names: Sequence[str], what: str, known: Sequence[str]) -> Iterator[str]:
     for name in dict.fromkeys(names):
         if name not in known:
-            yield f"{name!r} is not {what}; allowed: {', '.join(known)}{did_you_mean(name, known, '. ', str)}"
+            yield not_one_of(name, what, known)
         elif names.count(name) > 1:
             yield f"{name!r} is named twice"
 

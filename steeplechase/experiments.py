@@ -46,8 +46,8 @@ def run(
     Trials that failed have no values; a second call retries them. Raises ConfigurationError with every mistake of the
     file, and StoppedError when it is interrupted, after which the same call resumes.
     """
-    from commands.arguments import not_one_of
     from commands.run_experiment import RunOptions, run_experiment
+    from foundation.errors import not_one_of
 
     if engine not in get_args(Engine):
         raise ConfigurationError(f"engine: {not_one_of(engine, 'an engine', get_args(Engine))}")

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from commands.arguments import choose, not_one_of
+from commands.arguments import choose
 from configuration.arm import BASELINE
 from configuration.experiment import Experiment
 from configuration.yaml import load, read_file
-from foundation.errors import ConfigurationError
+from foundation.errors import ConfigurationError, not_one_of
 from foundation.schema import Schema
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate

@@ -36,10 +36,7 @@ class Tuning:
     @cached_property
     def tried(self) -> Study:
         """The study of the tuning trials, whose arms are `arm@point`."""
-        labels = self.plan["labels"]
-        return Study(
-            read_export(self.study.export.folder, lambda row: row["tuning_trial_of"] and row["name"], labels)
-        )
+        return Study(read_export(self.study.export.folder, _of_tuning, self.plan["labels"]))
 
     def trials(self, arm: str, point: int) -> list[Trial]:
         """Return the trials of an arm at a point."""
@@ -47,18 +44,14 @@ class Tuning:
 
     def value(self, arm: str, point: int) -> float | None:
         """Return the mean over seeds of the metric that tuning compares; None where a seed has no value."""
-        values = [self._of_trial(trial) for trial in self.trials(arm, point)]
-        known = [value for value in values if value is not None]
-        return math.fsum(known) / len(known) if known and len(known) == len(values) else None
+        return _mean([self._of_trial(trial) for trial in self.trials(arm, point)])
 
     def _of_trial(self, trial: Trial) -> float | None:
         if trial.status == DIVERGED:
             return None
         if self.plan["metric"] == LOSS:
             return trial.final_loss
-        by_task = [self.tried.values[trial.arm].get(task, {}).get(trial.seed) for task in self.tried.tasks]
-        known = [value for value in by_task if value is not None]
-        return math.fsum(known) / len(known) if known and len(known) == len(by_task) else None
+        return _mean([self.tried.values[trial.arm].get(task, {}).get(trial.seed) for task in self.tried.tasks])
 
     def chosen(self, arm: str) -> int:
         """Return the number of the best point; of equal ones the shared recipe, then the smaller change."""
@@ -106,6 +99,12 @@ class Tuning:
 
 def _of_tuning(row: Mapping[str, str]) -> str:
     return row["name"] if row["tuning_trial_of"] else ""
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """Return the mean; None where a value is missing."""
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known and len(known) == len(values) else None
 
 
 def _number(value: Any) -> float | None:

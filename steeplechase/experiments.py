@@ -7,7 +7,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Literal, get_args
 
-from foundation.errors import ConfigurationError
+from foundation.errors import ConfigurationError, not_one_of
 from foundation.schema import JsonValue
 from steeplechase.results import Results, load, path_of
 
@@ -47,7 +47,6 @@ def run(
     file, and StoppedError when it is interrupted, after which the same call resumes.
     """
     from commands.run_experiment import RunOptions, run_experiment
-    from foundation.errors import not_one_of
 
     if engine not in get_args(Engine):
         raise ConfigurationError(f"engine: {not_one_of(engine, 'an engine', get_args(Engine))}")

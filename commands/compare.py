@@ -5,11 +5,9 @@ from typing import Annotated
 import typer
 
 from commands.arguments import ResultsFolder
-from commands.documents import print_document
-from commands.report_format import TERMINAL, ReportFormat
+from commands.report_format import TERMINAL, ReportFormat, print_report
 from ledger.example_tables import kept_example_tables
 from ledger.reading import snapshot_at
-from reports.formats import render
 from reports.pair_report import pair_report, pairs_of
 
 
@@ -27,8 +25,4 @@ def compare(
 ) -> None:
     """Print the differences between any arms of a results folder, with intervals and corrected p values."""
     results, pairs = pairs_of(snapshot_at(folder), kept_example_tables(folder), arms or (), metrics or ())
-    text = render(pair_report(results, pairs), form)
-    if form == TERMINAL:
-        print(text, end="")  # noqa: T201 — the result itself
-    else:
-        print_document(text)
+    print_report(pair_report(results, pairs), form)

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from commands.arguments import ResultsFolder
+from commands.report_format import print_report
 from foundation.errors import DataError
 from ledger.reading import snapshot_at
-from reports.formats import render
 from reports.report import build
 from reports.sections.task_pilot import pilot_grid
 from reports.statistics.latency import is_latency
@@ -24,4 +24,4 @@ def pilot(folder: ResultsFolder) -> None:
         raise DataError(f"{folder}: no task has a score yet")
     finding = f"qualifying tasks: {', '.join(qualifying_tasks(piloted)) or 'none'}"
     shown = replace(build(found), finding=finding, paper="", grids=tuple(pilot_grid(results)), footer=())
-    print(render(shown, "terminal"), end="")  # noqa: T201 — the result itself
+    print_report(shown)

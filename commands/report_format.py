@@ -1,10 +1,12 @@
-"""The option `--format` of the commands that print a report."""
+"""The option `--format` of the commands that print a report, and the printing."""
 
 from typing import Annotated
 
 import typer
 
-from reports.formats import format_names
+from commands.documents import print_document
+from reports.document import Report
+from reports.formats import format_names, render
 
 TERMINAL = "terminal"
 ReportFormat = Annotated[
@@ -16,3 +18,12 @@ ReportFormat = Annotated[
         help="Output format.",
     ),
 ]
+
+
+def print_report(report: Report, form: str = TERMINAL) -> None:
+    """Print a report: in a terminal in its encoding, in any other format in UTF-8, for a file."""
+    text = render(report, form)
+    if form == TERMINAL:
+        print(text, end="", flush=True)  # noqa: T201 — the result itself
+    else:
+        print_document(text)

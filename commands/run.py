@@ -10,11 +10,10 @@ import typer
 from commands.arguments import ExperimentFile, Scale, Settings, folder_named
 from commands.output import readers_may_go
 from commands.report import all_of
-from commands.report_format import TERMINAL
+from commands.report_format import print_report
 from commands.run_experiment import LOCAL, RunOptions, run_experiment
 from reports.brief import brief
 from reports.document import Report
-from reports.formats import render
 from runners.limits import Limits, seconds_in
 
 DONE_WITH_FAILED_TRIALS = 8
@@ -123,4 +122,4 @@ def _check_gpus(share: float, engine: EngineName) -> None:
 
 def _print_brief(report: Report, folder: Path) -> None:
     with readers_may_go():  # the mirror and the exit code follow
-        print(render(brief(report, all_of(folder)), TERMINAL), flush=True)  # noqa: T201 — the result itself
+        print_report(brief(report, all_of(folder)))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.arguments import ResultsFolder, Scale
-from commands.report_format import TERMINAL, ReportFormat
+from commands.report_format import TERMINAL, ReportFormat, print_report
 from foundation.atomic_files import make_folder, refuse_existing, write_whole
 from foundation.errors import ConfigurationError, DataError
 
@@ -72,7 +72,6 @@ def compare(
     Results folders that differ in `design.seed` alone are one search at several seeds.
     """
     from commands.searching.contenders import grouped, recorded, replayed
-    from reports.formats import render
     from reports.search_comparison import comparison_report
     from reports.statistics.search_comparison import SearchComparison
     from reports.write import write_report
@@ -95,7 +94,7 @@ def compare(
         refuse_existing(out)
         make_folder(out)
         write_report(report, out)
-    print(render(report, form), end="")  # noqa: T201 — the result itself
+    print_report(report, form)
 
 
 def _table(path: Path) -> "Table":

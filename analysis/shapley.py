@@ -10,7 +10,7 @@ component's own effect.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
-from math import comb
+from math import comb, factorial
 
 import numpy as np
 from jaxtyping import Float
@@ -51,11 +51,17 @@ def all_orders(components: Sequence[str]) -> ShapleyWeights:
 
 
 def sampled_orders(components: Sequence[str], orders: int, seed: int = 0) -> ShapleyWeights:
-    """Return the weights over random orders; the coalitions are the arms that these orders need."""
+    """Return the weights over distinct random orders, over all of them where there are no more than that.
+
+    The coalitions are the arms that these orders need.
+    """
+    if orders >= factorial(len(components)):
+        return all_orders(components)
     random = stream(seed, "orders of components", len(components), orders)
-    return of_orders(
-        components, [[components[place] for place in random.permutation(len(components))] for _ in range(orders)]
-    )
+    drawn: set[tuple[int, ...]] = set()
+    while len(drawn) < orders:
+        drawn.add(tuple(random.permutation(len(components)).tolist()))
+    return of_orders(components, [[components[place] for place in order] for order in sorted(drawn)])
 
 
 def of_orders(components: Sequence[str], orders: Iterable[Sequence[str]]) -> ShapleyWeights:
@@ -76,18 +82,21 @@ def of_orders(components: Sequence[str], orders: Iterable[Sequence[str]]) -> Sha
 
 
 def shapley_values(arms: Moments, weights: ShapleyWeights) -> Estimates:
-    """Return the value of every component; `arms` has the moments of the coalitions in their order.
-
-    The error is that of the seeds. Where orders were sampled, the spread between orders is added to it, which counts
-    the seeds' part of that spread twice: intervals are on the wide side. One order gives no spread, hence NaN.
-    """
+    """Return the value of every component; `arms` has the moments of the coalitions in their order."""
     over_seeds = contrasts(arms, weights.weights)
-    if weights.by_order is None:
-        return over_seeds
-    orders = len(weights.by_order)
+    return over_seeds if weights.by_order is None else over_orders(over_seeds, weights.by_order @ arms.mean)
+
+
+def over_orders(over_seeds: Estimates, by_order: Float[np.ndarray, "orders components"]) -> Estimates:
+    """Return the values over sampled orders, from those with the error of the seeds and those of every order.
+
+    The spread between orders is added to the error. It counts the seeds' part of that spread twice: intervals are on
+    the wide side. One order gives no spread, hence NaN.
+    """
+    orders = len(by_order)
     if orders < 2:
         return Estimates(over_seeds.value, np.full_like(over_seeds.value, np.nan), over_seeds.degrees)
-    between = (weights.by_order @ arms.mean).var(axis=0, ddof=1) / orders
+    between = by_order.var(axis=0, ddof=1) / orders
     of_seeds = over_seeds.standard_error**2
     with np.errstate(divide="ignore", invalid="ignore"):
         degrees = (of_seeds + between) ** 2 / (of_seeds**2 / over_seeds.degrees + between**2 / (orders - 1))

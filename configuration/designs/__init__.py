@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag
 
+from configuration.designs.coalitions import Coalitions
 from configuration.designs.factorial import Factorial
 from configuration.designs.fractional import Fractional
 from configuration.designs.keep_one import KeepOne
@@ -18,7 +19,17 @@ from configuration.designs.zip import Zip
 from foundation.schema import OPTION
 
 OneDesign = Annotated[
-    OneFactor | LeaveOneOut | KeepOne | Ladder | Factorial | Fractional | Pairs | Zip | ListDesign | Search,
+    OneFactor
+    | LeaveOneOut
+    | KeepOne
+    | Ladder
+    | Coalitions
+    | Factorial
+    | Fractional
+    | Pairs
+    | Zip
+    | ListDesign
+    | Search,
     OPTION,
 ]
 
@@ -34,6 +45,7 @@ Design = Annotated[
 """One design, or a list whose arms are concatenated; a candidate of two designs is one arm."""
 
 __all__ = [
+    "Coalitions",
     "Design",
     "Factorial",
     "Fractional",

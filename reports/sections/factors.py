@@ -189,11 +189,21 @@ def factors_notes(results: Results, factors: Table) -> Iterator[str]:
     tested = sum(row["p"] is not None and row["metric"] in headlines for row in factors.rows)
     if factors.rows:
         yield (
-            f"Effects of the design are contrasts of all its arms, tested by {TEST_NAMES[results.test]}"
+            f"Effects of the design are contrasts of {_arms_of_design(results)}, tested by {TEST_NAMES[results.test]}"
             f"{SATTERTHWAITE if results.test is MeanTest.WELCH else ''}. Holm's p: corrected over the "
             f"{counted(tested, 'test')} of main effects and interactions on "
             f"{' and '.join(m.title for m in results.headlines)}."
         )
+
+
+def _arms_of_design(results: Results) -> str:
+    """Return which arms the effects are contrasts of, with the factors that have several levels."""
+    crossed = crossed_arms(results)
+    if crossed is None or len(crossed.arms) == len(results.arms):
+        return "all its arms"
+    names = zip(crossed.design.factors, crossed.design.level_names, strict=True)
+    varied = ", ".join(name for name, levels in names if len(levels) > 1)
+    return f"the {counted(len(crossed.arms), 'arm')} that vary {varied}"
 
 
 def _content(evidence: Evidence) -> Content:

@@ -1,20 +1,25 @@
-"""Shapley values of the factors of a two-level full factorial: each one's share over all orders of adding them.
+"""Shapley values of changes: each one's share over all orders of adding them, or over random ones.
 
-The value of a set of changes is the metric of the arm that has these changes and no others. The shares add up to the
-difference between the arm with all changes and the baseline (`analysis/shapley.py`), the last row of each metric. No
-shares are given where the interval of that difference contains 0: near 0 they grow without bound.
+The value of a set of changes is the metric of the arm that has these changes and no others. The sets are those of a
+two-level full factorial, or of a design's random orders, whose spread is then in the intervals. The shares add up to
+the difference between the arm with all changes and the baseline (`analysis/shapley.py`), the last row of each metric.
+No shares are given where the interval of that difference contains 0: near 0 they grow without bound.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+import numpy as np
 
 from analysis.difference import Difference
-from analysis.shapley import all_orders
+from analysis.effects import interval_of
+from analysis.shapley import over_orders
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING
 from reports.section import Content, Section, with_rows
 from reports.sections.difference_cells import difference_cell
+from reports.statistics.coalitions import CoalitionArms, coalition_arms
 from reports.statistics.comparisons import TEST_NAMES
-from reports.statistics.crossed import CrossedArms, crossed_arms
+from reports.statistics.contrasts import Weights
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
@@ -22,40 +27,40 @@ from reports.table import Row, Table, interval, number, table
 
 WHOLE = "all changes together"
 """Row of the difference between the arm with all changes and the one with none."""
-LARGEST = 8
-"""Most factors of a table: a factorial of more has over 256 arms."""
 
 
-def factorial_of(results: Results) -> CrossedArms | None:
-    """Return the arms of a two-level full factorial with every run there; None without one."""
-    crossed = crossed_arms(results)
-    if crossed is None or crossed.design.fraction or crossed.design.missing:
-        return None
-    design = crossed.design
-    return crossed if design.two_level and design.full and len(design.factors) <= LARGEST else None
+def shapley_table(results: Results, coalitions: CoalitionArms) -> Table:
+    """Return the Shapley value of every change on every metric, and the difference that these add up to."""
+    return table("shapley", "factor metric n delta low high share", _rows(results, coalitions))
 
 
-def shapley_table(results: Results, crossed: CrossedArms) -> Table:
-    """Return the Shapley value of every factor's change on every metric, and the difference that these add up to."""
-    return table("shapley", "factor metric n delta low high share", _rows(results, crossed))
-
-
-def _rows(results: Results, crossed: CrossedArms) -> Iterator[Row]:
-    names = [levels[1] for levels in crossed.design.level_names]
-    weights = all_orders(names)
-    arms_by_set = {
-        frozenset(name for name, level in zip(names, run, strict=True) if level): arm
-        for run, arm in crossed.arms.items()
-    }
-    arms = [arms_by_set[each] for each in weights.coalitions]
+def _rows(results: Results, coalitions: CoalitionArms) -> Iterator[Row]:
     for metric in results.metrics:
-        whole, *values = (
-            results.contrast(dict(zip(arms, row, strict=True)), metric)
-            for row in [weights.weights.sum(axis=0).tolist(), *weights.weights.tolist()]
-        )
-        for name, difference in [*zip(names, values, strict=True), (WHOLE, whole)]:
+        whole = results.contrast(coalitions.whole, metric)
+        values = zip(coalitions.weights.components, _values(results, coalitions, metric), strict=True)
+        for name, difference in [*values, (WHOLE, whole)]:
             row: Row = {"factor": name, "metric": metric.name, "n": difference.n, **interval(difference)}
             yield {**row, "share": _share(difference, whole)}
+
+
+def _values(results: Results, coalitions: CoalitionArms, metric: Metric) -> list[Difference]:
+    """Return the value of every component; the error of random orders is added to that of the seeds and examples."""
+    weights = [_by_arm(coalitions, row) for row in coalitions.weights.weights.tolist()]
+    found = [results.contrast(each, metric) for each in weights]
+    if coalitions.weights.by_order is None or any(each.low is None for each in found):
+        return found
+    means = np.array([results.effect(arm, metric).mean for arm in coalitions.arms], dtype=np.float64)
+    by_order = coalitions.weights.by_order @ means
+    confidence = max(map(results.confidence, coalitions.arms))
+    estimates = [
+        over_orders(results.contrasts.estimate(each, metric.name), by_order[:, [place]])
+        for place, each in enumerate(weights)
+    ]
+    return [interval_of(value, each.n, confidence) for value, each in zip(estimates, found, strict=True)]
+
+
+def _by_arm(coalitions: CoalitionArms, row: Sequence[float]) -> Weights:
+    return {arm: weight for arm, weight in zip(coalitions.arms, row, strict=True) if weight}
 
 
 def _share(value: Difference, whole: Difference) -> float | None:
@@ -65,17 +70,18 @@ def _share(value: Difference, whole: Difference) -> float | None:
     return value.delta / whole.delta
 
 
-def shapley_grid(results: Results, shares: Table) -> Iterator[Grid]:
+def shapley_grid(results: Results, coalitions: CoalitionArms, shares: Table) -> Iterator[Grid]:
     """Yield the values on the headline metrics."""
     decimals = {metric.name: results.decimals(metric) for metric in results.headlines}
     rows = [row for row in shares.rows if row["metric"] in decimals and row["n"]]
     columns = [Column("factor", numeric=False), Column("metric", numeric=False), Column("Δ [95%] (n)")]
     columns.append(Column("share of the whole"))
     if rows:
-        title = "Shapley values: what each change contributes, averaged over all orders of adding them"
+        orders = "all" if coalitions.orders is None else f"{coalitions.orders} random"
+        title = f"Shapley values: what each change contributes, averaged over {orders} orders of adding them"
         shown = grid("shapley", title, columns, (_cells(row, decimals[str(row["metric"])]) for row in rows))
         left_out = [str(row["metric"]) for row in rows if row["factor"] == WHOLE and row["share"] is None]
-        yield with_notes(shown, [_note(results), *_why_no_share(left_out)])
+        yield with_notes(shown, [_note(results, coalitions), *_why_no_share(left_out)])
 
 
 def _cells(row: Row, decimals: int) -> list[str | Cell]:
@@ -84,11 +90,13 @@ def _cells(row: Row, decimals: int) -> list[str | Cell]:
     return [str(row["factor"]), Metric(str(row["metric"])).title, difference_cell(row, decimals), text]
 
 
-def _note(results: Results) -> str:
+def _note(results: Results, coalitions: CoalitionArms) -> str:
+    test = TEST_NAMES[results.test]
+    test += "" if coalitions.orders is None else ", the spread between the random orders added"
     return (
-        f"The values of a metric add up to {WHOLE}: the arm with all of them minus the one with none. A "
-        f"share is negative where a change works against that. Own 95% intervals by {TEST_NAMES[results.test]}, "
-        "without correction."
+        f"The values of a metric add up to {WHOLE}: the arm with all of them minus the one with none. A share is "
+        f"negative where a change works against that. Own 95% intervals by {test}, without "
+        "correction."
     )
 
 
@@ -99,11 +107,11 @@ def _why_no_share(metrics: list[str]) -> list[str]:
 
 
 def _content(evidence: Evidence) -> Content:
-    crossed = factorial_of(evidence.results)
-    if crossed is None:
+    coalitions = coalition_arms(evidence.results)
+    if coalitions is None:
         return Content()
-    shares = shapley_table(evidence.results, crossed)
-    return Content(with_rows(shares), tuple(shapley_grid(evidence.results, shares)))
+    shares = shapley_table(evidence.results, coalitions)
+    return Content(with_rows(shares), tuple(shapley_grid(evidence.results, coalitions, shares)))
 
 
 SECTION = Section("shapley", _content, lambda evidence: not evidence.results.is_search)

@@ -9,6 +9,7 @@ from configuration.designs.crossed import crossed, level_texts, missing_runs_war
 from configuration.designs.point import label
 from foundation.schema import canonical_text
 from ledger.records import ArmRow
+from reports.statistics.component_arms import complete_components
 from reports.statistics.levels import factors_of
 from reports.statistics.results import Results
 from search_space.candidate import Candidate
@@ -28,11 +29,13 @@ def crossed_arms(results: Results) -> CrossedArms | None:
 
     With one declared factorial or fraction these are its runs, some of which may be missing because they are
     impossible or not arms yet. If none is missing, effects are against the baseline's levels, if it is a run. Without
-    such a declaration these are all arms, if they form a full factorial or a regular fraction.
+    such a declaration these are all arms, if they form a full factorial or a regular fraction; else the arms that are
+    every set of a design's components.
     """
     declared = _declared(results)
     if declared is None:
-        return arms_that_cross(results.arms, results.experiment.baseline)
+        baseline = results.experiment.baseline
+        return arms_that_cross(results.arms, baseline) or arms_that_cross(complete_components(results), baseline)
     if declared.design.missing:
         return declared
     members = set(declared.arms.values())

@@ -1,4 +1,4 @@
-"""Contrasts of arms: main effects and interactions, Shapley values, single changes, an axis and a ladder."""
+"""Contrasts of arms: main effects and interactions, single changes, an axis and a ladder."""
 
 import json
 import math
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tools.audit.component_sets import with_all_sets
 from tools.audit.exports import BASELINE, Arm, Row
 from tools.audit.families import holm
 from tools.audit.inference import Estimate
@@ -79,8 +80,13 @@ def _switched(study: Study) -> list[Arm]:
 
 
 def factorial_of(study: Study) -> Factorial | None:
-    """Return the factorial that the arms form; None where they form none."""
-    arms = [arm for arm in study.export.arms if arm.levels] or _switched(study)
+    """Return the factorial that the arms form, or those with every set of a design's components; None without."""
+    return _crossed(study, [arm for arm in study.export.arms if arm.levels] or _switched(study)) or _crossed(
+        study, with_all_sets(study)
+    )
+
+
+def _crossed(study: Study, arms: Sequence[Arm]) -> Factorial | None:
     names = tuple(dict.fromkeys(name for arm in arms for name in arm.levels))
     varied = [design["vary"] for design in study.export.designs if design.get("kind") == "factorial"]
     if not names or len(varied) > 1 or any(name not in arm.levels for arm in arms for name in names):
@@ -198,28 +204,6 @@ def factors(study: Study, _: Published) -> Iterator[Row]:
             yield {**named, **study.interval(one, *effect.weights), "degrees": degrees, "p": p, "p_holm": p_holm}
 
 
-def shapley(study: Study, _: Published) -> Iterator[Row]:
-    """Yield each component's value over all orders of adding it, and their sum; shares of a sum that is not 0."""
-    design = factorial_of(study)
-    if design is None or design.missing or any(len(values) != 2 for values in design.values):
-        return
-    size = len(design.names)
-    ends = {arm: float(sum(run) == size) - float(not any(run)) for run, arm in design.arms.items()}
-    for metric in study.metrics:
-        whole = study.interval(study.contrast(ends, metric), *ends)
-        decided = whole["low"] is not None and (whole["low"] > 0 or whole["high"] < 0)
-        for factor in range(size):
-            weights: Weights = {}
-            for run, arm in design.arms.items():
-                before = sum(run) - run[factor]
-                part = math.factorial(before) * math.factorial(size - before - 1) / math.factorial(size)
-                weights[arm] = part if run[factor] else -part
-            found = study.interval(study.contrast(weights, metric), *weights)
-            share = found["delta"] / whole["delta"] if decided else None
-            yield {"factor": design.label(factor, 1), "metric": metric, **found, "share": share}
-        yield {"factor": "all changes together", "metric": metric, **whole, "share": 1.0 if decided else None}
-
-
 def isolated(study: Study, _: Published) -> Iterator[Row]:
     """Yield the difference of every pair of arms of which one has one change more; the baseline is in none."""
     for arm in study.export.arms:
@@ -270,7 +254,6 @@ RULES = {
     "factors": Rule(
         ("kind", "effect", "metric"), factors, {"aliases": "text of fractions", "reason": "text that names a loss"}
     ),
-    "shapley": Rule(("factor", "metric"), shapley),
     "isolated": Rule(("arm", "reference", "path", "metric"), isolated),
     "axis": Rule(("axis", "metric", "line", "arm"), axis, dict.fromkeys(("cover", "reference", "value"), SETTING)),
     "ladder": Rule(("rung", "arm", "metric"), ladder),

@@ -19,6 +19,7 @@ from tools.audit import (
     plateaus,
     search_costs,
     searches,
+    shapley,
     task_pilots,
     tuned,
     verdicts,
@@ -32,6 +33,7 @@ from tools.audit.study import Study
 TRAINING: Mapping[str, Rule] = {
     **verdicts.RULES,
     **contrasts.RULES,
+    **shapley.RULES,
     **claims.RULES,
     **searches.RULES,
     **search_costs.RULES,

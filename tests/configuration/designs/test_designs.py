@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from configuration.arm import BASELINE
 from configuration.designs import (
+    Coalitions,
     Factorial,
     Fractional,
     KeepOne,
@@ -184,6 +185,15 @@ def test_a_candidate_of_several_designs_has_its_levels_in_all_of_them() -> None:
         (
             LeaveOneOut(components={"a": {"heads": 2}, "b": {"heads": 8}}),
             "components.b.heads: heads is set by a already; leaving one of them out would be ambiguous",
+        ),
+        (Coalitions(components={"a": {"heads": 2}}), "components: 1 component; at least 2 are needed"),
+        (
+            Coalitions(components={"a": {"heads": 2}, "b": {"heads": 8}}),
+            "components.b.heads: heads is set by a already; leaving one of them out would be ambiguous",
+        ),
+        (
+            Coalitions(components={"a": {"heads": 2}, "b": {"depth": 6}, "c": {"bottleneck_ratio": 2}}, orders=6),
+            "orders: 6; 3 components have 6 orders. Leave it out: every set is an arm",
         ),
         (Ladder(components={"a": {"heads": 4}}), "components.a: +a changes nothing: it is the baseline"),
         (Ladder(components={"a": {}}), "components.a: a changes nothing"),

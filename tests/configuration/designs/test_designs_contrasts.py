@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from analysis.fractions import smallest
 from configuration.arm import BASELINE
 from configuration.designs import (
+    Coalitions,
     Factorial,
     Fractional,
     KeepOne,
@@ -191,6 +192,31 @@ def test_keep_one_arms_have_exactly_one_component(components: dict[str, Any]) ->
 
 
 @given(parts)
+def test_coalitions_are_every_set_of_components(components: dict[str, Any]) -> None:
+    design = Coalitions(components=components)
+    _, *arms = arms_of(design)
+    sets = [tuple(part for part, there in arm.levels.items() if there) for arm in arms]
+    assert sets == [names for size in range(1, len(components) + 1) for names in combinations(components, size)]
+    assert [arm.name for arm in arms] == ["+".join(names) for names in sets]
+    assert [arm.candidate for arm in arms] == [with_parts(components, names) for names in sets]
+    assert len(arms) == design.size(ELECTRA_SMALL)
+
+
+@given(st.integers(6, 9), st.integers(0, 5))
+def test_coalitions_along_random_orders_are_the_steps_of_distinct_orders(orders: int, seed: int) -> None:
+    design = Coalitions(components=PARTS, orders=orders, seed=seed)
+    _, *arms = arms_of(design)
+    sets = {frozenset(part for part, there in arm.levels.items() if there) for arm in arms}
+    assert sets == set(design.weights.coalitions) - {frozenset()}
+    assert frozenset(PARTS) in sets
+    assert len(PARTS) < len(arms) <= design.size(ELECTRA_SMALL) <= orders * (len(PARTS) - 1) + 1
+    assert arms_of(Coalitions(components=PARTS, orders=orders, seed=seed)) == arms_of(design)
+    assert design.weights.by_order is not None
+    drawn = {order.tobytes() for order in design.weights.by_order}
+    assert len(drawn) == orders
+
+
+@given(parts)
 def test_each_rung_of_a_ladder_is_the_one_below_and_one_component_more(components: dict[str, Any]) -> None:
     rungs = arms_of(Ladder(components=components))
     assert [arm.name for arm in rungs[1:]] == [f"+{name}" for name in components]
@@ -199,7 +225,18 @@ def test_each_rung_of_a_ladder_is_the_one_below_and_one_component_more(component
     assert rungs[-1].candidate == with_parts(components, tuple(components))
 
 
-DESIGNS = ("one_factor", "factorial", "pairs", "zip", "fractional", "ladder", "keep_one", "leave_one_out", "list")
+DESIGNS = (
+    "one_factor",
+    "factorial",
+    "pairs",
+    "zip",
+    "fractional",
+    "ladder",
+    "keep_one",
+    "leave_one_out",
+    "coalitions",
+    "list",
+)
 
 
 def designed(kind: str, vary: dict[str, Any]) -> PointDesign | None:
@@ -217,6 +254,7 @@ def designed(kind: str, vary: dict[str, Any]) -> PointDesign | None:
         "ladder": lambda: Ladder(components=alone) if alone else None,
         "keep_one": lambda: KeepOne(components=alone) if len(alone) > 1 else None,
         "leave_one_out": lambda: LeaveOneOut(components=alone) if len(alone) > 1 else None,
+        "coalitions": lambda: Coalitions(components=alone) if 1 < len(alone) < 7 else None,
         "list": lambda: ListDesign(arms=alone) if alone else None,
     }
     found: PointDesign | None = makers[kind]()

@@ -44,6 +44,11 @@ def signed(value: float, decimals: int) -> str:
     return text if text.startswith("−") or not float(text) else f"+{text}"
 
 
+def percent(share: float) -> str:
+    """Return a share as whole percent."""
+    return f"{fixed(100 * share, 0)}%"
+
+
 def mean_text(effect: Effect, decimals: int) -> str:
     """Return `mean ± sd (n)`; a single seed has no standard deviation."""
     if effect.mean is None:

@@ -7,6 +7,7 @@ from reports.figures import (
     attention,
     axis_response,
     best_by_cost,
+    contributions,
     curves,
     forest,
     gap_by_budget,
@@ -22,6 +23,7 @@ from reports.statistics.latency import LatencyEvidence
 FIGURES: tuple[ReportFigure[Evidence, Any], ...] = (
     axis_response.FIGURE,
     ladder.FIGURE,
+    contributions.FIGURE,
     attention.FIGURE,
     curves.FIGURE,
     perplexity_by_memory.FIGURE,

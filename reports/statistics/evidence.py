@@ -9,6 +9,7 @@ from reports.statistics.end_forecasts import EndForecast, end_forecasts_of
 from reports.statistics.forecast import Forecast, forecast_of
 from reports.statistics.pareto import Pareto, pareto_of
 from reports.statistics.results import Results
+from reports.statistics.shapley import ShapleyValues, shapley_values_of
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,11 @@ class Evidence:
     def forecast(self) -> Forecast | None:
         """The extrapolated curves of the arms; None if the experiment declares no forecast."""
         return forecast_of(self.results)
+
+    @cached_property
+    def shapley_values(self) -> ShapleyValues | None:
+        """What each change contributes over all orders of adding them; None where sets of changes are no arms."""
+        return shapley_values_of(self.results)
 
     @cached_property
     def end_forecasts(self) -> tuple[EndForecast, ...]:

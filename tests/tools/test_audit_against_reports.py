@@ -19,9 +19,9 @@ from reports.sections.shapley import shapley_table
 from reports.sections.task_pilot import pilot_table
 from reports.sections.variance import noise_table
 from reports.sections.verdicts import effects_table
-from reports.statistics.coalitions import coalition_arms
 from reports.statistics.example_tests import compared_on_examples
 from reports.statistics.results import results_of
+from reports.statistics.shapley import shapley_values_of
 from tests.factories.altered_ledgers import (
     RIVALS,
     Ledger,
@@ -96,7 +96,7 @@ def test_reports_and_the_audit_agree(variant: str, tmp_path: Path) -> None:
 
     results = results_of(snapshot(read_export(folder)), example_tables=kept_example_tables(folder))
     tables = [make(results) for make in (results_table, effects_table, noise_table, claims_table, divergence_table)]
-    tables += [shapley_table(results, coalitions)] if (coalitions := coalition_arms(results)) else []
+    tables += [shapley_table(values)] if (values := shapley_values_of(results)) else []
     example_tests = example_tests_table(compared_on_examples(results))
     tables += [example_tests] if example_tests.rows else []
     tables += [table for make in (scores_table, samples_table, pilot_table) if (table := make(results)).rows]

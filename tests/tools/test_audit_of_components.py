@@ -9,7 +9,7 @@ from configuration.designs import Coalitions, KeepOne, LeaveOneOut, ListDesign
 from configuration.designs.point import PointDesign
 from reports.sections.factors import factors_table
 from reports.sections.shapley import shapley_table
-from reports.statistics.coalitions import coalition_arms
+from reports.statistics.shapley import shapley_values_of
 from tests.factories.altered_ledgers import first_look, kept_losses, paired
 from tests.factories.component_ledgers import results_with
 from tools.audit import exports
@@ -42,9 +42,9 @@ KINDS = {"as published": (), "paired": (paired,), "first look": (first_look,), "
 @pytest.mark.parametrize("named", DESIGNS)
 def test_reports_and_the_audit_agree_on_components(named: str, kind: str, tmp_path: Path) -> None:
     results = results_with(tmp_path, DESIGNS[named], KINDS[kind])
-    coalitions = coalition_arms(results)
-    assert coalitions is not None
-    tables = [shapley_table(results, coalitions), factors_table(results)]
+    values = shapley_values_of(results)
+    assert values is not None
+    tables = [shapley_table(values), factors_table(results)]
     study, outcome = Study(exports.read_export(tmp_path)), Outcome()
     for table in tables:
         rule = TRAINING[table.name]

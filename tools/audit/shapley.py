@@ -85,4 +85,9 @@ def _value(study: Study, orders: Orders, metric: str) -> Estimate:
     return Estimate(found.value, math.sqrt(total), degrees, found.n)
 
 
-RULES = {"shapley": Rule(("factor", "metric"), shapley)}
+def contributions(study: Study, published: Published) -> Iterator[Row]:
+    """Yield the same for the figure, which has the headline metrics alone."""
+    return (row for row in shapley(study, published) if row["metric"] in study.headlines)
+
+
+RULES = {"shapley": Rule(("factor", "metric"), shapley), "contributions": Rule(("factor", "metric"), contributions)}

@@ -10,10 +10,10 @@ from configuration.designs import Coalitions, KeepOne, LeaveOneOut, ListDesign
 from configuration.designs.point import PointDesign
 from reports.formats import render
 from reports.report import build
-from reports.sections.shapley import SECTION, WHOLE, shapley_table
-from reports.statistics.coalitions import coalition_arms
+from reports.sections.shapley import SECTION, shapley_table
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
+from reports.statistics.shapley import WHOLE, shapley_values_of
 from reports.table import Row, number
 from tests.factories.component_ledgers import EFFECTS, TOGETHER, results_with
 from tests.factories.reports import Trial, primary, snapshot, table2
@@ -84,11 +84,9 @@ COMPLETE: dict[str, tuple[PointDesign, ...]] = {
 
 
 def losses(results: Results) -> dict[str, Row]:
-    coalitions = coalition_arms(results)
-    assert coalitions is not None
-    return {
-        str(row["factor"]): row for row in shapley_table(results, coalitions).rows if row["metric"] == "held_out_loss"
-    }
+    values = shapley_values_of(results)
+    assert values is not None
+    return {str(row["factor"]): row for row in shapley_table(values).rows if row["metric"] == "held_out_loss"}
 
 
 @pytest.mark.parametrize("named", COMPLETE)
@@ -110,7 +108,7 @@ def test_every_set_of_components_gives_values_whichever_designs_declare_them(nam
 def test_without_every_set_of_components_there_are_no_values(
     designs: tuple[PointDesign, ...], tmp_path: Path
 ) -> None:
-    assert coalition_arms(results_with(tmp_path, designs)) is None
+    assert shapley_values_of(results_with(tmp_path, designs)) is None
 
 
 @pytest.mark.parametrize("seed", [1, 2])

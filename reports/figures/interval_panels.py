@@ -1,0 +1,114 @@
+"""Panels of intervals, one per metric: a line for each named difference, with its numbers beside it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.difference import Difference
+from reports.figures.intervals import draw_interval
+from reports.figures.matplotlib_style import Figure, new_figure, text_inches
+from reports.figures.style import QUIET
+from reports.statistics.metrics import Metric
+
+NAMES_INCHES, PLOT_INCHES, NUMBERS_INCHES, ROW_INCHES = 1.48, 3.85, 2.07, 0.3
+NARROW_INCHES, NARROW_ROW_INCHES = 3.9, 0.46
+NAME_POINTS, NUMBER_POINTS, NUMBERS_BEGIN, PAD_INCHES = 9.5, 8.5, 1.03, 0.15
+
+
+@dataclass(frozen=True)
+class Line:
+    """A named difference, with the text of its numbers."""
+
+    name: str
+    difference: Difference
+    numbers: str
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The differences on one metric, from top to bottom."""
+
+    subject: str
+    """What the differences are: `Δ score to the baseline`."""
+    metric: Metric
+    lines: tuple[Line, ...]
+
+    @property
+    def better(self) -> str:
+        """Which direction is better, in words."""
+        return f"{'lower' if self.metric.lower_is_better else 'higher'} is better"
+
+
+def draw(panels: Sequence[Panel]) -> Figure:
+    """Return the panels as one column."""
+    heights = [len(panel.lines) + 1.6 for panel in panels]
+    lines = [line for panel in panels for line in panel.lines]
+    names = max(NAMES_INCHES, text_inches((line.name for line in lines), NAME_POINTS) + PAD_INCHES)
+    numbers = (
+        text_inches((line.numbers for line in lines), NUMBER_POINTS) + (NUMBERS_BEGIN - 1) * PLOT_INCHES + PAD_INCHES
+    )
+    width = names + PLOT_INCHES + max(NUMBERS_INCHES, numbers)
+    figure = new_figure(width, ROW_INCHES * sum(heights) + 0.5)
+    grid = figure.add_gridspec(
+        len(panels),
+        1,
+        height_ratios=heights,
+        left=names / width,
+        right=(names + PLOT_INCHES) / width,
+        top=1 - 0.28 / figure.get_figheight(),
+        bottom=0.32 / figure.get_figheight(),
+        hspace=2.6 * len(panels) / sum(heights),
+    )
+    for position, panel in enumerate(panels):
+        _draw_panel(figure.add_subplot(grid[position]), panel)
+    return figure
+
+
+def draw_narrow(panels: Sequence[Panel]) -> Figure:
+    """Return the same for a narrow page, with each name and its numbers above the interval."""
+    heights = [len(panel.lines) + 2.0 for panel in panels]
+    figure = new_figure(NARROW_INCHES, NARROW_ROW_INCHES * sum(heights))
+    top = figure.get_figheight()
+    for panel, height in zip(panels, heights, strict=True):
+        rows, top = NARROW_ROW_INCHES * len(panel.lines), top - NARROW_ROW_INCHES * height
+        bottom = (top + 0.75 * NARROW_ROW_INCHES) / figure.get_figheight()
+        axes = figure.add_axes((0.06, bottom, 0.88, rows / figure.get_figheight()))
+        _draw_intervals(axes, panel)
+        for row_height, line in zip(_row_heights(panel), panel.lines, strict=True):
+            above: dict[str, Any] = {
+                "transform": axes.get_yaxis_transform(),
+                "va": "center",
+                "fontsize": NUMBER_POINTS,
+            }
+            axes.plot(
+                [0, 0], [row_height - 0.2, row_height + 0.2], color=QUIET, linewidth=0.9, zorder=0
+            )  # not through the text
+            axes.text(0.0, row_height + 0.42, line.name, **above)
+            axes.text(1.0, row_height + 0.42, line.numbers, ha="right", **above)
+        axes.set_title(f"{panel.subject},\n95% interval ({panel.better})", pad=8)
+        axes.set_yticks([])
+        axes.set_ylim(0.6, len(panel.lines) + 0.6)
+    return figure
+
+
+def _draw_panel(axes: Any, panel: Panel) -> None:
+    axes.set_title(f"{panel.subject}, 95% interval ({panel.better})")
+    axes.axvline(0, color=QUIET, linewidth=0.9)
+    _draw_intervals(axes, panel)
+    for row_height, line in zip(_row_heights(panel), panel.lines, strict=True):
+        beside = {"transform": axes.get_yaxis_transform(), "va": "center", "fontsize": NUMBER_POINTS}
+        axes.text(NUMBERS_BEGIN, row_height, line.numbers, **beside)
+    axes.set_yticks(list(_row_heights(panel)), [line.name for line in panel.lines], fontsize=NAME_POINTS)
+    axes.set_ylim(0.4, len(panel.lines) + 0.6)
+    axes.tick_params(axis="y", length=0)
+
+
+def _draw_intervals(axes: Any, panel: Panel) -> None:
+    for row_height, line in zip(_row_heights(panel), panel.lines, strict=True):
+        if line.difference.low is not None:
+            draw_interval(axes, row_height, panel.metric, line.difference)
+    axes.spines["left"].set_visible(False)
+
+
+def _row_heights(panel: Panel) -> range:
+    return range(len(panel.lines), 0, -1)

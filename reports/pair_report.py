@@ -77,7 +77,7 @@ def pair_report(results: Results, pairs: Sequence[ComparedPair]) -> Report:
 def _finding(pairs: Sequence[ComparedPair]) -> str:
     found = sum(pair.significant for pair in pairs)
     shown = counted(len(pairs), "difference")
-    return f"{found} of {shown} {'is' if found == 1 else 'are'} significant after the correction."
+    return f"{found} of {shown} {'is' if 1 in (found, len(pairs)) else 'are'} significant after the correction."
 
 
 def pairs_table(pairs: Sequence[ComparedPair]) -> Table:

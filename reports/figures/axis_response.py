@@ -24,10 +24,14 @@ NARROW_TITLE_INCHES, NARROW_AXIS_INCHES = 0.65, 0.5
 NARROW_LEFT_INCHES, NARROW_TEXT_INCHES, NARROW_KEY_POINTS = 0.52, 2.95, 8
 LOGARITHMIC_FROM = 40  # ratio of largest to smallest value from which the axis is logarithmic
 CUT_LABEL_OFFSET = 9  # points, from the marker of a value outside the limits
+COVER_LABEL_OFFSET, COVER_LABEL_POINTS = 2.0, 12  # above the plot, and from one label to the next
+LEFT_PART = 0.4  # of the axis, in which such a label begins at its mark and elsewhere ends there
 SIDESTEP = 0.006  # of the axis, between intervals of two lines at the same value
 ROOM_AT_THE_CUT, ROOM = 0.3, 0.08
 EDGE = 0.2
 """Shares of the range of the other points: room at the limits, and the position of the marker outside the limits."""
+STEP = 0.08
+"""Share of the axis between the markers of two lines outside the limits."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +47,14 @@ class Cut:
 def draw(curve: AxisResponse) -> Figure:
     """Return a panel per metric, one above the other, on one axis."""
     panels = curve.panels
-    height = PANEL_INCHES * len(panels) + 0.55
+    marks = max(map(_marks_inches, panels))
+    height = (PANEL_INCHES + marks) * len(panels) + 0.55
     texts = (text for panel in panels for line in panel.lines for text in _line_texts(line, panel, curve.axis))
     key = text_inches(texts, KEY_POINTS) + (KEY_BEGINS - 1) * PLOT_INCHES + PAD_INCHES
     width = LEFT_INCHES + PLOT_INCHES + max(KEY_INCHES, key)
     figure = new_figure(width, height)
     left, right = LEFT_INCHES / width, (LEFT_INCHES + PLOT_INCHES) / width
-    margins = {"left": left, "right": right, "top": 1 - 0.45 / height, "bottom": 0.48 / height}
+    margins = {"left": left, "right": right, "top": 1 - (0.45 + marks) / height, "bottom": 0.48 / height}
     grid = figure.add_gridspec(len(panels), 1, hspace=0.34, **margins)
     axes = None
     for position, panel in enumerate(panels):
@@ -65,16 +70,16 @@ def draw_narrow(curve: AxisResponse) -> Figure:
     """Return the same for a narrow page, with the lines named below each panel."""
     keys = [[_narrow_key(line, panel, curve.axis) for line in panel.lines] for panel in curve.panels]
     key_heights = [NARROW_KEY_INCHES * sum(map(len, key)) for key in keys]
-    blocks = [NARROW_PANEL_INCHES + height for height in key_heights]
+    marks = [_marks_inches(panel) for panel in curve.panels]
+    blocks = [NARROW_PANEL_INCHES + height + above for height, above in zip(key_heights, marks, strict=True)]
     figure = new_figure(NARROW_INCHES, sum(blocks))
     left, top = NARROW_LEFT_INCHES / NARROW_INCHES, sum(blocks)
-    for panel, key, key_height, block in zip(curve.panels, keys, key_heights, blocks, strict=True):
+    for panel, key, key_height, above, block in zip(curve.panels, keys, key_heights, marks, blocks, strict=True):
         below, top = key_height + NARROW_AXIS_INCHES, top - block
-        plot = block - below - NARROW_TITLE_INCHES
+        plot = block - below - NARROW_TITLE_INCHES - above
         axes = figure.add_axes((left, (top + below) / sum(blocks), 0.97 - left, plot / sum(blocks)))
         _draw_values(axes, panel, curve)
-        title, marked = _title(panel, curve.axis)
-        axes.set_title(title.replace(", 95%", ",\n95%"), pad=18 if marked else 6)
+        axes.set_title(_title(panel, curve.axis).replace(", 95%", ",\n95%"), pad=_title_pad(panel))
         axes.set_xlabel(curve.axis, labelpad=1)
         _draw_narrow_key(axes, key, plot)
     return figure
@@ -100,25 +105,41 @@ def _draw_narrow_key(axes: Any, key: list[tuple[str, ...]], plot_inches: float) 
 
 def _draw_panel(axes: Any, panel: AxisPanel, curve: AxisResponse) -> None:
     _draw_values(axes, panel, curve)
-    title, marked = _title(panel, curve.axis)
-    axes.set_title(title, pad=18 if marked else 6)
+    axes.set_title(_title(panel, curve.axis), pad=_title_pad(panel))
     _draw_key(axes, panel, curve.axis)
 
 
-def _title(panel: AxisPanel, axis: str) -> tuple[str, bool]:
-    """Return the title, and whether the panel has a label between title and plot."""
+def _title(panel: AxisPanel, axis: str) -> str:
     better = "lower" if panel.metric.lower_is_better else "higher"
     references = {line.reference for line in panel.lines}
     compared = f"{axis} {min(references):g}" if len(references) == 1 else f"each line's smallest {axis}"
-    marked = any(line.cover is not None for line in panel.lines)
-    return f"Δ {panel.metric.title} to {compared}, 95% interval ({better} is better)", marked
+    return f"Δ {panel.metric.title} to {compared}, 95% interval ({better} is better)"
+
+
+def _title_pad(panel: AxisPanel) -> int:
+    """Return the points between plot and title, with room for the labels of full coverage."""
+    return 6 + COVER_LABEL_POINTS * len(covers_of(panel))
+
+
+def _marks_inches(panel: AxisPanel) -> float:
+    """Return the height of the second and further labels of full coverage."""
+    return COVER_LABEL_POINTS / 72 * max(0, len(covers_of(panel)) - 1)
+
+
+def covers_of(panel: AxisPanel) -> dict[float, int]:
+    """Return the kernel sizes of full coverage, each with the position of the first line that it is of."""
+    positions: dict[float, int] = {}
+    for position, line in enumerate(panel.lines):
+        if line.cover is not None:
+            positions.setdefault(line.cover, position)
+    return positions
 
 
 def _draw_values(axes: Any, panel: AxisPanel, curve: AxisResponse) -> None:
     values = sorted({point.value for line in panel.lines for point in line.points})
     if len(values) > 2 and values[0] > 0 and values[-1] / values[0] > LOGARITHMIC_FROM:
         axes.set_xscale("log")
-    covers = [line.cover for line in panel.lines if line.cover is not None]
+    covers = covers_of(panel)
     reach = max([values[-1], *(cover for cover in covers if cover <= 1.35 * values[-1])])
     margin = 0.03 * (reach - values[0])
     if axes.get_xscale() == "linear":
@@ -130,7 +151,8 @@ def _draw_values(axes: Any, panel: AxisPanel, curve: AxisResponse) -> None:
     for position, line in enumerate(panel.lines):
         shift = (position - (len(panel.lines) - 1) / 2) * SIDESTEP * (values[-1] - values[0])
         _draw_line(axes, line, position, shift if axes.get_xscale() == "linear" else 0.0, cut)
-        _draw_cover(axes, line, position, reach + margin)
+    for row, (cover, position) in enumerate(covers.items()):
+        _draw_cover(axes, cover, position, row, (values[0], reach + margin))
     if cut is not None:
         _draw_cut(axes, panel, cut, (values[0] + values[-1]) / 2)
     axes.grid(axis="y", color=QUIET, alpha=0.25, linewidth=0.6)
@@ -155,7 +177,7 @@ def _draw_cut(axes: Any, panel: AxisPanel, cut: Cut, middle: float) -> None:
         for point in (point for point in line.points if point.value == cut.value):
             colour, height = (
                 COLOURS[position % len(COLOURS)],
-                cut.edge - 0.08 * position * (cut.limits[1] - cut.limits[0]),
+                cut.edge + (-STEP if cut.above else STEP) * position * (cut.limits[1] - cut.limits[0]),
             )
             label = difference_text(point.difference, panel.decimals)
             offset, alignment = (CUT_LABEL_OFFSET, "left") if point.value <= middle else (-CUT_LABEL_OFFSET, "right")
@@ -166,18 +188,18 @@ def _draw_cut(axes: Any, panel: AxisPanel, cut: Cut, middle: float) -> None:
             text.set(color=colour, fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5})
 
 
-def _draw_cover(axes: Any, line: AxisLine, position: int, right: float) -> None:
+def _draw_cover(axes: Any, cover: float, position: int, row: int, ends: tuple[float, float]) -> None:
     """Mark the kernel size from which the receptive field of all layers covers the whole sequence."""
-    if line.cover is None:
-        return
     colour = COLOURS[position % len(COLOURS)]
-    label = f"full receptive field from {line.cover:.3g}"
-    above = {"transform": axes.get_xaxis_transform(), "color": colour, "fontsize": 8, "ha": "right", "va": "bottom"}
-    if line.cover > right:
-        axes.text(right, 1.015, f"{label} →", **above)
-        return
-    axes.axvline(line.cover, color=colour, linewidth=1, linestyle=(0, (2, 2)), zorder=0)
-    axes.text(line.cover, 1.015, label, **above)
+    label, at = f"full receptive field from {cover:.3g}", cover
+    if cover > ends[1]:
+        label, at = f"{label} →", ends[1]
+    else:
+        axes.axvline(cover, color=colour, linewidth=1, linestyle=(0, (2, 2)), zorder=0)
+    side = "left" if at < ends[0] + LEFT_PART * (ends[1] - ends[0]) else "right"
+    above = {"xycoords": axes.get_xaxis_transform(), "textcoords": "offset points", "ha": side, "va": "bottom"}
+    offset = COVER_LABEL_OFFSET + COVER_LABEL_POINTS * row
+    axes.annotate(label, (at, 1.0), (0, offset), color=colour, fontsize=8, **above)
 
 
 def _draw_key(axes: Any, panel: AxisPanel, axis: str) -> None:

@@ -6,39 +6,43 @@ from statistics import fmean, stdev
 
 import pytest
 
-from tests.reports.story_values import differences, late_batches, missing_from, report, signed, span, story, values
+from reports.statistics.compared_pairs import compared_pairs
+from tests.reports.story_values import (
+    LOSS,
+    differences,
+    late_batches,
+    missing_from,
+    report,
+    signed,
+    span,
+    story,
+    values,
+)
 
 scipy_stats = pytest.importorskip("scipy.stats", reason="the independent statistics are scipy's")
 
 
-def holm(p: list[float]) -> list[float]:
-    """Return the p values after Holm's correction in increasing order."""
-    found, highest = [], 0.0
-    for rank, each in enumerate(sorted(p)):
-        highest = max(highest, min(1.0, each * (len(p) - rank)))
-        found.append(highest)
-    return found
-
-
 def kernel_laptop() -> Iterator[str]:
     name = "kernel_size-laptop"
-    means = [fmean(values(name, f"kernel_size={size}")) for size in (3, 5, 9, 13)]
-    yield f"means of {span(means)} nats"
-    one, without = fmean(values(name, "kernel_size=1")), fmean(values(name, "baseline"))
-    yield f"{one:.2f} nats, the model without a convolution has {without:.2f}"
-    others = [arm.name for arm in report(name).arms if arm.name not in ("baseline", "kernel_size=9")]
-    p = {arm: welch_p(name, arm, "kernel_size=9") for arm in others}
-    position = sorted(p, key=lambda arm: p[arm]).index("kernel_size=33")
-    corrected = holm(list(p.values()))[position]
-    assert len(p) == 7
-    yield f"(p {p['kernel_size=33']:.3f}, and {corrected:.2f} after Holm's correction over the seven sizes"
-    answers = values(name, "kernel_size=9", "docs_acceptability")
-    yield "three seeds are {:.1f}, {:.1f} and {:.1f}".format(*answers)
-    yield f"(sd {stdev(answers):.1f})"
-
-
-def welch_p(name: str, arm: str, other: str) -> float:
-    return float(scipy_stats.ttest_ind(values(name, arm), values(name, other), equal_var=False).pvalue)
+    yield f"at {span(values(name, 'kernel_size=1,depth=4'), 2)} nats"
+    yield f"better than 1 by {fmean(values(name, 'kernel_size=1')) - fmean(values(name, 'kernel_size=3')):.3f} nats"
+    yield f"means of {span([fmean(values(name, f'kernel_size={size}')) for size in (3, 5, 9, 13, 17)], 3)} nats"
+    for depth in ("", ",depth=4"):
+        (pair,) = compared_pairs(report(name), [f"kernel_size={size}{depth}" for size in (33, 9)], [LOSS])
+        assert pair.difference.delta is not None
+        assert pair.p is not None
+        assert pair.p_adjusted is not None
+        yield f"{pair.difference.delta:.3f}"
+        yield f"(p {pair.p:.3f}, and {pair.p_adjusted:.2f}"
+        yield f"Holm's correction over all {pair.family} pairs of arms"
+    gains = [
+        fmean(values(name, arm.name, "score")) - fmean(values(name, "baseline", "score"))
+        for arm in report(name).arms
+        if "kernel" in arm.name and "=1," not in f"{arm.name},"
+    ]
+    yield f"is {span(gains, 1)} points above the baseline"
+    former = stdev(values(name, "baseline")[:3])
+    yield f"(sd {former:.1f} nats)"
 
 
 def kernel_short() -> Iterator[str]:
@@ -51,7 +55,7 @@ def kernel_short() -> Iterator[str]:
     degrees = sum(terms) ** 2 / sum(term**2 / (len(arm) - 1) for term, arm in zip(terms, arms, strict=True))
     half_width = scipy_stats.t.ppf(0.975, degrees) * sqrt(sum(terms))
     bounds = signed(delta - half_width, delta + half_width)
-    yield f"Welch's interval, three seeds of each of the four arms, {bounds}"
+    yield f"Welch's interval, three seeds of the arms on 16 tokens and five of those on 32, {bounds}"
     shares = [outside(size, length) for size, length in ((17, 16), (33, 32), (17, 32))]
     yield "their share is {:.2f} for 17 on 16 tokens, {:.2f} for 33 on 32 and {:.2f} for 17 on 32".format(*shares)
 
@@ -76,7 +80,7 @@ def kernel_wikipedia() -> Iterator[str]:
 
 
 STORIES = {
-    "The kernel size at scale `laptop`": kernel_laptop,
+    "The kernel size at two depths": kernel_laptop,
     "The kernel size on half": kernel_short,
     "The kernel size at scale `wikipedia`": kernel_wikipedia,
 }

@@ -1,7 +1,8 @@
 """Curves along an axis: their arms follow from the candidates, their values from the results."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -10,8 +11,9 @@ from hypothesis import strategies as st
 
 from ledger.records import ArmRow
 from ledger.snapshot import Snapshot
-from reports.figures.axis_response import cut_of
-from reports.figures.axis_response_data import AxisPanel, AxisResponse
+from reports.figures.axis_response import covers_of, cut_of, draw, draw_narrow
+from reports.figures.axis_response_data import AxisPanel, AxisPoint, AxisResponse
+from reports.figures.matplotlib_style import Figure
 from reports.report import build
 from search_space.candidate import Candidate
 from tests.factories.reports import Trial, document, figure_data, picture, snapshot, table2
@@ -145,3 +147,40 @@ def test_one_seed_draws_points_without_intervals() -> None:
     assert all(point.difference.low is None for point in panel.lines[0].points)
     names = [picture.name for picture in build(view(kernels(64), seeds=(1,))).pictures]
     assert names[0] == "axis"
+
+
+@pytest.mark.parametrize("drawing", [draw, draw_narrow])
+@pytest.mark.parametrize("lengths", [(64, 32), (40, 37, 34), (64, 64)])
+def test_labels_of_full_coverage_are_within_the_figure_and_apart(
+    lengths: tuple[int, ...], drawing: Callable[[AxisResponse], Figure]
+) -> None:
+    curve = curve_of(kernels(*lengths))
+    figure = drawing(curve)
+    for axes, panel in zip(figure.axes, curve.panels, strict=True):
+        labels = [text for text in axes.texts if "full receptive field" in text.get_text()]
+        assert len(labels) == len(covers_of(panel)) == len(set(lengths))
+        boxes = [text.get_window_extent() for text in [*labels, axes.title]]
+        assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+        assert all(
+            figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1 for box in boxes
+        )
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_markers_of_points_outside_the_limits_are_within_them(sign: int) -> None:
+    curve = curve_of(kernels(64, 32))
+    (panel,) = curve.panels
+    far = [
+        replace(line, points=tuple(_moved(point, 9.0 * sign) if point.value == 1 else point for point in line.points))
+        for line in panel.lines
+    ]
+    (axes,) = draw(replace(curve, panels=(replace(panel, lines=tuple(far)),))).axes
+    low, high = axes.get_ylim()
+    heights = [line.get_ydata()[0] for line in axes.lines if line.get_marker() in "^v" and len(line.get_ydata()) == 1]
+    assert len(heights) == 2
+    assert all(low < height < high for height in heights)
+
+
+def _moved(point: AxisPoint, by: float) -> AxisPoint:
+    moved = replace(point.difference, delta=by, low=by - 1, high=by + 1)
+    return replace(point, difference=moved)

@@ -43,8 +43,8 @@ def markdown(published: Path, experiments: Path) -> str:
 def brief_markdown(published: Path, experiments: Path) -> str:
     """Return the table of tests at the largest scale at which each claim has a published one, as Markdown.
 
-    Intervals are over seeds and the examples of the evaluation, none narrower than a multi-bootstrap of both, and
-    left out where single examples were not kept.
+    Intervals are over seeds and the examples of the evaluation, none narrower than a multi-bootstrap of both. A scale
+    at which single examples were not kept counts only where there is no other, and its intervals are left out.
     """
     tests = [*claim_rows(published, experiments)]
     rows: list[tuple[str, ...]] = [HEADINGS, ALIGNMENTS]
@@ -57,11 +57,12 @@ def brief_markdown(published: Path, experiments: Path) -> str:
 
 
 def _at_largest_scale(tests: Sequence[ClaimRow]) -> list[ClaimRow]:
-    """Return the tests that were run at the largest scale of any that was; all tests if none was.
+    """Return the tests run at the largest scale of those whose examples were kept, else of any; all where none was run.
 
     Where every one of them departs from the paper's setting, those in its setting stay beside them.
     """
     run = [test for test in tests if test.was_run]
+    run = [test for test in run if OVER_SEEDS_ALONE not in test.caveats] or run
     if not run:
         return [*tests]
     largest = max((_scale(test) for test in run), key=SCALES.index)

@@ -1,7 +1,9 @@
 """Differences on the front page: no interval narrower than a multi-bootstrap over seeds and the examples."""
 
+import shutil
 from collections.abc import Iterator
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +11,7 @@ from analysis.difference import Difference, MeanTest
 from analysis.two_way_bootstrap import multi_bootstrap
 from reports.claims_page import NO_INTERVAL, brief_markdown
 from reports.number_format import difference_text
+from reports.paper_claims_file import FILE
 from reports.statistics.metrics import Metric
 from tests.factories.paths import ROOT
 from tests.reports.story_values import missing_from, report, table
@@ -68,7 +71,13 @@ def width(found: Difference) -> float:
     return found.high - found.low
 
 
-def test_a_claim_whose_examples_were_not_kept_has_no_interval() -> None:
-    rows = [row for row in brief_markdown(PUBLISHED, ROOT / "experiments").splitlines() if NO_INTERVAL in row]
+def test_a_scale_whose_examples_were_not_kept_counts_only_alone_and_without_intervals(tmp_path: Path) -> None:
+    for name in (FILE, "kernel_size-wikipedia/ledger"):
+        (shutil.copytree if (PUBLISHED / name).is_dir() else shutil.copy)(PUBLISHED / name, tmp_path / name)
+    alone, all_scales = (
+        brief_markdown(folder, ROOT / "experiments").splitlines() for folder in (tmp_path, PUBLISHED)
+    )
+    rows = [row for row in alone if NO_INTERVAL in row]
     assert rows
-    assert not any("\\[" in row.split(" | ")[5] for row in rows)
+    assert all("wikipedia" in row and "\\[" not in row.split(" | ")[5] for row in rows)
+    assert not any(NO_INTERVAL in row for row in all_scales)

@@ -57,7 +57,7 @@ def brief_markdown(published: Path, experiments: Path) -> str:
 
 
 def _at_largest_scale(tests: Sequence[ClaimRow]) -> list[ClaimRow]:
-    """Return the tests run at the largest scale of those whose examples were kept, else of any; all where none was run.
+    """Return the tests run at the largest scale of those whose examples were kept, else of any; all if none was run.
 
     Where every one of them departs from the paper's setting, those in its setting stay beside them.
     """

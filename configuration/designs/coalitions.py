@@ -60,6 +60,13 @@ class Coalitions(ComponentDesign):
             message = f"{self.orders}; {has}. Leave it out: every set is an arm"
             yield Violation(("orders",), message)
 
+    def notes(self) -> Iterator[str]:
+        """Yield how many of the orders and sets are drawn."""
+        if self.orders is not None:
+            components = len(self.components)
+            sets = len(self.weights.coalitions) - 1
+            yield f"{self.orders} of {factorial(components):,} orders, {sets} of {(1 << components) - 1:,} sets"
+
     @property
     def weights(self) -> "ShapleyWeights":
         """The weight of every set in every component's Shapley value."""

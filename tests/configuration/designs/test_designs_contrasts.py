@@ -214,6 +214,7 @@ def test_coalitions_along_random_orders_are_the_steps_of_distinct_orders(orders:
     assert design.weights.by_order is not None
     drawn = {order.tobytes() for order in design.weights.by_order}
     assert len(drawn) == orders
+    assert list(design.notes()) == [f"{orders} of 120 orders, {len(arms)} of 31 sets"]
 
 
 @given(parts)

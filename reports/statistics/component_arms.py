@@ -1,16 +1,15 @@
 """The arms that a design's sets of components are, whichever design declared them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from itertools import chain, combinations
 
+from analysis.shapley import Coalition, all_orders
 from configuration.arm import changed_arm
 from configuration.designs.components import ComponentDesign
 from ledger.records import ArmRow
 from reports.statistics.results import Results
 from search_space.overrides import InvalidOverride
 
-Coalition = frozenset[str]
 LARGEST = 8
 """Most components of which every set is looked for: of more there are over 256."""
 
@@ -34,20 +33,14 @@ def _identity(results: Results, design: ComponentDesign, coalition: Coalition) -
 def complete_components(results: Results) -> tuple[ArmRow, ...]:
     """Return the arms of the first design of which every set of components is an arm, with the components as levels.
 
-    None where no design's sets are all there. The components' levels replace those that other designs gave an arm.
+    Empty where no design's sets are all there. The components' levels replace those that other designs gave an arm.
     """
     designs = (design for design in results.experiment.designs if isinstance(design, ComponentDesign))
     for design in designs:
         names = tuple(design.components)
-        if 2 <= len(names) <= LARGEST:
-            every = list(map(frozenset, _subsets(names)))
+        if 2 <= len(names) <= LARGEST and 2 ** len(names) <= len(results.arms):
+            every = all_orders(names).coalitions
             arms = arms_by_components(results, design, every)
             if len(arms) == len(every):
-                return tuple(
-                    replace(arm, levels=design.present_or_not(tuple(coalition))) for coalition, arm in arms.items()
-                )
+                return tuple(replace(arm, levels=design.present_or_not(tuple(each))) for each, arm in arms.items())
     return ()
-
-
-def _subsets(names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    return chain.from_iterable(combinations(names, size) for size in range(len(names) + 1))

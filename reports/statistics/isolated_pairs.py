@@ -53,8 +53,6 @@ def _extra(changes: Changes, reference: Changes) -> str | None:
 
 
 def _factors(arm: Arm, reference: Arm) -> list[str]:
-    """Return the factors of the design in which two arms differ; none for arms without levels."""
-    if not (arm.levels and reference.levels):
-        return []
-    names = dict.fromkeys((*arm.levels, *reference.levels))
-    return [name for name in names if arm.levels.get(name) != reference.levels.get(name)]
+    """Return the factors of the designs of both arms in which they differ; none for arms without levels in common."""
+    names = [name for name in arm.levels if name in reference.levels]
+    return [name for name in names if arm.levels[name] != reference.levels[name]]

@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
-from configuration.designs import Coalitions, KeepOne, LeaveOneOut, ListDesign
+from configuration.designs import Coalitions, KeepOne, Ladder, LeaveOneOut, ListDesign
 from configuration.designs.point import PointDesign
 from reports.sections.factors import factors_table
 from reports.sections.shapley import shapley_table
+from reports.sections.single_change_effects import isolated_table
+from reports.statistics.isolated_pairs import isolated_pairs
 from reports.statistics.shapley import shapley_values_of
 from tests.factories.altered_ledgers import first_look, kept_losses, paired
 from tests.factories.component_ledgers import results_with
@@ -22,6 +24,7 @@ PARTS: dict[str, dict[str, Any]] = {
     "convolution": {"convolution": "span_dynamic"},
     "groups": {"feed_forward_groups": 2},
 }
+STEPS = {"bottleneck": PARTS["bottleneck"], "dynamic": {"convolution": "dynamic"}, "span": PARTS["convolution"]}
 FOUR = {**PARTS, "deep": {"depth": 3}}
 FIVE = {**FOUR, "before": {"normalisation": "pre_norm"}}
 WIDE = {"bottleneck_ratio": 2, "convolution": {"kind": "span_dynamic", "kernel_size": 15}, "feed_forward_groups": 2}
@@ -30,6 +33,7 @@ DESIGNS: dict[str, tuple[PointDesign, ...]] = {
     "leave one out and keep one, beside other arms": (
         LeaveOneOut(components=PARTS),
         KeepOne(components=PARTS),
+        Ladder(components=STEPS),
         ListDesign(arms={"wide": WIDE, "deep": {"depth": 3}}),
     ),
     "random orders": (Coalitions(components=FOUR, orders=6, seed=3),),
@@ -44,7 +48,8 @@ def test_reports_and_the_audit_agree_on_components(named: str, kind: str, tmp_pa
     results = results_with(tmp_path, DESIGNS[named], KINDS[kind])
     values = shapley_values_of(results)
     assert values is not None
-    tables = [shapley_table(values), factors_table(results)]
+    pairs = isolated_pairs(results.arms, results.experiment.baseline)
+    tables = [shapley_table(values), factors_table(results), isolated_table(results, pairs)]
     study, outcome = Study(exports.read_export(tmp_path)), Outcome()
     for table in tables:
         rule = TRAINING[table.name]
@@ -52,3 +57,7 @@ def test_reports_and_the_audit_agree_on_components(named: str, kind: str, tmp_pa
     assert outcome.differences == []
     assert outcome.compared > 50
     assert bool(tables[1].rows) == ("random" not in named)
+    if "beside" in named:
+        factors = {pair.path for pair in pairs}
+        assert {*PARTS, "dynamic"} <= factors
+        assert not {"bottleneck_ratio", "feed_forward_groups"} & factors

@@ -218,8 +218,8 @@ def isolated(study: Study, _: Published) -> Iterator[Row]:
 def _single_change(study: Study, arm: Arm, reference: Arm) -> str | None:
     extra = [path for path in arm.changes if path not in reference.changes]
     kept = all(arm.changes.get(path) == change for path, change in reference.changes.items())
-    differing = [name for name in arm.levels if arm.levels[name] != reference.levels.get(name)]
-    differing = differing if arm.levels and reference.levels else []
+    shared = [name for name in arm.levels if name in reference.levels]
+    differing = [name for name in shared if arm.levels[name] != reference.levels[name]]
     if not reference.changes or len(extra) != 1 or not kept:
         return None
     return differing[0] if len(differing) == 1 else narrowed(study, extra[0], arm.changes[extra[0]])[0]

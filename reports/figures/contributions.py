@@ -2,10 +2,8 @@
 
 from dataclasses import dataclass
 
-from reports.figures import interval_panels
 from reports.figures.figure import ReportFigure
-from reports.figures.interval_panels import Line, Panel
-from reports.figures.matplotlib_style import Figure
+from reports.figures.interval_panels import Line, Panel, draw, draw_narrow
 from reports.number_format import difference_text, percent
 from reports.sanitise import printable
 from reports.statistics.evidence import Evidence
@@ -42,16 +40,6 @@ def _line(row: Contribution, decimals: int) -> Line:
 def contributions_table(contributions: Contributions) -> Table:
     """Return the values of every panel."""
     return table("contributions", COLUMNS, (each.row for each in contributions.rows))
-
-
-def draw(contributions: Contributions) -> Figure:
-    """Return the panels as one column."""
-    return interval_panels.draw(contributions.panels)
-
-
-def draw_narrow(contributions: Contributions) -> Figure:
-    """Return the same for a narrow page."""
-    return interval_panels.draw_narrow(contributions.panels)
 
 
 FIGURE = ReportFigure(

@@ -4,10 +4,8 @@ from dataclasses import dataclass
 
 from analysis.difference import Difference
 from configuration.arm import BASELINE
-from reports.figures import interval_panels
 from reports.figures.figure import ReportFigure
-from reports.figures.interval_panels import Line, Panel
-from reports.figures.matplotlib_style import Figure
+from reports.figures.interval_panels import Line, Panel, draw, draw_narrow
 from reports.number_format import difference_text
 from reports.sanitise import printable
 from reports.statistics.evidence import Evidence
@@ -45,16 +43,6 @@ def forest_table(forest: Forest) -> Table:
         for line in panel.lines
     )
     return table("forest", "metric arm pairs delta low high", rows)
-
-
-def draw(forest: Forest) -> Figure:
-    """Return the panels as one column."""
-    return interval_panels.draw(forest.panels)
-
-
-def draw_narrow(forest: Forest) -> Figure:
-    """Return the same for a narrow page."""
-    return interval_panels.draw_narrow(forest.panels)
 
 
 FIGURE = ReportFigure(

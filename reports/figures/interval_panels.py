@@ -1,8 +1,7 @@
 """Panels of intervals, one per metric: a line for each named difference, with its numbers beside it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from analysis.difference import Difference
 from reports.figures.intervals import draw_interval
@@ -39,8 +38,17 @@ class Panel:
         return f"{'lower' if self.metric.lower_is_better else 'higher'} is better"
 
 
-def draw(panels: Sequence[Panel]) -> Figure:
+class Panels(Protocol):
+    """Data of a figure that is shown as panels of intervals."""
+
+    @property
+    def panels(self) -> tuple[Panel, ...]:
+        """From top to bottom."""
+
+
+def draw(shown: Panels) -> Figure:
     """Return the panels as one column."""
+    panels = shown.panels
     heights = [len(panel.lines) + 1.6 for panel in panels]
     lines = [line for panel in panels for line in panel.lines]
     names = max(NAMES_INCHES, text_inches((line.name for line in lines), NAME_POINTS) + PAD_INCHES)
@@ -64,8 +72,9 @@ def draw(panels: Sequence[Panel]) -> Figure:
     return figure
 
 
-def draw_narrow(panels: Sequence[Panel]) -> Figure:
+def draw_narrow(shown: Panels) -> Figure:
     """Return the same for a narrow page, with each name and its numbers above the interval."""
+    panels = shown.panels
     heights = [len(panel.lines) + 2.0 for panel in panels]
     figure = new_figure(NARROW_INCHES, NARROW_ROW_INCHES * sum(heights))
     top = figure.get_figheight()

@@ -20,11 +20,11 @@ Orders = list[Weights]
 def shapley(study: Study, _: Published) -> Iterator[Row]:
     """Yield each component's value, and their sum; shares of a sum that is not 0."""
     values, ends = _over_all_orders(study) or _over_random_orders(study)
+    arms = {arm for orders in values.values() for weights in orders for arm in weights}
     for metric in study.metrics if values else ():
         whole = study.interval(study.contrast(ends, metric), *ends)
         decided = whole["low"] is not None and (whole["low"] > 0 or whole["high"] < 0)
         for name, orders in values.items():
-            arms = {arm for each in values.values() for weights in each for arm in weights}
             found = study.interval(_value(study, orders, metric), *arms)
             yield {
                 "factor": name,

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from configuration.designs import Coalitions, KeepOne
-from reports.figures.contributions import FIGURE, Contributions, draw, draw_narrow
+from reports.figures.contributions import FIGURE, Contributions
+from reports.figures.interval_panels import draw, draw_narrow
 from reports.figures.matplotlib_style import Figure, svg_text
 from reports.sections.shapley import shapley_table
 from reports.statistics.evidence import Evidence

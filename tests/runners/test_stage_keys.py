@@ -1,0 +1,105 @@
+"""Stage keys are data: those of every published report and of every experiment at its smallest scale are golden.
+
+A finished stage is found by its key, so that a key that changes computes the stage again. Versions of libraries and the
+machine's operators, which belong to a key too, are fixed here. `STEEPLECHASE_GOLDEN=write` writes the file anew.
+"""
+
+import csv
+import hashlib
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from configuration.experiment import Experiment
+from configuration.loading import experiment_in
+from configuration.yaml import read_file
+from foundation.errors import DataError
+from ledger.csv_export import read_export
+from ledger.paths import has_export
+from ledger.snapshot import snapshot
+from reports.statistics.experiment import experiment_of
+from runners.dag import shared_stages, trial_stages
+from runners.stages import stage
+from runners.stages.stage import Stage
+from search_space.candidate import Candidate
+from tests.factories.paths import EXPERIMENT_FILES, EXPERIMENTS, PUBLISHED, ROOT
+
+GOLDEN = Path(__file__).parent / "golden" / "stage_keys.csv"
+WRITE = os.environ.get("STEEPLECHASE_GOLDEN") == "write"
+TIMINGS = {"table9-laptop", "table9.yaml"}
+"""Their stages have the machine in their keys."""
+FOLDERS = sorted({folder.name for folder in PUBLISHED.iterdir() if has_export(folder)} - TIMINGS)
+FILES = [name for name in EXPERIMENT_FILES if name not in TIMINGS]
+
+Digests = dict[str, str]
+"""From the kind of stage to the number of its stages and a hash of their labels and keys."""
+Trial = tuple[str, Candidate, int]
+"""The name of an arm, its candidate, and a pretraining seed."""
+
+
+def digests(experiment: Experiment, trials: Iterable[Trial]) -> Digests:
+    by_kind: dict[str, set[str]] = defaultdict(set)
+    for label, found in labelled(experiment, trials):
+        by_kind[found.kind].add(f"{label} {found.key}\n")
+    return {kind: f"{len(lines)}:{digest(lines)}" for kind, lines in by_kind.items()}
+
+
+def digest(lines: Iterable[str]) -> str:
+    return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()[:16]
+
+
+def labelled(experiment: Experiment, trials: Iterable[Trial]) -> Iterator[tuple[str, Stage]]:
+    shared = shared_stages(experiment)
+    yield from shared.named().items()
+    for arm, candidate, seed in trials:
+        for label, found in trial_stages(experiment, shared, candidate, seed).items():
+            yield f"{arm}/{seed} {label}", found
+
+
+def of_folder(name: str) -> Digests:
+    read = snapshot(read_export(PUBLISHED / name))
+    candidates = {arm.name: arm.candidate for arm in read.arms}
+    trials = [history.trial for history in read.histories]
+    return digests(experiment_of(read.document), [(row.arm, candidates[row.arm], row.seed) for row in trials])
+
+
+def of_file(name: str) -> Digests:
+    file = read_file(EXPERIMENTS / name)
+    scale = "smoke" if "smoke" in file.scales else next(iter(file.scales), None)
+    experiment = experiment_in(file, scale)
+    assert isinstance(experiment, Experiment)
+    return digests(experiment, [(arm.name, arm.candidate, 1) for arm in experiment.arms])
+
+
+@cache
+def golden() -> dict[str, Digests]:
+    found: dict[str, Digests] = defaultdict(dict)
+    with GOLDEN.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            found[row["experiment"]][row["stage"]] = row["keys"]
+    return found
+
+
+@pytest.fixture(autouse=True)
+def one_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stage, "installed_version", lambda library: "1")
+    monkeypatch.setattr(stage, "arithmetic", lambda: "1")
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.mark.parametrize("name", [*FOLDERS, *FILES])
+def test_the_keys_are_the_golden_ones(name: str) -> None:
+    try:
+        found = of_folder(name) if name in FOLDERS else of_file(name)
+    except DataError as missing:
+        pytest.skip(str(missing))
+    if WRITE:
+        rows = golden() | {name: found} if GOLDEN.is_file() else {name: found}
+        golden.cache_clear()
+        lines = [f"{each},{kind},{keys}" for each in sorted(rows) for kind, keys in sorted(rows[each].items())]
+        GOLDEN.write_text("\n".join(["experiment,stage,keys", *lines, ""]), encoding="utf-8")
+    assert found == golden()[name]

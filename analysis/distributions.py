@@ -21,11 +21,6 @@ def _special() -> Any:
     return special
 
 
-def even_odds_below(successes: ArrayLike, trials: ArrayLike) -> Values:
-    """Return the probability of at most so many successes in trials at even odds."""
-    return np.asarray(_special().bdtr(successes, trials, 0.5))
-
-
 def t_p(t: ArrayLike, degrees: ArrayLike) -> Values:
     """Return the two-sided p of a t value: the probability outside plus and minus `t`."""
     return np.asarray(2 * _special().stdtr(degrees, -np.abs(t)))
@@ -59,13 +54,3 @@ def chi_squared_quantile(share: ArrayLike, degrees: ArrayLike) -> Values:
 def chi_squared_below(value: ArrayLike, degrees: ArrayLike) -> Values:
     """Return the probability that a chi-squared variable lies below a value."""
     return np.asarray(_special().chdtr(degrees, value))
-
-
-def digamma(x: ArrayLike) -> Values:
-    """Return the derivative of the log gamma function."""
-    return np.asarray(_special().digamma(x))
-
-
-def trigamma(x: ArrayLike) -> Values:
-    """Return the second derivative of the log gamma function."""
-    return np.asarray(_special().polygamma(1, x))

@@ -1,23 +1,13 @@
-"""Differences paired by seed: interval of the mean, Student's t, and the exact sign-flip test.
+"""Differences paired by seed: interval of the mean and Student's t; Holm's correction."""
 
-Fisher 1935, "The Design of Experiments", section 21: under the null hypothesis both signs of a difference are equally
-likely. With n pairs there are 2^n sign patterns, so the smallest p is 2^(1 - n): 0.25 for three seeds.
-"""
-
-import math
 from collections.abc import Sequence
 from statistics import fmean, stdev
 
-import numpy as np
-
 from analysis.distributions import t_p as students_t_p
 from analysis.distributions import t_quantile
-from foundation.randomness import stream
 
-EXACT_PAIRS = 16
-"""Up to this number all sign patterns are enumerated; beyond, this many are sampled."""
 ROUNDING = 1e-9
-"""Tolerance for equal sums, as a share of the largest sum."""
+"""Tolerance for equal differences, as a share of the largest one."""
 
 
 def interval(differences: Sequence[float], confidence: float) -> tuple[float, float]:
@@ -39,25 +29,6 @@ def t_p(differences: Sequence[float]) -> float | None:
 def vary(differences: Sequence[float]) -> bool:
     """Whether differences vary beyond rounding."""
     return max(differences) - min(differences) > ROUNDING * max(map(abs, differences))
-
-
-def sign_flip_p(differences: Sequence[float]) -> float | None:
-    """Return the two-sided p of the permutation test that flips signs, None without differences."""
-    n = len(differences)
-    if not n:
-        return None
-    values = np.sort(np.abs(np.asarray(differences, dtype=np.float64)))
-    observed = abs(math.fsum(differences))
-    if n <= EXACT_PAIRS:
-        signs = 1 - 2 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
-        return float(np.mean(_reached(signs @ values, observed)))
-    signs = 1 - 2 * stream(0, "sign flips", n).integers(2, size=(2**EXACT_PAIRS, n))
-    return float((np.sum(_reached(signs @ values, observed)) + 1) / (len(signs) + 1))
-
-
-def _reached(sums: np.ndarray, observed: float) -> np.ndarray:
-    reached: np.ndarray = np.abs(sums) >= observed - ROUNDING * max(observed, float(np.abs(sums).max()))
-    return reached
 
 
 def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:

@@ -2,8 +2,7 @@
 
 Seed and example are crossed random effects, and the variance of the mean follows from their mean squares (Searle,
 Casella and McCulloch 1992, chapter 4), with Satterthwaite's degrees of freedom, rounded down. The percentiles of a
-resampled mean (`analysis/two_way_bootstrap.py`) are too narrow with few seeds, as those of any bootstrap; this is
-not.
+resampled mean are too narrow with few seeds, as those of any bootstrap; this is not.
 
 A mean over tasks has a set of examples of each task. The sets are drawn independently of each other and answered by
 the same seeds, so that their components add up.

@@ -9,12 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, harmonic_mean, variance
 
-import numpy as np
-
-from foundation.randomness import stream
-
-RESAMPLES = 2000
-
 NestedValues = Mapping[int, Sequence[float]]
 """By pretraining seed, one value per fine-tuning seed."""
 
@@ -45,24 +39,3 @@ def spread_of(samples: Sequence[NestedValues]) -> Spread:
     sizes = [harmonic_mean(map(len, sample.values())) for sample in compared]
     nested = 0.0 if fine_tuning is None else fine_tuning / harmonic_mean(sizes, degrees)
     return Spread(max(0.0, total - nested) ** 0.5, None if fine_tuning is None else fine_tuning**0.5)
-
-
-def hierarchical_bootstrap(values: NestedValues, others: NestedValues, confidence: float) -> tuple[float, float]:
-    """Return the percentile interval of the paired difference.
-
-    Pretraining seeds are resampled, then, within each, the fine-tuning seeds of both arms. With few seeds it is too
-    narrow (docs/statistics.md has its coverage), so tables show Student's t.
-    """
-    seeds = sorted(values.keys() & others.keys())
-    random = stream(0, "hierarchical bootstrap", len(seeds))
-    drawn = random.integers(len(seeds), size=(RESAMPLES, len(seeds)))
-    totals = np.zeros(RESAMPLES)
-    for column in drawn.T:
-        for position, seed in enumerate(seeds):
-            rows = np.flatnonzero(column == position)
-            for sign, sample in ((1, values[seed]), (-1, others[seed])):
-                picks = random.integers(len(sample), size=(len(rows), len(sample)))
-                totals[rows] += sign * np.asarray(sample, dtype=np.float64)[picks].mean(axis=1)
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(totals / len(seeds), (tail, 1 - tail))
-    return float(low), float(high)

@@ -29,9 +29,5 @@ def contrasts(arms: Moments, weights: Float[np.ndarray, "contrasts arms"]) -> Es
 
 def against_first(arms: Moments) -> Estimates:
     """Return every other arm along the last axis minus the first one."""
-    return contrasts(arms, differences_from_first(arms.mean.shape[-1]))
-
-
-def differences_from_first(arms: int) -> Float[np.ndarray, "others arms"]:
-    """Return the weights of every other arm minus the first one."""
-    return np.asarray(np.eye(arms)[1:] - np.eye(arms)[0])
+    identity = np.eye(arms.mean.shape[-1])
+    return contrasts(arms, identity[1:] - identity[0])

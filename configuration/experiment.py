@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PrivateAttr
 
@@ -12,7 +12,6 @@ from configuration.arms import ArmTable, Rules, without_repeats
 from configuration.claims import DeclaredClaim
 from configuration.designs import Design, OneDesign, Search
 from configuration.fine_tuning import FineTuning
-from configuration.forecast import Forecast
 from configuration.matched_budget import THROUGHPUT, Match, Throughput, add_matched_arms, nothing_measured
 from configuration.measurements import Measures
 from configuration.paper import PaperStatement
@@ -20,7 +19,8 @@ from configuration.plugin_folders import Plugins
 from configuration.plugins import sources_of
 from configuration.pretraining import Pretraining
 from configuration.tuning import Tune
-from foundation.schema import JsonValue, Name, PositiveNumber, Schema, canonical
+from foundation.recorded import ANY, Recorded
+from foundation.schema import JsonValue, Name, PositiveNumber, canonical
 from search_space.candidate import Candidate
 from search_space.constraints import Constraint
 from search_space.overrides import InvalidOverride
@@ -31,8 +31,10 @@ from tasks.mentions.declaration import Mentions
 from tasks.tokenizer import TokenizerDeclaration, WordPieceTraining
 
 
-class Experiment(Schema):
+class Experiment(Recorded):
     """An experiment at one scale."""
+
+    removed: ClassVar[Mapping[str, JsonValue]] = {"forecast": ANY}
 
     experiment: Name = Field(examples=["table2"])
     """The experiment's name: part of its results folder and of its study in MLflow."""
@@ -84,8 +86,6 @@ class Experiment(Schema):
         default=(), examples=[[{"metric": "score", "higher": "dynamic", "than": "depthwise", "by": 0.5}]]
     )
     """Expected results, registered before the run; the report tests each."""
-    forecast: Forecast | None = None
-    """A larger budget to which the held-out curves are extrapolated."""
     tracking: str | None = None
     """An MLflow tracking URI; by default the store under the results."""
 
@@ -157,7 +157,6 @@ class Experiment(Schema):
             "study",
             "equivalence_margin",
             "claims",
-            "forecast",
             "tracking",
             "on_invalid",
         ):

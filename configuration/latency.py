@@ -13,6 +13,7 @@ from configuration.arm import Arm, changed_arm
 from configuration.plugin_folders import Plugins
 from configuration.plugins import sources_of
 from foundation.errors import Violation, listed_twice
+from foundation.recorded import Recorded
 from foundation.schema import Count, JsonValue, Name, Schema, Seed, canonical
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
@@ -60,7 +61,7 @@ class Timing(Schema):
     """Precision of matrix products and of the values between them."""
 
 
-class LatencyExperiment(Schema):
+class LatencyExperiment(Recorded):
     """A latency experiment at one scale."""
 
     experiment: Name = Field(examples=["table9"])

@@ -19,7 +19,7 @@ from tasks.data_folder import with_paths_as_in
 if TYPE_CHECKING:
     from configuration.loading import AnyExperiment
 
-VERDICT_SECTIONS = ("claims", "paper", "comparison", "headline_metrics", "study", "equivalence_margin", "forecast")
+VERDICT_SECTIONS = ("claims", "paper", "comparison", "headline_metrics", "study", "equivalence_margin")
 """Sections that change no result, but the verdicts of a report."""
 DEFAULTS = {"comparison": MeanTest.WELCH, "headline_metrics": [HELD_OUT_LOSS, SCORE]}
 """Values that equal a missing section: ledgers of earlier versions lack it."""

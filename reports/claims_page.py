@@ -9,7 +9,6 @@ from reports.formats.markdown import escape, table_lines
 from reports.number_format import NOTHING, signed
 from reports.paper_claims import OVER_SEEDS_ALONE, claim_rows
 from reports.paper_claims_file import read_paper_claims
-from reports.pooled_claims import pooled_claims, pooled_markdown
 
 SCALES = ("smoke", "demo", "laptop", "wikipedia", "gpu", "paper")
 NO_INTERVAL = "no interval: single examples were not kept"
@@ -33,11 +32,8 @@ def markdown(published: Path, experiments: Path) -> str:
     """Return the claims with their sources and the table of tests as Markdown."""
     claims = read_paper_claims(published)
     listed = [f"- **{claim.id}** {escape(claim.statement)} ({escape(claim.source)})" for claim in claims]
-    tests = [*claim_rows(published, experiments)]
-    rows = [HEADINGS, ALIGNMENTS, *map(_cells, tests)]
-    pooled = pooled_markdown(pooled_claims(tests))
-    parts = ("\n".join(listed), "\n".join(table_lines(rows)), NOTE, pooled)
-    return "\n\n".join(filter(None, parts)) + "\n"
+    rows = [HEADINGS, ALIGNMENTS, *map(_cells, claim_rows(published, experiments))]
+    return "\n\n".join(("\n".join(listed), "\n".join(table_lines(rows)), NOTE)) + "\n"
 
 
 def brief_markdown(published: Path, experiments: Path) -> str:

@@ -20,7 +20,6 @@ from reports.made_with import made_with_of
 from reports.sanitise import printable
 from reports.section import Content, Section
 from reports.sections import (
-    aligned_gaps,
     attention,
     audit,
     candidates,
@@ -28,10 +27,9 @@ from reports.sections import (
     contamination,
     differences_from_paper,
     divergence,
-    example_tests,
     factors,
-    forecast,
     frozen_tasks,
+    gap_by_budget,
     generated_texts,
     hurdle_savings,
     importance,
@@ -75,10 +73,9 @@ SECTIONS: tuple[Section[Evidence], ...] = (
     factors.SECTION,
     shapley.SECTION,
     verdicts.SECTION,
-    example_tests.SECTION,
     claims.SECTION,
     divergence.SECTION,
-    aligned_gaps.SECTION,
+    gap_by_budget.SECTION,
     variance.SECTION,
     single_change_effects.SECTION,
     importance.SECTION,
@@ -97,7 +94,6 @@ SECTIONS: tuple[Section[Evidence], ...] = (
     searched_settings.SECTION,
     tuned_effects.SECTION,
     tuning_trials.SECTION,
-    forecast.SECTION,
 )
 """Sections of training experiments, in display order."""
 LATENCY_SECTIONS: tuple[Section[LatencyEvidence], ...] = (latency.SECTION, latency_verdicts.SECTION)

@@ -54,9 +54,6 @@ def violations_of(experiment: Experiment) -> Iterator[Violation]:
         yield Violation(("headline_metrics",), "there is no score, because fine_tuning.tasks is empty")
     yield from tracking_violations(experiment)
     yield from _pretraining_violations(experiment)
-    if experiment.forecast is not None and experiment.forecast.tokens < experiment.pretraining.tokens:
-        message = f"{experiment.forecast.tokens} is less than pretraining.tokens, {experiment.pretraining.tokens}"
-        yield Violation(("forecast", "tokens"), message)
     yield from _fine_tuning_violations(experiment)
     if not of_baseline:
         yield from _measure_violations(experiment)

@@ -3,7 +3,6 @@
 from typing import Any
 
 from reports.figures import (
-    aligned_gaps,
     attention,
     axis_response,
     best_by_cost,
@@ -27,7 +26,6 @@ FIGURES: tuple[ReportFigure[Evidence, Any], ...] = (
     attention.FIGURE,
     curves.FIGURE,
     perplexity_by_memory.FIGURE,
-    aligned_gaps.FIGURE,
     gap_by_budget.FIGURE,
     forest.FIGURE,
     pareto.FIGURE,

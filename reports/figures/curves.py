@@ -1,11 +1,9 @@
-"""Learning curves: held-out loss by tokens seen, with hurdles, stopped arms and dashed forecasts."""
+"""Learning curves: held-out loss by tokens seen, with hurdles and stopped arms."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
-
-import numpy as np
 
 from ledger.snapshot import TrialHistory
 from reports.figures.figure import ReportFigure
@@ -13,9 +11,7 @@ from reports.figures.matplotlib_style import Figure, draw_sample, new_figure, se
 from reports.figures.style import COLOURS, INK, LINE_STYLES, MARKERS, QUIET, SETTINGS
 from reports.number_format import short
 from reports.sanitise import printable
-from reports.statistics.backtest import COVERAGE
 from reports.statistics.evidence import Evidence
-from reports.statistics.forecast import Forecast
 from reports.statistics.results import Results
 from reports.table import Row, Table, table
 
@@ -24,8 +20,6 @@ NAME_POINTS, NAMES_BEGIN, PAD_INCHES = 9, 1.05, 0.1
 NARROW_INCHES, NARROW_HEIGHT_INCHES, NARROW_LEFT_INCHES, NAME_INCHES, AXIS_INCHES = 3.9, 3.4, 0.45, 0.2, 0.55
 TITLE, BAND = "Held-out loss (nats): mean over seeds", "band from lowest to highest seed"
 LABELLED_LINES = len(COLOURS)
-Point = tuple[float, float, float | None, float | None]
-"""Tokens, loss, and its lowest and highest value."""
 LABEL_GAP = 0.052  # of the axes' height, so that labels do not overlap
 
 
@@ -44,18 +38,6 @@ class Line:
 
 
 @dataclass(frozen=True)
-class ForecastBand:
-    """A forecast of one arm's mean loss in nats from the tokens seen to a budget, with its interval."""
-
-    arm: str
-    tokens: tuple[float, ...]
-    middle: tuple[float, ...]
-    low: tuple[float | None, ...]
-    """None where the interval is not calibrated."""
-    high: tuple[float | None, ...]
-
-
-@dataclass(frozen=True)
 class HurdleMark:
     """A hurdle's tokens, and its threshold if one was set."""
 
@@ -69,34 +51,24 @@ class Curves:
 
     lines: tuple[Line, ...]
     hurdles: tuple[HurdleMark, ...]
-    forecasts: tuple[ForecastBand, ...] = ()
-    """Forecasts, not measured."""
 
 
 def curves_of(evidence: Evidence) -> Curves | None:
     """Return the curves; None before a measurement."""
     results = evidence.results
     lines = tuple(line for arm in results.arms if (line := _line(results, arm.name)))
-    return Curves(lines, tuple(_hurdles(results)), forecast_bands(evidence.forecast)) if lines else None
+    return Curves(lines, tuple(_hurdles(results))) if lines else None
 
 
 def curves_table(curves: Curves) -> Table:
-    """Return one row per point of a curve, with forecasts flagged."""
-    return table("curves", "arm n tokens loss low high forecast", _curve_rows(curves))
+    """Return one row per point of a curve."""
+    return table("curves", "arm n tokens loss low high", _curve_rows(curves))
 
 
 def _curve_rows(curves: Curves) -> Iterator[Row]:
-    def rows(arm: str, n: int | None, points: Iterable[Point], forecast: bool) -> Iterator[Row]:
-        for tokens, loss, low, high in points:
-            at = round(tokens)
-            yield {"arm": arm, "n": n, "tokens": at, "loss": loss, "low": low, "high": high, "forecast": forecast}
-
     for line in curves.lines:
-        points = zip(line.tokens, line.mean, line.low, line.high, strict=True)
-        yield from rows(line.arm, line.n, points, forecast=False)
-    for band in curves.forecasts:
-        drawn = zip(band.tokens, band.middle, band.low, band.high, strict=True)
-        yield from rows(band.arm, None, drawn, forecast=True)
+        for tokens, loss, low, high in zip(line.tokens, line.mean, line.low, line.high, strict=True):
+            yield {"arm": line.arm, "n": line.n, "tokens": tokens, "loss": loss, "low": low, "high": high}
 
 
 def _line(results: Results, arm: str) -> Line | None:
@@ -135,19 +107,6 @@ def _hurdles(results: Results) -> Iterator[HurdleMark]:
         yield HurdleMark(tokens, thresholds.get(level))
 
 
-def forecast_bands(forecast: Forecast | None) -> tuple[ForecastBand, ...]:
-    """Return the median and the 90% interval of each arm's forecast from the tokens seen."""
-    if forecast is None:
-        return ()
-    bands, tokens = [], tuple(forecast.tokens.tolist())
-    for arm in forecast.arms:
-        low, middle, high = np.quantile(arm.draws, ((1 - COVERAGE) / 2, 0.5, (1 + COVERAGE) / 2), axis=0).tolist()
-        if not forecast.judged.calibrated:
-            low = high = [None] * len(tokens)
-        bands.append(ForecastBand(printable(arm.arm), tokens, tuple(middle), tuple(low), tuple(high)))
-    return tuple(bands)
-
-
 def draw(curves: Curves) -> Figure:
     """Return a line per arm; with many arms only the best are labelled and the others are grey."""
     labelled_lines, unlabelled = labelled(curves.lines)
@@ -175,7 +134,7 @@ def draw_narrow(curves: Curves) -> Figure:
     left = max(NARROW_LEFT_INCHES, 2 * PAD_INCHES + text_inches(ticks, SETTINGS["ytick.labelsize"])) / NARROW_INCHES
     axes.set_position((left, below / height, 0.98 - left, 1 - (below + 0.42) / height))
     axes.set_title(f"{TITLE},\n{BAND}")
-    axes.locator_params(axis="x", nbins=6) if axes.get_xscale() == "linear" else None
+    axes.locator_params(axis="x", nbins=6)
     _label_below(axes, labelled_lines, max(line.tokens[-1] for line in curves.lines), height - below - 0.42)
     return figure
 
@@ -188,7 +147,6 @@ def _draw_all(axes: Any, curves: Curves, labelled_lines: Sequence[Line], unlabel
     _draw_stops(axes, unlabelled, [QUIET] * len(unlabelled))
     _draw_stops(axes, labelled_lines, COLOURS)
     _draw_hurdles(axes, curves)
-    _draw_forecasts(axes, curves, [line.arm for line in labelled_lines])
     axes.set_xlabel("tokens seen")
     axes.xaxis.set_major_formatter(lambda tokens, _: short(round(tokens)))
     axes.grid(axis="y", color=QUIET, alpha=0.25, linewidth=0.6)
@@ -233,24 +191,6 @@ def _draw_hurdles(axes: Any, curves: Curves) -> None:
         )
         if hurdle.threshold is not None:
             axes.plot([hurdle.tokens], [hurdle.threshold], marker="_", markersize=22, color=INK, markeredgewidth=2)
-
-
-def _draw_forecasts(axes: Any, curves: Curves, named: Sequence[str]) -> None:
-    """Draw forecasts dashed, on a logarithmic axis of tokens because of their long horizon."""
-    bands = [band for band in curves.forecasts if band.arm in named]
-    if not bands:
-        return
-    axes.set_xscale("log")
-    seen, end = bands[0].tokens[0], bands[0].tokens[-1]
-    axes.axvspan(seen, end, color=QUIET, alpha=0.08, linewidth=0)
-    axes.text(seen, 0.03, " forecast, not measured", transform=axes.get_xaxis_transform(), color=QUIET, fontsize=8.5)
-    for band in bands:
-        colour = COLOURS[named.index(band.arm) % len(COLOURS)]
-        axes.plot(band.tokens, band.middle, color=colour, linestyle=(0, (4, 3)), linewidth=1.1)
-        middle, low, high = band.middle[-1], band.low[-1], band.high[-1]
-        if low is not None and high is not None:
-            reach = [[middle - low], [high - middle]]
-            axes.errorbar([end], [middle], yerr=reach, color=colour, capsize=2.5, linewidth=1)
 
 
 def _label_ends(axes: Any, lines: Sequence[Line], right: int) -> None:

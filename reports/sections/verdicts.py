@@ -6,9 +6,7 @@ from analysis.difference import MeanTest
 from analysis.estimates import array_of
 from analysis.pairing import PairingGain, pairing_gain
 from analysis.power import MOST_SEEDS
-from analysis.task_aggregates import Aggregated
 from configuration.arm import BASELINE
-from configuration.metrics import SCORE
 from reports.grid import Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, UNKNOWN, fixed, p_text, simultaneous_text
 from reports.section import Content, Section
@@ -16,13 +14,11 @@ from reports.statistics.comparisons import TEST_NAMES, Comparison, Verdict
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.statistics.second_readings import improvement_over_tasks, moderated_p
 from reports.table import Row, Table, interval, table
 
 COLUMNS = (
-    "arm metric n delta low high test degrees p p_paired p_exact p_adjusted level simultaneous_low simultaneous_high "
-    "smallest_effect detectable_low detectable_high margin p_equivalence verdict seeds_to_decide diverged trials "
-    "p_moderated improvement improvement_low improvement_high"
+    "arm metric n delta low high test degrees p p_paired p_adjusted level simultaneous_low simultaneous_high "
+    "smallest_effect detectable_low detectable_high margin p_equivalence verdict seeds_to_decide diverged trials"
 )
 
 
@@ -32,7 +28,6 @@ def effects_table(results: Results) -> Table:
 
 
 def _rows(results: Results) -> Iterator[Row]:
-    moderated = {metric: moderated_p(results, metric) for metric in results.metrics}
     for arm in results.arms:
         for metric in results.metrics if arm.name != BASELINE else ():
             difference = results.effect(arm.name, metric).difference
@@ -50,18 +45,7 @@ def _rows(results: Results) -> Iterator[Row]:
                 "seeds_to_decide": compared.seeds_to_decide,
                 "diverged": diverged,
                 "trials": trials,
-                "p_moderated": moderated[metric][arm.name],
-                **_improvement_cells(_improvement(results, arm.name, metric)),
             }
-
-
-def _improvement(results: Results, arm: str, metric: Metric) -> Aggregated | None:
-    return improvement_over_tasks(results, arm) if metric.name == SCORE else None
-
-
-def _improvement_cells(found: Aggregated | None) -> Row:
-    values = (None, None, None) if found is None else (found.value, found.low, found.high)
-    return dict(zip(("improvement", "improvement_low", "improvement_high"), values, strict=True))
 
 
 def _test_cells(compared: Comparison) -> Row:
@@ -71,7 +55,6 @@ def _test_cells(compared: Comparison) -> Row:
         "degrees": compared.degrees,
         "p": compared.p,
         "p_paired": compared.p_paired,
-        "p_exact": compared.p_exact,
         "p_adjusted": compared.p_adjusted,
         "level": compared.corrected.level,
         "simultaneous_low": compared.corrected.low,
@@ -94,10 +77,8 @@ def effects_grid(results: Results) -> Iterator[Grid]:
         return
     columns = [Column("arm", numeric=False), Column("metric", numeric=False), Column("verdict", numeric=False)]
     columns += [Column("simultaneous 95%"), Column("adjusted", "p")]
-    columns += [Column(title, "p", further=True) for title in ("uncorrected", "paired t", "sign flips")]
+    columns += [Column(title, "p", further=True) for title in ("uncorrected", "paired t")]
     columns += [Column(title, further=True) for title in ("min. detectable Δ", "seeds needed")]
-    columns += [Column("moderated t", "second readings", further=True)]
-    columns += [Column("P(improvement) over tasks", "second readings", further=True)]
     yield grid("effects", "Tests against the baseline", columns, cells)
 
 
@@ -106,15 +87,12 @@ def _cells(results: Results, arm: str, metric: Metric) -> Iterator[str]:
     yield verdict_text(compared)
     yield _simultaneous(compared, decimals)
     yield NOTHING if compared.gate_shut else p_text(compared.p_adjusted)
-    yield from (p_text(p) for p in (compared.p, compared.p_paired, compared.p_exact))
+    yield from (p_text(p) for p in (compared.p, compared.p_paired))
     yield _detectable(compared, decimals)
     if compared.verdict is not Verdict.UNDECIDED or compared.p is None or compared.gate_shut:
         yield NOTHING
     else:
         yield f"> {MOST_SEEDS}" if compared.seeds_to_decide is None else str(compared.seeds_to_decide)
-    yield p_text(moderated_p(results, metric)[arm])
-    improved = _improvement(results, arm, metric)
-    yield NOTHING if improved is None else f"{improved.value:.2f} ({improved.low:.2f} to {improved.high:.2f})"
 
 
 def _simultaneous(compared: Comparison, decimals: int) -> str:
@@ -166,10 +144,6 @@ def _test_notes(results: Results) -> Iterator[str]:
         "and only if p is at most 0.05. The interval of a significant cell ends at 0, which it does not contain."
     )
     yield (
-        "Sign flips: exact and without distributional assumptions, but with n seeds p is at least 2/2^n, so that "
-        f"{TEST_NAMES[results.test]} decides."
-    )
-    yield (
         "Minimum detectable Δ: the true difference that the test detects with 80% power at the level that decides, "
         "with the 95% interval that follows from the error of its standard deviation. Seeds needed: for 80% power at "
         "the observed Δ and variances."
@@ -180,11 +154,6 @@ def _test_notes(results: Results) -> Iterator[str]:
             "of variance over seeds and examples, whichever has the wider 95% interval."
         )
     yield from _pairing_note(results)
-    yield (
-        "Second readings decide nothing. Moderated t: uncorrected p with each arm's variance drawn towards the "
-        "common one. P(improvement): a run of the arm scores higher than one of the baseline on a task drawn at "
-        "random, with a bootstrap interval that is too narrow at few seeds."
-    )
     if results.looks.counts:
         counts = ", ".join(map(str, results.looks.counts))
         yield (

@@ -25,7 +25,7 @@ from analysis.estimates import Estimates
 from analysis.graphical import gated, graphical_test, holm
 from analysis.group_sequential import Looks
 from analysis.paired import holm as holm_p
-from analysis.paired import sign_flip_p, t_p
+from analysis.paired import t_p
 from analysis.power import power_of_t, power_of_t_within, seeds_needed
 from analysis.simultaneous import step_down
 from ledger.stage_results import finite
@@ -154,11 +154,6 @@ class Comparison:
     def p_paired(self) -> float | None:
         """The p of Student's paired t, divided by the same share."""
         return self.tested.spent(t_p(self.tested.differences))
-
-    @property
-    def p_exact(self) -> float | None:
-        """The p of the sign-flip test, without distributional assumptions; not used for the verdict."""
-        return sign_flip_p(self.tested.differences)
 
     @property
     def p_adjusted(self) -> float | None:

@@ -3,10 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from reports.statistics.aligned_gaps import AlignedGaps, aligned_gaps_of
 from reports.statistics.budgets import BudgetGap, budget_gaps_of
-from reports.statistics.end_forecasts import EndForecast, end_forecasts_of
-from reports.statistics.forecast import Forecast, forecast_of
 from reports.statistics.pareto import Pareto, pareto_of
 from reports.statistics.results import Results
 from reports.statistics.shapley import ShapleyValues, shapley_values_of
@@ -22,29 +19,14 @@ class Evidence:
     """Results of every arm at the recipe that tuning selected for it; None before the selection or without tuning."""
 
     @cached_property
-    def aligned_gaps(self) -> AlignedGaps | None:
-        """Gaps in held-out loss at equal progress since the plateau; None where no curve has one."""
-        return aligned_gaps_of(self.results)
-
-    @cached_property
     def budget_gaps(self) -> tuple[BudgetGap, ...]:
         """Gaps in held-out loss by pretraining budget, where the baseline has several."""
         return budget_gaps_of(self.results)
 
     @cached_property
-    def forecast(self) -> Forecast | None:
-        """The extrapolated curves of the arms; None if the experiment declares no forecast."""
-        return forecast_of(self.results)
-
-    @cached_property
     def shapley_values(self) -> ShapleyValues | None:
         """What each change contributes over all orders of adding them; None where sets of changes are no arms."""
         return shapley_values_of(self.results)
-
-    @cached_property
-    def end_forecasts(self) -> tuple[EndForecast, ...]:
-        """Forecasts at the end of their budget of arms that have not reached it, where forecasts are declared."""
-        return () if self.results.experiment.forecast is None else end_forecasts_of(self.results)
 
     @cached_property
     def pareto(self) -> Pareto | None:

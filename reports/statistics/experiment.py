@@ -1,17 +1,17 @@
 """The experiment of a ledger, parsed from the document in the ledger."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from configuration.experiment import Experiment
 from configuration.metrics import SCORE
 from foundation.errors import CorruptionError
+from foundation.recorded import Recorded
 from foundation.schema import JsonValue
 
-ModelT = TypeVar("ModelT", bound=BaseModel)
+ModelT = TypeVar("ModelT", bound=Recorded)
 
 
 def experiment_of(document: Mapping[str, JsonValue]) -> Experiment:
@@ -22,7 +22,7 @@ def experiment_of(document: Mapping[str, JsonValue]) -> Experiment:
 def document_as(model: type[ModelT], document: Mapping[str, JsonValue]) -> ModelT:
     """Return a ledger's document as an experiment. Raises CorruptionError for a document with other fields."""
     try:
-        return model.model_validate_json(json.dumps(document))
+        return model.of_record(dict(document))
     except ValidationError as fault:
         fields = (f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in fault.errors())
         remedy = "the version of steeplechase that wrote the ledger can report on it"

@@ -21,7 +21,6 @@ from configuration.stage_label import TASK_STAGES, UNTRAINED, StageLabel
 from configuration.tuning_experiment import tuning_view
 from foundation.environment import processor
 from foundation.errors import CorruptionError
-from foundation.schema import canonical_text
 from ledger.artifacts import ArtifactStore
 from ledger.database import LEDGER_NAME, EmptyLedger, Ledger
 from ledger.measured_throughput import seconds_per_operation
@@ -91,9 +90,7 @@ def _measured_in(path: Path, store: ArtifactStore, measured_folders: Counter[str
         if not isinstance(manifest, dict) or manifest.get("processor") != processor() or not are_loaded(document):
             return
         try:
-            experiment = Experiment.model_validate_json(
-                canonical_text(document), context={THROUGHPUT: seconds_per_operation}
-            )
+            experiment = Experiment.of_record(document, context={THROUGHPUT: seconds_per_operation})
         except ValidationError:
             return
         table = _Declared.of(experiment)

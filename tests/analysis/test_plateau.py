@@ -6,6 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.plateau import FEWEST_POINTS, Curve, plateau_of
+from ledger.csv_export import read_export
+from ledger.stage_results import Pretraining
+from tests.factories.paths import PUBLISHED
 
 POINTS, STEP = 200, 80_000
 
@@ -80,3 +83,14 @@ def test_long_curves_are_averaged_and_keep_their_exit() -> None:
     found = plateau_of({"fine": fine})
     assert found is not None
     assert found.exits["fine"] == pytest.approx(60 * STEP, abs=4 * STEP)
+
+
+def test_the_level_of_published_curves_is_the_loss_of_a_model_that_knows_token_frequencies_alone() -> None:
+    records = read_export(PUBLISHED / "table2-wikipedia-former").records()
+    curves = {each.trial: dict(each.result.train_curve) for each in records if isinstance(each.result, Pretraining)}
+    found = plateau_of({name: curve for name, curve in curves.items() if name is not None})
+    entropy = 6.122  # nats, of the training split's tokens without [SEP]
+    masked = 0.85  # of the predicted tokens; the others stay as they are and can be read off
+    assert found is not None
+    assert found.level == pytest.approx(masked * entropy, abs=0.02)
+    assert all(at is not None for name, at in found.exits.items() if name.startswith("baseline/"))

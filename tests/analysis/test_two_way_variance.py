@@ -11,9 +11,8 @@ from analysis.difference import MeanTest
 from analysis.effects import estimate, wider
 from analysis.estimates import Estimates
 from analysis.paired import interval as student_interval
-from analysis.two_way_bootstrap import multi_bootstrap
 from analysis.two_way_variance import grouped, resampled_estimate, two_way_estimate
-from tests.analysis.two_way_tables import drawn, interval, two_way, two_way_interval
+from tests.analysis.two_way_tables import drawn, interval, multi_bootstrap, two_way, two_way_interval
 
 SPREADS = {
     "seeds": (1.0, 0.0, 1.0),

@@ -28,9 +28,9 @@ def test_a_published_document_is_read_and_written_as_it_is(folder: str) -> None:
     document = read_export(PUBLISHED / folder).fact("document")
     assert isinstance(document, dict)
     model: type[Experiment | LatencyExperiment] = LatencyExperiment if "timing" in document else Experiment
-    experiment = model.model_validate_json(canonical_text(document))
+    experiment = model.of_record(document)
     written = experiment.model_dump(mode="json")
-    assert holds(written, document)
+    assert holds(written, model.without_removed(document))
     again = model.model_validate_json(canonical_text(written))
     assert again == experiment
     assert again.identity() == experiment.identity()

@@ -1,7 +1,7 @@
 """Stage keys are data: those of every published report and of every experiment at its smallest scale are golden.
 
-A finished stage is found by its key, so that a key that changes computes the stage again. Versions of libraries and the
-machine's operators, which belong to a key too, are fixed here. `STEEPLECHASE_GOLDEN=write` writes the file anew.
+A finished stage is found by its key, so that a key that changes computes the stage again. Versions of libraries and
+the machine's operators, which belong to a key too, are fixed here. `STEEPLECHASE_GOLDEN=write` writes the file anew.
 """
 
 import csv

@@ -18,7 +18,7 @@ from reports.figures.matplotlib_style import png_bytes, spread, svg_document
 from reports.report import build
 from reports.write import figure_files
 from tests.factories.paths import PUBLISHED
-from tests.factories.reports import TOKENS, Trial, document, figure_data, picture, search, snapshot, table2
+from tests.factories.reports import TOKENS, Trial, figure_data, picture, search, snapshot, table2
 
 WITH_LEDGERS = sorted(path.parent for path in PUBLISHED.glob("*/ledger"))
 
@@ -92,21 +92,6 @@ def test_a_hurdle_is_labelled_with_its_number_of_stopped_arms() -> None:
     assert shown is not None
     assert {line.arm: line.stopped_at for line in shown.data.lines} == {"baseline": 1, "c001": None, "c002": 1}
     assert "hurdle 1: 2 stopped" in shown.svg
-
-
-def test_forecasts_are_drawn_as_such_and_marked_in_the_numbers() -> None:
-    trials = []
-    for seed in (1, 2, 3):
-        points = [[TOKENS * step // 16, 2.5 + 30 * (TOKENS * step / 16) ** -0.2 + seed / 99] for step in range(1, 17)]
-        result = {"tokens": TOKENS, "held_out_loss": points[-1][1], "held_out_curve": points, "train_curve": []}
-        trials.append(Trial("baseline", seed).record("pretrain", f"pretrain@{TOKENS}", result))
-    resolved = document(forecast={"tokens": 10 * TOKENS})
-    curves = picture(build(snapshot(trials, {"baseline": {}}, resolved=resolved)), "curves")
-    assert curves is not None
-    assert [band.arm for band in curves.data.forecasts] == ["baseline"]
-    assert "forecast, not measured" in curves.svg
-    marked = {bool(row["forecast"]) for row in curves.numbers.rows if int(str(row["tokens"])) > TOKENS}
-    assert marked == {True}
 
 
 @pytest.mark.parametrize("folder", WITH_LEDGERS, ids=lambda path: path.name)

@@ -1,7 +1,6 @@
 """Verdicts, diverged seeds, two levels of seeds, and marks of low variance."""
 
 from dataclasses import replace
-from statistics import fmean
 
 import numpy as np
 import pytest
@@ -10,11 +9,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis.difference import MeanTest
-from analysis.effects import paired
 from analysis.group_sequential import Looks
 from analysis.paired import holm
 from analysis.proportions import wilson
-from analysis.variance_components import hierarchical_bootstrap, spread_of
+from analysis.variance_components import spread_of
 from reports.report import Report, build
 from reports.statistics.comparisons import CellTest, Verdict, compare, verdict_of
 from reports.statistics.metrics import Metric
@@ -167,22 +165,6 @@ def test_fine_tuning_variances_are_pooled_by_degrees_of_freedom() -> None:
     assert spread_of(samples).fine_tuning == pytest.approx((squares / (len(values) - 4)) ** 0.5)
 
 
-def test_the_hierarchical_bootstrap_is_too_narrow_for_few_seeds_where_students_t_is_not() -> None:
-    random = np.random.default_rng(4)
-    held = {"bootstrap": 0, "student": 0}
-    tables = 300
-    for _ in range(tables):
-        arms = [{seed: random.normal(random.normal(), 1.0, 2).tolist() for seed in range(3)} for _ in range(2)]
-        low, high = hierarchical_bootstrap(*arms, 0.95)
-        means = [{seed: fmean(values) for seed, values in arm.items()} for arm in arms]
-        student = paired(*means)
-        assert student.low is not None
-        assert student.high is not None
-        held["bootstrap"] += low <= 0 <= high
-        held["student"] += student.low <= 0 <= student.high
-    assert held["student"] / tables >= 0.93 > held["bootstrap"] / tables
-
-
 def test_a_task_of_low_variance_is_marked() -> None:
     random = np.random.default_rng(6)
     trials = []
@@ -208,7 +190,7 @@ def test_an_undecided_arm_has_a_number_of_seeds_to_decide() -> None:
     view = snapshot(trials, arms={"baseline": {}, "wide": {"width": 512}}, resolved=document(seeds=(1, 2, 3)))
     (row,) = rows(build(view), "effects")
     sd = float(np.std([-0.1, -0.3, 0.05], ddof=1))  # the baseline's is 0, so that Welch's t is one-sample
-    assert (row["verdict"], row["p_exact"]) == ("undecided", 0.5)
+    assert row["verdict"] == "undecided"
     needed, effect = row["seeds_to_decide"], 0.35 / 3
     assert isinstance(needed, int)
     for seeds, enough in ((needed, True), (needed - 1, False)):

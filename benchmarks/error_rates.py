@@ -1,0 +1,284 @@
+"""Error rates, power and coverage of the reports' statistics, on simulated tables whose truth is known, as Markdown.
+
+Usage: python -m benchmarks.error_rates [--tables 2000] [--seed 0] > docs/error_rates.md
+"""
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from analysis.contrasts import CrossedDesign
+from analysis.difference import ALPHA
+from analysis.effects import estimate, wider
+from analysis.estimates import Estimates, moments, one_sample
+from analysis.graphical import Graph, gated, graphical_test, holm
+from analysis.shapley import all_orders, sampled_orders, shapley_values
+from analysis.simultaneous import step_down
+from analysis.two_way_variance import two_way_estimate
+from analysis.welch import against_first, contrasts
+from foundation.randomness import stream
+
+OTHERS, EFFECT, FACTOR_EFFECT, METRIC_CORRELATION = 7, 3.0, 1.5, 0.5
+BAD_START = 4.0
+"""What a bad start adds to both metrics, in standard deviations."""
+EXAMPLES, STANDARD_ERRORS, FAMILY_OF_TEN = 100, 3.0, 0.005
+ORDERS = ((3, None), (6, None), (6, 2), (5, 6), (6, 6), (6, 12), (8, 12))
+"""Numbers of components and of random orders; None for all orders."""
+RATES = ("wrong, no effects", "wrong, effects", "power, loss", "power, score", "95% intervals that hold")
+GATE = "Welch, loss before score, directed (decides)"
+ALONE, WIDER = "Welch over seeds alone", "the wider of seeds alone and both (decides)"
+
+Values = Float[np.ndarray, "tables metrics arms seeds"]
+Cells = Float[np.ndarray, "tables cells"]
+Share = tuple[float, float]
+"""A mean over tables and its Monte Carlo standard error."""
+
+
+@dataclass(frozen=True)
+class Population:
+    """What seeds do to the arms."""
+
+    name: str
+    seeds: int = 3
+    unequal: float = 0.0
+    """Standard deviation of the logarithm of the arms' standard deviations."""
+    shared: float = 0.0
+    """Share of the variance that a seed adds to all arms alike."""
+    bad_starts: float = 0.0
+    """Probability that a run starts badly."""
+
+    def draw(self, tables: int, truth: Float[np.ndarray, "metrics arms"], purpose: str, seed: int) -> Values:
+        """Return the values of some tables."""
+        random = stream(seed, f"verdicts {self.name} {purpose}", tables, self.seeds)
+        metrics, arms = truth.shape
+
+        def noise(of_arms: int) -> Values:
+            common, own = (random.normal(size=(tables, count, of_arms, self.seeds)) for count in (1, metrics))
+            return np.asarray(METRIC_CORRELATION**0.5 * common + (1 - METRIC_CORRELATION) ** 0.5 * own)
+
+        spread = np.exp(self.unequal * random.normal(size=(tables, 1, arms, 1)))
+        runs = self.shared**0.5 * noise(1) + (1 - self.shared) ** 0.5 * noise(arms)
+        bad = random.random((tables, 1, arms, self.seeds)) < self.bad_starts
+        return np.asarray(truth[None, :, :, None] + spread * runs + BAD_START * bad)
+
+
+POPULATIONS = (
+    Population("normal, 3 seeds"),
+    Population("normal, 5 seeds", seeds=5),
+    Population("normal, 8 seeds", seeds=8),
+    Population("arms' sd lognormal 0.6, 3 seeds", unequal=0.6),
+    Population("arms' sd lognormal 0.6, 5 seeds", seeds=5, unequal=0.6),
+    Population("half of the variance shared by seed, 3 seeds", shared=0.5),
+    Population("10% bad starts, 3 seeds", bad_starts=0.1),
+    Population("lognormal, shared and bad starts, 5 seeds", seeds=5, unequal=0.6, shared=0.5, bad_starts=0.1),
+)
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Of the verdicts of one method."""
+
+    wrong: Share
+    """Tables with a verdict on a true 0, or with the wrong sign."""
+    power_loss: Share
+    power_score: Share
+    coverage: Share
+    """95% intervals that hold the truth."""
+
+
+def verdict_rates(population: Population, with_effects: bool, tables: int, seed: int = 0) -> Mapping[str, Rates]:
+    """Return the rates by method; cells are the loss of every other arm, then the score."""
+    truth = np.zeros((2, OTHERS + 1))
+    if with_effects:
+        truth[0, 1:5], truth[1, 1:3] = EFFECT, EFFECT
+    cells = truth[:, 1:].reshape(-1)
+    values = population.draw(tables, truth, "effects" if with_effects else "none", seed)
+    paired, welch = _flat(one_sample(values[..., 1:, :] - values[..., :1, :])), _flat(against_first(moments(values)))
+    signs = {
+        "paired t, Holm over both metrics": (paired, _signs(paired, holm(2 * OTHERS))),
+        "Welch, Holm over both metrics": (welch, _signs(welch, holm(2 * OTHERS))),
+        GATE: (welch, _directed(welch, gated(OTHERS))),
+    }
+    return {name: _rates(sign, cells, found.p(cells) > ALPHA) for name, (found, sign) in signs.items()}
+
+
+def _rates(sign: Cells, truth: Cells, covered: Bool[np.ndarray, "tables cells"]) -> Rates:
+    wrong = ((sign != 0) & (sign != np.sign(truth))).any(axis=1)
+    right, loss = (sign == np.sign(truth)) & (truth != 0), np.arange(2 * OTHERS) < OTHERS
+    power = (
+        share(right[:, (truth != 0) & side].mean(axis=1)) if truth.any() else (0.0, 0.0) for side in (loss, ~loss)
+    )
+    return Rates(share(wrong), *power, share(covered.mean(axis=1)))
+
+
+def _flat(found: Estimates) -> Estimates:
+    """Return the estimates with metrics and arms as one axis of cells."""
+    return Estimates(*(each.reshape(len(each), -1) for each in (found.value, found.standard_error, found.degrees)))
+
+
+def _signs(found: Estimates, graph: Graph) -> Cells:
+    return np.where(graphical_test(found.p(), graph).rejected, np.sign(found.value), 0.0)
+
+
+def _directed(found: Estimates, graph: Graph) -> Cells:
+    """Return the signs that the step-down rejects; only tables with a first rejection need the graph."""
+    sign, rows = np.zeros_like(found.value), np.flatnonzero((found.p() <= ALPHA * graph.shares).any(axis=1))
+    if len(rows):
+        picked = Estimates(found.value[rows], found.standard_error[rows], found.degrees[rows])
+        sign[rows] = step_down(picked, graph).sign
+    return sign
+
+
+def factorial_rates(population: Population, tables: int, seed: int = 0) -> Mapping[str, tuple[Share, Share]]:
+    """Return by method the share of tables with a wrong verdict, and the power for the factor with an effect."""
+    factors = tuple(product((0, 1), repeat=3))
+    names = tuple((f"{name}=0", f"{name}=1") for name in "abc")
+    weights = np.array(
+        [each.weights for each in CrossedDesign(tuple("abc"), names, factors, factors, fraction=False).contrasts()]
+    )
+    effects = np.array([[FACTOR_EFFECT * run[0] for run in factors]])
+    arms = moments(population.draw(tables, effects, "factorial", seed)[:, 0])
+    differs = np.array([run[0] for run in factors[1:]], dtype=bool)
+    only, main = np.array(factors[1:]).sum(axis=1) == differs, np.arange(len(weights)) == 0
+    return {
+        "arm by arm, Welch, Holm": _tested(against_first(arms), differs, differs & only),
+        "main effects and interactions, Welch, Holm": _tested(contrasts(arms, weights), main, main),
+    }
+
+
+def _tested(found: Estimates, differs: np.ndarray, sought: np.ndarray) -> tuple[Share, Share]:
+    hits = graphical_test(found.p(), holm(found.value.shape[1])).rejected
+    return share((hits & ~differs).any(axis=1)), share(hits[:, sought].mean(axis=1))
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Standard deviations of the effects on a single answer: of seeds, of an arm on an example, and of both."""
+
+    name: str
+    of_seeds: float
+    of_examples: float
+    residual: float
+    right_or_wrong: bool = False
+    """Whether a value is cut at a threshold to right or wrong."""
+
+    def draw(self, seeds: int, shift: float, random: np.random.Generator) -> Float[np.ndarray, "seeds examples"]:
+        """Return the values of an arm whose mean is shifted by so many standard errors of a difference."""
+        values = random.normal(0, self.of_seeds, (seeds, 1)) + random.normal(0, self.of_examples, (1, EXAMPLES))
+        of_mean = self.of_seeds**2 / seeds + self.of_examples**2 / EXAMPLES + self.residual**2 / seeds / EXAMPLES
+        values = values + random.normal(0, self.residual, (seeds, EXAMPLES)) + shift * (2 * of_mean) ** 0.5
+        return np.asarray(values > 0 if self.right_or_wrong else values, dtype=np.float64)
+
+
+ANSWERS = (
+    Answers("seeds vary", 1, 0, 1),
+    Answers("examples vary", 0.1, 8, 8),
+    Answers("both vary", 1, 8, 8),
+    Answers("mostly residual", 0.1, 2, 16),
+    Answers("right or wrong, both vary", 0.1, 0.8, 0.8, right_or_wrong=True),
+)
+
+
+def example_rates(answers: Answers, seeds: int, shift: float, tables: int, seed: int = 0) -> Mapping[str, Share]:
+    """Return how often a method finds a difference: at 5% without one, at the level of a family of ten with one."""
+    random, level = (
+        stream(seed, f"examples {answers.name} {shift:g}", seeds, tables),
+        FAMILY_OF_TEN if shift else ALPHA,
+    )
+    found: dict[str, list[bool]] = {ALONE: [], WIDER: []}
+    for _ in range(tables):
+        parts = [answers.draw(seeds, shift, random), -answers.draw(seeds, 0.0, random)]
+        samples = [part.mean(axis=1) for part in parts]
+        alone = estimate(dict(enumerate(samples[0])), dict(enumerate(-samples[1])))
+        for name, each in ((ALONE, alone), (WIDER, wider(alone, two_way_estimate(samples, [parts])))):
+            found[name].append(each.p().item() <= level)
+    return {name: share(np.array(hits)) for name, hits in found.items()}
+
+
+def shapley_coverage(components: int, orders: int | None, seeds: int, tables: int, seed: int = 0) -> Share:
+    """Return the share of 95% intervals that hold a component's value over all orders; seeds have half the noise."""
+    random, names = stream(seed, "Shapley coverage", components, orders or 0, seeds), [*map(str, range(components))]
+    every, held = all_orders(names), []
+    for table in range(tables):
+        weights = every if orders is None else sampled_orders(names, orders, table)
+        worth = random.normal(size=len(every.coalitions))
+        means = worth[[every.coalitions.index(each) for each in weights.coalitions]]
+        noise = 0.5 * random.normal(size=(len(means), seeds))
+        low, high = shapley_values(moments(means[:, None] + noise), weights).interval()
+        held.append((low <= every.weights @ worth) & (every.weights @ worth <= high))
+    return share(np.concatenate(held))
+
+
+def share(values: np.ndarray) -> Share:
+    """Return the mean over tables and its Monte Carlo standard error."""
+    return float(values.mean()), float(values.std() / len(values) ** 0.5)
+
+
+def page(tables: int, seed: int) -> Iterator[str]:
+    """Yield every simulation as lines of Markdown."""
+    command = f"python -m benchmarks.error_rates --tables {tables} --seed {seed}"
+    yield "# Error rates, power and coverage"
+    yield from ("", f"{tables} simulated tables of each kind, with the Monte Carlo standard error of each share, by")
+    yield from (f"`{command} > docs/error_rates.md`.", "[Statistics](statistics.md) explains what is simulated.")
+    yield from _table("Verdicts", ("noise", "method", *RATES), _verdict_rows(tables, seed))
+    yield from _table("Factorials", ("noise", "method", "wrong", "power"), _factorial_rows(tables, seed))
+    titles = ("answers", "seeds", "method", "wrong at 5%", "power at 0.5%")
+    yield from _table("Seeds and examples", titles, _example_rows(tables, seed))
+    titles = ("components", "orders", "95% intervals that hold, 3 seeds", "5 seeds")
+    yield from _table("Shapley values", titles, _shapley_rows(tables, seed))
+
+
+def _verdict_rows(tables: int, seed: int) -> Iterator[tuple[str, ...]]:
+    for population in POPULATIONS:
+        null, mixed = (verdict_rates(population, effects, tables, seed) for effects in (False, True))
+        for name, one in mixed.items():
+            figures = (null[name].wrong, one.wrong, one.power_loss, one.power_score, one.coverage)
+            yield population.name, name, *map(_percent, figures)
+
+
+def _factorial_rows(tables: int, seed: int) -> Iterator[tuple[str, ...]]:
+    for population in POPULATIONS:
+        for name, pair in factorial_rates(population, tables, seed).items():
+            yield population.name, name, *map(_percent, pair)
+
+
+def _example_rows(tables: int, seed: int) -> Iterator[tuple[str, ...]]:
+    for answers, seeds in product(ANSWERS, (3, 5)):
+        wrong, power = (example_rates(answers, seeds, shift, tables, seed) for shift in (0.0, STANDARD_ERRORS))
+        for name in wrong:
+            yield answers.name, str(seeds), name, _percent(wrong[name]), _percent(power[name])
+
+
+def _shapley_rows(tables: int, seed: int) -> Iterator[tuple[str, ...]]:
+    for components, orders in ORDERS:
+        held = (_percent(shapley_coverage(components, orders, seeds, tables, seed)) for seeds in (3, 5))
+        yield str(components), "all" if orders is None else str(orders), *held
+
+
+def _table(heading: str, titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield from ("", f"## {heading}", "")
+    for cells in (titles, ["---"] * len(titles), *rows):
+        yield f"| {' | '.join(cells)} |"
+
+
+def _percent(figure: Share) -> str:
+    return f"{figure[0]:.1%} ± {figure[1]:.1%}"
+
+
+def main(arguments: list[str]) -> int:
+    """Print the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.error_rates")
+    parser.add_argument("--tables", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=0)
+    chosen = parser.parse_args(arguments)
+    sys.stdout.writelines(f"{line}\n" for line in page(chosen.tables, chosen.seed))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

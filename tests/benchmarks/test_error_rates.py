@@ -1,0 +1,61 @@
+"""Error rates, coverage and the order of powers in docs/statistics.md hold in fewer simulated tables."""
+
+import pytest
+
+from benchmarks.error_rates import (
+    ALONE,
+    ANSWERS,
+    GATE,
+    POPULATIONS,
+    WIDER,
+    Answers,
+    Population,
+    example_rates,
+    factorial_rates,
+    shapley_coverage,
+    verdict_rates,
+)
+from configuration.designs.coalitions import ORDERS_AT_LEAST
+
+TABLES = 400
+ALARMS = 0.05 + 0.022  # two Monte Carlo standard errors of 400 tables
+FEW = [population for population in POPULATIONS if population.seeds == 3]
+
+
+@pytest.mark.parametrize("population", FEW, ids=lambda population: population.name)
+@pytest.mark.parametrize("with_effects", [False, True])
+def test_wrong_verdicts_and_intervals_keep_their_level(population: Population, with_effects: bool) -> None:
+    for method, found in verdict_rates(population, with_effects, TABLES).items():
+        assert found.wrong[0] <= ALARMS, method
+        assert found.coverage[0] >= 0.93, method
+
+
+def test_the_gate_finds_more_than_the_paired_t_over_everything() -> None:
+    found = verdict_rates(FEW[0], True, TABLES)
+    assert found[GATE].power_loss[0] > 2 * found["paired t, Holm over both metrics"].power_loss[0]
+
+
+def test_contrasts_of_the_design_find_what_no_single_arm_shows() -> None:
+    arms, contrasts = factorial_rates(FEW[0], TABLES).values()
+    assert contrasts[1][0] > 5 * arms[1][0]
+    assert arms[0][0] <= ALARMS
+    assert contrasts[0][0] <= ALARMS
+
+
+@pytest.mark.parametrize("seeds", [3, 5])
+@pytest.mark.parametrize("answers", ANSWERS, ids=lambda answers: answers.name)
+def test_over_seeds_and_examples_no_difference_is_found_more_often_than_its_level(
+    answers: Answers, seeds: int
+) -> None:
+    assert example_rates(answers, seeds, 0.0, TABLES)[WIDER][0] <= ALARMS
+
+
+def test_over_seeds_alone_arms_differ_that_do_not() -> None:
+    (varying,) = (answers for answers in ANSWERS if answers.name == "examples vary")
+    assert example_rates(varying, 5, 0.0, TABLES)[ALONE][0] > 0.2
+
+
+@pytest.mark.parametrize(("components", "orders"), [(3, None), (5, ORDERS_AT_LEAST), (6, ORDERS_AT_LEAST)])
+@pytest.mark.parametrize("seeds", [3, 5])
+def test_intervals_hold_the_shapley_value_over_all_orders(components: int, orders: int | None, seeds: int) -> None:
+    assert shapley_coverage(components, orders, seeds, TABLES)[0] >= 0.92

@@ -110,10 +110,9 @@ def verdict_rates(population: Population, with_effects: bool, tables: int, seed:
 def _rates(sign: Cells, truth: Cells, covered: Bool[np.ndarray, "tables cells"]) -> Rates:
     wrong = ((sign != 0) & (sign != np.sign(truth))).any(axis=1)
     right, loss = (sign == np.sign(truth)) & (truth != 0), np.arange(2 * OTHERS) < OTHERS
-    power = (
-        share(right[:, (truth != 0) & side].mean(axis=1)) if truth.any() else (0.0, 0.0) for side in (loss, ~loss)
-    )
-    return Rates(share(wrong), *power, share(covered.mean(axis=1)))
+    sought = [(truth != 0) & side for side in (loss, ~loss)]
+    of_loss, of_score = (share(right[:, side].mean(axis=1)) if side.any() else (0.0, 0.0) for side in sought)
+    return Rates(share(wrong), of_loss, of_score, share(covered.mean(axis=1)))
 
 
 def _flat(found: Estimates) -> Estimates:
@@ -227,10 +226,10 @@ def page(tables: int, seed: int) -> Iterator[str]:
     yield from (f"`{command} > docs/error_rates.md`.", "[Statistics](statistics.md) explains what is simulated.")
     yield from _table("Verdicts", ("noise", "method", *RATES), _verdict_rows(tables, seed))
     yield from _table("Factorials", ("noise", "method", "wrong", "power"), _factorial_rows(tables, seed))
-    titles = ("answers", "seeds", "method", "wrong at 5%", "power at 0.5%")
-    yield from _table("Seeds and examples", titles, _example_rows(tables, seed))
-    titles = ("components", "orders", "95% intervals that hold, 3 seeds", "5 seeds")
-    yield from _table("Shapley values", titles, _shapley_rows(tables, seed))
+    of_examples = ("answers", "seeds", "method", "wrong at 5%", "power at 0.5%")
+    yield from _table("Seeds and examples", of_examples, _example_rows(tables, seed))
+    of_values = ("components", "orders", "95% intervals that hold, 3 seeds", "5 seeds")
+    yield from _table("Shapley values", of_values, _shapley_rows(tables, seed))
 
 
 def _verdict_rows(tables: int, seed: int) -> Iterator[tuple[str, ...]]:

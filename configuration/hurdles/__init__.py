@@ -3,7 +3,6 @@
 from typing import Annotated
 
 from configuration.hurdles.asha import Asha
-from configuration.hurdles.extrapolate import Extrapolate
 from configuration.hurdles.finite import Finite
 from configuration.hurdles.hyperband import Hyperband
 from configuration.hurdles.pause import Pause
@@ -12,13 +11,10 @@ from configuration.hurdles.top_fraction import TopFraction
 from configuration.hurdles.zero_cost import ZeroCost
 from foundation.schema import OPTION
 
-HurdleRule = Annotated[
-    Finite | ProgressiveMean | TopFraction | Asha | Hyperband | Extrapolate | Pause | ZeroCost, OPTION
-]
+HurdleRule = Annotated[Finite | ProgressiveMean | TopFraction | Asha | Hyperband | Pause | ZeroCost, OPTION]
 
 __all__ = [
     "Asha",
-    "Extrapolate",
     "Finite",
     "HurdleRule",
     "Hyperband",

@@ -32,12 +32,6 @@ class TrialView:
     """At hurdles 0, 1, … that have decided on it."""
     exempt: bool = False
     """True for the baseline, which is never stopped, since every candidate is compared with it."""
-    curve: tuple[tuple[int, float], ...] = ()
-    """Pairs of tokens seen and value, at and between the rungs."""
-    points_at_last_rung: int = 0
-    """Number of points of the curve up to the last rung; later points depend on the trial's speed."""
-    features: tuple[float, ...] = ()
-    """Numbers that describe the candidate, equally many for each."""
 
     @property
     def level(self) -> int:
@@ -63,8 +57,6 @@ class Population:
     """All trials, in the order in which they were declared, independent of the order of arrival."""
 
     trials: tuple[TrialView, ...]
-    tokens: int = 0
-    """Full budget of a trial."""
 
     @property
     def waiting(self) -> Iterator[TrialView]:

@@ -37,7 +37,6 @@ class HurdlePolicy:
         self._view, self._hurdle, self._cohort = view, settings.hurdle, settings.cohort
         shares = np.array([*self._hurdle.rung_tokens, TOKENS]) / TOKENS
         self._points_at_rungs = (np.searchsorted(view.costs, shares - 1e-9) + 1).tolist()
-        self._tokens = [int(cost * TOKENS) for cost in view.costs]
         self._trials: list[TrialView] = []
         self._first, self._cohorts = 0, 0
         """Index of the first trial of the present cohort, and the number of cohorts that have entered."""
@@ -63,12 +62,8 @@ class HurdlePolicy:
     def _enter(self) -> None:
         self._first, number = len(self._trials), self._cohorts
         end = min(self._first + self._hurdle.cohort_size(number, self._cohort), len(self._view.reached))
-        self._trials += [self._new_trial(index, number) for index in range(self._first, end)]
+        self._trials += [TrialView(f"{index:08d}", number, State.MOVING) for index in range(self._first, end)]
         self._cohorts += 1
-
-    def _new_trial(self, index: int, cohort: int) -> TrialView:
-        features = tuple(self._view.features[index].tolist())
-        return TrialView(f"{index:08d}", cohort, State.MOVING, features=features)
 
     def _at_rung(self, index: int) -> TrialView:
         """Return a trial after training to its next rung or its end, or up to divergence."""
@@ -76,14 +71,12 @@ class HurdlePolicy:
         values = self._view.observed[index, :points].tolist()
         if np.isinf(values[-1]) or trial.level == len(self._hurdle.rung_tokens):
             return replace(trial, state=State.DONE)
-        curve = tuple(zip(self._tokens[:points], values, strict=True))
-        seen = (*trial.values, values[-1])
-        return replace(trial, state=State.WAITING, values=seen, curve=curve, points_at_last_rung=points)
+        return replace(trial, state=State.WAITING, values=(*trial.values, values[-1]))
 
     def _decide(self, indices: range) -> None:
         """Apply the hurdle's decisions to the cohort until there are no further ones."""
         while any(self._trials[index].state is State.WAITING for index in indices):
-            decisions = self._hurdle.decide(Population(tuple(self._trials), TOKENS))
+            decisions = self._hurdle.decide(Population(tuple(self._trials)))
             if not decisions:
                 return
             for index in indices:

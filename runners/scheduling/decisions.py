@@ -19,8 +19,7 @@ def hurdle_decisions(settings: Pretraining, trials: Sequence[Trial]) -> tuple[De
     """
     if not any(trial.waiting for trial in trials):
         return ()
-    population = Population(tuple(trial.view for trial in trials), settings.tokens)
-    decisions = settings.hurdle.decide(population)
+    decisions = settings.hurdle.decide(Population(tuple(trial.view for trial in trials)))
     probed = settings.hurdle.larger_is_better
     return tuple(_as_row(trial, decisions[trial.name], probed) for trial in trials if trial.name in decisions)
 

@@ -1,6 +1,5 @@
 """Numbers of a record that the scheduler reads."""
 
-from configuration.stage_label import StageLabel
 from ledger.records import Record, Status, final_loss_of
 from ledger.stage_results import ZeroCostResult, finite
 from runners.scoring import primary_score
@@ -16,10 +15,3 @@ def value_at_hurdle(record: Record, probed: bool) -> float | None:
         value = primary_score(record) if probed else final_loss_of(record)
     sign = -1.0 if probed else 1.0  # larger scores are better
     return None if value is None else sign * value
-
-
-def tokens_of(label: str) -> int:
-    """Return the token count at the end of a pretraining stage or of its probe."""
-    tokens = StageLabel.parse(label).tokens
-    assert tokens is not None
-    return tokens

@@ -6,7 +6,6 @@ It does not depend on the order in which stages of different trials end. Pure: n
 from bisect import insort
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import dropwhile
-from math import log
 from pathlib import Path
 
 from configuration.arm import BASELINE
@@ -119,7 +118,6 @@ class RunState:
             gates=(LONG_SEQUENCE_PHASE, UNPRUNED, *word_embeddings_labels(view)),
             probed=self._probed,
             exempt=arm.name == BASELINE,
-            features=(log(arm.parameters), log(arm.forward_flops)),
         )
         self._replicates[self._replicate_of(plan)].append(row.name)
         seed = 0 if self.has_policy else self._seeds.setdefault(row.seed, len(self._seeds))

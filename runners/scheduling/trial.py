@@ -6,9 +6,9 @@ from functools import cached_property
 
 from configuration.hurdles.decision import HurdleDecision
 from configuration.hurdles.population import State, TrialView
-from ledger.records import Record, Status, TrialRow, TrialStatus, curve_of
+from ledger.records import Record, Status, TrialRow, TrialStatus
 from ledger.selected_settings import trial_status
-from runners.scheduling.results import tokens_of, value_at_hurdle
+from runners.scheduling.results import value_at_hurdle
 from runners.stages.stage import Stage
 from runners.work_queue import StageTask
 
@@ -33,8 +33,6 @@ class TrialPlan:
     """Whether hurdles compare the score of a probe instead of the held-out loss."""
     exempt: bool = False
     """Whether hurdles never stop it: the baseline."""
-    features: tuple[float, ...] = ()
-    """Numeric features of the candidate, for hurdles with a curve model."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +150,6 @@ class Trial:
     def view(self) -> TrialView:
         """The trial as hurdles see it: without results after a stop."""
         shown = len(self.decisions) if self.stopped else len(self._values)
-        curve, settled = self._curve
         return TrialView(
             name=self.name,
             cohort=self.plan.cohort,
@@ -160,9 +157,6 @@ class Trial:
             values=self._values[:shown],
             decisions=self.decisions,
             exempt=self.plan.exempt,
-            curve=() if self.audited else tuple(sorted(curve.items())),
-            points_at_last_rung=settled,
-            features=self.plan.features,
         )
 
     @cached_property
@@ -185,17 +179,3 @@ class Trial:
             for record in self._results
             if record.label in self.plan.hurdle_labels
         )
-
-    @cached_property
-    def _curve(self) -> tuple[dict[int, float], int]:
-        """The value by tokens seen, and the number of its points at the last hurdle reached."""
-        curve: dict[int, float] = {}
-        settled = 0
-        for record in self._results:
-            if record.label in self.plan.pretrain_labels and not self.plan.probed:
-                curve |= curve_of(record)
-            if record.label in self.plan.hurdle_labels:
-                value = value_at_hurdle(record, self.plan.probed)
-                curve |= {} if value is None else {tokens_of(record.label): value}
-                settled = len(curve)
-        return curve, settled

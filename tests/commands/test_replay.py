@@ -9,8 +9,8 @@ import pytest
 
 from runners.policies import POLICIES, RECOMMENDED
 from runners.replay.curves import plain
-from runners.replay.curves.synthetic import synthetic
 from tests.factories.command_calls import ROOT, Call
+from tests.factories.synthetic_curves import synthetic
 
 HEAVY = ("torch", "ray", "mlflow", "optuna", "sklearn", "scipy")
 

@@ -8,8 +8,6 @@ from configuration.hurdles import HurdleRule
 from configuration.hurdles.decision import HurdleDecision
 from configuration.hurdles.population import Population, State, TrialView
 
-TOKENS = 100
-
 
 @dataclass
 class Runner:
@@ -25,7 +23,6 @@ class Runner:
     exempt: bool = False
 
     def view(self, marks: Sequence[int]) -> TrialView:
-        curve = tuple((marks[position], value) for position, value in enumerate(self.shown) if value is not None)
         return TrialView(
             self.name,
             self.cohort,
@@ -33,8 +30,6 @@ class Runner:
             tuple(self.shown),
             tuple(self.decisions),
             self.exempt,
-            curve,
-            len(curve),
         )
 
     def state(self, marks: int) -> State:
@@ -62,7 +57,7 @@ def race(
                 runner = order.choice(moving)
                 runner.shown.append(runner.values[len(runner.shown)])
                 continue
-            decided = rule.decide(Population(tuple(runner.view(marks) for runner in entered), TOKENS))
+            decided = rule.decide(Population(tuple(runner.view(marks) for runner in entered)))
             assert decided or moving, "everybody waits and nobody is judged"
             for runner in entered:
                 if runner.name in decided:

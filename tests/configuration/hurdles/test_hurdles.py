@@ -6,11 +6,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from configuration.hurdles import Asha, Extrapolate, Finite, HurdleRule, Hyperband, ProgressiveMean, TopFraction
+from configuration.hurdles import Asha, Finite, HurdleRule, Hyperband, ProgressiveMean, TopFraction
 from configuration.hurdles.decision import HurdleDecision
-from configuration.hurdles.lower_bounds import lower_bounds
 from configuration.hurdles.population import Population, State, TrialView
-from tests.factories.populations import TOKENS, Runner, race, random_table, runners
+from tests.factories.populations import Runner, race, random_table, runners
 
 NOT_NUMBERS = (None, math.nan, math.inf, -math.inf)
 MARKED: tuple[HurdleRule, ...] = (
@@ -20,8 +19,6 @@ MARKED: tuple[HurdleRule, ...] = (
     TopFraction(rungs=(1, 2), keep=0.2),
     Asha(rungs=(1, 2)),
     Hyperband(rungs=(1, 2)),
-    Extrapolate(rungs=(1, 2), advances=3),
-    Extrapolate(rungs=(1, 2), advances=4, at_once=2),
 )
 COHORTS: tuple[HurdleRule, ...] = (
     TopFraction(rungs=(1, 2)),
@@ -46,10 +43,8 @@ def test_a_value_that_is_not_finite_never_clears_a_hurdle(rule: HurdleRule, leve
                 "a", 0, State.DONE, (5.0, 4.0), (HurdleDecision(True, 5.0, 5.0), HurdleDecision(False, 4.0, 3.0))
             ),
         )
-        trial = TrialView(
-            "b", cohort, State.WAITING, (*(4.0,) * level, value), past, curve=((1, 4.0),), points_at_last_rung=1
-        )
-        for field in (Population((*others, trial), 10), Population((trial,), 10)):
+        trial = TrialView("b", cohort, State.WAITING, (*(4.0,) * level, value), past)
+        for field in (Population((*others, trial)), Population((trial,))):
             assert not rule.decide(field)["b"].cleared
 
 
@@ -170,26 +165,3 @@ def test_asha_compares_with_earlier_trials_and_continues_the_first() -> None:
         [True, True],
         [True, False],  # 3.5 is second of six at the first mark, and second of four at the next
     ]
-
-
-def test_freeze_thaw_spends_its_advances_on_the_best_lower_bounds() -> None:
-    rule = Extrapolate(rungs=(25, 50, 75), advances=3)
-    field = runners([[[4.8, 4.8, 4.8], [4.7, 4.5, 4.3], [5.1, 5.1, 5.1]]])
-    decisions_by_trial = race(rule, field, random.Random(5))
-    advances = {
-        name: sum(decision.cleared for decision in decisions) for name, decisions in decisions_by_trial.items()
-    }
-    assert advances == {"0-00": 0, "0-01": 3, "0-02": 0}
-    assert all(not decisions[-1].cleared or len(decisions) == 3 for decisions in decisions_by_trial.values())
-
-
-def test_a_falling_curve_has_a_lower_bound_than_a_level_one_and_optimism_lowers_the_uncertain() -> None:
-    falling, level = ((10, 6.0), (25, 5.2), (50, 4.8)), ((10, 4.7), (25, 4.7), (50, 4.7))
-    far, near = (
-        TrialView("far", 0, State.WAITING, curve=falling, points_at_last_rung=3),
-        TrialView("near", 0, State.WAITING, curve=level),
-    )
-    decisions = lower_bounds(Population((far, near), TOKENS), 1, optimism=0.0)
-    assert decisions["far"] < 4.5 < decisions["near"] == pytest.approx(4.7)
-    hopeful = lower_bounds(Population((far, near), TOKENS), 1, optimism=2.0)
-    assert all(hopeful[name] < decisions[name] for name in decisions)

@@ -11,8 +11,8 @@ from runners.policies.policy import Action, Numbers
 from runners.policies.promotions import Promotions
 from runners.policies.race import Race
 from runners.policies.slopes import POWERS, Belief, Slopes
-from runners.replay.curves.synthetic import synthetic
 from runners.replay.replay import CurveTask
+from tests.factories.synthetic_curves import synthetic
 
 COSTS = np.arange(1, 9) / 8
 

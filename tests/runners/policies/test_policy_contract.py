@@ -11,10 +11,10 @@ from runners.policies import POLICIES, RECOMMENDED
 from runners.policies.policy import Action, Policy, View
 from runners.policies.race import Race
 from runners.replay.curves.recorded import from_table
-from runners.replay.curves.synthetic import FAMILIES, HELD_OUT, synthetic
 from runners.replay.replay import CurveTask, replay
 from runners.replay.simulation import Simulation
 from tests.factories.replays import moves_of
+from tests.factories.synthetic_curves import synthetic
 
 every_policy = pytest.mark.parametrize("name", sorted(POLICIES))
 CANDIDATES, POINTS = 24, 9
@@ -155,13 +155,6 @@ def test_scores_without_curves_are_searched_too(name: str, points: int) -> None:
     outcome = replay(CurveTask.of(found), POLICIES[name], 30.0, 0)
     assert outcome.started >= 1
     assert outcome.regret >= 0.0
-
-
-@pytest.mark.parametrize("family", sorted({**FAMILIES, **HELD_OUT}))
-def test_synthetic_families_are_deterministic_in_the_seed(family: str) -> None:
-    one, again, other = synthetic(family, 1, 20, 8), synthetic(family, 1, 20, 8), synthetic(family, 2, 20, 8)
-    assert np.array_equal(one.values, again.values)
-    assert not np.array_equal(one.values, other.values)
 
 
 def test_controls_bound_the_loss_of_the_recommended_policy_where_curves_cross() -> None:

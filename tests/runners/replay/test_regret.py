@@ -5,10 +5,10 @@ import pytest
 
 from runners.policies import POLICIES
 from runners.replay.curves.recorded import from_table
-from runners.replay.curves.synthetic import synthetic
 from runners.replay.replay import CurveTask, interval, regrets, replay
 from runners.replay.simulation import Simulation
 from tests.factories.replays import curves, task
+from tests.factories.synthetic_curves import synthetic
 
 TABLE = [[0.9, 0.5], [0.8, 0.7], [0.3, 0.9], [0.95, 0.6], [0.9, 1.1]]  # optimum 0.3 midway, median final 0.7
 

@@ -29,7 +29,6 @@ HURDLES: tuple[Mapping[str, Any], ...] = (
     {"kind": "top_fraction", **MARKS, "probe": {"task": "docs_pair"}},
     {"kind": "asha", **MARKS, "reduction_factor": 2.0},
     {"kind": "hyperband", **MARKS, "reduction_factor": 2.0},
-    {"kind": "extrapolate", **MARKS, "advances": 4},
 )
 TUNE = {"vary": {"recipe.peak_learning_rate": [5e-4, 1e-3]}, "trials": 2, "seeds": [101], "tokens": 1280}
 UNTIL_DECIDED = {"until_decided": {"start": 3, "max": 5, "step": 1, "margin": {"held_out_loss": 0.02}}}

@@ -27,7 +27,6 @@ HURDLES: dict[str, Mapping[str, Any]] = {
     "top_fraction": {"kind": "top_fraction", **MARKS},
     "asha": {"kind": "asha", **MARKS, "reduction_factor": 2.0},
     "hyperband": {"kind": "hyperband", **MARKS, "reduction_factor": 2.0},
-    "extrapolate": {"kind": "extrapolate", **MARKS, "advances": 4},
     "probe": {"kind": "top_fraction", **MARKS, "probe": {"task": "docs_pair"}},
 }
 SAMPLERS = ("random", "tpe", "gp", "nsga2", "qmc", "brute_force", "tournament")

@@ -9,7 +9,7 @@ ifneq ($(wildcard ../shared/data/.),)
 export STEEPLECHASE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: help demo test bench check format schema reference reports audit clean
+.PHONY: help demo test bench check format schema reference reports pages audit clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -33,6 +33,7 @@ check: $(VENV)/ready-to-develop ## lint, format, strict types, layering, generat
 	$(BIN)/python tools/folder_circles.py
 	$(BIN)/steeplechase schema | cmp - experiments/schema.json
 	$(BIN)/steeplechase reference | cmp - docs/reference.md
+	$(BIN)/python -m tools.pages --check
 
 format: $(VENV)/ready-to-develop ## rewrite the code in the one format
 	$(BIN)/ruff check --fix .
@@ -47,6 +48,9 @@ reference: $(VENV)/ready-to-develop ## regenerate docs/reference.md from the dec
 reports: $(VENV)/ready-to-run ## every published report again, byte for byte, from the rows beside it, and the claims
 	$(BIN)/steeplechase rebuild reports/published
 	$(BIN)/steeplechase claims > reports/published/claims.md
+
+pages: $(VENV)/ready-to-run ## pages with numbers of published reports, from docs/templates
+	$(BIN)/python -m tools.pages
 
 audit: $(VENV)/ready-to-run ## published effects, intervals and verdicts recomputed with numpy and scipy alone
 	OMP_NUM_THREADS=1 $(BIN)/python -m tools.audit

@@ -1,0 +1,217 @@
+"""The functions of the page templates: numbers of published reports as text, from their rows.
+
+Folders are those of `reports/published`. Numbers have the decimals of the folder's report, differences its 95%
+interval and n. An unknown folder, arm, metric, claim, table or column is a ConfigurationError with the closest name.
+"""
+
+from collections.abc import Collection, Mapping
+from functools import cache, cached_property
+from pathlib import Path
+
+from analysis.difference import Difference
+from configuration.arm import BASELINE
+from configuration.claims import parse_claim
+from configuration.metrics import HELD_OUT_LOSS
+from foundation.errors import ConfigurationError, not_one_of
+from ledger.csv_export import read_export
+from ledger.example_tables import kept_example_tables
+from ledger.paths import has_export
+from ledger.records import shared_evaluation_set
+from ledger.snapshot import snapshot
+from reports.by_recipe import at_shared_recipe
+from reports.number_format import difference_text, fixed, short
+from reports.report import build
+from reports.statistics.claims import JudgedClaim, judged_claims
+from reports.statistics.metrics import Metric
+from reports.statistics.results import Results, results_of
+from reports.statistics.scope import passes_text, scope_text, tokens_text
+from reports.table import Row, Table
+
+UNITS = {HELD_OUT_LOSS: " nats"}
+
+
+class Folder:
+    """A published folder, read once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._rows = snapshot(read_export(path))
+
+    @cached_property
+    def results(self) -> Results:
+        """The results at the shared recipe, with the values of single examples where these were kept."""
+        return results_of(at_shared_recipe(self._rows), example_tables=kept_example_tables(self._path))
+
+    @cached_property
+    def claims(self) -> Mapping[str, JudgedClaim]:
+        """The claims of the report by their short form."""
+        return {str(judged.tested.claim): judged for judged in judged_claims(self.results)}
+
+    @cached_property
+    def tables(self) -> Mapping[str, Table]:
+        """The tables of the report by name."""
+        report = build(self._rows, example_tables=kept_example_tables(self._path))
+        return {table.name: table for table in report.tables}
+
+    def arm(self, name: str) -> str:
+        """Return the name of an arm with values."""
+        return _one_of(name, "an arm", self.results.values)
+
+    def arms(self, names: Collection[str]) -> Collection[str]:
+        """Return the named arms, or all."""
+        return [self.arm(name) for name in names] or self.results.values.keys()
+
+    def metric(self, name: str) -> Metric:
+        """Return a measured metric."""
+        measured = (*self.results.metrics, *self.results.descriptions)
+        return Metric(_one_of(name, "a metric", [metric.name for metric in measured]))
+
+    def claim(self, text: str) -> JudgedClaim:
+        """Return a claim of the report with its outcome."""
+        return self.claims[_one_of(str(parse_claim(text)), "a claim", self.claims)]
+
+    def row(self, table: str, where: Mapping[str, object]) -> Row:
+        """Return the one row of a table that has these values."""
+        found = self.tables[_one_of(table, "a table", self.tables)]
+        for column in where:
+            _one_of(column, "a column", found.columns)
+        rows = [row for row in found.rows if all(row[column] == value for column, value in where.items())]
+        if len(rows) != 1:
+            raise ConfigurationError(f"{table} has {len(rows)} rows with {dict(where)}; one is needed")
+        return rows[0]
+
+    def shown(self, over: Difference, metric: Metric, *, interval: bool = True, n: bool = True) -> str:
+        """Return a difference with its unit, interval and n."""
+        value, _, bounds = difference_text(over, self.results.decimals(metric)).partition(" ")
+        seeds = f", n = {over.n}" if n else ""
+        return f"{value}{UNITS.get(metric.name, '')}{f' {bounds}' if interval else ''}{seeds}"
+
+
+class Published:
+    """The published folders of one place; its public methods are the functions of the templates."""
+
+    def __init__(self, place: Path) -> None:
+        self._known = [path.name for path in sorted(place.iterdir()) if has_export(path)]
+        self._read = cache(lambda name: Folder(place / name))
+
+    def _folder(self, name: str) -> Folder:
+        return self._read(_one_of(name, "a published folder", self._known))
+
+    def difference(self, folder: str, metric: str, arm: str, other: str = BASELINE, **shown: bool) -> str:
+        """Return an arm minus another one: `−0.972 nats [−1.124, −0.819], n = 8`.
+
+        `interval=False` and `n=False` leave these out.
+        """
+        found = self._folder(folder)
+        measured = found.metric(metric)
+        return found.shown(found.results.difference(found.arm(arm), found.arm(other), measured), measured, **shown)
+
+    def above(self, folder: str, metric: str, arm: str, other: str = BASELINE, **shown: bool) -> str:
+        """Return by how much an arm's mean is above another's: `0.972 nats [0.819, 1.124], n = 8`.
+
+        Raises ConfigurationError if it is not above, so that a sentence cannot state the other direction.
+        """
+        text = self.difference(folder, metric, arm, other, **shown)
+        if not text.startswith("+"):
+            raise ConfigurationError(f"{metric} of {arm} is not above that of {other}: {text}")
+        return text.replace("+", "")
+
+    def below(self, folder: str, metric: str, arm: str, other: str = BASELINE, **shown: bool) -> str:
+        """Return by how much an arm's mean is below another's, as `above` does."""
+        return self.above(folder, metric, other, arm, **shown)
+
+    def mean(self, folder: str, metric: str, arm: str, *, n: bool = True) -> str:
+        """Return mean and standard deviation over pretraining seeds: `3.68 ± 0.15 (n = 5)`."""
+        found = self._folder(folder)
+        measured = found.metric(metric)
+        effect, decimals = found.results.effect(found.arm(arm), measured), found.results.decimals(measured)
+        if effect.mean is None:
+            raise ConfigurationError(f"{arm} has no {metric}")
+        spread = "" if effect.sd is None else f" ± {fixed(effect.sd, decimals)}"
+        return f"{fixed(effect.mean, decimals)}{spread}{f' (n = {effect.n})' if n else ''}"
+
+    def extremes(self, folder: str, metric: str, *arms: str) -> str:
+        """Return the lowest and the highest seed of the named arms, or of all: `3.68 to 4.09`."""
+        found = self._folder(folder)
+        measured = found.metric(metric)
+        values = [value for arm in found.arms(arms) for value in found.results.values[arm][metric].values()]
+        return " to ".join(fixed(value, found.results.decimals(measured)) for value in (min(values), max(values)))
+
+    def verdict(self, folder: str, metric: str, arm: str) -> str:
+        """Return the report's verdict on an arm against the baseline: helps, hurts, no difference or undecided."""
+        found = self._folder(folder)
+        return str(found.results.comparison(found.arm(arm), found.metric(metric)).verdict)
+
+    def outcome(self, folder: str, claim: str) -> str:
+        """Return whether a claim of the report is supported, contradicted, undecided or not tested."""
+        return str(self._folder(folder).claim(claim).outcome)
+
+    def claim(self, folder: str, claim: str, **shown: bool) -> str:
+        """Return a claim's outcome with its difference: `supported: Δ −0.972 nats [−1.124, −0.819], n = 8`."""
+        found = self._folder(folder)
+        judged = found.claim(claim)
+        tested = judged.tested
+        return f"{judged.outcome}: Δ {found.shown(tested.difference, Metric(tested.claim.metric), **shown)}"
+
+    def reached(self, folder: str, arm: str, loss: float) -> str:
+        """Return by which tokens an arm's held-out loss was first measured below a level, and in how many seeds."""
+        found = self._folder(folder)
+        curves = found.results.learning_curves(found.arm(arm))
+        first = [min((at for at, value in curve.items() if value < loss), default=None) for curve in curves]
+        at = [f"{tokens / 1e6:.1f}M" for tokens in sorted(tokens for tokens in first if tokens is not None)]
+        tokens = " to ".join(dict.fromkeys((at[0], at[-1]))) if at else "no number of"
+        return f"{tokens} tokens in {len(at)} of {len(curves)} seeds"
+
+    def cell(self, folder: str, table: str, column: str, **where: object) -> object:
+        """Return one value of the one row of a table of the report that has these values."""
+        row = self._folder(folder).row(table, where)
+        return row[_one_of(column, "a column", row)]
+
+    def row(self, folder: str, table: str, *, decimals: int, **where: object) -> str:
+        """Return the difference in the one row of a table that has these values: `−0.972 [−1.124, −0.819]`."""
+        row = self._folder(folder).row(table, where)
+        return difference_text(Difference(0, *(row[name] for name in ("delta", "low", "high"))), decimals)
+
+    def seeds(self, folder: str) -> int:
+        """Return the number of pretraining seeds of an arm."""
+        return self._folder(folder).results.seeds_in_all
+
+    def fine_tuning_seeds(self, folder: str) -> int:
+        """Return the number of fine-tuning seeds of each pretraining seed and task."""
+        return len(self._folder(folder).results.experiment.fine_tuning.seeds)
+
+    def scope(self, folder: str, *arms: str) -> str:
+        """Return what numbers of the named arms, or of all, are about: parameters, tokens, passes, objective."""
+        return scope_text(self._folder(folder).results, self._folder(folder).arms(arms))
+
+    def tokens(self, folder: str, *arms: str) -> str:
+        """Return the tokens that the named arms, or all, are pretrained on: `16M`, `8M to 64M`."""
+        return tokens_text(self._folder(folder).results, self._folder(folder).arms(arms))
+
+    def passes(self, folder: str, *arms: str) -> str:
+        """Return how often the named arms, or all, read the training text: `2`, `1 to 8`."""
+        return passes_text(self._folder(folder).results, self._folder(folder).arms(arms))
+
+    def parameters(self, folder: str, arm: str) -> str:
+        """Return the parameters of an arm's encoder: `236k`."""
+        found = self._folder(folder)
+        return short({row.name: row.parameters for row in found.results.arms}[found.arm(arm)])
+
+    def predictions(self, folder: str) -> str:
+        """Return the number of held-out predictions that every arm is evaluated on: `16,384`."""
+        made = shared_evaluation_set(self._folder(folder).results.snapshot.shared)
+        if made is None:
+            raise ConfigurationError(f"{folder} has no evaluation set")
+        return f"{made.questions:,}"
+
+    def sampled(self, folder: str) -> str:
+        """Return what the intervals of the held-out loss are over: seeds alone, or seeds and examples."""
+        results = self._folder(folder).results
+        return "seeds" if results.over_seeds_alone(results.values, Metric(HELD_OUT_LOSS)) else "seeds and examples"
+
+
+def _one_of(name: str, what: str, known: Collection[str]) -> str:
+    """Return a known name. Raises ConfigurationError with the closest one for another."""
+    if name not in known:
+        raise ConfigurationError(not_one_of(name, what, known))
+    return name

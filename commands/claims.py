@@ -16,11 +16,8 @@ def claims(
     experiments: Annotated[
         Path, typer.Option(help="The experiment files, for the cost of claims that were not run.")
     ] = EXPERIMENTS,
-    brief: Annotated[
-        bool, typer.Option("--brief", help="Only the table, each claim at the largest scale that is published.")
-    ] = False,
 ) -> None:
     """Print the papers' claims with their verdicts as Markdown; OUT/claims.toml declares them."""
-    from reports.claims_page import brief_markdown, markdown
+    from reports.claims_page import markdown
 
-    print_document((brief_markdown if brief else markdown)(folder, experiments))
+    print_document(markdown(folder, experiments))

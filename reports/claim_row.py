@@ -27,10 +27,6 @@ class ClaimRow:
     verdict: str
     n: int | None = None
     difference: str = NOTHING
-    widest: str = ""
-    """The difference with an interval that is no narrower than that of a multi-bootstrap over seeds and examples;
-    empty where single examples were not kept, or the metric is no mean over examples.
-    """
     detectable: str = NOTHING
     caveats: tuple[str, ...] = ()
     departure: str = ""

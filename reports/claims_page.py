@@ -1,17 +1,13 @@
-"""The papers' claims with their verdicts as Markdown: the page beside the published reports, the README's table."""
+"""The papers' claims with their verdicts as Markdown: the page beside the published reports."""
 
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from reports.claim_row import ClaimRow
 from reports.formats.markdown import escape, table_lines
-from reports.number_format import NOTHING, signed
-from reports.paper_claims import OVER_SEEDS_ALONE, claim_rows
+from reports.number_format import NOTHING
+from reports.paper_claims import claim_rows
 from reports.paper_claims_file import read_paper_claims
 
-SCALES = ("smoke", "demo", "laptop", "wikipedia", "gpu", "paper")
-NO_INTERVAL = "no interval: single examples were not kept"
 HEADINGS = ("claim", "experiment", "metric", "test", "n", "Δ [95%]", "detectable", "verdict")
 ALIGNMENTS = ("---", "---", "---", "---", "--:", "---", "--:", "---")
 NOTE = (
@@ -34,51 +30,6 @@ def markdown(published: Path, experiments: Path) -> str:
     listed = [f"- **{claim.id}** {escape(claim.statement)} ({escape(claim.source)})" for claim in claims]
     rows = [HEADINGS, ALIGNMENTS, *map(_cells, claim_rows(published, experiments))]
     return "\n\n".join(("\n".join(listed), "\n".join(table_lines(rows)), NOTE)) + "\n"
-
-
-def brief_markdown(published: Path, experiments: Path) -> str:
-    """Return the table of tests at the largest scale at which each claim has a published one, as Markdown.
-
-    Intervals are over seeds and the examples of the evaluation, none narrower than a multi-bootstrap of both. A scale
-    at which single examples were not kept counts only where there is no other, and its intervals are left out.
-    """
-    tests = [*claim_rows(published, experiments)]
-    rows: list[tuple[str, ...]] = [HEADINGS, ALIGNMENTS]
-    for claim in read_paper_claims(published):
-        largest = _at_largest_scale([test for test in tests if test.claim == claim.id])
-        shown = [_cells(_without_narrow_interval(test)) for test in largest]
-        names = [f"{claim.id}: {escape(claim.title)}", *[""] * (len(shown) - 1)]
-        rows += [(name, *cells[1:]) for name, cells in zip(names, shown, strict=True)]
-    return "\n".join(table_lines(rows)) + "\n"
-
-
-def _at_largest_scale(tests: Sequence[ClaimRow]) -> list[ClaimRow]:
-    """Return the tests run at the largest scale of those whose examples were kept, else of any; all if none was run.
-
-    Where every one of them departs from the paper's setting, those in its setting stay beside them.
-    """
-    run = [test for test in tests if test.was_run]
-    run = [test for test in run if OVER_SEEDS_ALONE not in test.caveats] or run
-    if not run:
-        return [*tests]
-    largest = max((_scale(test) for test in run), key=SCALES.index)
-    kept = [test for test in run if _scale(test) == largest]
-    needed = [test for test in tests if not test.departure] if all(test.departure for test in kept) else []
-    return [*needed, *kept]
-
-
-def _without_narrow_interval(test: ClaimRow) -> ClaimRow:
-    """Return a test with its widest interval, without one where that is over seeds alone."""
-    if OVER_SEEDS_ALONE not in test.caveats or test.estimate is None:
-        return replace(test, difference=test.widest or test.difference)
-    caveats = tuple(each for each in test.caveats if each != OVER_SEEDS_ALONE)
-    value = signed(test.estimate.value.item(), test.decimals)
-    return replace(test, difference=value, caveats=(*caveats, NO_INTERVAL))
-
-
-def _scale(test: ClaimRow) -> str:
-    """Return the size of the scale: `laptop_detection` is another setting at that of `laptop`."""
-    return test.experiment.rpartition(" ")[2].partition("_")[0]
 
 
 def _cells(test: ClaimRow) -> tuple[str, ...]:

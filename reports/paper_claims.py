@@ -21,7 +21,7 @@ from ledger.paths import has_export
 from ledger.snapshot import Snapshot, snapshot
 from reports.by_recipe import at_own_recipes, at_shared_recipe, examples_at_own_recipes
 from reports.claim_row import EXAMPLES_LIMIT, NOT_RUN, TOO_MANY_SEEDS, ClaimRow, judged, shown_claim
-from reports.number_format import NOTHING, difference_text, fixed, scientific, short
+from reports.number_format import NOTHING, fixed, scientific, short
 from reports.paper_claims_file import DeclaredTest, read_paper_claims
 from reports.report import build
 from reports.searched_claims import searched_claims
@@ -166,9 +166,7 @@ def _of_claim(claim: Claim, verdict: Row, results: Results, level: float, caveat
     row = judged(claim, str(verdict["verdict"]), found, difference, level, decimals)
     if verdict["verdict"] == ClaimOutcome.NOT_TESTED:
         return replace(row, caveats=(below_reference_text(metric), *caveats), estimate=None, detectable=NOTHING)
-    widest = results.widest_difference(claim.first, claim.second, metric) if of_examples and not alone else None
-    text = "" if widest is None else difference_text(widest, decimals)
-    return replace(row, caveats=(*needed, *caveats, *afterwards, *departures, *alone), widest=text)
+    return replace(row, caveats=(*needed, *caveats, *afterwards, *departures, *alone))
 
 
 def _seeds_text(claim: Claim, results: Results, power: PowerBySeeds) -> str:

@@ -1,4 +1,4 @@
-"""`steeplechase compare`: any two arms of a folder, the front page's differences, and the refusals."""
+"""`steeplechase compare`: any two arms of a folder, and the refusals."""
 
 import json
 from pathlib import Path
@@ -19,17 +19,6 @@ def test_the_named_arms_are_compared_on_the_headline_metrics(call: Call) -> None
     pairs = [("span_dynamic", "dynamic"), ("span_dynamic", "depthwise"), ("dynamic", "depthwise")]
     assert shown == [(*pair, metric) for metric in ("held_out_loss", "squad_v1_1") for pair in pairs]
     assert all(row["p_adjusted"] >= row["p"] for row in table["rows"])
-
-
-@pytest.mark.parametrize(("arm", "reference"), [("depthwise", "baseline"), ("span_dynamic", "dynamic")])
-def test_it_prints_the_differences_of_the_front_page(call: Call, arm: str, reference: str) -> None:
-    answer = call("compare", WIKIPEDIA, arm, reference, "--format", "json")
-    rows = json.loads(answer.out)["tables"][0]["rows"]
-    (found,) = (row for row in rows if row["metric"] == "squad_v1_1")
-    interval = f"[{found['widest_low']:+.2f}, {found['widest_high']:+.2f}]".replace("-", "−")
-    front_page = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    assert f"{found['delta']:.2f}" in front_page
-    assert interval in front_page
 
 
 @pytest.mark.parametrize("form", ["terminal", "markdown", "latex", "html", "csv", "json"])

@@ -7,12 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from commands.main import INTERRUPTED
-from commands.run import DONE_WITH_FAILED_TRIALS
-from foundation.errors import UserError
 from ledger.database import LEDGER_NAME
 from tests.factories.command_calls import TABLE, Answer, Call
-from tests.factories.paths import ROOT
 
 MISTAKES = """\
 experiment: mistaken
@@ -175,16 +171,6 @@ def test_help_names_every_command(call: Call) -> None:
     assert answer.code == 0
     for command in ("describe", "export", "import", "plan", "run", "report", "ui", "schema"):
         assert command in answer.out
-
-
-def test_the_readme_lists_every_exit_code() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    listed = re.search(r"^Exit codes: (.*?)\n\n", text, re.DOTALL | re.MULTILINE)
-    assert listed is not None
-    codes = {int(code) for code in re.findall(r"(?:^|; )(\d+) ", listed[1].replace("\n", " "))}
-    command_line = 2
-    refusals = {kind.exit_code for kind in UserError.__subclasses__()}
-    assert codes == {0, command_line, DONE_WITH_FAILED_TRIALS, INTERRUPTED, *refusals}
 
 
 def test_a_held_out_set_that_the_text_does_not_give_is_refused_with_the_number_that_it_gives(

@@ -19,7 +19,7 @@ from configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE
 from configuration.yaml import read_file
 from foundation.errors import ConfigurationError, MachineError
 from reports.claim_row import NOT_RUN, ClaimRow
-from reports.claims_page import brief_markdown, markdown
+from reports.claims_page import markdown
 from reports.number_format import NOTHING, signed
 from reports.paper_claims import OVER_SEEDS_ALONE, claim_rows
 from reports.paper_claims_file import FILE, DeclaredTest, read_paper_claims
@@ -108,18 +108,9 @@ def test_the_table_beside_the_published_reports_is_the_one_that_the_command_prin
 def test_what_a_test_has_in_place_of_the_papers_setting_is_beside_its_verdict() -> None:
     departing = [test for test in published_rows() if test.departure and test.was_run]
     assert departing
-    rows = [line for line in brief_markdown(FOLDER, EXPERIMENTS).splitlines() if line.startswith("|")]
+    rows = [line for line in markdown(FOLDER, EXPERIMENTS).splitlines() if line.startswith("|")]
     for test in departing:
         assert any(test.test in row and row.endswith(f"; {test.departure} |") for row in rows), test
-
-
-def test_where_only_another_setting_was_run_the_papers_setting_is_still_listed() -> None:
-    brief = brief_markdown(FOLDER, EXPERIMENTS)
-    for claim in CLAIMS:
-        tests = [test for test in published_rows() if test.claim == claim.id]
-        if all(test.departure for test in tests if test.was_run):
-            needed = [test for test in tests if not test.departure]
-            assert all(test.test in brief and test.verdict.startswith(NOT_RUN) for test in needed), claim.id
 
 
 def test_claims_at_two_scales_are_pooled_between_their_single_differences() -> None:
@@ -144,15 +135,8 @@ def test_intervals_over_seeds_alone_are_called_that_and_no_others() -> None:
                 sampled = found[1].removeprefix("intervals of differences are over: ").split("; ")
                 own = next((each for each in sampled if title in each.partition(": seeds")[0].split(", ")), ALONE)
                 assert alone == (ALONE in own or "but not those of" in own), test
-                assert alone == (not test.widest)
                 said[alone] += 1
     assert all(said.values())
-
-
-def test_the_table_of_the_readme_is_the_brief_one() -> None:
-    brief = brief_markdown(FOLDER, EXPERIMENTS)
-    assert brief in (ROOT / "README.md").read_text(encoding="utf-8"), "steeplechase claims --brief prints it"
-    assert re.findall(r"^\| (O\d+): ", brief, re.MULTILINE) == [claim.id for claim in CLAIMS]
 
 
 def test_without_published_reports_every_claim_on_arms_has_its_cost(tmp_path: Path) -> None:

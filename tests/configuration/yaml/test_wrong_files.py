@@ -12,7 +12,6 @@ from configuration.experiment import Experiment
 from configuration.loading import load_experiment
 from foundation.errors import ConfigurationError, UserError
 from ledger.measured_throughput import seconds_per_operation
-from tests.factories.paths import ROOT
 
 HERE = Path(__file__).parent
 VALID = HERE / "valid.yaml"
@@ -132,10 +131,6 @@ def test_a_file_declares_the_test_that_decides(comparison: MeanTest, tmp_path: P
     experiment = load_experiment(file, None, seconds_per_operation)
     assert isinstance(experiment, Experiment)
     assert experiment.comparison is comparison
-
-
-def test_the_readme_has_the_messages_of_a_wrong_file() -> None:
-    assert (HERE / "wrong" / "kernel.txt").read_text(encoding="utf-8") in (ROOT / "README.md").read_text("utf-8")
 
 
 @given(mutated(), some.sampled_from((None, "smoke", "laptop", "moon")))

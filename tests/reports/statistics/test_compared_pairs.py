@@ -8,7 +8,8 @@ from analysis.paired import holm
 from reports.statistics.compared_pairs import ComparedPair, compared_pairs
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from tests.reports.story_values import report
+from tests.factories.paths import PUBLISHED
+from tools.page_values import Folder
 
 LOSS, SQUAD = Metric("held_out_loss"), Metric("squad_v1_1")
 METRICS = (LOSS, SQUAD)
@@ -16,7 +17,7 @@ METRICS = (LOSS, SQUAD)
 
 @pytest.fixture(scope="module")
 def results() -> Results:
-    return report("table2-wikipedia")
+    return Folder(PUBLISHED / "table2-wikipedia").results
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,11 @@ class ClaimRow:
     metric: str
     test: str
     verdict: str
+    scope: str = ""
+    """The models and the training that the verdict is about; empty where nothing was run."""
     n: int | None = None
+    replicates: str = ""
+    """What n counts, where it is not pretraining seeds."""
     difference: str = NOTHING
     detectable: str = NOTHING
     caveats: tuple[str, ...] = ()
@@ -35,11 +39,6 @@ class ClaimRow:
     """Of the difference, over pretraining seeds or search seeds."""
     decimals: int = 0
     """With which the difference is printed."""
-
-    @property
-    def was_run(self) -> bool:
-        """Whether a published report has it."""
-        return not self.verdict.startswith(NOT_RUN)
 
 
 def judged(

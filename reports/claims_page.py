@@ -11,16 +11,18 @@ from reports.paper_claims_file import read_paper_claims
 HEADINGS = ("claim", "experiment", "metric", "test", "n", "Δ [95%]", "detectable", "verdict")
 ALIGNMENTS = ("---", "---", "---", "---", "--:", "---", "--:", "---")
 NOTE = (
-    "Verdicts are those of the reports: supported if a difference outside the claimed range, first minus second, is "
-    "rejected at 5%, contradicted if one inside it is, undecided otherwise, by Holm's correction over all claims of "
-    "the experiment, of all experiments that declare the same study, or of all searches that test one claim. Δ has "
-    "its own 95% interval, over seeds and held-out sequences or dev examples, or, where it says so, over seeds "
-    "alone: too narrow, because the sampling error of the examples is not in it; chosen_final is the final loss of "
-    "the candidate that a search chose, in nats. n: pretraining seeds, search seeds of searches at equal cost, or "
-    "rounds of a latency experiment. Detectable: the true difference that is significant after the correction with "
-    "a probability of 0.8 at this n and spread, whatever the family's other claims show. Seeds that would decide: "
-    "of both sides, for that probability if the true difference and spread are the observed ones; where more "
-    "examples are needed too, no number of seeds would do. Costs: all pretraining of the experiment, no cache."
+    "A verdict is about models of the size, the training and the text beside it, and says nothing of others. It is "
+    "that of the report: supported if a difference outside the claimed range, first minus second, is rejected at 5%, "
+    "contradicted if one inside it is, undecided otherwise, by Holm's correction over all claims of the experiment, "
+    "of all experiments that declare the same study, or of all searches that test one claim. Margins (within) are "
+    "this project's. Δ has its own 95% interval, over seeds and held-out sequences or dev examples, or, where it "
+    "says so, over seeds alone: too narrow, because the sampling error of the examples is not in it; chosen_final is "
+    "the final loss of the candidate that a search chose, in nats. n: pretraining seeds, where it says nothing else. "
+    "Passes over the text: pretraining tokens over those of the training text. Detectable: the true difference from "
+    "0 that is significant after the correction with a probability of 0.8 at this n and spread, whatever the "
+    "family's other claims show. Seeds that would decide: of both sides, for that probability if the true difference "
+    "and spread are the observed ones; where more examples are needed too, no number of seeds would do. Costs: all "
+    "pretraining of the experiment, no cache."
 )
 
 
@@ -33,7 +35,7 @@ def markdown(published: Path, experiments: Path) -> str:
 
 
 def _cells(test: ClaimRow) -> tuple[str, ...]:
-    n = NOTHING if test.n is None else str(test.n)
-    verdict = "; ".join(filter(None, (test.verdict, *test.caveats, test.departure)))
+    n = NOTHING if test.n is None else f"{test.n} {test.replicates}".rstrip()
+    verdict = "; ".join(filter(None, (test.verdict, test.scope, *test.caveats, test.departure)))
     texts = map(escape, (n, test.difference, test.detectable, verdict))
     return (test.claim, escape(test.experiment), escape(test.metric), test.test, *texts)

@@ -27,10 +27,11 @@ from reports.report import build
 from reports.searched_claims import searched_claims
 from reports.sections.claims import claims_table
 from reports.statistics.claims import ClaimOutcome, TestedClaim, on_the_single_task, tested_claims
-from reports.statistics.latency import is_latency
+from reports.statistics.latency import is_latency, latency_evidence_of
 from reports.statistics.metrics import Metric, below_reference_text
 from reports.statistics.power_by_seeds import PowerBySeeds
 from reports.statistics.results import Results, results_of
+from reports.statistics.scope import scope_text
 from reports.table import Row, number
 
 OVER_SEEDS_ALONE = "interval over seeds alone"
@@ -47,7 +48,7 @@ def claim_rows(published: Path, experiments: Path) -> Iterator[ClaimRow]:
                 yield from (replace(test, claim=claim.id, experiment=named, departure=departure) for test in tests)
         yield from (replace(test, claim=claim.id) for test in searched_claims(claim.searched_by, experiments.parent))
         if claim.untested:
-            yield _not_run((), claim.untested, claim.id)
+            yield ClaimRow(claim.id, NOTHING, NOTHING, NOTHING, claim.untested)
 
 
 def _at_scale(tested: DeclaredTest, scale: str, published: Path, experiments: Path) -> Iterator[ClaimRow]:
@@ -64,13 +65,13 @@ def _at_scale(tested: DeclaredTest, scale: str, published: Path, experiments: Pa
         yield _not_run(tested.claims, "; ".join(filter(None, (tested.not_run, cost))))
 
 
-def _not_run(claims: Iterable[str], reason: str, claim_id: str = "") -> ClaimRow:
+def _not_run(claims: Iterable[str], reason: str) -> ClaimRow:
     texts = tuple(claims)
     parsed = [parse_claim(text) for text in texts if "(" in text]
     metrics = dict.fromkeys(claim.metric for claim in parsed)
     tests = [shown_claim(claim) for claim in parsed] or [f"`{text}`" for text in texts]
     verdict = f"{NOT_RUN}: {reason}" if reason else NOT_RUN
-    return ClaimRow(claim_id, NOTHING, ", ".join(metrics) or NOTHING, ", ".join(tests) or NOTHING, verdict)
+    return ClaimRow("", NOTHING, ", ".join(metrics) or NOTHING, ", ".join(tests) or NOTHING, verdict)
 
 
 def _cost(file: Path, scale: str) -> str:
@@ -164,6 +165,7 @@ def _of_claim(claim: Claim, verdict: Row, results: Results, level: float, caveat
     of_examples = claim.metric not in DESCRIPTIONS
     alone = (OVER_SEEDS_ALONE,) if of_examples and results.over_seeds_alone(claim.arms, metric) else ()
     row = judged(claim, str(verdict["verdict"]), found, difference, level, decimals)
+    row = replace(row, scope=scope_text(results, claim.arms))
     if verdict["verdict"] == ClaimOutcome.NOT_TESTED:
         return replace(row, caveats=(below_reference_text(metric), *caveats), estimate=None, detectable=NOTHING)
     return replace(row, caveats=(*needed, *caveats, *afterwards, *departures, *alone))
@@ -188,14 +190,16 @@ def _difference(row: Row) -> Difference:
 def _of_latency(tested: DeclaredTest, rows: Snapshot) -> Iterator[ClaimRow]:
     """Yield the tests of a latency experiment: each statement at all lengths, on FLOPs and on time."""
     (orderings,) = (table for table in build(rows).tables if table.name == "orderings")
+    experiment = latency_evidence_of(rows).experiment
+    scope = f"{experiment.timing.part} alone, width {experiment.architecture.width}, on {experiment.timing.device}"
     for text in tested.claims:
         for measure in dict.fromkeys(str(row["measure"]) for row in orderings.rows):
             found = [row for row in orderings.rows if (row["statement"], row["measure"]) == (text, measure)]
             if found:
-                yield _of_statement(text, measure, found)
+                yield _of_statement(text, measure, found, scope)
 
 
-def _of_statement(text: str, measure: str, rows: list[Row]) -> ClaimRow:
+def _of_statement(text: str, measure: str, rows: list[Row], scope: str) -> ClaimRow:
     verdicts = [str(row["verdict"]) for row in rows]
     counts = {verdict: verdicts.count(verdict) for verdict in dict.fromkeys(verdicts)}
     ratios = sorted(ratio for ratio in (number(row["ratio"]) for row in rows) if ratio is not None)
@@ -206,6 +210,8 @@ def _of_statement(text: str, measure: str, rows: list[Row]) -> ClaimRow:
         metric=measure,
         test=f"`{text}`",
         verdict=", ".join(f"{verdict} at {count} of {len(rows)} lengths" for verdict, count in counts.items()),
+        scope=scope,
         n=min(rounds, default=None),
+        replicates="rounds" if rounds else "",
         difference=f"{fixed(ratios[0], 3)}x to {fixed(ratios[-1], 3)}x" if ratios else NOTHING,
     )

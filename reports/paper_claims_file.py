@@ -41,6 +41,8 @@ class SearchTest(Schema):
     folder: str
     """The comparison as `steeplechase search compare --out` writes it, from the root of the repository."""
     scale: str
+    scope: str
+    """The recorded models that the searches choose from."""
     claims: tuple[str, ...] = Field(min_length=1)
     """In their short form, such as `chosen_final(a) < chosen_final(b)`, on a column of the table by seed."""
 
@@ -56,8 +58,6 @@ class PaperClaim(Schema):
     """A claim of a paper in our words, with its source."""
 
     id: str
-    title: str
-    """The statement in a few words."""
     statement: str
     source: str
     """The paper, with the table or section."""
@@ -65,7 +65,7 @@ class PaperClaim(Schema):
     searched_by: tuple[SearchTest, ...] = ()
     """One family: its claims are corrected for each other."""
     untested: str = ""
-    """Why no experiment tests it, or which part of it none does."""
+    """Why no experiment tests it, or which part of it none does: the verdict of a row of its own."""
 
 
 class PaperClaims(Schema):

@@ -23,7 +23,7 @@ from reports.statistics.power_by_seeds import PowerBySeeds
 from reports.statistics.search_comparison import seeds_test
 
 DECIMALS = 3
-CAVEAT = "replayed on one table: n search seeds"
+REPLICATES = "search seeds, 1 table"
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,16 @@ def searched_claims(tests: Sequence[SearchTest], root: Path) -> Iterator[ClaimRo
 
 def _row(pair: _Pair, found: JudgedClaim, level: float) -> ClaimRow:
     row = judged(pair.claim, found.outcome, pair.estimate, pair.difference, level, DECIMALS)
-    caveats: tuple[str, ...] = (CAVEAT,)
-    if found.outcome is ClaimOutcome.UNDECIDED:
-        needed = PowerBySeeds(pair.claim, pair.estimate, pair.difference.n, level).seeds_needed
-        caveats = (f"{needed} seeds would decide it" if needed else TOO_MANY_SEEDS, CAVEAT)
+    needed = PowerBySeeds(pair.claim, pair.estimate, pair.difference.n, level).seeds_needed
+    undecided = (f"{needed} seeds would decide it" if needed else TOO_MANY_SEEDS,)
     named = "/".join(Path(pair.test.folder).parts[-2:])
-    return replace(row, experiment=f"{named} {pair.test.scale}", caveats=caveats)
+    return replace(
+        row,
+        experiment=f"{named} {pair.test.scale}",
+        scope=pair.test.scope,
+        replicates=REPLICATES,
+        caveats=undecided if found.outcome is ClaimOutcome.UNDECIDED else (),
+    )
 
 
 def _pair(test: SearchTest, claim: Claim, root: Path) -> _Pair:

@@ -20,6 +20,7 @@ from configuration.yaml import read_file
 from foundation.errors import ConfigurationError, MachineError
 from reports.claim_row import NOT_RUN, ClaimRow
 from reports.claims_page import markdown
+from reports.formats.markdown import escape
 from reports.number_format import NOTHING, signed
 from reports.paper_claims import OVER_SEEDS_ALONE, claim_rows
 from reports.paper_claims_file import FILE, DeclaredTest, read_paper_claims
@@ -106,11 +107,18 @@ def test_the_table_beside_the_published_reports_is_the_one_that_the_command_prin
 
 
 def test_what_a_test_has_in_place_of_the_papers_setting_is_beside_its_verdict() -> None:
-    departing = [test for test in published_rows() if test.departure and test.was_run]
+    departing = [test for test in published_rows() if test.departure and test.scope]
     assert departing
     rows = [line for line in markdown(FOLDER, EXPERIMENTS).splitlines() if line.startswith("|")]
     for test in departing:
-        assert any(test.test in row and row.endswith(f"; {test.departure} |") for row in rows), test
+        assert any(test.test in row and row.endswith(f"; {escape(test.departure)} |") for row in rows), test
+
+
+def test_what_was_run_carries_the_size_and_the_training_that_its_verdict_is_about() -> None:
+    for test in published_rows():
+        assert bool(test.scope) == (test.n is not None or test.difference != NOTHING), test
+    scopes = {test.scope for test in published_rows() if "span_dynamic_4x < baseline_4x" in test.test}
+    assert scopes == {"235k to 236k parameters, 64M tokens (8 passes over the text), masked language model"}
 
 
 def test_claims_at_two_scales_are_pooled_between_their_single_differences() -> None:
@@ -143,7 +151,7 @@ def test_without_published_reports_every_claim_on_arms_has_its_cost(tmp_path: Pa
     shutil.copy(FOLDER / FILE, tmp_path / FILE)
     tests = list(claim_rows(tmp_path, EXPERIMENTS))
     assert {test.claim for test in tests} == {claim.id for claim in CLAIMS}
-    for test in [test for test in tests if test.claim != "O10"]:  # whose searches are recorded beside their table
+    for test in [test for test in tests if test.claim != "O10" and test.test != NOTHING]:  # searches are recorded
         assert test.verdict.startswith(NOT_RUN)
         assert "FLOPs" in test.verdict or test.experiment.startswith(("table9", "–")), test
 
@@ -162,7 +170,7 @@ def test_a_claim_on_a_task_below_a_reference_is_not_tested_and_costs_the_others_
 
 def claims_on_table8(folder: Path, *claims: str) -> list[ClaimRow]:
     tested = f'experiment = "table8"\nscales = ["laptop"]\nclaims = {json.dumps(claims)}\n'
-    named = 'id = "A"\ntitle = "a"\nstatement = "b"\nsource = "c"\n'
+    named = 'id = "A"\nstatement = "b"\nsource = "c"\n'
     (folder / FILE).write_text(f"[[claims]]\n{named}[[claims.tested_by]]\n{tested}", encoding="utf-8")
     return [*claim_rows(folder, EXPERIMENTS)]
 
@@ -174,7 +182,7 @@ def test_a_file_that_is_missing_or_wrong_is_refused_in_a_line(tmp_path: Path) ->
     with pytest.raises(ConfigurationError):
         read_paper_claims(tmp_path)
     tested = '[[claims.tested_by]]\nexperiment = "a"\nscales = ["b"]\nclaims = ["loss(a) is loss(b)"]\n'
-    (tmp_path / FILE).write_text(f'[[claims]]\nid = "A"\ntitle = "a"\nstatement = "b"\n{tested}', encoding="utf-8")
+    (tmp_path / FILE).write_text(f'[[claims]]\nid = "A"\nstatement = "b"\n{tested}', encoding="utf-8")
     with pytest.raises(ConfigurationError) as refusal:
         read_paper_claims(tmp_path)
     assert len(refusal.value.lines) == 2

@@ -16,8 +16,9 @@ from foundation.errors import ConfigurationError, not_one_of
 from ledger.csv_export import read_export
 from ledger.example_tables import kept_example_tables
 from ledger.paths import has_export
-from ledger.records import shared_evaluation_set
+from ledger.records import shared_evaluation_set, with_results
 from ledger.snapshot import snapshot
+from ledger.stage_results import TokensResult
 from reports.by_recipe import at_shared_recipe
 from reports.number_format import difference_text, fixed, short
 from reports.report import build
@@ -157,6 +158,8 @@ class Published:
         """Return by which tokens an arm's held-out loss was first measured below a level, and in how many seeds."""
         found = self._folder(folder)
         curves = found.results.learning_curves(found.arm(arm))
+        if not curves:
+            raise ConfigurationError(f"{arm} has no curve that compares with the baseline's")
         first = [min((at for at, value in curve.items() if value < loss), default=None) for curve in curves]
         at = [f"{tokens / 1e6:.1f}M" for tokens in sorted(tokens for tokens in first if tokens is not None)]
         tokens = " to ".join(dict.fromkeys((at[0], at[-1]))) if at else "no number of"
@@ -203,6 +206,14 @@ class Published:
         if made is None:
             raise ConfigurationError(f"{folder} has no evaluation set")
         return f"{made.questions:,}"
+
+    def entropy(self, folder: str) -> float:
+        """Return the loss in nats of the frequencies of tokens on validation text: the level of the first plateau."""
+        shared = self._folder(folder).results.snapshot.shared
+        encoded = [result.validation_unigram_entropy for _, result in with_results(shared, TokensResult)]
+        if not encoded or encoded[-1] is None:
+            raise ConfigurationError(f"{folder} has no entropy of token frequencies")
+        return encoded[-1]
 
     def sampled(self, folder: str) -> str:
         """Return what the intervals of the held-out loss are over: seeds alone, or seeds and examples."""

@@ -26,7 +26,7 @@ from reports.statistics.claims import JudgedClaim, judged_claims
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results, results_of
 from reports.statistics.scope import passes_text, scope_text, tokens_text
-from reports.table import Row, Table
+from reports.table import Row, Table, number
 
 UNITS = {HELD_OUT_LOSS: " nats"}
 
@@ -173,15 +173,11 @@ class Published:
     def row(self, folder: str, table: str, *, decimals: int, **where: object) -> str:
         """Return the difference in the one row of a table that has these values: `−0.972 [−1.124, −0.819]`."""
         row = self._folder(folder).row(table, where)
-        return difference_text(Difference(0, *(row[name] for name in ("delta", "low", "high"))), decimals)
+        return difference_text(Difference(0, *(number(row[name]) for name in ("delta", "low", "high"))), decimals)
 
     def seeds(self, folder: str) -> int:
         """Return the number of pretraining seeds of an arm."""
         return self._folder(folder).results.seeds_in_all
-
-    def fine_tuning_seeds(self, folder: str) -> int:
-        """Return the number of fine-tuning seeds of each pretraining seed and task."""
-        return len(self._folder(folder).results.experiment.fine_tuning.seeds)
 
     def scope(self, folder: str, *arms: str) -> str:
         """Return what numbers of the named arms, or of all, are about: parameters, tokens, passes, objective."""

@@ -52,7 +52,7 @@ def pages(root: Path) -> Mapping[Path, str]:
         try:
             text = environment.get_template(name).render()
             found[root / name.removesuffix(SUFFIX)] = HEADER.format(template=f"{TEMPLATES}/{name}") + text
-        except (UserError, TemplateError, TypeError, ValueError) as fault:
+        except (UserError, TemplateError, TypeError, ValueError, LookupError) as fault:
             mistakes.append(f"{TEMPLATES}/{name}:{_line_of(fault)}: {fault}")
     if mistakes:
         raise ConfigurationError(mistakes)

@@ -9,7 +9,7 @@ ifneq ($(wildcard ../shared/data/.),)
 export STEEPLECHASE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: help demo test bench check format schema reference reports pages audit clean
+.PHONY: help demo test bench check format schema reference reports docs pages audit clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -49,6 +49,10 @@ reports: $(VENV)/ready-to-run ## every published report again, byte for byte, fr
 	$(BIN)/steeplechase rebuild reports/published
 	$(BIN)/steeplechase claims > reports/published/claims.md
 
+docs: $(VENV)/ready-to-document ## all pages as a site with search, in build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "build/site/index.html; with search: python3 -m http.server --directory build/site"
+
 pages: $(VENV)/ready-to-run ## pages with numbers of published reports, from docs/templates
 	$(BIN)/python -m tools.pages
 
@@ -72,3 +76,7 @@ $(VENV)/ready-to-develop: $(BIN)/python pyproject.toml constraints.txt
 	@echo "Installing pinned dependencies into $(VENV); some minutes and 2 to 6 GB the first time."
 	$(PIP) --editable '.[development]'
 	@touch $@ $(VENV)/ready-to-run
+
+$(VENV)/ready-to-document: $(VENV)/ready-to-run
+	$(PIP) --editable '.[docs]'
+	@touch $@

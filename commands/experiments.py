@@ -32,7 +32,7 @@ def experiments(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")] = False,
 ) -> None:
     """List the experiments with their questions and scales; `plan` and `run` take their names."""
-    found = [*_listed(experiment_files())]
+    found = [*listed(experiment_files())]
     if as_json:
         print(json.dumps([asdict(each) for each in found], indent=2, ensure_ascii=False))  # noqa: T201
         return
@@ -44,7 +44,7 @@ def experiments(
             console.print(Padding(printable(line), (0, 0, 0, 2)), markup=False, highlight=False)
 
 
-def _listed(files: dict[str, Path]) -> Iterator[ListedExperiment]:
+def listed(files: dict[str, Path]) -> Iterator[ListedExperiment]:
     """Yield each experiment; a file that cannot be read is listed with the reason as its question."""
     for name, path in files.items():
         try:

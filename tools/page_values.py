@@ -27,6 +27,7 @@ from reports.statistics.metrics import Metric
 from reports.statistics.results import Results, results_of
 from reports.statistics.scope import passes_text, scope_text, tokens_text
 from reports.table import Row, Table, number
+from tools.plateau_exits import plateau_exits
 
 UNITS = {HELD_OUT_LOSS: " nats"}
 
@@ -71,12 +72,16 @@ class Folder:
         """Return a claim of the report with its outcome."""
         return self.claims[_one_of(str(parse_claim(text)), "a claim", self.claims)]
 
-    def row(self, table: str, where: Mapping[str, object]) -> Row:
-        """Return the one row of a table that has these values."""
+    def rows(self, table: str, where: Mapping[str, object]) -> list[Row]:
+        """Return the rows of a table that have these values."""
         found = self.tables[_one_of(table, "a table", self.tables)]
         for column in where:
             _one_of(column, "a column", found.columns)
-        rows = [row for row in found.rows if all(row[column] == value for column, value in where.items())]
+        return [row for row in found.rows if all(row[column] == value for column, value in where.items())]
+
+    def row(self, table: str, where: Mapping[str, object]) -> Row:
+        """Return the one row of a table that has these values."""
+        rows = self.rows(table, where)
         if len(rows) != 1:
             raise ConfigurationError(f"{table} has {len(rows)} rows with {dict(where)}; one is needed")
         return rows[0]
@@ -174,6 +179,23 @@ class Published:
         """Return the difference in the one row of a table that has these values: `−0.972 [−1.124, −0.819]`."""
         row = self._folder(folder).row(table, where)
         return difference_text(Difference(0, *(number(row[name]) for name in ("delta", "low", "high"))), decimals)
+
+    def span(self, folder: str, table: str, column: str, *, decimals: int, **where: object) -> str:
+        """Return the lowest and the highest value of the rows of a table that have these values: `1.05 to 1.36`."""
+        found = self._folder(folder).rows(table, where)
+        values = [float(str(row[_one_of(column, "a column", row)])) for row in found]
+        return " to ".join(fixed(value, decimals) for value in (min(values), max(values)))
+
+    def exits(self, folder: str, arm: str) -> str:
+        """Return after how many tokens an arm's seeds leave the plateau of all arms: `0.4M to 0.5M`.
+
+        Raises ConfigurationError if one of them never does, so that a sentence cannot be about the others alone.
+        """
+        found = self._folder(folder)
+        exits = [at for at in plateau_exits(found.results)[found.arm(arm)] if at is not None]
+        if not exits or len(exits) != self.seeds(folder):
+            raise ConfigurationError(f"{len(exits)} seeds of {arm} leave the plateau, of {self.seeds(folder)}")
+        return " to ".join(f"{at / 1e6:.1f}M" for at in (min(exits), max(exits)))
 
     def seeds(self, folder: str) -> int:
         """Return the number of pretraining seeds of an arm."""

@@ -1,13 +1,12 @@
-"""Every screen of docs/dashboards.md again: `python -m tools.screens FOLDER [--beside FOLDER] [--search FOLDER]`.
+"""Every screen of docs/dashboards.md again: `python -m tools.screens FOLDER [--search FOLDER]`.
 
 FOLDER is a results folder or a published report with trials; its rows are mirrored to an MLflow store of its own in a
-temporary folder. `--beside` is the same experiment at another scale, for the page of scales; `--search` is a search,
-for the interactive page, curves, comparison and trial, which are FOLDER's without it. `--out` is docs/screens unless
-given. Needs Chromium (`apt-get install chromium`); nothing is downloaded and no page is changed.
+temporary folder. `--search` is a search, for the interactive page and the curves, which are FOLDER's without it.
+`--out` is docs/screens unless given. Needs Chromium (`apt-get install chromium`); nothing is downloaded and no page
+is changed.
 """
 
 import argparse
-import json
 import shutil
 import subprocess
 import sys
@@ -19,7 +18,6 @@ from dataclasses import dataclass
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
-from urllib.parse import quote
 from urllib.request import urlopen
 from xml.etree import ElementTree
 
@@ -36,7 +34,7 @@ from reports.formats import render
 from reports.report import build
 from runners.run_progress import RunProgress
 from runners.tracking import TrackingStore, mirror
-from runners.tracking.runs import study_identity, study_name
+from runners.tracking.runs import study_name
 from runners.tracking.server import HOST, pages_of
 
 SCREENS = Path(__file__).resolve().parents[1] / "docs" / "screens"
@@ -44,11 +42,9 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 QUIET = "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars --no-first-run"
 PORT = 5093
 NARROWEST_WINDOW = 500  # pixels; a narrower page is shown in a frame of its width
-COMPARED = 9
 COLUMNS, LIVE_WIDTH, DRAWN_AT = 100, 1238, 0.6
 LIVE_ARMS = {"kind": "one_factor", "vary": {"convolution": ["depthwise", "lightweight", "dynamic", "span_dynamic"]}}
 LIVE_PRETRAINING = {"tokens": 2560, "seeds": [1, 2, 3]}
-DARK_FROM = {1600: "#figure-1", 1000: "#table-results", 400: "#figure-1"}  # by width: where a dark screen begins
 SECONDS_TO_DRAW, SECONDS_TO_START = {"http": 20, "file": 5}, 120.0
 
 
@@ -60,43 +56,22 @@ class Screen:
     address: str
     width: int
     height: int
-    dark: bool = False
 
 
 def report_screens(report: Path, explorer: Path) -> Iterator[Screen]:
     """Yield the screens of the report and of the interactive page."""
-    for width, height in ((1600, 1000), (1000, 1000), (400, 860)):
-        for mode in ("light", "dark"):
-            address = report.as_uri() + (DARK_FROM[width] if mode == "dark" else "")
-            yield Screen(f"report-{width}-{mode}", address, width, height, mode == "dark")
-    yield Screen("explore-light", explorer.as_uri(), 1400, 1330)
-    yield Screen("explore-dark", explorer.as_uri(), 1400, 1330, dark=True)
-    yield Screen("explore-400", explorer.as_uri(), 400, 860)
+    yield Screen("report", report.as_uri(), 1600, 1000)
+    yield Screen("report-400", report.as_uri(), 400, 860)
+    yield Screen("explore", explorer.as_uri(), 1400, 1330)
 
 
-def dashboard_screens(store: TrackingStore, snapshot: Snapshot, scales: bool, search: Snapshot) -> Iterator[Screen]:
-    """Yield the screens of MLflow's pages on the store: arms of the snapshot, and curves and runs of the search."""
-    from runners.tracking.mlflow_client import TrackingClient
-
+def dashboard_screens(store: TrackingStore, snapshot: Snapshot, search: Snapshot) -> Iterator[Screen]:
+    """Yield the screens of MLflow's pages on the store: arms of the snapshot, and curves of the search."""
     base = f"http://{HOST}:{PORT}"
     arms, _ = _addresses(store, base, snapshot)
     _, curves = _addresses(store, base, search)
     yield Screen("ui-arms", arms, 1440, 810)
     yield Screen("ui-curves", curves, 1440, 810)
-    if scales:
-        pages = pages_of(store, base, None).lines
-        yield Screen("ui-scales", next(line.partition(": ")[2] for line in pages if " scales: " in line), 1440, 810)
-    client = TrackingClient(store.uri)
-    known = client.known_experiment(study_name(search.experiment, search.scale))
-    assert known is not None
-    runs = client.runs(known.identifier, study_identity(search, ""))
-    ended = [run for run in runs.values() if run.tags.get("standing") == "finished"]  # the others have no final loss
-    candidates = [run.run_id for run in ended if run.tags["level"] == "arm"][:COMPARED]
-    chosen = f"runs={quote(json.dumps(candidates))}&experiments={quote(json.dumps([known.identifier]))}"
-    yield Screen("ui-compare", f"{base}/#/compare-runs?{chosen}", 1440, 810)
-    trials = [run for run in runs.values() if run.tags["level"] == "trial"]
-    trial = next((run for run in trials if "stop_reason" in run.tags), trials[-1])
-    yield Screen("ui-trial", f"{base}/#/experiments/{known.identifier}/runs/{trial.run_id}", 1440, 810)
 
 
 def _addresses(store: TrackingStore, base: str, snapshot: Snapshot) -> list[str]:
@@ -137,9 +112,7 @@ def live_screen(folder: Path) -> Screen:
 def take(browser: str, screen: Screen, out: Path, folder: Path) -> None:
     """Write the picture of a page. Raises MachineError if the browser makes none."""
     file, address, width = out / f"{screen.name}.png", screen.address, max(screen.width, NARROWEST_WINDOW)
-    if (
-        screen.width < NARROWEST_WINDOW or "#figure" in address or "#table" in address
-    ):  # a page is not scrolled itself
+    if screen.width < NARROWEST_WINDOW:
         frame = folder / f"{screen.name}.html"
         size = f'width="{screen.width}" height="{screen.height}"'
         frame.write_text(f'<body style="margin:0"><iframe src="{address}" {size} style="border:0"></iframe>')
@@ -149,7 +122,7 @@ def take(browser: str, screen: Screen, out: Path, folder: Path) -> None:
         *QUIET.split(),
         f"--user-data-dir={folder / 'profile'}",
         f"--window-size={width},{screen.height}",
-        f"--blink-settings=preferredColorScheme={0 if screen.dark else 1}",
+        "--blink-settings=preferredColorScheme=1",  # light
         f"--virtual-time-budget={1000 * SECONDS_TO_DRAW[address.partition(':')[0]]}",
         f"--screenshot={file}",
         address,
@@ -180,22 +153,21 @@ def served(results: Path) -> Iterator[None]:
             server.terminate()
 
 
-def screens(browser: str, folder: Path, beside: Path | None, search: Path, out: Path) -> Iterator[str]:
+def screens(browser: str, folder: Path, search: Path, out: Path) -> Iterator[str]:
     """Take every screen; yield the names."""
     with tempfile.TemporaryDirectory(prefix="steeplechase-screens-") as name:
         scratch = Path(name)
         snapshot, searched = snapshot_at(folder), snapshot_at(search)
-        other = None if beside is None else snapshot_at(beside)
         report, explorer = scratch / "report.html", scratch / "explore.html"
         report.write_text(render(build(snapshot, example_tables=kept_example_tables(folder)), "html"), "utf-8")
         explore(search, explorer)
         store = TrackingStore.resolve(scratch / "results", None, {})
         store.results_root.mkdir()
-        for each in filter(None, (searched if search != folder else None, other, snapshot)):  # the last one opens
+        for each in (searched, snapshot) if search != folder else (snapshot,):  # the last one opens
             mirror(each, store)
         pictures = [*report_screens(report, explorer), live_screen(scratch)]
         with served(store.results_root):
-            for screen in [*pictures, *dashboard_screens(store, snapshot, other is not None, searched)]:
+            for screen in [*pictures, *dashboard_screens(store, snapshot, searched)]:
                 take(browser, screen, out, scratch)
                 yield screen.name
 
@@ -204,7 +176,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Take the screens; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tools.screens", description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--beside", type=Path, help="the same experiment at another scale")
     parser.add_argument("--search", type=Path, help="a search, for the pages of its candidates; default: FOLDER")
     parser.add_argument("--out", type=Path, default=SCREENS)
     chosen = parser.parse_args(arguments)
@@ -215,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen.out.mkdir(parents=True, exist_ok=True)
     search, out = chosen.search or chosen.folder, chosen.out.resolve()
     try:
-        for name in screens(browser, chosen.folder, chosen.beside, search, out):
+        for name in screens(browser, chosen.folder, search, out):
             sys.stdout.write(f"{chosen.out / name}.png\n")
     except UserError as refused:
         sys.stderr.write("".join(f"{line}\n" for line in refused.lines))

@@ -88,10 +88,10 @@ def test_experiments_are_listed_with_questions_and_scales(call: Call) -> None:
 
 
 def test_an_unreadable_experiment_is_listed_with_the_reason(tmp_path: Path) -> None:
-    from commands.experiments import _listed
+    from commands.experiments import listed
 
     (tmp_path / "bad.yaml").write_text("")
-    (found,) = _listed({"bad": tmp_path / "bad.yaml"})
+    (found,) = listed({"bad": tmp_path / "bad.yaml"})
     assert "the document is empty" in found.question
 
 

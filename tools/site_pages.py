@@ -12,7 +12,7 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("docs", "reports/published", "benchmarks/published", "curves", "examples", "experiments")
-KINDS = (".md", ".png", ".svg", ".jsonl", ".yaml")
+KINDS = (".md", ".css", ".png", ".svg", ".jsonl", ".yaml")
 
 
 def paths() -> Iterator[Path]:

@@ -50,7 +50,7 @@ reports: $(VENV)/ready-to-run ## every published report again, byte for byte, fr
 	$(BIN)/steeplechase claims > reports/published/claims.md
 
 docs: $(VENV)/ready-to-document ## all pages as a site with search, in build/site
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "build/site/index.html; with search: python3 -m http.server --directory build/site"
 
 pages: $(VENV)/ready-to-run ## pages with numbers of published reports, from docs/templates

@@ -1,5 +1,5 @@
-"""Recomputes published effects, intervals, p values and verdicts from the exported rows, without the project's code.
+"""The audit: what published reports conclude, recomputed from the rows beside them with scipy and statsmodels.
 
-`python -m tools.audit` reads `reports/published`. It needs numpy and scipy and imports no package of the project, so
-that an error in the project's statistics cannot repeat itself here. What it computes is what docs/statistics.md says.
+Nothing of the project is imported. Recomputed are differences with their intervals, corrections, equivalence,
+verdicts, claims and Shapley values; every other column of a report is listed as not recomputed.
 """

@@ -1,73 +1,85 @@
-"""`python -m tools.audit [FOLDER]`: one line per published folder, then each difference; exit code 1 where any is."""
+"""`python -m tools.audit`: a line per published folder, then each difference; exit code 1 where any is."""
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tools.audit.compare import Outcome
-from tools.audit.folders import Folder, published_triples
-from tools.audit.paper_claims import check_claims
-from tools.audit.prose import check_prose
+from tools.audit import claims, tables
+from tools.audit.compare import Comparison, compare
+from tools.audit.rows import Study, read_csv, read_facts
 
-PUBLISHED = Path(__file__).parents[2] / "reports" / "published"
-NO_ROWS = "no exported rows beside it, so that nothing can be recomputed"
-
-
-def audit(root: Path) -> dict[str, Outcome | str]:
-    """Return what was found by folder and text, or why a folder was not audited."""
-    alone = (root / "report.json").is_file()
-    paths = [root] if alone else sorted(path for path in root.iterdir() if path.is_dir())
-    folders = {path.name: Folder.read(path) for path in paths if (path / "ledger" / "export.json").is_file()}
-    for folder in folders.values():
-        folder.audit()
-    found: dict[str, Outcome | str] = {
-        path.name: folders[path.name].outcome if path.name in folders else NO_ROWS for path in paths
-    }
-    return found if alone else {**found, **texts(root, folders)}
+ROOT = Path(__file__).parents[2]
+NO_TABLES = 5
+NO_QUANTITY = "no difference, interval, correction, equivalence, verdict, claim or Shapley value"
+TABLES = {
+    "results": (tables.results, ("arm", "metric")),
+    "effects": (tables.effects, ("arm", "metric")),
+    "claims": (claims.claims, ("claim", "by")),
+    "isolated": (tables.isolated, ("arm", "reference", "metric")),
+    "shapley": (tables.shapley, ("factor", "metric")),
+}
+"""How each table is recomputed, and the columns that name a row."""
 
 
-def texts(root: Path, folders: Mapping[str, Folder]) -> dict[str, Outcome]:
-    """Return what was found in the texts beside the folders: the table of claims, and the README."""
-    of_claims, of_readme = Outcome(), Outcome()
-    found = {}
-    if (root / "claims.md").is_file():
-        check_claims(of_claims, root, {name: folder.compared for name, folder in folders.items()})
-        found["claims.md"] = of_claims
-    if (root / "README.md").is_file():
-        known = [triple for folder in folders.values() for triple in folder.triples]
-        former = [path for path in root.iterdir() if path.is_dir() and path.name not in folders]
-        quoted = {path.name: published_triples(path) for path in former}
-        check_prose(of_readme, "README.md", (root / "README.md").read_text(encoding="utf-8"), known, quoted)
-        found["README.md"] = of_readme
-    return found
+def audit(published: Path, built: Path) -> Iterator[tuple[str, str, Sequence[Comparison]]]:
+    """Yield by published folder, and for the page of claims, why it is not recomputed or what was found."""
+    studies = {}
+    for folder in sorted(path for path in published.iterdir() if path.is_dir()):
+        if reason := reason_not_recomputed(folder / "ledger"):
+            yield folder.name, reason, ()
+            continue
+        found = {path.stem: read_csv(path) for path in sorted((built / folder.name / "tables").glob("*.csv"))}
+        study = Study(folder / "ledger", {row["metric"] for row in found["results"]})
+        studies |= {} if study.tuned else {folder.name: study}  # a tuned one's claims are tested at own recipes
+        yield (
+            folder.name,
+            "",
+            [
+                *(
+                    compare(f"{name}.csv", keys, found.pop(name, []), rows(study))
+                    for name, (rows, keys) in TABLES.items()
+                ),
+                *(Comparison(f"{name}.csv", cells=sum(map(len, found[name])), skipped=["all"]) for name in found),
+            ],
+        )
+    if (published / "claims.md").is_file():
+        yield "claims.md", "", [claims.compare_page(published, studies)]
 
 
-def lines_of(name: str, found: Outcome | str) -> list[str]:
-    """Return the report on one folder."""
-    if isinstance(found, str):
-        return [f"{name}: not recomputed: {found}"]
-    lines = [f"{name}: {found.compared} values compared, {len(found.differences)} differ"]
-    lines += [f"  differs: {each}" for each in found.differences]
-    lines += [f"  {count} within 1e-6 beyond rounding: {why}" for why, count in found.allowed.items()]
-    by_reason: dict[str, list[str]] = {}
-    for what, why in found.skipped.items():
-        by_reason.setdefault(why, []).append(what)
-    return lines + [f"  not recomputed: {', '.join(what)}: {why}" for why, what in by_reason.items()]
+def reason_not_recomputed(ledger: Path) -> str:
+    """Return why nothing of a published folder is recomputed; empty where something is."""
+    if not ledger.is_dir():
+        return "no exported rows"
+    document = read_facts(ledger)["document"]
+    if "timing" in document:
+        return f"latencies: {NO_QUANTITY}"
+    return "a group-sequential design" if isinstance(document["pretraining"]["seeds"], dict) else ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the audit; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tools.audit", description=__doc__)
-    parser.add_argument(
-        "folder", nargs="?", type=Path, default=PUBLISHED, help="one published folder, or all of them"
-    )
-    outcomes = audit(parser.parse_args(arguments).folder.resolve())
-    for name, found in outcomes.items():
-        sys.stdout.writelines(f"{line}\n" for line in lines_of(name, found))
-    counted = [found for found in outcomes.values() if isinstance(found, Outcome)]
-    compared, differ = sum(each.compared for each in counted), sum(len(each.differences) for each in counted)
-    sys.stdout.write(f"all: {compared} values compared, {differ} differ\n")
+    parser.add_argument("--published", type=Path, default=ROOT / "reports" / "published", help="folders with rows")
+    parser.add_argument("--tables", type=Path, default=ROOT / "build" / "reports", help="folders with built tables")
+    given, everything = parser.parse_args(arguments), []
+    for folder in sorted(path.parent for path in given.published.glob("*/ledger")):
+        if not (given.tables / folder.name / "tables" / "results.csv").is_file():
+            sys.stderr.write(f"no tables of {folder.name} in {given.tables}: `make reports` builds them\n")
+            return NO_TABLES
+    for name, reason, found in audit(given.published, given.tables):
+        differences = [f"  {each}\n" for one in found for each in one.differences]
+        counted = f"{sum(one.compared for one in found)} values compared, {len(differences)} differ"
+        sys.stdout.writelines([f"{name}: {f'not recomputed: {reason}' if reason else counted}\n", *differences])
+        everything += found
+    sys.stdout.write(f"not recomputed below: {NO_QUANTITY}\n")
+    for file in dict.fromkeys(one.file for one in everything):
+        parts = [one for one in everything if one.file == file]
+        skipped = sorted({column for one in parts for column in one.skipped})
+        cells = f"{sum(one.compared for one in parts)} of {sum(one.cells for one in parts)} cells compared"
+        sys.stdout.write(f"{file}: {cells}; not recomputed: {', '.join(skipped) or 'nothing'}\n")
+    differ = sum(len(one.differences) for one in everything)
+    sys.stdout.write(f"all: {sum(one.compared for one in everything)} values compared, {differ} differ\n")
     return int(differ > 0)
 
 

@@ -1,0 +1,166 @@
+"""Exported rows: the values of every arm on every metric by pretraining seed, and those of single examples."""
+
+import csv
+import json
+import math
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from tools.audit.estimates import ALPHA, Estimate, contrast
+
+BASELINE, LOSS, SCORE, DIAGONAL, FINISHED = "baseline", "held_out_loss", "score", "attention_diagonal", "finished"
+POINTS = 100.0
+Row = dict[str, Any]
+
+csv.field_size_limit(sys.maxsize)
+
+
+def read_csv(path: Path) -> list[Row]:
+    """Return the rows of a CSV file; cells that were escaped against spreadsheets have their own text again."""
+    with path.open(encoding="utf-8", newline="") as lines:
+        return [{name: cell.removeprefix("'") for name, cell in row.items()} for row in csv.DictReader(lines)]
+
+
+def read_facts(ledger: Path) -> Row:
+    """Return the facts of a ledger by name; the document is the latest amended one."""
+    facts = {row["name"]: json.loads(row["content"]) for row in read_csv(ledger / "facts.csv")}
+    amended = [name for name in facts if name.startswith("amendment ")]
+    return {**facts, "document": facts[max(amended, key=lambda name: int(name.split()[1]), default="document")]}
+
+
+class Study:
+    """The arms, metrics and values of one published experiment, each arm at the recipe that all share.
+
+    `arms` has the row of every arm, the baseline first. `values` has by metric, arm and seed the mean over
+    fine-tuning seeds, `examples` that of every example. `further`: published names of metrics, where the one that
+    decides on a task has the task's name and another is called `task:metric`.
+    """
+
+    def __init__(self, ledger: Path, further: set[str]) -> None:
+        facts = read_facts(ledger)
+        self.document, self.labels, self.tuned = facts["document"], facts["labels"], "own_recipes" in facts
+        self.tasks: list[str] = sorted(self.document["fine_tuning"]["tasks"])
+        designs = self.document.get("designs", self.document.get("design")) or []
+        self.designs: list[Row] = designs if isinstance(designs, list) else [designs]
+        rows = [row for row in read_csv(ledger / "arms.csv") if not (row["tuning_trial_of"] or row.get("tuned_from"))]
+        rows.sort(key=lambda row: (row["name"] != BASELINE, int(row["position"])))
+        self.arms: dict[str, Row] = {row["name"]: row for row in rows}
+        self.rivals = [arm for arm in self.arms if arm != BASELINE]
+        latest = {(row["trial"], row["label"]): row for row in read_csv(ledger / "records.csv")}
+        results = {place: json.loads(row["result"]) for place, row in latest.items() if row["status"] == FINISHED}
+        measured = {(label.split("#")[0], name) for (_, label), result in results.items() for name in _scores(result)}
+        self.names = {(task, m): f"{task}:{m}" if f"{task}:{m}" in further else task for task, m in measured}
+        self.examples: dict[str, Any] = defaultdict(lambda: defaultdict(dict))
+        self.values: dict[str, Any] = defaultdict(lambda: defaultdict(dict))
+        sets = [result for (_, label), result in results.items() if label.startswith("evaluation_set")]
+        self._read_examples(ledger / "examples", {each["questions"]: each["sequences"] for each in sets})
+        shared = self.document["pretraining"].get("evaluation_sets", "shared") == "shared"
+        self.with_loss = {arm for arm in self.arms if shared or arm == BASELINE or arm in self.examples[LOSS]}
+        stopped = {row["trial"] for row in read_csv(ledger / "decisions.csv") if row["cleared"] != "true"}
+        for trial in read_csv(ledger / "trials.csv"):
+            if trial["arm"] in self.arms and trial["name"] not in stopped:
+                of_trial = {label: result for (name, label), result in results.items() if name == trial["name"]}
+                for metric, values in self._of_trial(of_trial, trial["arm"]):
+                    mean = float(np.mean(np.array(values, float)))  # None is NaN
+                    if math.isfinite(mean):
+                        self.values[metric][trial["arm"]][int(trial["seed"])] = mean
+        of_none = {label: result for (trial, label), result in results.items() if not trial}
+        self.below = [task for task in self.tasks if self._is_below(task, of_none)]
+        self._add_score()
+
+    def _read_examples(self, folder: Path, sequences: Mapping[int, int]) -> None:
+        """Add the values of examples; `sequences`: the number of held-out sequences by that of predictions."""
+        index, by_seed = folder / "replicates.csv", defaultdict(list)
+        replicates = [row for row in read_csv(index) if row["arm"] in self.arms] if index.is_file() else []
+        arrays = {file: np.load(folder / file) for file in {row["file"] for row in replicates}}
+        for row in replicates:
+            values, (task, _, metric) = (
+                arrays[row["file"]][int(row["row"])].astype(float),
+                row["metric"].partition(":"),
+            )
+            if task == LOSS:  # predictions of one sequence share its text
+                values = values.reshape(sequences[values.size], -1).mean(axis=1) / POINTS
+            by_seed[self.names.get((task, metric), row["metric"]), row["arm"], int(row["seed"])].append(
+                POINTS * values
+            )
+        for (metric, arm, seed), each in by_seed.items():
+            self.examples[metric][arm][seed] = np.mean(each, axis=0)
+
+    def _of_trial(self, results: Mapping[str, Row], arm: str) -> Iterator[tuple[str, list[Any]]]:
+        """Yield the values of a trial by metric, one per fine-tuning seed where all are there."""
+        end = [label for label in self.labels if label.startswith("pretrain@")][-1]
+        if arm in self.with_loss:
+            yield LOSS, [results.get(end, {}).get(LOSS)]
+        if heads := results.get("attention", {}).get("heads"):
+            yield DIAGONAL, [sum(near for _, _, near, *_ in heads) / sum(far for _, _, _, far, *_ in heads)]
+        for task in self.tasks:
+            scores = [_scores(results.get(label, {})) for label in self.labels if label.split("#")[0] == task]
+            for metric in set.intersection(*map(set, scores)) if scores else ():
+                yield self.names[task, metric], [each[metric] for each in scores]
+
+    def _is_below(self, task: str, results: Mapping[str, Row]) -> bool:
+        """Whether the mean over all arms fails to exceed a reference: one-sided t, variance pooled over arms."""
+        own = next((metric for (of, metric), name in self.names.items() if of == name == task), "")
+        made = results.get(f"examples {task}", {})
+        known = [made.get("chance"), *((made.get(name) or {}).get(own) for name in ("bag_of_words", "ngram"))]
+        untrained = [_scores(r)[own] for label, r in results.items() if label.startswith(f"untrained {task}#")]
+        arms = [[*by_seed.values()] for by_seed in self.values[task].values()]
+        samples = [*arms, untrained] if untrained else arms
+        degrees = sum(len(sample) - 1 for sample in samples)
+        if not arms or not degrees:
+            return False
+        variance = sum(float(np.var(sample)) * len(sample) for sample in samples) / degrees
+        of_mean = sum(1 / len(arm) for arm in arms) / len(arms) ** 2
+        compared = [(reference, of_mean) for reference in known if reference is not None]
+        compared += [(np.mean(untrained), of_mean + 1 / len(untrained))] if untrained else []
+        references, shares = np.reshape(compared, (-1, 2)).T
+        with np.errstate(divide="ignore", invalid="ignore"):  # without a spread, t is infinite
+            t = (np.mean([np.mean(arm) for arm in arms]) - references) / np.sqrt(variance * shares)
+        return not (stats.t.sf(t, degrees) <= ALPHA).all()
+
+    def _add_score(self) -> None:
+        """Add the mean over the tasks that are not below a reference, and name the metrics that tables have."""
+        self.scored = [task for task in self.tasks if task not in self.below]
+        for arm in self.arms if self.scored else ():
+            of_arm = [self.values[task][arm] for task in self.scored]
+            for seed in set.intersection(*map(set, of_arm)):
+                self.values[SCORE][arm][seed] = math.fsum(values[seed] for values in of_arm) / len(of_arm)
+        names = sorted({*self.tasks, *self.values} - {LOSS, SCORE, DIAGONAL})
+        with_loss = self.with_loss.intersection(self.rivals) or not self.rivals
+        score = [SCORE] if len(self.tasks) > 1 and self.scored else []
+        self.metrics = [*([LOSS] if with_loss else []), *score, *names]
+        declared = [self.on_single_task(name) for name in self.document.get("headline_metrics", [LOSS, SCORE])]
+        self.headlines = [name for name in self.metrics if name in declared and name not in self.below]
+
+    def on_single_task(self, metric: str) -> str:
+        """Return the task of a study with a single one in place of the score."""
+        return self.tasks[0] if metric == SCORE and len(self.tasks) == 1 else metric
+
+    def margins(self, declared: Mapping[str, float]) -> dict[str, float]:
+        """Return margins by metric; a single task has the score's unless it has its own."""
+        return {self.on_single_task(name): value for name, value in declared.items()} | {**declared}
+
+    def contrast(self, weights: Mapping[str, float], metric: str) -> Estimate:
+        """Return a weighted sum of arms on a metric, over the examples of which the metric is the mean."""
+        parts = self.scored if metric == SCORE else [metric]
+        by_arm = [self.examples[part] for part in parts if part in self.examples]
+        sets = [[{seed: each / len(parts) for seed, each in of[arm].items()} for arm in weights] for of in by_arm]
+        samples = [self.values[metric][arm] for arm in weights]
+        return contrast(samples, [*weights.values()], sets, self.document.get("comparison") == "paired")
+
+    def difference(self, arm: str, other: str, metric: str) -> Estimate:
+        """Return arm minus other on a metric."""
+        return self.contrast({arm: 1.0, other: -1.0}, metric)
+
+
+def _scores(result: Row) -> Row:
+    """Return a task's scores on dev by metric, and on a further split by metric and split."""
+    splits = {name.removeprefix("scores "): scores for name, scores in result.items() if name.startswith("scores ")}
+    further = {f"{metric} {split}": value for split, scores in splits.items() for metric, value in scores.items()}
+    return {**result.get("scores", {}), **further}

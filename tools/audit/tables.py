@@ -1,0 +1,112 @@
+"""The tables of a report, recomputed: results, effects with verdicts, pairs of arms, Shapley values."""
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import pairwise, permutations
+from typing import Any
+
+import numpy as np
+
+from tools.audit.corrections import gated, holm
+from tools.audit.estimates import ALPHA, Estimate, contrast
+from tools.audit.rows import BASELINE, LOSS, Row, Study
+
+WHOLE = "all changes together"
+TESTS = ("p_adjusted", "level", "simultaneous_low", "simultaneous_high")
+
+
+def results(study: Study) -> Iterator[Row]:
+    """Yield mean, standard deviation and difference from the baseline of every arm on every metric."""
+    for metric in study.metrics:
+        for arm in study.arms:
+            found = Estimate() if arm == BASELINE else study.difference(arm, BASELINE, metric)
+            values = [*study.values[metric][arm].values()]
+            mean = np.mean(values) if values else math.nan
+            sd = np.std(values, ddof=1) if len(values) > 1 else math.nan
+            yield {"arm": arm, "metric": metric, **found.columns, "n": len(values), "mean": mean, "sd": sd}
+
+
+def effects(study: Study) -> Iterator[Row]:
+    """Yield the test of every arm on every metric with its verdict."""
+    paper = study.document.get("paper") or {}
+    margins = study.margins(paper.get("margins", {}) | study.document.get("equivalence_margin", {}))
+    cells = {
+        (arm, metric): study.difference(arm, BASELINE, metric) for metric in study.metrics for arm in study.rivals
+    }
+    corrected = _corrected(study, cells)
+    for metric in study.metrics:
+        margin, estimates = margins.get(metric, math.nan), [cells[arm, metric] for arm in study.rivals]
+        equivalent, _ = holm([max(each.tails(-margin)[0], each.tails(margin)[1]) for each in estimates])
+        for arm, found, within in zip(study.rivals, estimates, equivalent, strict=True):
+            paired = contrast([study.values[metric][each] for each in (arm, BASELINE)], (1.0, -1.0), (), paired=True)
+            tests = dict(zip(TESTS, corrected[arm, metric], strict=True))
+            verdict = "helps" if (found.value < 0) == (metric == LOSS) else "hurts"
+            verdict = verdict if tests["p_adjusted"] <= ALPHA else "undecided"
+            row = {"arm": arm, "metric": metric, **found.columns, "degrees": found.degrees, "p": found.p, **tests}
+            row |= {"test": study.document.get("comparison", "welch"), "p_paired": paired.p, "margin": margin}
+            yield {**row, "p_equivalence": within, "verdict": "no difference" if within <= ALPHA else verdict}
+
+
+def _corrected(study: Study, cells: dict[tuple[str, str], Estimate]) -> dict[tuple[str, str], np.ndarray]:
+    """Return the headline family behind its gate, without arms that have no test in it, and all further cells."""
+    arms = [arm for arm in study.rivals if any(cells[arm, metric].error > 0 for metric in study.headlines)]
+    headline = [(arm, metric) for metric in study.headlines for arm in arms]
+    further = [cell for cell in cells if cell[1] not in study.headlines]
+    found = dict.fromkeys(cells, np.full(len(TESTS), math.nan))
+    if headline:
+        found |= zip(headline, gated([cells[cell] for cell in headline], len(study.headlines)).T, strict=True)
+    adjusted, levels = holm([cells[cell].p for cell in further])
+    none = np.full_like(levels, math.nan)
+    return found | dict(zip(further, np.stack([adjusted, levels, none, none], axis=1), strict=True))
+
+
+def isolated(study: Study) -> Iterator[Row]:
+    """Yield the difference of every two arms of which one has one change more; the baseline is in none."""
+    changes = {arm: json.loads(row["changes"]) for arm, row in study.arms.items()}
+    searched = any(design.get("kind") == "search" for design in study.designs)
+    for arm, reference in permutations(() if searched else study.rivals, 2):
+        own, other = changes[arm], changes[reference]
+        if other and len(own) == len(other) + 1 and all(own.get(path) == value for path, value in other.items()):
+            for metric in study.metrics:
+                found = study.difference(arm, reference, metric)
+                yield {"arm": arm, "reference": reference, "metric": metric, **found.columns}
+
+
+def shapley(study: Study) -> Iterator[Row]:
+    """Yield the mean of what each component adds over all orders of adding them, and what all of them add."""
+    arms = _arms_by_components(study)
+    names = sorted(max(arms, key=len, default=()))
+    values: dict[str, dict[str, float]] = {name: defaultdict(float) for name in names}
+    for order in permutations(names):
+        for before, after in pairwise(range(len(order) + 1)):
+            values[order[before]][arms[frozenset(order[:after])]] += 1 / math.factorial(len(names))
+            values[order[before]][arms[frozenset(order[:before])]] -= 1 / math.factorial(len(names))
+    for metric in study.metrics if arms else ():
+        whole = study.difference(arms[frozenset(names)], BASELINE, metric)
+        total = whole.value if whole.p <= ALPHA else math.nan
+        estimates = {name: study.contrast(values[name], metric) for name in names} | {WHOLE: whole}
+        for name, found in estimates.items():
+            yield {"factor": name, "metric": metric, **found.columns, "share": found.value / total}
+
+
+def _arms_by_components(study: Study) -> dict[frozenset[str], str]:
+    """Return the arm with each set of components, those of a design or the changes of a list; else nothing."""
+    levels = {arm: json.loads(study.arms[arm]["levels"] or "{}") for arm in study.rivals}
+    for names in (design.get("components", {}).keys() for design in study.designs):
+        chosen = {arm: [name for name in names if of[name]] for arm, of in levels.items() if names <= of.keys()}
+        found = {frozenset(there): arm for arm, there in chosen.items()} | {frozenset(): BASELINE}
+        if len(found) == 2 ** len(names) > 2:
+            return found
+    changes = {arm: json.loads(row["changes"]).items() for arm, row in study.arms.items()}
+    found = {frozenset(_label(*change) for change in made): arm for arm, made in changes.items()}
+    return found if len(found) == 2 ** len(frozenset().union(*found)) > 2 else {}
+
+
+def _label(path: str, value: Any) -> str:
+    """Return a change as `path=value`, of an option with its setting or, without one, its kind."""
+    if isinstance(value, dict):
+        name, value = max(value.items(), key=lambda setting: setting[0] != "kind")
+        path = path if name == "kind" else f"{path}.{name}"
+    return f"{path}={value}"

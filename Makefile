@@ -56,7 +56,7 @@ docs: $(VENV)/ready-to-document ## all pages as a site with search, in build/sit
 pages: $(VENV)/ready-to-run ## pages with numbers of published reports, from docs/templates
 	$(BIN)/python -m tools.pages
 
-audit: $(VENV)/ready-to-run ## published effects, intervals and verdicts recomputed with numpy and scipy alone
+audit: $(VENV)/ready-to-develop reports ## published verdicts, claims and Shapley values again, by scipy and statsmodels
 	OMP_NUM_THREADS=1 $(BIN)/python -m tools.audit
 
 clean: ## drop the environment; results are kept

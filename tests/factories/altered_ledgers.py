@@ -50,16 +50,6 @@ def paired(ledger: Ledger) -> None:
     ledger.document["comparison"] = "paired"
 
 
-def first_look(ledger: Ledger) -> None:
-    rule = {"start": 3, "max": 7, "step": 2, "margin": {"held_out_loss": 0.3, "score": 5.0}}
-    ledger.document["pretraining"]["seeds"] = {"until_decided": rule}
-
-
-def last_look(ledger: Ledger) -> None:
-    rule = {"start": 2, "max": 3, "step": 1, "margin": {"held_out_loss": 0.02}}
-    ledger.document["pretraining"]["seeds"] = {"until_decided": rule}
-
-
 def margins(ledger: Ledger) -> None:
     ledger.document["equivalence_margin"] = {"held_out_loss": 0.5, "score": 8.0, "docs_answer": 20.0}
 
@@ -148,16 +138,6 @@ def further_split(ledger: Ledger) -> None:
         row["result"] = json.dumps({**result, "others": {"test": 500}, "scores test": scores})
 
 
-def generated_texts(ledger: Ledger) -> None:
-    random = np.random.default_rng(6)
-    sample = {"source": "a", "reference": "b", "generated": "c"}
-    for row in ledger.of_stage("fine_tune"):
-        result = json.loads(row["result"])
-        result["intervals"] = {name: [score - 1, score + random.random()] for name, score in result["scores"].items()}
-        result |= {"signatures": dict.fromkeys(result["scores"], "drawn"), "samples": [sample]}
-        row["result"] = json.dumps({**result, "target_losses": {"dev": random.gamma(2)}})
-
-
 def add_examples(ledger: Ledger, metric: str, values: np.ndarray, models: list[str]) -> None:
     """Add the values of single examples of a metric, whose models are `arm,seed,fine_tuning_seed`."""
     folder = ledger.folder / "examples"
@@ -199,13 +179,6 @@ def kept_answers(ledger: Ledger) -> None:
     add_examples(ledger, "docs_answer:exact_match", answers, models)
 
 
-def kept_overlaps(ledger: Ledger) -> None:
-    kept_answers(ledger)
-    index = ledger.folder / "examples" / "replicates.csv"
-    lines = [line for line in index.read_text("utf-8").splitlines(keepends=True) if "exact_match" not in line]
-    index.write_text("".join(lines), "utf-8")
-
-
 def other_losses(*arms: str) -> Callable[[Ledger], None]:
     """Return what gives these arms an objective with another held-out loss, which is compared with no other."""
 
@@ -218,9 +191,3 @@ def other_losses(*arms: str) -> Callable[[Ledger], None]:
         ledger.with_other_loss = arms
 
     return alter
-
-
-def components(ledger: Ledger) -> None:
-    arms = {row["name"]: row for row in ledger.rows["arms"]}
-    for arm, there in (("bottleneck", (True, False)), ("dynamic", (False, True)), ("span_dynamic", (True, True))):
-        arms[arm]["levels"] = json.dumps(dict(zip(("one", "other"), there, strict=True)))

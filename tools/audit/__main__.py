@@ -10,21 +10,19 @@ from tools.audit.compare import Comparison, compare
 from tools.audit.rows import Study, read_csv, read_facts
 
 ROOT = Path(__file__).parents[2]
-NO_TABLES = 5
 NO_QUANTITY = "no difference, interval, correction, equivalence, verdict, claim or Shapley value"
-TABLES = {
+TABLES = {  # how each is recomputed, and the columns that name a row
     "results": (tables.results, ("arm", "metric")),
     "effects": (tables.effects, ("arm", "metric")),
     "claims": (claims.claims, ("claim", "by")),
     "isolated": (tables.isolated, ("arm", "reference", "metric")),
     "shapley": (tables.shapley, ("factor", "metric")),
 }
-"""How each table is recomputed, and the columns that name a row."""
 
 
 def audit(published: Path, built: Path) -> Iterator[tuple[str, str, Sequence[Comparison]]]:
     """Yield by published folder, and for the page of claims, why it is not recomputed or what was found."""
-    studies = {}
+    studies: dict[str, Study] = {}
     for folder in sorted(path for path in published.iterdir() if path.is_dir()):
         if reason := reason_not_recomputed(folder / "ledger"):
             yield folder.name, reason, ()
@@ -32,19 +30,10 @@ def audit(published: Path, built: Path) -> Iterator[tuple[str, str, Sequence[Com
         found = {path.stem: read_csv(path) for path in sorted((built / folder.name / "tables").glob("*.csv"))}
         study = Study(folder / "ledger", {row["metric"] for row in found["results"]})
         studies |= {} if study.tuned else {folder.name: study}  # a tuned one's claims are tested at own recipes
-        yield (
-            folder.name,
-            "",
-            [
-                *(
-                    compare(f"{name}.csv", keys, found.pop(name, []), rows(study))
-                    for name, (rows, keys) in TABLES.items()
-                ),
-                *(Comparison(f"{name}.csv", cells=sum(map(len, found[name])), skipped=["all"]) for name in found),
-            ],
-        )
-    if (published / "claims.md").is_file():
-        yield "claims.md", "", [claims.compare_page(published, studies)]
+        of_tables = [compare(f"{n}.csv", keys, found.pop(n, []), rows(study)) for n, (rows, keys) in TABLES.items()]
+        others = [Comparison(f"{name}.csv", cells=sum(map(len, found[name])), skipped=["all"]) for name in found]
+        yield folder.name, "", [*of_tables, *others]
+    yield "claims.md", "", [claims.compare_page(published, studies)]
 
 
 def reason_not_recomputed(ledger: Path) -> str:
@@ -62,11 +51,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.audit", description=__doc__)
     parser.add_argument("--published", type=Path, default=ROOT / "reports" / "published", help="folders with rows")
     parser.add_argument("--tables", type=Path, default=ROOT / "build" / "reports", help="folders with built tables")
-    given, everything = parser.parse_args(arguments), []
+    given, everything = parser.parse_args(arguments), list[Comparison]()
     for folder in sorted(path.parent for path in given.published.glob("*/ledger")):
         if not (given.tables / folder.name / "tables" / "results.csv").is_file():
             sys.stderr.write(f"no tables of {folder.name} in {given.tables}: `make reports` builds them\n")
-            return NO_TABLES
+            return 5
     for name, reason, found in audit(given.published, given.tables):
         differences = [f"  {each}\n" for one in found for each in one.differences]
         counted = f"{sum(one.compared for one in found)} values compared, {len(differences)} differ"

@@ -14,15 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from tools.audit.compare import Comparison, compare
-from tools.audit.corrections import holm
-from tools.audit.estimates import ALPHA, Estimate
+from tools.audit.inference import ALPHA, Estimate, holm
 from tools.audit.rows import LOSS, Row, Study
 
 CLAIM = re.compile(r"(\S+?)\((.+)\) ([<>~]) (\S+?)\((.+)\)(?: (?:by|within) (\S+))?")
 NUMBER = re.compile(r"[+−]?\d+(?:\.\d+)?")
 NOT_TESTED = "not tested"
-SHOWN = ("n", "delta", "low", "high", "verdict")
-"""What the page has of a claim."""
+SHOWN = ("n", "delta", "low", "high", "verdict")  # what the page has of a claim
 
 
 class Claim(NamedTuple):
@@ -37,9 +35,8 @@ class Claim(NamedTuple):
     @property
     def bounds(self) -> tuple[float, float]:
         """Where the difference lies if the claim is true."""
-        if self.sign == "~":
-            return -self.size, self.size
-        return (self.size, math.inf) if self.sign == ">" else (-math.inf, -self.size)
+        inner = {"~": (-self.size, self.size), "<": (-math.inf, -self.size), ">": (self.size, math.inf)}
+        return inner[self.sign]
 
     def text(self, side: str) -> str:
         """Return the claim as tables write it, given the form of a side."""
@@ -50,19 +47,16 @@ class Claim(NamedTuple):
 
 def claims_of(study: Study, texts: Sequence[str]) -> list[Claim]:
     """Return the claims that texts state."""
-    parts = [CLAIM.findall(text)[0] for text in texts]
-    return [
-        Claim(study.on_single_task(name), one, sign, two, float(by or 0)) for name, one, sign, _, two, by in parts
-    ]
+    found = (CLAIM.findall(text)[0] for text in texts)
+    return [Claim(study.on_single_task(m), one, sign, two, float(by or 0)) for m, one, sign, _, two, by in found]
 
 
 def stated(study: Study) -> list[tuple[str, Claim]]:
     """Return by source the claims of the experiment, and the paper's orderings on its metrics or the headlines."""
     found = [("experiment", claim) for claim in claims_of(study, study.document.get("claims", []))]
-    paper = study.document.get("paper") or {}
-    margins = study.margins(paper.get("margins", {}))
-    metrics = [study.on_single_task(name) for name in paper.get("metrics", [])] or study.headlines
-    for arms in (ordering.split(" ") for ordering in paper.get("orderings", [])):
+    margins = study.margins(study.paper.get("margins", {}))
+    metrics = [study.on_single_task(name) for name in study.paper.get("metrics", [])] or study.headlines
+    for arms in (ordering.split(" ") for ordering in study.paper.get("orderings", [])):
         for first, sign, second in zip(arms[::2], arms[1::2], arms[2::2], strict=False):
             for metric in metrics:
                 directed = "~" if sign == "~" else "<" if metric == LOSS else ">"
@@ -75,7 +69,7 @@ def judged(study: Study, claims: Sequence[Claim]) -> dict[Claim, Row]:
     """Return the rows of the claims of one family; a claim that is stated twice is one test."""
     found, p_values = {}, []
     for claim in dict.fromkeys(claims):
-        each, (at_least, at_most) = study.difference(claim.first, claim.second, claim.metric), claim.bounds
+        each, (at_least, at_most) = study.difference(claim.metric, claim.first, claim.second), claim.bounds
         row = {"metric": claim.metric, **each.columns}
         outside = row["high"] < at_least or row["low"] > at_most
         row["pointwise"] = _verdict(at_least <= row["low"] <= row["high"] <= at_most, outside)
@@ -109,7 +103,7 @@ def compare_page(folder: Path, studies: Mapping[str, Study]) -> Comparison:
     tests = _page_tests(tomllib.loads((folder / "claims.toml").read_text(encoding="utf-8"))["claims"], studies)
     found = compare("claims.md", ("claim", "experiment", "metric", "test"), published, tests)
     others = {f"rows on {row['experiment']}" for row in shown if row not in published}
-    return found._replace(cells=len(SHOWN) * len(shown), skipped=[*others])
+    return found._replace(skipped=[*found.skipped, *others])
 
 
 def _page_tests(listed: Sequence[Row], studies: Mapping[str, Study]) -> Iterator[Row]:
@@ -126,10 +120,11 @@ def _page_tests(listed: Sequence[Row], studies: Mapping[str, Study]) -> Iterator
 
 def _page_rows(text: str) -> Iterator[Row]:
     """Yield the rows that have a difference, its numbers in cells of their own."""
+    header: list[str] = []
     for line in re.sub(r"\\(.)", r"\1", text).splitlines():
         cells = [cell.strip().strip("`") for cell in line.strip("|").split(" | ")]
-        numbers = NUMBER.findall(cells[5]) if len(cells) == 8 else []
+        header = cells if cells[0] == "claim" else header
+        row = dict(zip(header, cells, strict=False))
+        numbers = [cell.replace("−", "-").lstrip("+") for cell in NUMBER.findall(row.pop("Δ [95%]", ""))]
         if len(numbers) == 3:
-            row = dict(zip(("claim", "experiment", "metric", "test", "n"), cells, strict=False))
-            row |= zip(SHOWN[1:4], (number.replace("−", "-").lstrip("+") for number in numbers), strict=True)
-            yield {**row, "verdict": cells[7].partition(";")[0]}
+            yield {**row, **dict(zip(SHOWN[1:], numbers, strict=False)), "verdict": row["verdict"].partition(";")[0]}

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from tools.audit.estimates import ALPHA, Estimate, contrast
+from tools.audit.inference import ALPHA, Estimate, contrast
 
 BASELINE, LOSS, SCORE, DIAGONAL, FINISHED = "baseline", "held_out_loss", "score", "attention_diagonal", "finished"
 POINTS = 100.0
@@ -45,6 +45,7 @@ class Study:
     def __init__(self, ledger: Path, further: set[str]) -> None:
         facts = read_facts(ledger)
         self.document, self.labels, self.tuned = facts["document"], facts["labels"], "own_recipes" in facts
+        self.paper: Row = self.document.get("paper") or {}
         self.tasks: list[str] = sorted(self.document["fine_tuning"]["tasks"])
         designs = self.document.get("designs", self.document.get("design")) or []
         self.designs: list[Row] = designs if isinstance(designs, list) else [designs]
@@ -76,19 +77,17 @@ class Study:
 
     def _read_examples(self, folder: Path, sequences: Mapping[int, int]) -> None:
         """Add the values of examples; `sequences`: the number of held-out sequences by that of predictions."""
-        index, by_seed = folder / "replicates.csv", defaultdict(list)
+        index = folder / "replicates.csv"
+        by_seed: dict[tuple[Any, ...], list[Any]] = defaultdict(list)
         replicates = [row for row in read_csv(index) if row["arm"] in self.arms] if index.is_file() else []
         arrays = {file: np.load(folder / file) for file in {row["file"] for row in replicates}}
         for row in replicates:
-            values, (task, _, metric) = (
-                arrays[row["file"]][int(row["row"])].astype(float),
-                row["metric"].partition(":"),
-            )
+            task, _, metric = row["metric"].partition(":")
+            values = arrays[row["file"]][int(row["row"])].astype(float)
             if task == LOSS:  # predictions of one sequence share its text
-                values = values.reshape(sequences[values.size], -1).mean(axis=1) / POINTS
-            by_seed[self.names.get((task, metric), row["metric"]), row["arm"], int(row["seed"])].append(
-                POINTS * values
-            )
+                values = values.reshape(sequences[values.size], -1).mean(axis=1)
+            name, scale = self.names.get((task, metric), row["metric"]), POINTS if metric else 1.0
+            by_seed[name, row["arm"], int(row["seed"])].append(scale * values)
         for (metric, arm, seed), each in by_seed.items():
             self.examples[metric][arm][seed] = np.mean(each, axis=0)
 
@@ -120,8 +119,8 @@ class Study:
         compared = [(reference, of_mean) for reference in known if reference is not None]
         compared += [(np.mean(untrained), of_mean + 1 / len(untrained))] if untrained else []
         references, shares = np.reshape(compared, (-1, 2)).T
-        with np.errstate(divide="ignore", invalid="ignore"):  # without a spread, t is infinite
-            t = (np.mean([np.mean(arm) for arm in arms]) - references) / np.sqrt(variance * shares)
+        errors = np.sqrt(np.maximum(variance * shares, sys.float_info.min))  # without a spread any excess is one
+        t = (np.mean([np.mean(arm) for arm in arms]) - references) / errors
         return not (stats.t.sf(t, degrees) <= ALPHA).all()
 
     def _add_score(self) -> None:
@@ -154,13 +153,12 @@ class Study:
         samples = [self.values[metric][arm] for arm in weights]
         return contrast(samples, [*weights.values()], sets, self.document.get("comparison") == "paired")
 
-    def difference(self, arm: str, other: str, metric: str) -> Estimate:
+    def difference(self, metric: str, arm: str, other: str = BASELINE) -> Estimate:
         """Return arm minus other on a metric."""
         return self.contrast({arm: 1.0, other: -1.0}, metric)
 
 
 def _scores(result: Row) -> Row:
     """Return a task's scores on dev by metric, and on a further split by metric and split."""
-    splits = {name.removeprefix("scores "): scores for name, scores in result.items() if name.startswith("scores ")}
-    further = {f"{metric} {split}": value for split, scores in splits.items() for metric, value in scores.items()}
-    return {**result.get("scores", {}), **further}
+    by_split = {name.removeprefix("scores"): scores for name, scores in result.items() if name.startswith("scores")}
+    return {f"{metric}{split}": value for split, scores in by_split.items() for metric, value in scores.items()}

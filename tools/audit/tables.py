@@ -3,25 +3,24 @@
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterator
-from itertools import pairwise, permutations
+from collections.abc import Iterator, Mapping
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
 
-from tools.audit.corrections import gated, holm
-from tools.audit.estimates import ALPHA, Estimate, contrast
+from tools.audit.inference import ALPHA, Estimate, contrast, gated, holm
 from tools.audit.rows import BASELINE, LOSS, Row, Study
 
-WHOLE = "all changes together"
 TESTS = ("p_adjusted", "level", "simultaneous_low", "simultaneous_high")
+Cell = tuple[str, str]  # a metric, and an arm that is compared with the baseline on it
 
 
 def results(study: Study) -> Iterator[Row]:
     """Yield mean, standard deviation and difference from the baseline of every arm on every metric."""
     for metric in study.metrics:
         for arm in study.arms:
-            found = Estimate() if arm == BASELINE else study.difference(arm, BASELINE, metric)
+            found = Estimate() if arm == BASELINE else study.difference(metric, arm)
             values = [*study.values[metric][arm].values()]
             mean = np.mean(values) if values else math.nan
             sd = np.std(values, ddof=1) if len(values) > 1 else math.nan
@@ -30,18 +29,15 @@ def results(study: Study) -> Iterator[Row]:
 
 def effects(study: Study) -> Iterator[Row]:
     """Yield the test of every arm on every metric with its verdict."""
-    paper = study.document.get("paper") or {}
-    margins = study.margins(paper.get("margins", {}) | study.document.get("equivalence_margin", {}))
-    cells = {
-        (arm, metric): study.difference(arm, BASELINE, metric) for metric in study.metrics for arm in study.rivals
-    }
+    margins = study.margins(study.paper.get("margins", {}) | study.document.get("equivalence_margin", {}))
+    cells = {cell: study.difference(*cell) for cell in product(study.metrics, study.rivals)}
     corrected = _corrected(study, cells)
     for metric in study.metrics:
-        margin, estimates = margins.get(metric, math.nan), [cells[arm, metric] for arm in study.rivals]
-        equivalent, _ = holm([max(each.tails(-margin)[0], each.tails(margin)[1]) for each in estimates])
+        margin, estimates = margins.get(metric, math.nan), [cells[metric, arm] for arm in study.rivals]
+        equivalent = holm([max(each.tails(-margin)[0], each.tails(margin)[1]) for each in estimates])[0]
         for arm, found, within in zip(study.rivals, estimates, equivalent, strict=True):
             paired = contrast([study.values[metric][each] for each in (arm, BASELINE)], (1.0, -1.0), (), paired=True)
-            tests = dict(zip(TESTS, corrected[arm, metric], strict=True))
+            tests = dict(zip(TESTS, corrected[metric, arm], strict=True))
             verdict = "helps" if (found.value < 0) == (metric == LOSS) else "hurts"
             verdict = verdict if tests["p_adjusted"] <= ALPHA else "undecided"
             row = {"arm": arm, "metric": metric, **found.columns, "degrees": found.degrees, "p": found.p, **tests}
@@ -49,17 +45,15 @@ def effects(study: Study) -> Iterator[Row]:
             yield {**row, "p_equivalence": within, "verdict": "no difference" if within <= ALPHA else verdict}
 
 
-def _corrected(study: Study, cells: dict[tuple[str, str], Estimate]) -> dict[tuple[str, str], np.ndarray]:
+def _corrected(study: Study, cells: Mapping[Cell, Estimate]) -> dict[Cell, np.ndarray]:
     """Return the headline family behind its gate, without arms that have no test in it, and all further cells."""
-    arms = [arm for arm in study.rivals if any(cells[arm, metric].error > 0 for metric in study.headlines)]
-    headline = [(arm, metric) for metric in study.headlines for arm in arms]
-    further = [cell for cell in cells if cell[1] not in study.headlines]
+    arms = [arm for arm in study.rivals if any(cells[metric, arm].error > 0 for metric in study.headlines)]
+    headline = list(product(study.headlines, arms))
+    further = [cell for cell in cells if cell[0] not in study.headlines]
     found = dict.fromkeys(cells, np.full(len(TESTS), math.nan))
     if headline:
         found |= zip(headline, gated([cells[cell] for cell in headline], len(study.headlines)).T, strict=True)
-    adjusted, levels = holm([cells[cell].p for cell in further])
-    none = np.full_like(levels, math.nan)
-    return found | dict(zip(further, np.stack([adjusted, levels, none, none], axis=1), strict=True))
+    return found | dict(zip(further, holm([cells[cell].p for cell in further]).T, strict=True))
 
 
 def isolated(study: Study) -> Iterator[Row]:
@@ -70,7 +64,7 @@ def isolated(study: Study) -> Iterator[Row]:
         own, other = changes[arm], changes[reference]
         if other and len(own) == len(other) + 1 and all(own.get(path) == value for path, value in other.items()):
             for metric in study.metrics:
-                found = study.difference(arm, reference, metric)
+                found = study.difference(metric, arm, reference)
                 yield {"arm": arm, "reference": reference, "metric": metric, **found.columns}
 
 
@@ -80,15 +74,16 @@ def shapley(study: Study) -> Iterator[Row]:
     names = sorted(max(arms, key=len, default=()))
     values: dict[str, dict[str, float]] = {name: defaultdict(float) for name in names}
     for order in permutations(names):
-        for before, after in pairwise(range(len(order) + 1)):
-            values[order[before]][arms[frozenset(order[:after])]] += 1 / math.factorial(len(names))
-            values[order[before]][arms[frozenset(order[:before])]] -= 1 / math.factorial(len(names))
+        for at, name in enumerate(order):
+            values[name][arms[frozenset(order[: at + 1])]] += 1 / math.factorial(len(names))
+            values[name][arms[frozenset(order[:at])]] -= 1 / math.factorial(len(names))
+    values["all changes together"] = {arms.get(frozenset(names), ""): 1.0, BASELINE: -1.0}
     for metric in study.metrics if arms else ():
-        whole = study.difference(arms[frozenset(names)], BASELINE, metric)
-        total = whole.value if whole.p <= ALPHA else math.nan
-        estimates = {name: study.contrast(values[name], metric) for name in names} | {WHOLE: whole}
-        for name, found in estimates.items():
-            yield {"factor": name, "metric": metric, **found.columns, "share": found.value / total}
+        found = {name: study.contrast(weights, metric) for name, weights in values.items()}
+        whole = [*found.values()][-1]
+        for name, each in found.items():
+            share = each.value / whole.value if whole.p <= ALPHA else math.nan
+            yield {"factor": name, "metric": metric, **each.columns, "share": share}
 
 
 def _arms_by_components(study: Study) -> dict[frozenset[str], str]:

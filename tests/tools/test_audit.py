@@ -1,0 +1,206 @@
+"""The audit recomputes published reports without the project's code, and finds errors that are planted in them."""
+
+import ast
+import csv
+import shutil
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ledger.csv_export import read_export
+from ledger.example_tables import kept_example_tables
+from ledger.snapshot import snapshot
+from reports.formats.csv import render_table
+from reports.report import build
+from tools.audit.__main__ import audit, main
+from tools.audit.compare import same
+
+ROOT = Path(__file__).parents[2]
+PUBLISHED = ROOT / "reports" / "published"
+Rows = list[dict[str, str]]
+WARM_UP, PARTS = "pre_ln_warmup-laptop", "table1-laptop"
+PLANTED = [
+    (WARM_UP, "results", ("pre_norm", "held_out_loss"), "n mean sd delta low high"),
+    (WARM_UP, "effects", ("pre_norm", "held_out_loss"), "degrees p p_paired p_adjusted level p_equivalence"),
+    (WARM_UP, "effects", ("post_norm_no_warmup", "held_out_loss"), "low simultaneous_low margin test verdict"),
+    (WARM_UP, "isolated", ("pre_norm_no_warmup", "pre_norm"), "delta high"),
+    (WARM_UP, "shapley", ("normalisation=pre_norm", "held_out_loss"), "delta low n"),
+    (PARTS, "results", ("+wider", "score"), "mean low"),
+    (PARTS, "effects", ("+wider", "docs_acceptability"), "level verdict"),
+    (PARTS, "effects", ("+span", "score"), "simultaneous_high p_adjusted verdict"),
+    (PARTS, "claims", ("held_out_loss(+wider) < held_out_loss(+groups)",), "verdict pointwise p_contradicted"),
+    (PARTS, "claims", ("score(+groups) ~ score(+span) within 1",), "p_supported high"),
+]
+"""Folder, table, row and the columns in which it gets another value."""
+OTHERS = {"undecided": "helps", "helps": "undecided", "contradicted": "supported", "welch": "paired"}
+
+
+def build_tables(folder: Path, built: Path) -> None:
+    report = build(snapshot(read_export(folder)), example_tables=kept_example_tables(folder))
+    (built / folder.name / "tables").mkdir(parents=True)
+    for table in report.tables:
+        if table.rows:
+            (built / folder.name / "tables" / f"{table.name}.csv").write_text(render_table(table), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("audit")
+    for name in (WARM_UP, PARTS):
+        shutil.copytree(PUBLISHED / name / "ledger", root / "published" / name / "ledger")
+        build_tables(PUBLISHED / name, root / "built")
+    for name in ("claims.md", "claims.toml"):
+        shutil.copy(PUBLISHED / name, root / "published")
+    return root
+
+
+@pytest.fixture
+def root(originals: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(originals, tmp_path / "copied"))
+
+
+def differences(root: Path) -> list[str]:
+    found = audit(root / "published", root / "built")
+    return [f"{name}: {each}" for name, _, parts in found for part in parts for each in part.differences]
+
+
+def rewrite(path: Path, change: Callable[[Rows], Rows]) -> None:
+    with path.open(newline="", encoding="utf-8") as lines:
+        changed = change([*csv.DictReader(lines)])
+    with path.open("w", newline="", encoding="utf-8") as lines:
+        writer = csv.DictWriter(lines, [*changed[0]])
+        writer.writeheader()
+        writer.writerows(changed)
+
+
+def test_the_audit_imports_nothing_of_the_project() -> None:
+    modules = set()
+    for file in (ROOT / "tools" / "audit").glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            modules |= {name.name for name in node.names} if isinstance(node, ast.Import) else set()
+            modules |= {"." * node.level + (node.module or "")} if isinstance(node, ast.ImportFrom) else set()
+    others = {name.partition(".")[0] for name in modules if not name.startswith("tools.audit")}
+    assert others - sys.stdlib_module_names == {"numpy", "scipy", "statsmodels"}
+
+
+@pytest.mark.slow
+def test_every_published_conclusion_follows_from_the_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = {path.parent.name for path in PUBLISHED.glob("*/ledger")}
+    for name in names:
+        build_tables(PUBLISHED / name, tmp_path)
+    assert main(["--tables", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    clean = {line.partition(": ")[0] for line in lines if line.endswith(" values compared, 0 differ")}
+    assert clean == {*names, "claims.md", "all"} - {"table9-laptop"}
+    assert any(line.startswith("table9-laptop: not recomputed: latencies") for line in lines)
+    assert int(lines[-1].split()[1]) > 20_000
+
+
+def plant(rows: Rows, key: tuple[str, ...], columns: list[str], planted: list[str]) -> Rows:
+    """Return the rows with another text, or another last digit, in columns of one row."""
+    (row,) = [row for row in rows if {*key} <= {cell.removeprefix("'") for cell in row.values()}]
+    for name in columns:
+        row[name] = OTHERS.get(row[name]) or row[name][:-1] + str((int(row[name][-1]) + 1) % 10)
+        planted.append(f"{name}: published {row[name]}")
+    return rows
+
+
+def test_all_of_many_planted_errors_are_found_and_nothing_else(root: Path) -> None:
+    planted = ["low: published 0.009"]
+    for folder, table, key, columns in PLANTED:
+        change = partial(plant, key=key, columns=columns.split(), planted=planted)
+        rewrite(root / "built" / folder / "tables" / f"{table}.csv", change)
+    page = root / "published" / "claims.md"
+    text = page.read_text(encoding="utf-8")
+    assert text.count("\\[+0.008, +0.070\\]") == 1
+    page.write_text(text.replace("+0.008, +0.070", "+0.009, +0.070"), encoding="utf-8")
+    found = [": ".join(each.partition(", recomputed")[0].split(": ")[-2:]) for each in differences(root)]
+    assert sorted(found) == sorted(planted)
+    assert len(planted) > 30
+
+
+def swapped(rows: Rows) -> Rows:
+    """Return the rows with two arms in each other's place."""
+    other = {"pre_norm": "pre_norm_no_warmup", "pre_norm_no_warmup": "pre_norm"}
+    return [{**row, "arm": other.get(row["arm"], row["arm"])} for row in rows]
+
+
+def without_one(rows: Rows) -> Rows:
+    """Return the rows without those of one trial."""
+    return [row for row in rows if "pre_norm/1" not in row.values()]
+
+
+def replaced(column: str, before: str, after: str, rows: Rows) -> Rows:
+    """Return the rows with another text in a column."""
+    return [{**row, column: row[column].replace(before, after)} for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("table", "change", "expected"),
+    [
+        ("results", lambda rows: rows[:-1], "pre_norm_no_warmup, held_out_loss: recomputed, not published"),
+        (
+            "results",
+            lambda rows: [*rows, {**rows[-1], "arm": "new"}],
+            "new, held_out_loss: published, not recomputed",
+        ),
+        ("isolated", lambda rows: [*rows, rows[-1]], "published, not recomputed"),
+        ("claims", partial(replaced, "by", "paper", "experiment"), "published, not recomputed"),
+        ("effects", partial(replaced, "arm", "no_", ""), "recomputed, not published"),
+        ("effects", swapped, "delta: published -0.312169"),
+        ("effects", lambda rows: [{n: row[n] for n in row if n != "p"} for row in rows], "p: no such column"),
+    ],
+)
+def test_what_only_one_side_has_is_found(root: Path, table: str, change: Callable, expected: str) -> None:
+    rewrite(root / "built" / WARM_UP / "tables" / f"{table}.csv", change)
+    found = differences(root)
+    assert any(expected in each for each in found)
+    assert all(each.startswith(f"{WARM_UP}: {table}.csv: ") for each in found)
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "expected"),
+    [
+        ("records", partial(replaced, "result", '"held_out_loss":5.', '"held_out_loss":6.'), ": mean: "),
+        ("records", without_one, "results.csv: pre_norm, held_out_loss: n: published 5, recomputed 4"),
+        ("trials", without_one, "claims.csv: held_out_loss(pre_norm) ~ "),
+        ("trials", swapped, "effects.csv: pre_norm_no_warmup, held_out_loss: p: "),
+        ("arms", partial(replaced, "changes", "pre_norm", "none"), "shapley.csv: normalisation=none, held_out_loss"),
+        ("facts", partial(replaced, "content", "0.05", "0.5"), "effects.csv: pre_norm, held_out_loss: margin: "),
+    ],
+)
+def test_a_changed_exported_row_is_found(root: Path, file: str, change: Callable, expected: str) -> None:
+    rewrite(root / "published" / WARM_UP / "ledger" / f"{file}.csv", change)
+    found = differences(root)
+    assert any(expected in each for each in found)
+    assert all(each.startswith(f"{WARM_UP}: ") for each in found)
+
+
+def test_changed_values_of_examples_are_found(root: Path) -> None:
+    file = root / "published" / PARTS / "ledger" / "examples" / "docs_answer.f1.npy"
+    values = np.load(file)
+    values[0, :100] = 1.0 - values[0, :100]
+    np.save(file, values)
+    found = differences(root)
+    assert found
+    assert all("docs_answer" in each or "score" in each for each in found)
+    assert not [each for each in found if ": delta: " in each or ": mean: " in each]
+
+
+def test_tables_that_were_not_built_are_named(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.rmtree(root / "built" / PARTS)
+    assert main(["--published", str(root / "published"), "--tables", str(root / "built")]) == 5
+    assert capsys.readouterr().err.startswith(f"no tables of {PARTS} in ")
+
+
+SHOWN = [("0.25", 0.2549), ("0.250000", 0.2500004), ("3", 3), ("", np.nan), ("helps", "helps")]
+NOT_SHOWN = [("0.25", 0.2551), ("0.250000", 0.2500006), ("3", 4), ("", 0.0), ("0.5", np.nan), ("helps", 1.0)]
+
+
+def test_numbers_are_equal_to_half_a_unit_of_the_last_digit() -> None:
+    assert all(same(*cell) for cell in SHOWN)
+    assert not any(same(*cell) for cell in NOT_SHOWN)

@@ -1,0 +1,163 @@
+"""Differences of arms with their intervals, and corrections for several tests. What is unknown is NaN.
+
+Over seeds: Welch's or the paired t. Over seeds and examples: two crossed random effects, by the mean squares of the
+two-way analysis of variance (Searle, Casella and McCulloch 1992, chapter 4). The wider of the two decides.
+Corrections: Holm's, and the gate of the headline family as a graphical procedure (Bretz, Maurer, Brannath and Posch
+2009, algorithm 1; Strassburger and Bretz 2008 for the simultaneous bounds).
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
+
+ALPHA = 0.05
+ROUNDING = 1e-9  # relative difference of values, and of degrees of freedom from a whole number, that counts as none
+NOTHING = 1e-12  # share of alpha that counts as none
+
+BySeed = Mapping[int, Any]  # by pretraining seed, a value of an arm or its values on single examples
+
+
+class Estimate(NamedTuple):
+    """An estimate with its standard error; (value - truth) / error is t-distributed. `n`: fewest seeds of an arm."""
+
+    value: float = math.nan
+    error: float = math.nan
+    degrees: float = math.nan
+    n: int = 0
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns of a table: n, and the difference with its two-sided 95% interval."""
+        low, high = stats.t.interval(1 - ALPHA, self.degrees, loc=self.value, scale=self.error)
+        return {"n": self.n, "delta": self.value, "low": float(low), "high": float(high)}
+
+    def tails(self, bound: float) -> tuple[float, float]:
+        """Return the one-sided p for a true value above the bound, and for one below."""
+        t = (self.value - bound) / self.error
+        return float(stats.t.sf(t, self.degrees)), float(stats.t.cdf(t, self.degrees))
+
+    @property
+    def p(self) -> float:
+        """The two-sided p of a true value of 0."""
+        return 2 * min(self.tails(0.0))
+
+
+def contrast(
+    samples: Sequence[BySeed], weights: Sequence[float], sets: Sequence[Sequence[BySeed]], paired: bool
+) -> Estimate:
+    """Return a weighted sum of the means of arms.
+
+    `samples`: by arm, one value per seed. `sets`: by set of examples and arm, what each example adds to the value.
+    """
+    values, *tables = [_weighted(arms, weights, paired) for arms in (samples, *sets)]
+    n = min(map(len, values))
+    if n == 0:
+        return Estimate()
+    value = math.fsum(float(arm.mean()) for arm in values)
+    values = [arm if np.ptp(arm) > ROUNDING * np.abs(arm).max() else np.full_like(arm, arm[0]) for arm in values]
+    answered = [arms for arms in tables if min(map(len, arms)) > 1]
+    found = [_over_seeds(values)] if n > 1 and any(map(np.ptp, values)) else []
+    found += [_two_way(values, answered)] if n > 1 and answered else []
+    widest = max(found, key=lambda each: stats.t.isf(ALPHA / 2, each[1]) * each[0], default=(math.nan, math.nan))
+    return Estimate(value, *widest, n)
+
+
+def _weighted(arms: Sequence[BySeed], weights: Sequence[float], paired: bool) -> list[np.ndarray]:
+    """Return the values of every arm times its weight; paired, their sum for the seeds that all of them have."""
+    shared = set.intersection(*map(set, arms))
+    seeds = [sorted(shared if paired else arm) for arm in arms]
+    values = [w * np.array([arm[s] for s in of], float) for arm, w, of in zip(arms, weights, seeds, strict=True)]
+    return [np.sum(values, axis=0)] if paired else values
+
+
+def _over_seeds(values: Sequence[np.ndarray]) -> tuple[float, float]:
+    """Return standard error and degrees of freedom over seeds."""
+    described = [DescrStatsW(arm) for arm in values]
+    if len(described) == 2:
+        means = CompareMeans(*described)
+        return float(means.std_meandiff_separatevar), float(means.dof_satt())
+    terms = np.array([arm.std_mean**2 for arm in described])
+    return math.sqrt(terms.sum()), float(terms.sum() ** 2 / sum(terms**2 / [len(arm) - 1 for arm in values]))
+
+
+def _two_way(values: Sequence[np.ndarray], sets: Sequence[Sequence[np.ndarray]]) -> tuple[float, float]:
+    """Return standard error and degrees of freedom over seeds and examples; no component of variance is below 0."""
+    seeds, examples, residuals = [_term(arm, len(arm) - 1) for arm in values], [], []
+    for tables in sets:
+        examples.append(_term(sum(table.mean(axis=0) for table in tables), tables[0].shape[1] - 1))
+        for table in tables:
+            additive = table.mean(axis=0) + table.mean(axis=1, keepdims=True) - table.mean()
+            residuals.append(_term(table - additive, math.prod(size - 1 for size in table.shape)))
+    of_seeds, of_examples, of_both = (sum(term for term, _ in terms) for terms in (seeds, examples, residuals))
+    variance = max(of_seeds + of_examples - of_both, of_seeds, of_examples)  # both contain the residual
+    spread = sum(term**2 / degrees for term, degrees in (*seeds, *examples, *residuals))
+    degrees = math.floor(variance**2 / spread * (1 + ROUNDING)) if spread else 1
+    return math.sqrt(variance), float(max(1, degrees))
+
+
+def _term(values: Any, degrees: int) -> tuple[float, int]:
+    """Return what a mean square adds to the variance of the mean, and its degrees of freedom."""
+    return float(np.var(values)) / degrees, degrees
+
+
+def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Return, one row each, what `gated` does: adjusted p and level of every test, and bounds, which are unknown."""
+    p, found = np.array(p_values, float), np.full((4, len(p_values)), math.nan)
+    if (known := ~np.isnan(p)).any():
+        rejected, found[0, known], *_ = multipletests(p[known], ALPHA, "holm")
+        smaller = stats.rankdata(p[known], "ordinal") - 1
+        found[1, known] = ALPHA / (known.sum() - np.minimum(smaller, rejected.sum()))
+    return found
+
+
+def gated(cells: Sequence[Estimate], metrics: int) -> np.ndarray:
+    """Return adjusted p, two-sided level and both simultaneous bounds of the headline cells, one row each.
+
+    `cells`: every arm on the first metric, then every arm on the second. Each arm has a share of alpha on the first.
+    Once that is rejected, its second has the share, and passes it on to the first metric of the other arms. Every
+    hypothesis is two, "not above 0" and "not below 0", with half of the share.
+    """
+    arms = len(cells) // metrics
+    none, others = np.zeros((arms, arms)), (np.ones((arms, arms)) - np.eye(arms)) / max(1, arms - 1)
+    shares, edges = np.full(arms, 1 / arms), others
+    if metrics == 2:
+        shares, edges = np.append(shares, np.zeros(arms)), np.block([[none, np.eye(arms)], [others, none]])
+    p = np.transpose([cell.tails(0.0) for cell in cells]).ravel()
+    adjusted, levels = rejected_in_sequence(p, np.tile(shares / 2, 2), np.tile(edges / 2, (2, 2)))
+    (p_above, p_below), (above, below) = adjusted.reshape(2, -1), levels.reshape(2, -1)
+    value, error, degrees = np.array([cell[:3] for cell in cells]).T
+    low = np.where(p_above <= ALPHA, 0.0, value - stats.t.isf(above, degrees) * error)
+    high = np.where(p_below <= ALPHA, 0.0, value + stats.t.isf(below, degrees) * error)
+    return np.stack([np.minimum(p_above, p_below), 2 * np.where(value > 0, above, below), low, high])
+
+
+def rejected_in_sequence(p: np.ndarray, shares: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the adjusted p and the last level of every hypothesis; one without a test passes its share on first."""
+    adjusted, levels, left, highest = np.full_like(p, np.nan), np.full_like(p, np.nan), ~np.isnan(p), 0.0
+    for place in np.flatnonzero(~left).tolist():
+        shares, edges = _passed_on(shares, edges, place)
+    while left.any():
+        if highest <= ALPHA:
+            levels[left] = ALPHA * shares[left]
+        ratios = np.where(left, p / np.maximum(shares, NOTHING), np.inf)
+        first = int(ratios.argmin())
+        adjusted[first] = highest = max(highest, min(1.0, ratios[first]))
+        shares, edges = _passed_on(shares, edges, first)
+        left[first] = False
+    return adjusted, levels
+
+
+def _passed_on(shares: np.ndarray, edges: np.ndarray, gone: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the graph without a hypothesis: its share and the edges through it go on to the others."""
+    out, into = edges[gone], edges[:, gone]
+    shares = shares + shares[gone] * out
+    stays = 1 - into * out  # the rest would return to where it came from
+    edges = (edges + np.outer(into, out)) / np.where(stays > NOTHING, stays, np.inf)[:, None]
+    np.fill_diagonal(edges, 0.0)
+    shares[gone], edges[gone], edges[:, gone] = 0.0, 0.0, 0.0
+    return shares, edges

@@ -45,8 +45,8 @@ schema: $(VENV)/ready-to-develop ## regenerate the JSON schema that editors use
 reference: $(VENV)/ready-to-develop ## regenerate docs/reference.md from the declarations
 	$(BIN)/steeplechase reference > docs/reference.md
 
-reports: $(VENV)/ready-to-run ## every published report again, byte for byte, from the rows beside it, and the claims
-	$(BIN)/steeplechase rebuild reports/published
+reports: $(VENV)/ready-to-run ## published pages and claims again from their rows; every format into build/reports
+	$(BIN)/steeplechase rebuild reports/published --all-formats build/reports
 	$(BIN)/steeplechase claims > reports/published/claims.md
 
 docs: $(VENV)/ready-to-document ## all pages as a site with search, in build/site

@@ -19,7 +19,7 @@ PublishedFolder = Annotated[
 
 
 def publish(folder: ResultsFolder, out: ReportFolder) -> None:
-    """Export a results folder's rows to OUT and build the report, its figures and tables there."""
+    """Export a results folder's rows to OUT, and build report.md, its figures and report.yaml there."""
     from reports.publishing import publish as publish_report
 
     if os.path.realpath(out) == os.path.realpath(folder):
@@ -33,10 +33,14 @@ def rebuild(
     check: Annotated[
         bool, typer.Option("--check", help="Change nothing; fail if a file differs from what the rows give.")
     ] = False,
+    whole_reports: Annotated[
+        Path | None,
+        typer.Option("--all-formats", metavar="DIR", help="Also write whole reports, with tables, into DIR/NAME."),
+    ] = None,
 ) -> None:
     """Rebuild published reports from their rows, and print how many files changed."""
     from reports.number_format import counted
-    from reports.publishing import differing_files, published_in
+    from reports.publishing import published_in
     from reports.publishing import rebuild as rebuild_report
 
     if not folder.is_dir():
@@ -44,7 +48,7 @@ def rebuild(
     folders = published_in(folder) or (folder,)
     changed: list[str] = []
     for report in folders:
-        files = (differing_files if check else rebuild_report)(report)
+        files = rebuild_report(report, check, whole_reports)
         changed += [f"{report / name}: differs from what its rows give" for name in files]
         outcome = "not as its rows give" if check else "changed"
         said = f"{counted(len(files), 'file')} {outcome}" if files else "the same, byte for byte"

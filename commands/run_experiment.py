@@ -24,6 +24,7 @@ from foundation.errors import ConfigurationError, ConflictError, UserError
 from ledger.artifacts import ArtifactStore
 from ledger.database import LEDGER_NAME
 from ledger.example_tables import kept_example_tables
+from ledger.paths import has_export
 from ledger.snapshot import Snapshot
 from reports.document import Report
 from reports.report import build
@@ -117,7 +118,8 @@ def _drive(request: RunRequest, console: Console, stop: Stopping, on_report: OnR
     mirroring = Mirroring(places, experiment.tracking)
     _warn(console, mirroring.check())
     refuse_taken(places.folder)
-    if not (places.folder / LEDGER_NAME).exists() and not (places.folder / REPORT_FILES["html"]).exists():
+    of_a_run = any((places.folder / name).exists() for name in (LEDGER_NAME, REPORT_FILES["html"]))
+    if not of_a_run and not has_export(places.folder):
         refuse_foreign(places.folder)
     _warn(console, lost_ledger(places))
     try:

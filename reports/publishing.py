@@ -1,27 +1,26 @@
-"""Published reports: a folder with a report in every format and the ledger rows behind it, exported as CSV.
+"""Published reports: a folder with the ledger's rows as CSV, and the page, figures and experiment built from them.
 
-Rebuilding from those rows reproduces the other files byte for byte.
+The whole report, with every format and table, is built from the same rows where it is wanted. Equal rows give equal
+bytes.
 """
 
 from pathlib import Path
-from shutil import copytree
-from tempfile import TemporaryDirectory
 
 from configuration.plugin_folders import COPIES, copy_plugins, recorded_plugins
-from foundation.atomic_files import make_folder, sha256_of
-from foundation.errors import MachineError
+from foundation.atomic_files import make_folder
+from foundation.errors import ConflictError, MachineError
 from ledger.csv_export import read_export, write_export
+from ledger.database import LEDGER_NAME
 from ledger.example_tables import attachments, example_tables, kept_example_tables
 from ledger.paths import EXPORT_FOLDER, has_export
 from ledger.reading import open_rows, refuse_former_timings
 from ledger.snapshot import snapshot
-from reports.document import Report
 from reports.report import build
-from reports.write import refuse_foreign, refuse_taken, write_report
+from reports.write import REPORT_FILES, differing_files, published_files, refuse_foreign, replace_files, write_report
 
 
 def publish(source: Path, folder: Path) -> None:
-    """Export the rows of a results folder and the values of single examples, and build the report there.
+    """Export the rows of a results folder and the values of single examples, and build the page there.
 
     Raises MachineError if the source holds no results or its stages were moved away, CorruptionError if they are
     corrupt, ConflictError if the folder has files of others that the report would replace.
@@ -36,35 +35,24 @@ def publish(source: Path, folder: Path) -> None:
     rebuild(folder)
 
 
-def rebuild(folder: Path) -> tuple[str, ...]:
-    """Rebuild a published report from its rows and return the files that changed.
+def rebuild(folder: Path, check: bool = False, whole_reports: Path | None = None) -> tuple[str, ...]:
+    """Rebuild a published report from its rows and return the paths that changed; with `check` only compare them.
 
-    Raises MachineError if the folder holds no rows, CorruptionError if its rows were changed.
+    The whole report is written into the subfolder of `whole_reports` that has the published folder's name. Raises
+    MachineError if the folder holds no rows, CorruptionError if its rows were changed, ConflictError if the subfolder
+    has rows of its own or files of others.
     """
-    return _written(_built(folder), folder)
-
-
-def differing_files(folder: Path) -> tuple[str, ...]:
-    """Return the files that `rebuild` would change; the folder stays as it is. Raises what `rebuild` raises."""
-    report = _built(folder)
-    refuse_taken(folder)
-    with TemporaryDirectory(prefix="steeplechase-") as scratch:
-        return _written(report, copytree(folder, Path(scratch) / "report", symlinks=True))
-
-
-def _built(folder: Path) -> Report:
     refuse_former_timings(folder)
     if not has_export(folder):
         raise MachineError(f"{folder}: no rows to build a report from; `steeplechase publish RESULTS {folder}`")
-    return build(snapshot(read_export(folder)), example_tables=kept_example_tables(folder))
-
-
-def _written(report: Report, folder: Path) -> tuple[str, ...]:
-    """Write a report and return the files that changed."""
-    before = _hashes(folder)
-    write_report(report, folder)
-    after = _hashes(folder)
-    return tuple(name for name in sorted(before.keys() | after.keys()) if before.get(name) != after.get(name))
+    whole = None if whole_reports is None else whole_reports / folder.resolve().name
+    if whole is not None:
+        _refuse_other(whole)
+    report = build(snapshot(read_export(folder)), example_tables=kept_example_tables(folder))
+    if whole is not None:
+        make_folder(whole)
+        write_report(report, whole)
+    return (differing_files if check else replace_files)(folder, published_files(report))
 
 
 def published_in(folder: Path) -> tuple[Path, ...]:
@@ -72,5 +60,9 @@ def published_in(folder: Path) -> tuple[Path, ...]:
     return tuple(path for path in sorted(folder.iterdir()) if has_export(path))
 
 
-def _hashes(folder: Path) -> dict[str, str]:
-    return {path.relative_to(folder).as_posix(): sha256_of(path) for path in folder.rglob("*") if path.is_file()}
+def _refuse_other(folder: Path) -> None:
+    """Raise ConflictError if a folder has rows, or files that no whole report has put there."""
+    if has_export(folder) or (folder / LEDGER_NAME).exists():
+        raise ConflictError(f"{folder}: has the rows of its report; choose another folder for whole reports")
+    if not (folder / REPORT_FILES["html"]).exists():
+        refuse_foreign(folder)

@@ -1,6 +1,6 @@
-"""Writes a report into a folder: every format, every figure and every table."""
+"""Writes reports into folders: the whole report of a run, or the part of it that a published folder keeps."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from foundation.atomic_files import disk_refusals, write_whole
@@ -24,7 +24,7 @@ FIGURES, TABLES = "figures", "tables"
 
 
 def write_report(report: Report, folder: Path) -> tuple[Path, ...]:
-    """Write the report atomically, file by file, and return the files of its formats.
+    """Write the whole report atomically, file by file, and return the files of its formats.
 
     `figures/` gets each figure as SVG and PDF with its numbers, `tables/` every table as CSV; files of an earlier
     report in these folders are removed. Raises MachineError if a file cannot be written.
@@ -32,27 +32,76 @@ def write_report(report: Report, folder: Path) -> tuple[Path, ...]:
     from reports.formats.html import drawings, page
     from reports.links import links_beside
 
-    other_formats = [format_name for format_name in REPORT_FILES if format_name != "html"]
-    texts = {format_name: render(report, format_name).encode() for format_name in other_formats}
-    refuse_taken(folder)
+    html = REPORT_FILES["html"]
+    texts = {
+        name: render(report, format_name).encode()
+        for format_name, name in REPORT_FILES.items()
+        if format_name not in ("html", "markdown")
+    }
+    figures = {f"{FIGURES}/{name}": content for name, content in figure_files(report.pictures)}
+    replace_files(folder, {**published_files(report), **texts, **figures, **dict(_tables(report))}, leave=(html,))
+    others = tuple(name for name in REPORT_FILES.values() if name != html)
     with disk_refusals(folder):
-        _fill(folder / FIGURES, dict(figure_files(report.pictures)))
-        _fill(folder / TABLES, dict(_tables(report)))
-        put(folder / DECLARATION, report.declaration.encode())
-        written = [put(folder / REPORT_FILES[format_name], texts[format_name]) for format_name in other_formats]
-        links = links_beside(
-            folder, tuple(REPORT_FILES[format_name] for format_name in other_formats)
-        )  # last, because only existing files are linked
-        return put(folder / REPORT_FILES["html"], page(report, drawings(report), links).encode()), *written
+        links = links_beside(folder, others)  # last, because only existing files are linked
+        written = put(folder / html, page(report, drawings(report), links).encode())
+    return written, *(folder / name for name in others)
+
+
+def published_files(report: Report) -> dict[str, bytes]:
+    """Return what a published folder holds beside its rows, by path: report.md, its figures and report.yaml.
+
+    The page shows every figure of the report, as SVG.
+    """
+    from reports.formats.markdown import page
+
+    figures = {f"{FIGURES}/{picture.name}.svg": picture for picture in report.pictures}
+    text = page(report, [(picture.title, path) for path, picture in figures.items()])
+    return {
+        REPORT_FILES["markdown"]: text.encode(),
+        DECLARATION: report.declaration.encode(),
+        **{path: svg_document(picture.svg).encode() for path, picture in figures.items()},
+    }
 
 
 def files_to_attach(files: Sequence[Path], scratch: Path) -> tuple[Path, ...]:
-    """Return the files for use outside the folder; the page is replaced by a copy without links to files."""
-    from reports.formats.html import without_files
+    """Return the files for use outside the folder; pages are replaced by copies without links to files."""
+    from reports.formats import html, markdown
 
-    page = scratch / REPORT_FILES["html"]
-    page.write_text(without_files(next(path for path in files if path.name == page.name).read_text("utf-8")), "utf-8")
-    return tuple(page if path.name == page.name else path for path in files)
+    without = {REPORT_FILES["html"]: html.without_files, REPORT_FILES["markdown"]: markdown.without_figures}
+    for path in files:
+        if path.name in without:
+            (scratch / path.name).write_text(without[path.name](path.read_text("utf-8")), "utf-8")
+    return tuple(scratch / path.name if path.name in without else path for path in files)
+
+
+def differing_files(folder: Path, files: Mapping[str, bytes], leave: Collection[str] = ()) -> tuple[str, ...]:
+    """Return the paths in a folder of what differs from these files of a report, sorted.
+
+    A file differs that is missing, has other bytes, or is a report's and not among these; those of `leave` never do.
+    """
+    with disk_refusals(folder):
+        changed = {name for name, content in files.items() if not _holds(folder / name, content)}
+        return tuple(sorted(changed | ({*_report_files(folder)} - files.keys() - {*leave})))
+
+
+def replace_files(folder: Path, files: Mapping[str, bytes], leave: Collection[str] = ()) -> tuple[str, ...]:
+    """Write these files of a report, each atomically, remove its other files, and return the paths that changed.
+
+    Sub-folders of its folders are kept. Raises MachineError if a file cannot be written.
+    """
+    refuse_taken(folder)
+    names = differing_files(folder, files, leave)
+    with disk_refusals(folder):
+        for name in names:
+            if name in files:
+                (folder / name).parent.mkdir(exist_ok=True)
+                write_whole(folder / name, files[name])
+            else:
+                (folder / name).unlink()
+        for emptied in (folder / FIGURES, folder / TABLES):
+            if emptied.is_dir() and not any(emptied.iterdir()):
+                emptied.rmdir()
+    return names
 
 
 def refuse_taken(folder: Path) -> None:
@@ -74,15 +123,23 @@ def refuse_taken(folder: Path) -> None:
 
 def refuse_foreign(folder: Path) -> None:
     """Raise ConflictError if a folder that holds no results has files that a report would replace or remove."""
-    files = [folder / name for name in (*REPORT_FILES.values(), DECLARATION)]
     with disk_refusals(folder):
-        found = [path for path in files if path.is_file()]
-        found += [path for name in (FIGURES, TABLES) for path in sorted((folder / name).glob("*")) if path.is_file()]
-    if found:
+        found = next(_report_files(folder), None)
+    if found is not None:
         raise ConflictError(
-            f"{folder}: holds no results of steeplechase, and {found[0].relative_to(folder)}, which a report would "
+            f"{folder}: holds no results of steeplechase, and {found}, which a report would "
             "replace; nothing was changed. Choose another folder, or move the file away"
         )
+
+
+def _report_files(folder: Path) -> Iterator[str]:
+    """Yield the paths in a folder of files that a report writes, whoever wrote them."""
+    names = (*REPORT_FILES.values(), DECLARATION)
+    yield from (name for name in names if (folder / name).is_file() or (folder / name).is_symlink())
+    for name in (FIGURES, TABLES):
+        for path in sorted((folder / name).glob("*")):
+            if path.is_symlink() or not path.is_dir():
+                yield f"{name}/{path.name}"
 
 
 def _is_no_folder(path: Path) -> bool:
@@ -100,22 +157,13 @@ def figure_files(pictures: Iterable[Picture]) -> Iterator[tuple[str, bytes]]:
 def _tables(report: Report) -> Iterator[tuple[str, bytes]]:
     for table in (*report.tables, report.trials):
         if table.rows:
-            yield f"{table.name}.csv", render_table(table).encode()
+            yield f"{TABLES}/{table.name}.csv", render_table(table).encode()
 
 
-def _fill(folder: Path, files: dict[str, bytes]) -> None:
-    """Write these files into a folder and remove other files; sub-folders are kept; no folder without files."""
-    if files:
-        folder.mkdir(exist_ok=True)
-    for leftover in folder.glob("*") if folder.is_dir() else ():
-        if leftover.name not in files and (leftover.is_symlink() or not leftover.is_dir()):
-            leftover.unlink()
-    for name, content in files.items():
-        put(folder / name, content)
+def _holds(path: Path, content: bytes) -> bool:
+    return path.is_file() and not path.is_symlink() and path.read_bytes() == content
 
 
 def put(path: Path, content: bytes) -> Path:
     """Write a file atomically unless it already has these bytes; raises OSError."""
-    if path.is_file() and not path.is_symlink() and path.read_bytes() == content:
-        return path
-    return write_whole(path, content)
+    return path if _holds(path, content) else write_whole(path, content)

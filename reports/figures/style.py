@@ -44,6 +44,7 @@ SETTINGS: dict[str, Any] = {
     "svg.fonttype": "none",
     "text.parse_math": False,  # dollar signs in names are not mathematics
     "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Verdana"],  # of one width; every text of an SVG repeats the list
     "font.size": 9.5,
     "text.color": INK,
     "axes.labelcolor": INK,

@@ -10,27 +10,47 @@ from reports.grid import Cell, Column, Grid
 from reports.sanitise import printable
 
 ESCAPED = re.compile(r"([\\`*_\[\]<>|~#$!&])")
+SHOWN_FIGURE = re.compile(r"## [^\n]*\n\n!\[[^\n]*\n\n")
 
 
 def render(report: Report) -> str:
-    """Return the complete report."""
-    return "\n\n".join(_blocks(report)) + "\n"
+    """Return the complete report without figures, for use anywhere."""
+    return page(report, ())
 
 
-def _blocks(report: Report) -> Iterator[str]:
+def page(report: Report, figures: Sequence[tuple[str, str]]) -> str:
+    """Return the complete report with figures after its first table: title and path of each image file."""
+    return "\n\n".join(_blocks(report, figures)) + "\n"
+
+
+def without_figures(text: str) -> str:
+    """Return a page without its figures, for use outside its folder."""
+    return SHOWN_FIGURE.sub("", text)  # safe: all text is escaped, so that no other line begins an image
+
+
+def _blocks(report: Report, figures: Sequence[tuple[str, str]]) -> Iterator[str]:
     yield f"# {escape(report.title)}"
     if report.question:
         yield escape(report.question)
     yield f"**Finding.** {escape(report.finding)}"
     if report.paper:
         yield f"**The paper.** {escape(report.paper)}"
-    for grid in report.grids:
-        yield f"## {escape(grid.title)}"
-        yield _table(grid)
-        if grid.every_note:
-            yield "\n".join(f"- {escape(note)}" for note in grid.every_note)
+    for grid in report.grids[:1]:
+        yield from _section(grid)
+    for title, path in figures:
+        yield f"## {escape(title)}"
+        yield f"![{escape(title)}]({path})"
+    for grid in report.grids[1:]:
+        yield from _section(grid)
     yield "## Conditions"
     yield "\n".join(f"- **{escape(term)}:** {escape(text)}" for term, text in report.footer)
+
+
+def _section(grid: Grid) -> Iterator[str]:
+    yield f"## {escape(grid.title)}"
+    yield _table(grid)
+    if grid.every_note:
+        yield "\n".join(f"- {escape(note)}" for note in grid.every_note)
 
 
 def _table(grid: Grid) -> str:

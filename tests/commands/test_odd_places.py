@@ -117,7 +117,7 @@ def test_a_link_at_the_temporary_name_is_not_followed(call: Call, results: Path,
     assert call("publish", results, kept).code == 0
     before = listed(kept)
     (tmp_path / "precious.txt").write_text(PRECIOUS)
-    files = [kept / name for name in ("report.csv", "figures/curves.svg", f"{EXPORT_FOLDER}/{CHECKSUM_FILE}")]
+    files = [kept / name for name in ("report.md", "figures/curves.svg", f"{EXPORT_FOLDER}/{CHECKSUM_FILE}")]
     for file in files:
         file.unlink()
         beside = file.with_name(f".{file.name}.writing")

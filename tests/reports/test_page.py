@@ -9,6 +9,7 @@ from urllib.parse import unquote
 import pytest
 
 from reports.figures.style import LIGHT
+from reports.formats import markdown
 from reports.formats.html import page, render, without_files
 from reports.links import links_beside
 from reports.palette import following_the_page
@@ -83,13 +84,24 @@ def test_a_page_to_attach_elsewhere_is_the_page_without_links_to_files(name: str
     assert without_files(linked) == without_files(page(report, ())) == page(report, ())
 
 
-def test_attached_files_have_the_page_without_links(tmp_path: Path) -> None:
+def test_attached_files_have_the_pages_without_links(tmp_path: Path) -> None:
     (tmp_path / "scratch").mkdir()
     files = write_report(build(table2()), tmp_path)
     attached = files_to_attach(files, tmp_path / "scratch")
     assert [path.name for path in attached] == [path.name for path in files]
     assert {path.parent for path in attached} == {tmp_path, tmp_path / "scratch"}
     assert (tmp_path / "scratch" / "report.html").read_text() == render(build(table2()))
+    assert (tmp_path / "scratch" / "report.md").read_text() == markdown.render(build(table2()))
+
+
+@pytest.mark.parametrize("text", ["![x](y)\n\n", "## a\n\n![b](c)", "a [b](c)!"])
+def test_the_markdown_page_shows_each_figure_once_and_names_cannot_remove_text(text: str, tmp_path: Path) -> None:
+    report = hostile_report(text)
+    write_report(report, tmp_path)
+    shown = re.findall(r"^!\[.*\]\((figures/.*)\)$", (tmp_path / "report.md").read_text(), re.MULTILINE)
+    assert shown == [f"figures/{picture.name}.svg" for picture in report.pictures]
+    assert all((tmp_path / path).is_file() for path in shown)
+    assert markdown.without_figures((tmp_path / "report.md").read_text()) == markdown.render(report)
 
 
 def test_ledger_rows_of_a_published_report_are_linked_and_unfinished_files_are_not(tmp_path: Path) -> None:

@@ -30,7 +30,6 @@ check: $(VENV)/ready-to-develop ## lint, format, strict types, layering, generat
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python tools/folder_circles.py
 	$(BIN)/steeplechase schema | cmp - experiments/schema.json
 	$(BIN)/steeplechase reference | cmp - docs/reference.md
 	$(BIN)/python -m tools.pages --check

@@ -1,10 +1,9 @@
-"""Factorial contrasts: main effects and two-way interactions, with their aliases and whether they are estimable.
+"""Factorial contrasts: main effects and two-way interactions, and whether they are estimable.
 
-An effect is a contrast over the runs of the whole design: of a full factorial, differences of level means; of a
-two-level fraction, the column of its alias class. With every run there, these are its weights. With runs missing, an
-effect is estimable where it lies in the row space of the remaining runs under a model of main effects and two-way
-interactions (of a fraction, of its alias classes); least squares gives its weights. Montgomery 2017, chapters 5, 6
-and 8; Searle 1971, "Linear Models", section 5.4.
+An effect is a contrast over the runs of the full factorial: a difference of level means. With every run there, these
+are its weights. With runs missing, an effect is estimable where it lies in the row space of the remaining runs under
+a model of main effects and two-way interactions; least squares gives its weights. Montgomery 2017, chapters 5 and 6;
+Searle 1971, "Linear Models", section 5.4.
 """
 
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -22,8 +21,6 @@ Levels = tuple[int, ...]
 Kind = Literal["main", "interaction"]
 Matrix = Float[np.ndarray, "runs parameters"]
 Column = Float[np.ndarray, "runs"]
-LARGEST_ALIAS = 3
-"""Aliases are named up to interactions of so many factors."""
 NAMES_SHOWN = 4
 ROUNDING = 1e-8
 
@@ -38,8 +35,6 @@ class Contrast:
     """The places of its factors."""
     weights: tuple[float, ...]
     """Per remaining run; empty where it is not estimable."""
-    aliases: tuple[str, ...] = ()
-    """Effects with the same column, with a minus where the sign is the other."""
     reason: str = ""
 
 
@@ -52,8 +47,6 @@ class CrossedDesign:
     """By factor, what an effect of each level is called: `heads=2`."""
     runs: tuple[Levels, ...]
     remaining: tuple[Levels, ...]
-    fraction: bool
-    """Whether it is a two-level fraction, whose effects have aliases."""
 
     @property
     def missing(self) -> int:
@@ -66,14 +59,6 @@ class CrossedDesign:
         return len(self.runs) == prod(map(len, self.level_names))
 
     @property
-    def regular(self) -> bool:
-        """Whether it is a regular part of a two-level factorial: balanced columns, any two of them orthogonal."""
-        if not self.two_level:
-            return False
-        columns = np.stack([np.ones(len(self.runs)), *(self._signs([place]) for place in self._places)])
-        return bool((columns @ columns.T == len(self.runs) * np.eye(len(columns))).all())
-
-    @property
     def two_level(self) -> bool:
         """Whether every factor has two levels."""
         return all(len(names) == 2 for names in self.level_names)
@@ -83,7 +68,7 @@ class CrossedDesign:
         return replace(self, remaining=tuple(run for run in self.remaining if run not in runs))
 
     def contrasts(self) -> Iterator[Contrast]:
-        """Yield every main effect, then every two-way interaction; an alias once."""
+        """Yield every main effect, then every two-way interaction."""
         if not self.missing:
             yield from self.effects
             return
@@ -101,7 +86,7 @@ class CrossedDesign:
     @cached_property
     def effects(self) -> tuple[Contrast, ...]:
         """The effects as contrasts over all runs of the design."""
-        return tuple(self._of_alias_classes() if self.fraction else self._of_level_means())
+        return tuple(self._contrast(factors, levels) for factors, levels in self._terms())
 
     @property
     def model(self) -> Matrix:
@@ -109,13 +94,10 @@ class CrossedDesign:
         return self.model_of(self.runs)
 
     def model_of(self, runs: Sequence[Levels]) -> Matrix:
-        """Return the model's rows of some runs: indicators of levels and pairs of levels, or alias classes."""
+        """Return the model's rows of some runs: indicators of levels and of pairs of levels."""
         places = {run: place for place, run in enumerate(self.runs)}
         columns = [np.ones(len(self.runs))]
-        if self.fraction:
-            columns += [self._signs(members[0]) for members in self._alias_classes]
-        else:
-            columns += [self._product(factors, levels, other=0) for factors, levels in self._terms()]
+        columns += [self._product(factors, levels, other=0) for factors, levels in self._terms()]
         return np.asarray(np.stack(columns, axis=1)[[places[run] for run in runs]])
 
     def unbalanced(self) -> tuple[str, ...]:
@@ -130,7 +112,7 @@ class CrossedDesign:
         """Return the pairs of two-level effects whose columns were orthogonal and are no longer."""
         if not self.two_level:
             return ()
-        effects = [members[0] for members in self._alias_classes]
+        effects = [factors for factors, _ in self._terms()]
         there = np.isin(np.arange(len(self.runs)), [self.runs.index(run) for run in self.remaining])
         columns = np.stack([self._signs(members) for members in effects])[:, there]
         products = columns @ columns.T
@@ -151,39 +133,13 @@ class CrossedDesign:
             for levels in product(*(range(1, len(self.level_names[place])) for place in factors)):
                 yield factors, levels
 
-    def _of_level_means(self) -> Iterator[Contrast]:
-        for factors, levels in self._terms():
-            averaged = prod(len(self.level_names[place]) for place in self._places if place not in factors)
-            weights = self._product(factors, levels, other=-1) / averaged
-            yield self._contrast(factors, levels, weights)
-
-    def _of_alias_classes(self) -> Iterator[Contrast]:
-        for first, *others in self._alias_classes:
-            column = self._signs(first)
-            weights = column * (2 ** len(first) / len(column))  # an interaction is a difference of differences
-            signs = ("" if self._signs(other)[0] == column[0] else "−" for other in others)
-            aliases = tuple(sign + self._joined(other) for sign, other in zip(signs, others, strict=True))
-            yield self._contrast(first, (1,) * len(first), weights, aliases)
-
-    def _contrast(
-        self, factors: tuple[int, ...], levels: Levels, weights: Column, aliases: tuple[str, ...] = ()
-    ) -> Contrast:
+    def _contrast(self, factors: tuple[int, ...], levels: Levels) -> Contrast:
+        """Return the difference of level means of a main effect or a two-way interaction."""
+        averaged = prod(len(self.level_names[place]) for place in self._places if place not in factors)
+        weights = self._product(factors, levels, other=-1) / averaged
         name = " x ".join(self.level_names[place][level] for place, level in zip(factors, levels, strict=True))
         kind: Kind = "main" if len(factors) == 1 else "interaction"
-        return Contrast(kind, name, factors, tuple(weights.tolist()), aliases)
-
-    @cached_property
-    def _alias_classes(self) -> tuple[tuple[tuple[int, ...], ...], ...]:
-        """Sets of factors with the same column, signs aside; a class begins with its smallest set, of two at most."""
-        found: dict[tuple[float, ...], list[tuple[int, ...]]] = {}
-        for size in range(1, LARGEST_ALIAS + 1):
-            for members in combinations(self._places, size):
-                column = self._signs(members)
-                key = tuple((column * column[0]).tolist())
-                if key in found or size < LARGEST_ALIAS:
-                    found.setdefault(key, []).append(members)
-        constant = (1.0,) * len(self.runs)
-        return tuple(tuple(members) for key, members in found.items() if key != constant)
+        return Contrast(kind, name, factors, tuple(weights.tolist()))
 
     def _signs(self, members: Sequence[int]) -> Column:
         """Return the column of an interaction of two-level factors: the product of -1 and 1."""

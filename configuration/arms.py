@@ -146,7 +146,7 @@ def _too_many(design: PointDesign, baseline: Candidate) -> Iterator[Violation]:
     size = design.size(baseline)
     if size > ARMS_AT_MOST:
         location = ("vary",) if "vary" in type(design).model_fields else ()
-        message = f"{size:,} points; at most {ARMS_AT_MOST:,} can be arms. Did you mean fractional or search?"
+        message = f"{size:,} points; at most {ARMS_AT_MOST:,} can be arms. Did you mean search?"
         yield Violation(location, message)
 
 

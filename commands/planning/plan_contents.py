@@ -9,7 +9,7 @@ from commands.planning.plan_published import document as published_document
 from commands.planning.plan_tuning import TuningCost, plan_tuning_of, tuning_document
 from configuration.arm import BASELINE, Arm
 from configuration.claims import parse_orderings
-from configuration.designs import Factorial, Fractional, Search
+from configuration.designs import Factorial, Search
 from configuration.designs.axes import grid_size
 from configuration.designs.search import NON_ADAPTIVE
 from configuration.metrics import HELD_OUT_LOSS, SCORE
@@ -198,13 +198,13 @@ def _notes(chosen: Chosen) -> list[str]:
             notes.append(f"search: {_repeats(design, len(first_seeds(chosen.experiment.pretraining.seeds)))}")
         else:
             notes += [f"{design.kind}: {note}" for note in design.notes()]
-        if isinstance(design, Factorial | Fractional):
+        if isinstance(design, Factorial):
             notes += [f"{design.kind}: {warning}" for warning in _missing_runs(chosen, design)]
     return notes
 
 
-def _missing_runs(chosen: Chosen, design: Factorial | Fractional) -> Iterator[str]:
-    from configuration.designs.crossed import crossed, missing_runs_warning  # numpy, for these designs alone
+def _missing_runs(chosen: Chosen, design: Factorial) -> Iterator[str]:
+    from configuration.designs.crossed import crossed, missing_runs_warning  # numpy, for this design alone
 
     left_out = {one.name for one in chosen.experiment.arm_table.impossible}
     runs = crossed(design, chosen.experiment.baseline, left_out)

@@ -7,29 +7,16 @@ from pydantic import Discriminator, Field, Tag
 
 from configuration.designs.coalitions import Coalitions
 from configuration.designs.factorial import Factorial
-from configuration.designs.fractional import Fractional
 from configuration.designs.keep_one import KeepOne
 from configuration.designs.ladder import Ladder
 from configuration.designs.leave_one_out import LeaveOneOut
 from configuration.designs.list import ListDesign
 from configuration.designs.one_factor import OneFactor
-from configuration.designs.pairs import Pairs
 from configuration.designs.search import Search
-from configuration.designs.zip import Zip
 from foundation.schema import OPTION
 
 OneDesign = Annotated[
-    OneFactor
-    | LeaveOneOut
-    | KeepOne
-    | Ladder
-    | Coalitions
-    | Factorial
-    | Fractional
-    | Pairs
-    | Zip
-    | ListDesign
-    | Search,
+    OneFactor | LeaveOneOut | KeepOne | Ladder | Coalitions | Factorial | ListDesign | Search,
     OPTION,
 ]
 
@@ -48,14 +35,11 @@ __all__ = [
     "Coalitions",
     "Design",
     "Factorial",
-    "Fractional",
     "KeepOne",
     "Ladder",
     "LeaveOneOut",
     "ListDesign",
     "OneDesign",
     "OneFactor",
-    "Pairs",
     "Search",
-    "Zip",
 ]

@@ -15,7 +15,6 @@ from search_space.overrides import InvalidOverride, absolute_path, apply
 
 _EXAMPLES: list[Any] = [{"bottleneck_ratio": [1, 2], "heads": [2, 4]}]
 Axes = Annotated[Mapping[str, Axis], Field(min_length=1, examples=_EXAMPLES)]
-SeveralAxes = Annotated[Mapping[str, Axis], Field(min_length=2, examples=_EXAMPLES)]
 
 ARGUMENTS = ("architecture", "arguments")
 """The path of the arguments of a factory."""
@@ -115,10 +114,10 @@ def named(changes: Changes, axes: Axes, baseline: Candidate) -> str:
     An axis with one value is left out, unless the name would be empty.
     """
     varying = {path: value for path, value in changes.items() if len(axes[path]) > 1}
-    return named_in_full(varying, axes, baseline) or named_in_full(changes, axes, baseline)
+    return _named_in_full(varying, axes, baseline) or _named_in_full(changes, axes, baseline)
 
 
-def named_in_full(changes: Changes, axes: Axes, baseline: Candidate) -> str:
+def _named_in_full(changes: Changes, axes: Axes, baseline: Candidate) -> str:
     """Return a point's name with all its differences from the baseline."""
     leaves = [path.rpartition(".")[2] for path in axes]
     parts = []

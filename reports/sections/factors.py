@@ -1,9 +1,8 @@
-"""Main effects and two-way interactions of crossed designs as contrasts of arms. Montgomery 2017, chapters 5, 6, 8.
+"""Main effects and two-way interactions of crossed designs as contrasts of arms. Montgomery 2017, chapters 5 and 6.
 
 A factor is a field that the design varies, its values are the levels, and the baseline's value is the first level. In
-a full factorial an effect is the mean over all settings of the other factors. In a two-level fraction with orthogonal
-columns it is the contrast of the two halves; effects with the same column are aliased and cannot be separated. By
-Welch's t the variances of all arms enter, and Satterthwaite's degrees of freedom add up (`analysis/welch.py`).
+a full factorial an effect is the mean over all settings of the other factors. By Welch's t the variances of all arms
+enter, and Satterthwaite's degrees of freedom add up (`analysis/welch.py`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,7 +34,6 @@ class Effect:
     kind: str
     name: str
     weights: Weights
-    aliases: tuple[str, ...] = ()
     reason: str = ""
     """Why it cannot be estimated; empty where it can."""
     against: str = ""
@@ -57,15 +55,15 @@ def effects_of(crossed: CrossedArms) -> Iterator[Effect]:
         weights = zip(runs, contrast.weights, strict=True) if contrast.weights else ()
         by_arm = {crossed.arms[run]: weight for run, weight in weights if abs(weight) > ROUNDING}
         against = crossed.references[contrast.factors[0]] if contrast.kind == "main" else ""
-        yield Effect(contrast.kind, contrast.name, by_arm, contrast.aliases, contrast.reason, against)
+        yield Effect(contrast.kind, contrast.name, by_arm, contrast.reason, against)
 
 
 def _where_both_levels_are(crossed: CrossedArms, contrast: Contrast) -> Effect | None:
     """Return a main effect that is lost with missing runs, over the settings of other factors that have both levels.
 
-    None for an estimable effect, an interaction, a fraction, and where no setting has both levels.
+    None for an estimable effect, an interaction, and where no setting has both levels.
     """
-    if not contrast.reason or contrast.kind != "main" or crossed.design.fraction:
+    if not contrast.reason or contrast.kind != "main":
         return None
     place, runs = contrast.factors[0], set(crossed.design.remaining)
     level = crossed.design.level_names[place].index(contrast.name)
@@ -135,7 +133,7 @@ def _tested(results: Results, effect: Effect, metric: Metric) -> TestedEffect:
 def factors_table(results: Results) -> Table:
     """Return every main effect and two-way interaction on every metric, none where arms are not crossed."""
     rows = (_row(effect) for effect in tested_effects(results))
-    return table("factors", "kind effect against aliases metric n delta low high degrees p p_holm reason", rows)
+    return table("factors", "kind effect against metric n delta low high degrees p p_holm reason", rows)
 
 
 def _row(tested: TestedEffect) -> Row:
@@ -143,7 +141,6 @@ def _row(tested: TestedEffect) -> Row:
         "kind": tested.effect.kind,
         "effect": tested.effect.name,
         "against": tested.effect.against or None,
-        "aliases": " + ".join(tested.effect.aliases) or None,
         "metric": tested.metric.name,
         "n": tested.difference.n,
         **interval(tested.difference),
@@ -161,24 +158,19 @@ def factors_grids(results: Results, factors: Table) -> Iterator[Grid]:
     titles["interaction"] = "Interactions: change in one factor's effect between levels of the other"
     for kind, title in titles.items():
         rows = [row for row in factors.rows if row["kind"] == kind and row["metric"] in decimals]
-        with_aliases, with_reasons = (any(row[name] for row in rows) for name in ("aliases", "reason"))
+        with_reasons = any(row["reason"] for row in rows)
         columns = [Column("effect", numeric=False), Column("metric", numeric=False), Column("Δ [95%] (n)")]
         columns.append(Column("Holm's p"))
-        columns += [Column("aliased with", numeric=False)] if with_aliases else []
         columns += [Column("not estimable: it", numeric=False)] if with_reasons else []
         if rows:
-            yield grid(
-                f"factors {kind}", title, columns, (_cells(row, decimals, with_aliases, with_reasons) for row in rows)
-            )
+            yield grid(f"factors {kind}", title, columns, (_cells(row, decimals, with_reasons) for row in rows))
 
 
-def _cells(row: Row, decimals: Mapping[str, int], with_aliases: bool, with_reasons: bool) -> Iterator[str | Cell]:
+def _cells(row: Row, decimals: Mapping[str, int], with_reasons: bool) -> Iterator[str | Cell]:
     yield f"{row['effect']} against {row['against']}" if row["against"] else str(row["effect"])
     yield Metric(str(row["metric"])).title
     yield difference_cell(row, decimals[str(row["metric"])])
     yield p_text(number(row["p_holm"]))
-    if with_aliases:
-        yield str(row["aliases"] or NOTHING)
     if with_reasons:
         yield str(row["reason"] or NOTHING)
 

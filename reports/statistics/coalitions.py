@@ -37,7 +37,7 @@ def coalition_arms(results: Results) -> CoalitionArms | None:
 
 def _of_factorial(results: Results) -> CoalitionArms | None:
     crossed = crossed_arms(results)
-    if crossed is None or crossed.design.fraction or crossed.design.missing:
+    if crossed is None or crossed.design.missing:
         return None
     if not (crossed.design.two_level and crossed.design.full) or len(crossed.design.factors) > LARGEST:
         return None

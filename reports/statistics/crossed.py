@@ -1,10 +1,10 @@
 """The crossed design behind a table: the arms of its runs, and the effects lost with missing runs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from analysis.contrasts import CrossedDesign, Levels
-from configuration.designs import Factorial, Fractional
+from configuration.designs import Factorial
 from configuration.designs.crossed import crossed, level_texts, missing_runs_warning
 from configuration.designs.point import label
 from foundation.schema import canonical_text
@@ -27,10 +27,9 @@ class CrossedArms:
 def crossed_arms(results: Results) -> CrossedArms | None:
     """Return the crossed arms of a table; None without a crossed design.
 
-    With one declared factorial or fraction these are its runs, some of which may be missing because they are
-    impossible or not arms yet. If none is missing, effects are against the baseline's levels, if it is a run. Without
-    such a declaration these are all arms, if they form a full factorial or a regular fraction; else the arms that are
-    every set of a design's components.
+    With one declared factorial these are its runs, some of which may be missing because they are impossible or not
+    arms yet. If none is missing, effects are against the baseline's levels, if it is a run. Without such a declaration
+    these are all arms, if they form a full factorial; else the arms that are every set of a design's components.
     """
     declared = _declared(results)
     if declared is None:
@@ -52,20 +51,18 @@ def arms_that_cross(arms: Sequence[ArmRow], baseline: Candidate, chosen: Sequenc
     by_levels = {run: arm for arm, run in levels.items()}
     names = tuple(tuple(map(factor.at, range(len(factor.values)))) for factor in factors)
     runs = tuple(by_levels)
-    design = CrossedDesign(tuple(factor.name for factor in factors), names, runs, runs, fraction=False)
+    design = CrossedDesign(tuple(factor.name for factor in factors), names, runs, runs)
     if not design.full:
-        if not design.regular:
-            return None
-        design = replace(design, fraction=True)
+        return None
     return CrossedArms(design, by_levels, tuple(factor.reference for factor in factors))
 
 
 def _declared(results: Results) -> CrossedArms | None:
-    """Return the runs of the experiment's factorial or fraction; None without one or with several.
+    """Return the runs of the experiment's factorial; None without one or with several.
 
     Also None for ledgers of earlier versions, whose arms have no levels.
     """
-    crossed_designs = [design for design in results.experiment.designs if isinstance(design, Factorial | Fractional)]
+    crossed_designs = [design for design in results.experiment.designs if isinstance(design, Factorial)]
     if len(crossed_designs) != 1 or not any(arm.levels for arm in results.arms):
         return None
     design = crossed(crossed_designs[0], results.experiment.baseline)
@@ -92,5 +89,4 @@ def missing_runs_note(results: Results) -> str:
     declared = _declared(results) if results.snapshot.impossible else None
     if declared is None or not declared.design.missing:
         return ""
-    design = declared.design
-    return f"The {'fraction' if design.fraction else 'factorial'}: {missing_runs_warning(design)}."
+    return f"The factorial: {missing_runs_warning(declared.design)}."

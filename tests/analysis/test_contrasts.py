@@ -8,20 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.contrasts import Contrast, CrossedDesign, Levels
-from analysis.fractions import smallest
 
 
 def factorial(counts: tuple[int, ...]) -> CrossedDesign:
     names = tuple(tuple(f"{factor}={level}" for level in range(count)) for factor, count in enumerate(counts))
     runs = tuple(product(*map(range, counts)))
-    return CrossedDesign(tuple(map(str, range(len(counts)))), names, runs, runs, fraction=False)
-
-
-def fraction(factors: int, resolution: int) -> CrossedDesign:
-    found = smallest(factors, resolution, 6)
-    assert found is not None
-    runs = tuple(found.bits(run) for run in range(found.runs))
-    return CrossedDesign(tuple("ABCDEFG"[:factors]), ((("-", "+"),) * factors), runs, runs, fraction=True)
+    return CrossedDesign(tuple(map(str, range(len(counts)))), names, runs, runs)
 
 
 def one_hot(runs: tuple[Levels, ...], counts: tuple[int, ...]) -> np.ndarray:
@@ -76,34 +68,3 @@ def test_weights_sum_to_zero_and_interactions_are_differences_of_differences(cou
     for one in factorial(counts).contrasts():
         assert sum(one.weights) == pytest.approx(0)
         assert sum(map(abs, one.weights)) == pytest.approx(2 if one.kind == "main" else 4)
-
-
-@given(st.integers(3, 7), st.sampled_from([3, 4]), st.integers(0, 2**16))
-def test_an_effect_of_a_fraction_is_the_sum_of_its_aliases(factors: int, resolution: int, seed: int) -> None:
-    design = fraction(factors, resolution)
-    random = np.random.default_rng(seed)
-    planted = {(place,): random.normal() for place in range(factors)}
-    planted |= {pair: random.normal() for pair in combinations(range(factors), 2)}
-    signs = np.where(np.array(design.runs) > 0, 1.0, -1.0)
-    values = sum(size / 2 ** len(s) * signs[:, list(s)].prod(axis=1) for s, size in planted.items())
-    places = {name: place for place, name in enumerate(design.factors)}
-    for one in design.contrasts():
-        total = planted[one.factors]
-        for alias in one.aliases:
-            members = tuple(places[name] for name in alias.removeprefix("−").split(" x "))
-            sign = -1.0 if alias.startswith("−") else 1.0
-            scale = 2.0 ** (len(one.factors) - len(members))  # of the half-difference that both share
-            total += sign * scale * planted.get(members, 0.0)
-        assert float(np.dot(one.weights, values)) == pytest.approx(total)
-
-
-@given(st.integers(3, 7), st.sampled_from([3, 4]))
-def test_a_fraction_is_regular_until_it_loses_a_run(factors: int, resolution: int) -> None:
-    design = fraction(factors, resolution)
-    assert design.regular
-    assert not design.unbalanced()
-    assert not design.correlated()
-    rest = design.runs[1:]
-    less = CrossedDesign(design.factors, design.level_names, rest, rest, fraction=True)
-    assert not less.regular
-    assert design.without({design.runs[0]}).unbalanced() == design.factors

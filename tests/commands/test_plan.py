@@ -127,25 +127,16 @@ match: { budget: parameters, by: feed_forward_width }
     assert raw["cells"]["matched"] == twin["cells"]["matched"] == ["held_out_loss"]
 
 
-def test_a_fraction_reports_the_consequences_of_impossible_runs(call: Call, tmp_path: Path) -> None:
+def test_a_factorial_reports_the_consequences_of_impossible_runs(call: Call, tmp_path: Path) -> None:
     text = """
-design: { kind: fractional, resolution: 3, vary: { heads: [4, 2], bottleneck_ratio: [1, 4], depth: [2, 3] } }
+design: { kind: factorial, vary: { heads: [4, 2], bottleneck_ratio: [1, 4], depth: [2, 3] } }
 constraints: ["not (heads < 4 and bottleneck_ratio > 1)"]
 on_invalid: skip
 """
     notes = planned(call, written(tmp_path, text))["notes"]
     (warning,) = [note for note in notes if "are impossible" in note]
-    assert warning.startswith(
-        "fractional: 1 of 4 runs are impossible and its resolution no longer holds; no longer bal"
-    )
+    assert warning.startswith("factorial: 2 of 8 runs are impossible and the factorial is not full; no longer bal")
     assert "not estimable: heads=2" in warning
-
-
-def test_a_fraction_prints_what_it_confounds(call: Call, tmp_path: Path) -> None:
-    text = "design: { kind: fractional, resolution: 3, vary: { heads: [4, 2], depth: [2, 3], segments: [2, 3] } }"
-    out = call("plan", written(tmp_path, text)).out
-    assert "2^(3-1), 4 runs, resolution III" in out
-    assert "I = -ABC" in out
 
 
 def test_data_that_is_on_another_machine_leaves_the_rest_of_the_plan(call: Call, tmp_path: Path) -> None:

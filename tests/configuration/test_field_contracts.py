@@ -106,7 +106,6 @@ def test_the_contract_of_whole_numbers_looks_at_every_kind_of_field() -> None:
         "Pretraining.tokens",
         "Pretraining.seeds",
         "ProgressiveMean.rungs",
-        "Fractional.resolution",
         "TaskSettings.epochs",
         "SettingsSearch.epochs",
         "Search.seed",

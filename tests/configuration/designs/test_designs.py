@@ -10,15 +10,12 @@ from configuration.arm import BASELINE
 from configuration.designs import (
     Coalitions,
     Factorial,
-    Fractional,
     KeepOne,
     Ladder,
     LeaveOneOut,
     ListDesign,
     OneFactor,
-    Pairs,
     Search,
-    Zip,
 )
 from configuration.designs.point import PointDesign
 from search_space.overrides import apply, difference
@@ -144,15 +141,13 @@ def test_a_value_that_conflicts_only_with_the_baselines_sizes_is_allowed_in_a_se
             ),
             2 * 502,
         ),
-        (Pairs(vary={name: tuple(range(1, 10**5 + 1)) for name in ("heads", "width")}), 10**10),
         (OneFactor(vary={"width": tuple(range(1, 10**5 + 1))}), 10**5),
-        (Zip(vary={"width": tuple(range(1, 10**5 + 1))}), 10**5),
     ],
 )
 def test_a_design_is_counted_without_its_points_and_too_many_are_refused(design: PointDesign, size: int) -> None:
     """Were the points made, this would never end."""
     assert design.size(ELECTRA_SMALL) == size
-    refused = f"vary: {size:,} points; at most 1,024 can be arms. Did you mean fractional or search?"
+    refused = f"vary: {size:,} points; at most 1,024 can be arms. Did you mean search?"
     assert size <= 1024 or violation_lines(design) == [refused]
 
 
@@ -198,19 +193,6 @@ def test_a_candidate_of_several_designs_has_its_levels_in_all_of_them() -> None:
         (Ladder(components={"a": {"heads": 4}}), "components.a: +a changes nothing: it is the baseline"),
         (Ladder(components={"a": {}}), "components.a: a changes nothing"),
         (Ladder(components={"a": {"heds": 4}}), "components.a: +a: heds is not a field of architecture."),
-        (
-            Zip(vary={"heads": (2, 8), "depth": (6,)}),
-            "vary.depth: 1 values, but heads has 2; zipped axes must have equal lengths",
-        ),
-        (Zip(vary={"heads": (2, 2)}), "vary: heads=2 is listed twice"),
-        (
-            Fractional(vary={"heads": (2, 4, 8), "depth": (6, 12)}, resolution=3),
-            "vary.heads: 3 values; a fraction has two per factor. Did you mean factorial?",
-        ),
-        (
-            Fractional(vary={"convolution": ("none", "dynamic"), "convolution.kernel_size": (3, 9)}, resolution=3),
-            "vary.convolution.kernel_size: not a field of every convolution that varies here; a fraction needs",
-        ),
         (Factorial(vary={"heads": (2, 8, 2)}), "vary.heads.2: 2 is listed twice on this axis"),
         (
             Factorial(vary={"heads": (2, 4), "bottleneck_ratio": (1, 4)}),
@@ -220,7 +202,7 @@ def test_a_candidate_of_several_designs_has_its_levels_in_all_of_them() -> None:
             ),
         ),
         (
-            Pairs(vary={"heads": (2,), "convolution.kernel_size": (3,)}),
+            Factorial(vary={"heads": (2,), "convolution.kernel_size": (3,)}),
             "vary.convolution.kernel_size.0: kernel_size is",
         ),
     ],

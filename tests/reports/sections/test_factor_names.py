@@ -12,14 +12,11 @@ from hypothesis import strategies as st
 from configuration.arms import ArmTable, Rules
 from configuration.designs import (
     Factorial,
-    Fractional,
     KeepOne,
     Ladder,
     LeaveOneOut,
     ListDesign,
     OneFactor,
-    Pairs,
-    Zip,
 )
 from configuration.designs.point import PointDesign
 from reports.report import Report, build
@@ -96,30 +93,10 @@ def test_a_factorial_names_every_level_of_every_axis_once(paths: list[str]) -> N
     assert {path for path, _ in names_of(report, "isolated", "path")} == set(paths)
 
 
-@given(axes)
-def test_pairs_with_each_value_are_named_like_the_factorial(paths: list[str]) -> None:
-    vary = {path: AXES[path] for path in paths}
-    report = report_of([OneFactor(vary=vary), Pairs(vary=vary)])
-    assert_each_named_once(report)
-    assert sorted(names_of(report, "factors", "effect")) == sorted(
-        names_of(report_of([Factorial(vary=vary)]), "factors", "effect")
-    )
-    assert {path for path, _ in names_of(report, "isolated", "path")} == set(paths)
-
-
 def test_a_factorial_over_options_names_their_fields_where_two_are_of_a_kind() -> None:
     report = report_of([Factorial(vary={"heads": (2, 4), **OPTIONS})])
     assert_each_named_once(report)
     assert ("convolution=dynamic(kernel_size=15)", "held_out_loss") in names_of(report, "factors", "effect")
-
-
-def test_a_fraction_names_the_fields() -> None:
-    vary = {path: AXES[path][:2] for path in AXES}
-    vary["convolution.kernel_size"] = (9, 15)
-    vary["heads"] = (4, 8)
-    report = report_of([Fractional(vary=vary, resolution=4)])
-    assert_each_named_once(report)
-    assert "convolution.kernel_size" in factors_named(report)
 
 
 @pytest.mark.parametrize("names", [("wide", "few"), ("wide", "plain")])
@@ -148,7 +125,6 @@ def test_every_other_design_names_each_of_its_effects_once() -> None:
     assert {path for path, _ in names_of(as_list, "isolated", "path")} == {"heads", "convolution.kernel_size"}
     for design in (
         OneFactor(vary={**AXES, **OPTIONS}),
-        Zip(vary={"heads": (2, 4), "convolution.kernel_size": (3, 15)}),
         Ladder(components=PARTS),
         LeaveOneOut(components=PARTS),
         KeepOne(components=PARTS),

@@ -1,4 +1,4 @@
-"""Main effects, interactions and aliases: planted effects are recovered and agree with ordinary least squares."""
+"""Main effects and interactions: planted effects are recovered and agree with ordinary least squares."""
 
 from dataclasses import replace
 from itertools import product
@@ -53,7 +53,6 @@ def test_a_full_factorial_recovers_planted_effects(a: float, b: float, c: float,
     assert table_rows["bottleneck_ratio=2"]["delta"] == pytest.approx(a + ab / 2, abs=1e-9)
     assert table_rows["bottleneck_ratio=2 x width=512"]["delta"] == pytest.approx(ab, abs=1e-9)
     assert table_rows["bottleneck_ratio=2 x depth=6"]["delta"] == pytest.approx(0, abs=1e-9)
-    assert all(row["aliases"] is None for row in table_rows.values())
 
 
 def test_three_levels_agree_with_least_squares() -> None:
@@ -67,14 +66,6 @@ def test_three_levels_agree_with_least_squares() -> None:
     ]
     names = ("bottleneck_ratio=2", "bottleneck_ratio=4", "width=512")
     assert [table_rows[name]["delta"] for name in names] == pytest.approx(list(fitted[1:]), abs=1e-9)
-
-
-def test_a_half_fraction_names_its_aliases() -> None:
-    half = [point for point in product((0, 1), repeat=3) if sum(point) % 2 == 0]
-    table_rows = rows(half, lambda point, seed: 6 + seed / 10 + 0.5 * point[0])
-    assert table_rows["bottleneck_ratio=2"]["delta"] == pytest.approx(0.5)
-    assert table_rows["bottleneck_ratio=2"]["aliases"] == "−depth x width"
-    assert len(table_rows) == 3
 
 
 def test_intervals_are_paired_by_seed_where_that_is_declared() -> None:
@@ -106,9 +97,8 @@ def test_arms_that_are_not_crossed_have_no_table() -> None:
     assert not rows([(0, 0, 0), (1, 0, 0), (0, 1, 0)], lambda point, seed: 6.0 + seed)
 
 
-DESIGN = {"kind": "fractional", "resolution": 3, "vary": {path: [value, PATHS[path]] for path, value in
-          {"bottleneck_ratio": 1, "width": 256, "depth": 12}.items()}}  # fmt: skip
-FACTORIAL = {**{key: value for key, value in DESIGN.items() if key != "resolution"}, "kind": "factorial"}
+FACTORIAL = {"kind": "factorial", "vary": {path: [value, PATHS[path]] for path, value in
+             {"bottleneck_ratio": 1, "width": 256, "depth": 12}.items()}}  # fmt: skip
 
 
 def report_of_levels(points: list[tuple[int, ...]], design: dict[str, Any], loss: Any, left_out: int) -> Report:
@@ -146,15 +136,15 @@ def test_a_factorial_without_a_point_reports_estimable_effects() -> None:
     assert "every effect is estimable" in note_text
 
 
-def test_a_fraction_without_a_point_reports_confounded_effects() -> None:
-    half = [point for point in product((0, 1), repeat=3) if sum(point) % 2 == 0]
-    full = report_of_levels(half, DESIGN, lambda p, seed: 6 + seed / 10 + 0.5 * p[0], 0)
-    assert factors_of(full)["bottleneck_ratio=2"]["delta"] == pytest.approx(0.5)
-    report = report_of_levels(half[:-1], DESIGN, lambda p, seed: 6 + seed / 10 + 0.5 * p[0], 1)
-    for row in factors_of(report).values():
+def test_a_factorial_without_two_points_reports_confounded_effects() -> None:
+    points = [point for point in product((0, 1), repeat=3) if point not in ((1, 1, 1), (1, 1, 0))]
+    report = report_of_levels(points, FACTORIAL, lambda p, seed: 6 + seed / 10 + 0.5 * p[0], 2)
+    lost = [row for row in factors_of(report).values() if row["reason"]]
+    assert lost
+    for row in lost:
         assert (row["n"], row["delta"]) == (0, None)
         assert "is confounded with" in str(row["reason"])
-    (note_text,) = [note for note in report.notes if note.startswith("The fraction")]
-    assert "no longer balanced: bottleneck_ratio, width, depth" in note_text
-    (grid,) = [grid for grid in report.grids if grid.name == "factors main"]
+    (note_text,) = [note for note in report.notes if note.startswith("The factorial")]
+    assert "no longer balanced: bottleneck_ratio, width" in note_text
+    (grid,) = [grid for grid in report.grids if grid.name == "factors interaction"]
     assert grid.columns[-1].title == "not estimable: it"

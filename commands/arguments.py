@@ -17,7 +17,6 @@ from configuration.yaml.experiment_files import experiment_file, experiment_file
 from configuration.yaml.settings import FLAG, changed_keys, with_settings
 from foundation.errors import ConfigurationError, not_one_of
 from foundation.schema import canonical_text
-from ledger.measured_throughput import seconds_per_operation
 from ledger.paths import ResultPaths
 from ledger.records import WITHOUT_SCALES
 from search_space.cost import CONVENTIONS, Convention
@@ -99,7 +98,7 @@ def choose_any(
     file = read_file(experiment_file(path))
     wanted = _wanted_scale(file, scale)
     file = with_settings(file, wanted, settings)
-    return experiment_in(file, wanted, seconds_per_operation), wanted or WITHOUT_SCALES, file.scales
+    return experiment_in(file, wanted), wanted or WITHOUT_SCALES, file.scales
 
 
 def results_of(out: Path | None, experiment: str, scale: str, settings: Sequence[str]) -> ResultPaths:

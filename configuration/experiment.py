@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field
 
 from analysis.difference import MeanTest
 from configuration.arm import Arm
@@ -12,7 +12,7 @@ from configuration.arms import ArmTable, Rules, without_repeats
 from configuration.claims import DeclaredClaim
 from configuration.designs import Design, OneDesign, Search
 from configuration.fine_tuning import FineTuning
-from configuration.matched_budget import THROUGHPUT, Match, Throughput, add_matched_arms, nothing_measured
+from configuration.matched_budget import Match, add_matched_arms
 from configuration.measurements import Measures
 from configuration.paper import PaperStatement
 from configuration.plugin_folders import Plugins
@@ -34,7 +34,7 @@ from tasks.tokenizer import TokenizerDeclaration, WordPieceTraining
 class Experiment(Recorded):
     """An experiment at one scale."""
 
-    removed: ClassVar[Mapping[str, JsonValue]] = {"forecast": ANY}
+    removed: ClassVar[Mapping[str, JsonValue]] = {"forecast": ANY, "match.measured_in": None}
 
     experiment: Name = Field(examples=["table2"])
     """The experiment's name: part of its results folder and of its study in MLflow."""
@@ -89,13 +89,6 @@ class Experiment(Recorded):
     tracking: str | None = None
     """An MLflow tracking URI; by default the store under the results."""
 
-    _throughput: Throughput = PrivateAttr(default_factory=lambda: nothing_measured)
-
-    def model_post_init(self, context: Any) -> None:
-        """Take the reader of measured throughput from the validation context."""
-        if isinstance(context, Mapping):
-            self._throughput = context.get(THROUGHPUT, nothing_measured)
-
     @property
     def designs(self) -> tuple[OneDesign, ...]:
         """The designs in the order of their arms."""
@@ -120,7 +113,7 @@ class Experiment(Recorded):
             else:
                 arm_table.add_design(design, location)
         if self.match is not None and not arm_table.violations:
-            arm_table.violations += add_matched_arms(arm_table, self.match, self.pretraining.tokens, self._throughput)
+            arm_table.violations += add_matched_arms(arm_table, self.match, self.pretraining.tokens)
         return arm_table
 
     @property

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from configuration.experiment import Experiment
 from configuration.latency import LatencyExperiment
-from configuration.matched_budget import THROUGHPUT, Throughput, nothing_measured
 from configuration.plugin_folders import BASE
 from configuration.plugins import PluginError, load_plugin
 from configuration.validation.experiment import violations_of
@@ -21,26 +20,23 @@ LATENCY_SECTION = "timing"
 """The top-level key that only latency experiments have."""
 
 
-def load_experiment(path: Path, scale: str | None, throughput: Throughput = nothing_measured) -> Experiment:
+def load_experiment(path: Path, scale: str | None) -> Experiment:
     """Return a training experiment, at a scale or without one.
 
     Raises ConfigurationError, or MachineError if the file cannot be read.
     """
-    return _training_experiment(read_file(path), scale, throughput)
+    return _training_experiment(read_file(path), scale)
 
 
-def experiment_in(
-    file: ConfigurationFile, scale: str | None, throughput: Throughput = nothing_measured
-) -> AnyExperiment:
+def experiment_in(file: ConfigurationFile, scale: str | None) -> AnyExperiment:
     """Return the experiment of a parsed file. Raises ConfigurationError with all mistakes by line."""
     if LATENCY_SECTION in file.keys:
         return file.declaration(LatencyExperiment, scale, {BASE: _load_plugins(file)}, tracking_violations)
-    return _training_experiment(file, scale, throughput)
+    return _training_experiment(file, scale)
 
 
-def _training_experiment(file: ConfigurationFile, scale: str | None, throughput: Throughput) -> Experiment:
-    folder = _load_plugins(file)
-    return file.declaration(Experiment, scale, {THROUGHPUT: throughput, BASE: folder}, violations_of)
+def _training_experiment(file: ConfigurationFile, scale: str | None) -> Experiment:
+    return file.declaration(Experiment, scale, {BASE: _load_plugins(file)}, violations_of)
 
 
 def _load_plugins(file: ConfigurationFile) -> Path:

@@ -12,12 +12,9 @@ Tolerance = Annotated[float, Field(gt=0, lt=1)]
 class Match(Schema):
     """`match: { budget: parameters, by: feed_forward_width }`: each arm gets a copy with equal parameters."""
 
-    budget: Literal["parameters", "train_flops", "seconds"] = Field(examples=["parameters"])
-    """`parameters`: of the encoder with its embeddings. `train_flops`: of pretraining, generator and heads included.
-    `seconds`: of pretraining, from measured throughput."""
+    budget: Literal["parameters", "train_flops"] = Field(examples=["parameters"])
+    """`parameters`: of the encoder with embeddings. `train_flops`: of pretraining, with generator and heads."""
     by: Literal["feed_forward_width", "width", "depth", "tokens"] = Field(examples=["feed_forward_width"])
     """The size that is adjusted; tokens change in whole updates."""
     tolerance: Tolerance = 0.01
     """The largest relative difference between a copy's budget and the baseline's."""
-    measured_in: str | None = None
-    """For `seconds`: the results folder of a finished run of the same arms, on this machine."""

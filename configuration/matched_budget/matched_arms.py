@@ -2,58 +2,38 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 
-from configuration.arm import BASELINE, Arm
+from configuration.arm import Arm
 from configuration.arms import ArmTable, Impossible
 from configuration.matched_budget.adjustable_sizes import dimension, nearest
 from configuration.matched_budget.match import Match
-from foundation.errors import MachineError, UserError, Violation
+from foundation.errors import Violation
 from search_space.candidate import Candidate
 from search_space.overrides import InvalidOverride, apply, difference
 
 SUFFIX = " (matched)"
 Budget = Callable[[Candidate], float]
-THROUGHPUT = "throughput"
-"""Key of the reader of measured throughput in the validation context."""
-Throughput = Callable[[Path], Mapping[str, float]]
-"""From a results folder to seconds per operation, by the candidate's canonical text. Raises a UserError."""
-
-
-def nothing_measured(folder: Path) -> Mapping[str, float]:
-    """Raise MachineError: the declaration was read without access to measurements."""
-    raise MachineError(f"{folder}: measurements are not read here")
 
 
 class NoMatch(Exception):
     """No possible size gives an arm the baseline's budget; the message has the nearest size."""
 
 
-def add_matched_arms(arm_table: ArmTable, match: Match, tokens: int, throughput: Throughput) -> list[Violation]:
-    """Insert each arm's copy behind it. An arm with the baseline's budget is its own copy.
-
-    `throughput` reads measured seconds from the results folder in `match`.
-    """
+def add_matched_arms(arm_table: ArmTable, match: Match, tokens: int) -> list[Violation]:
+    """Insert each arm's copy behind it. An arm with the baseline's budget is its own copy."""
     if match.budget == "parameters" and match.by == "tokens":
         return [Violation(("match", "by"), "tokens do not change parameters. Did you mean feed_forward_width?")]
-    try:
-        rates = _rates(match, throughput)
-    except UserError as refusal:
-        return [Violation(("match", "measured_in"), line) for line in refusal.lines]
-    except NoMatch as unknown:
-        return [Violation(("match", "measured_in"), str(unknown))]
-    return list(_add_copies(arm_table, match, tokens, rates))
+    return list(_add_copies(arm_table, match, tokens))
 
 
-def _add_copies(
-    arm_table: ArmTable, match: Match, tokens: int, rates: Mapping[str, float] | None
-) -> Iterator[Violation]:
+def _add_copies(arm_table: ArmTable, match: Match, tokens: int) -> Iterator[Violation]:
     baseline, *raw = arm_table.arms
+    budget = _budget(baseline, match, tokens)
     copies: dict[str, Arm] = {}
     shares: dict[str, float] = {}
     for arm in raw:
         try:
-            copy = _allowed(_matched(arm, baseline, match, tokens, rates), arm_table)
+            copy = _allowed(_matched(arm, baseline, match, tokens), arm_table)
         except NoMatch as unmatched:
             if arm_table.rules.skip:
                 arm_table.impossible.append(Impossible(arm.name + SUFFIX, (str(unmatched),)))
@@ -61,8 +41,7 @@ def _add_copies(
                 yield Violation(("match",), f"{arm.name + SUFFIX}: {unmatched}")
         else:
             copies[arm.name] = copy
-            target = _budget(baseline, baseline, match, tokens, rates)(baseline.candidate)
-            shares[arm.name] = _budget(arm, baseline, match, tokens, rates)(copy.candidate) / target
+            shares[arm.name] = budget(copy.candidate) / budget(baseline.candidate)
     _insert(arm_table, copies, shares)
 
 
@@ -92,10 +71,10 @@ def _insert(arm_table: ArmTable, copies: Mapping[str, Arm], shares: Mapping[str,
             known[copy.identity] = copy.name
 
 
-def _matched(arm: Arm, baseline: Arm, match: Match, tokens: int, rates: Mapping[str, float] | None) -> Arm:
+def _matched(arm: Arm, baseline: Arm, match: Match, tokens: int) -> Arm:
     """Return the arm at the baseline's budget. Raises NoMatch."""
-    target = _budget(baseline, baseline, match, tokens, rates)(baseline.candidate)
-    budget = _budget(arm, baseline, match, tokens, rates)
+    budget = _budget(baseline, match, tokens)
+    target = budget(baseline.candidate)
     if abs(budget(arm.candidate) / target - 1) <= match.tolerance:
         return arm
     if match.by == "depth" and arm.candidate.architecture.layers is not None:
@@ -121,22 +100,8 @@ def _matched(arm: Arm, baseline: Arm, match: Match, tokens: int, rates: Mapping[
     return Arm(arm.name + SUFFIX, candidate, changes, {}, arm.name)
 
 
-def _budget(arm: Arm, baseline: Arm, match: Match, tokens: int, rates: Mapping[str, float] | None) -> Budget:
-    """Return the function from a candidate to its budget; seconds are at the measured rate of the arm."""
+def _budget(baseline: Arm, match: Match, tokens: int) -> Budget:
+    """Return the function from a candidate to its budget."""
     if match.budget == "parameters":
         return lambda candidate: candidate.architecture.parameters
-    rate = 1.0
-    if rates is not None:
-        if arm.identity not in rates:
-            name = BASELINE if arm is baseline else arm.name
-            raise NoMatch(f"{name} is not measured in {match.measured_in}; run it there without match first")
-        rate = rates[arm.identity]
-    return lambda candidate: rate * candidate.train_flops(tokens, baseline.candidate.architecture)
-
-
-def _rates(match: Match, throughput: Throughput) -> Mapping[str, float] | None:
-    if match.budget != "seconds":
-        return None
-    if match.measured_in is None:
-        raise NoMatch("seconds must be measured first; name the results folder of a run without match")
-    return throughput(Path(match.measured_in))
+    return lambda candidate: candidate.train_flops(tokens, baseline.candidate.architecture)

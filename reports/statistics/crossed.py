@@ -28,8 +28,8 @@ def crossed_arms(results: Results) -> CrossedArms | None:
     """Return the crossed arms of a table; None without a crossed design.
 
     With one declared factorial these are its runs, some of which may be missing because they are impossible or not
-    arms yet. If none is missing, effects are against the baseline's levels, if it is a run. Without such a declaration
-    these are all arms, if they form a full factorial; else the arms that are every set of a design's components.
+    arms yet. If none is missing, effects are against the baseline's levels, if it is a run. Without a declared
+    factorial these are all arms, if they form one; else the arms that are every set of a design's components.
     """
     declared = _declared(results)
     if declared is None:

@@ -15,7 +15,6 @@ from pydantic import ValidationError
 from configuration.experiment import Experiment
 from configuration.fine_tuning import FineTuning
 from configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
-from configuration.matched_budget import THROUGHPUT
 from configuration.plugin_folders import are_loaded
 from configuration.stage_label import TASK_STAGES, UNTRAINED, StageLabel
 from configuration.tuning_experiment import tuning_view
@@ -23,7 +22,6 @@ from foundation.environment import processor
 from foundation.errors import CorruptionError
 from ledger.artifacts import ArtifactStore
 from ledger.database import LEDGER_NAME, EmptyLedger, Ledger
-from ledger.measured_throughput import seconds_per_operation
 from ledger.records import ArmRow, Record, Status
 from runners.cost_estimate.flops import examples_expected, task_flops
 from runners.stage_labels import pretrain_labels
@@ -90,7 +88,7 @@ def _measured_in(path: Path, store: ArtifactStore, measured_folders: Counter[str
         if not isinstance(manifest, dict) or manifest.get("processor") != processor() or not are_loaded(document):
             return
         try:
-            experiment = Experiment.of_record(document, context={THROUGHPUT: seconds_per_operation})
+            experiment = Experiment.of_record(document)
         except ValidationError:
             return
         table = _Declared.of(experiment)

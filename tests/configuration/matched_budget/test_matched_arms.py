@@ -1,27 +1,17 @@
 """A budget-matched copy has the baseline's budget within the tolerance, and differs from its arm in one size."""
 
-import shutil
-from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from configuration.arm import Arm
 from configuration.arms import ArmTable, Rules
 from configuration.designs import ListDesign
 from configuration.matched_budget import Match, add_matched_arms
 from configuration.matched_budget.adjustable_sizes import dimension, nearest
-from foundation.environment import manifest
-from ledger.artifacts import ArtifactStore, Outcome
-from ledger.database import LEDGER_NAME, Ledger
-from ledger.measured_throughput import seconds_per_operation
-from ledger.records import ArmRow, Record, Status, TrialRow
 from search_space.candidate import Candidate
 from search_space.overrides import apply, difference
-from tests.factories.stage_results import plausible
 
 TOKENS = 10_000_000
 PATHS = {
@@ -61,9 +51,7 @@ def matched(baseline: Candidate, changes: dict[str, Any], match: Match) -> tuple
     arm_table = ArmTable(baseline, Rules())
     arm_table.add_design(ListDesign(arms={"x": changes}), ())
     assert arm_table.violations == []
-    return arm_table, [
-        violation.message for violation in add_matched_arms(arm_table, match, TOKENS, seconds_per_operation)
-    ]
+    return arm_table, [violation.message for violation in add_matched_arms(arm_table, match, TOKENS)]
 
 
 def spent(candidate: Candidate, baseline: Candidate, budget: str) -> int:
@@ -135,9 +123,7 @@ def test_a_matched_copy_that_breaks_a_constraint_is_an_error_or_left_out() -> No
     for skip in (False, True):
         arm_table = ArmTable(Candidate(), Rules(("feed_forward_width <= 1024",), skip))
         arm_table.add_design(ListDesign(arms={"x": {"bottleneck_ratio": 2}}), ())
-        messages = [
-            violation.message for violation in add_matched_arms(arm_table, match, TOKENS, seconds_per_operation)
-        ]
+        messages = [violation.message for violation in add_matched_arms(arm_table, match, TOKENS)]
         left_out = [f"{one.name}: {one.reasons[0]}" for one in arm_table.impossible]
         reason = "x (matched): breaks 'feed_forward_width <= 1024': feed_forward_width is 1280"
         assert (messages, left_out) == (([], [reason]) if skip else ([reason], []))
@@ -148,11 +134,7 @@ def test_two_arms_may_share_one_matched_copy() -> None:
     arm_table = ArmTable(Candidate(), Rules())
     narrow = {"bottleneck_ratio": 2, "feed_forward_width": 512}
     arm_table.add_design(ListDesign(arms={"x": {"bottleneck_ratio": 2}, "y": narrow}), ())
-    assert not list(
-        add_matched_arms(
-            arm_table, Match(budget="parameters", by="feed_forward_width"), TOKENS, seconds_per_operation
-        )
-    )
+    assert not list(add_matched_arms(arm_table, Match(budget="parameters", by="feed_forward_width"), TOKENS))
     assert [arm.name for arm in arm_table.arms] == ["baseline", "x", "x (matched)", "y"]  # computed once
     arms = {arm.name: arm for arm in arm_table.arms}
     assert arms["x"].matched_arm == arms["y"].matched_arm == "x (matched)"
@@ -171,7 +153,7 @@ def test_an_arm_may_be_the_matched_copy_of_two_others() -> None:
     arm_table.add_design(
         ListDesign(arms={name: {"bottleneck_ratio": 2, **more} for name, more in widths.items()}), ()
     )
-    assert not list(add_matched_arms(arm_table, match, TOKENS, seconds_per_operation))
+    assert not list(add_matched_arms(arm_table, match, TOKENS))
     assert {arm.name: arm.matched_arm for arm in arm_table.arms[1:]} == {"x": "z", "y": "z", "z": "z"}
 
 
@@ -186,72 +168,3 @@ def test_a_copy_matched_by_tokens_trains_for_whole_updates() -> None:
     assert recipe.token_share > 1
     assert recipe.own_tokens(TOKENS) % recipe.tokens_per_step == 0
     assert recipe.steps(TOKENS) == recipe.own_tokens(TOKENS) // recipe.tokens_per_step
-
-
-COSTS = {"cohort": 0, "parameters": 1, "forward_flops": 1, "train_flops": 1}
-
-
-def measured_folder(
-    folder: Path, arms: dict[str, tuple[Candidate, float]], untimed: frozenset[str] = frozenset()
-) -> Path:
-    folder.mkdir()
-    store = ArtifactStore(folder / "stages")
-    ledger = Ledger(folder / LEDGER_NAME)
-    ledger.set_fact("manifest", manifest())
-    ledger.set_fact("document", {"pretraining": {"tokens": TOKENS}})
-    for position, (name, (candidate, seconds)) in enumerate(arms.items()):
-        ledger.add_arm(ArmRow(name, candidate, {}, position=position, **COSTS))
-        for seed in (1, 2, 3):
-            ledger.add_trial(TrialRow(f"{name}/{seed}", name, seed))
-            took = seconds * (10 if seed == 3 else 1)  # one seed ran beside something else
-            key = f"{name}-{seed}"
-            ledger.add_record(
-                Record(0, f"{name}/{seed}", "pretrain", "p", key, Status.FINISHED, plausible("pretrain"), took, False)
-            )
-            warm_up = None if f"{name}/{seed}" in untimed else 8.0
-            with store.computing(key) as work:
-                store.publish("pretrain", key, work, Outcome(Status.FINISHED, {}, took, warm_up))
-    ledger.close()
-    return folder
-
-
-@pytest.mark.parametrize(("by", "slower"), list(product(("feed_forward_width", "tokens"), (0.8, 1.3))))
-def test_seconds_are_matched_at_the_pace_at_which_each_arm_was_measured(
-    tmp_path: Path, by: Any, slower: float
-) -> None:
-    baseline, changes = Candidate(), {"bottleneck_ratio": 2}
-    raw = apply(baseline, changes)
-    folder = measured_folder(tmp_path / "measured", {"baseline": (baseline, 100.0), "x": (raw, 100.0 * slower)})
-    arm_table, refused = matched(baseline, changes, Match(budget="seconds", by=by, measured_in=str(folder)))
-    assert refused == []
-    matched_copy: Arm = arm_table.arms[-1]
-    pace = 100.0 * slower / spent(raw, baseline, "train_flops")
-    assert spent(matched_copy.candidate, baseline, "train_flops") * pace == pytest.approx(100.0, rel=0.01)
-
-
-def test_unreliable_seconds_are_left_out_and_an_error_if_there_are_no_others(tmp_path: Path) -> None:
-    """As those of a former version, whose clock counted a worker's start, and of a stage that was carried on."""
-    baseline, changes = Candidate(), {"bottleneck_ratio": 2}
-    arms = {"baseline": (baseline, 100.0), "x": (apply(baseline, changes), 80.0)}
-    some = measured_folder(tmp_path / "some", arms, frozenset({"baseline/2", "x/3"}))
-    (pace, other) = seconds_per_operation(some).values()
-    assert pace == pytest.approx(550.0 / spent(baseline, baseline, "train_flops"))  # of 100 and 1000
-    assert other == pytest.approx(80.0 / spent(arms["x"][0], baseline, "train_flops"))
-    none = measured_folder(tmp_path / "none", arms, frozenset({"x/1", "x/2", "x/3"}))
-    _, (line,) = matched(baseline, changes, Match(budget="seconds", by="tokens", measured_in=str(none)))
-    assert line.startswith(f"{none}: the seconds of x may include more or less than pretraining")
-    assert "run it again" in line
-    shutil.rmtree(some / "stages")
-    _, (line,) = matched(baseline, changes, Match(budget="seconds", by="tokens", measured_in=str(some)))
-    assert line.startswith(f"{some}: the seconds of baseline, x may include")
-
-
-def test_missing_measurements_are_an_error(tmp_path: Path) -> None:
-    changes = {"bottleneck_ratio": 2}
-    _, (nowhere,) = matched(Candidate(), changes, Match(budget="seconds", by="tokens"))
-    assert nowhere.startswith("seconds must be measured first")
-    empty = Match(budget="seconds", by="tokens", measured_in=str(tmp_path))
-    assert "no ledger here" in matched(Candidate(), changes, empty)[1][0]
-    folder = measured_folder(tmp_path / "measured", {"baseline": (Candidate(), 100.0)})
-    _, (line,) = matched(Candidate(), changes, Match(budget="seconds", by="tokens", measured_in=str(folder)))
-    assert line == f"x (matched): x is not measured in {folder}; run it there without match first"

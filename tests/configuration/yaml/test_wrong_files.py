@@ -11,7 +11,6 @@ from analysis.difference import MeanTest
 from configuration.experiment import Experiment
 from configuration.loading import load_experiment
 from foundation.errors import ConfigurationError, UserError
-from ledger.measured_throughput import seconds_per_operation
 
 HERE = Path(__file__).parent
 VALID = HERE / "valid.yaml"
@@ -97,7 +96,7 @@ def mutated(draw: some.DrawFn) -> str:
 
 def refusal_of(file: Path, scale: str | None) -> tuple[str, ...]:
     try:
-        load_experiment(file, scale, seconds_per_operation)
+        load_experiment(file, scale)
     except UserError as refusal:
         return refusal.lines
     return ()
@@ -119,7 +118,7 @@ def test_a_wrong_file_gives_the_golden_messages(name: str, monkeypatch: pytest.M
     monkeypatch.chdir(HERE / "wrong")
     before = sorted(Path().iterdir())
     with pytest.raises(ConfigurationError) as refusal:
-        load_experiment(Path(f"{name}.yaml"), None, seconds_per_operation)
+        load_experiment(Path(f"{name}.yaml"), None)
     assert list(refusal.value.lines) == Path(f"{name}.txt").read_text(encoding="utf-8").splitlines()
     assert sorted(Path().iterdir()) == before
 
@@ -128,7 +127,7 @@ def test_a_wrong_file_gives_the_golden_messages(name: str, monkeypatch: pytest.M
 def test_a_file_declares_the_test_that_decides(comparison: MeanTest, tmp_path: Path) -> None:
     file = tmp_path / "experiment.yaml"
     file.write_text(f"comparison: {comparison}\n{VALID.read_text(encoding='utf-8')}", encoding="utf-8")
-    experiment = load_experiment(file, None, seconds_per_operation)
+    experiment = load_experiment(file, None)
     assert isinstance(experiment, Experiment)
     assert experiment.comparison is comparison
 

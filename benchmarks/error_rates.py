@@ -137,9 +137,7 @@ def factorial_rates(population: Population, tables: int, seed: int = 0) -> Mappi
     """Return by method the share of tables with a wrong verdict, and the power for the factor with an effect."""
     factors = tuple(product((0, 1), repeat=3))
     names = tuple((f"{name}=0", f"{name}=1") for name in "abc")
-    weights = np.array(
-        [each.weights for each in CrossedDesign(tuple("abc"), names, factors, factors).contrasts()]
-    )
+    weights = np.array([each.weights for each in CrossedDesign(tuple("abc"), names, factors, factors).contrasts()])
     effects = np.array([[FACTOR_EFFECT * run[0] for run in factors]])
     arms = moments(population.draw(tables, effects, "factorial", seed)[:, 0])
     differs = np.array([run[0] for run in factors[1:]], dtype=bool)

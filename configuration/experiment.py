@@ -34,7 +34,12 @@ from tasks.tokenizer import TokenizerDeclaration, WordPieceTraining
 class Experiment(Recorded):
     """An experiment at one scale."""
 
-    removed: ClassVar[Mapping[str, JsonValue]] = {"forecast": ANY, "match.measured_in": None}
+    removed: ClassVar[Mapping[str, JsonValue]] = {
+        "forecast": ANY,
+        "match.measured_in": None,
+        "tune.sampler": "qmc",
+        "tune.seed": 0,
+    }
 
     experiment: Name = Field(examples=["table2"])
     """The experiment's name: part of its results folder and of its study in MLflow."""

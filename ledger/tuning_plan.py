@@ -1,20 +1,20 @@
 """Facts of tuning in the ledger: the plan, and the selected points."""
 
 from collections.abc import Mapping
+from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict
-
-from foundation.schema import JsonValue, canonical_text
+from foundation.recorded import Recorded
+from foundation.schema import JsonValue
 from ledger.tuning_selection import Choice
 
 TUNING, CHOICES = "tuning", "own_recipes"
 """Names of the facts."""
 
 
-class TuningPlan(BaseModel):
+class TuningPlan(Recorded):
     """The points at which every arm was tried, and the settings of the tuning trials."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    removed: ClassVar[Mapping[str, JsonValue]] = {"ranges": {}, "sampler": "grid"}
 
     points: tuple[Mapping[str, JsonValue], ...]
     """Changes from the shared recipe; the first point is the shared recipe, without changes."""
@@ -22,10 +22,6 @@ class TuningPlan(BaseModel):
     """Names of the points, in their order."""
     shared: Mapping[str, JsonValue]
     """The shared recipe's value of every tuned field; null if its options have no such field."""
-    ranges: Mapping[str, tuple[float, float]]
-    """Both ends of every axis that is a range."""
-    sampler: str
-    """`grid` if every combination was tried, else the sampler's name."""
     seeds: tuple[int, ...]
     tokens: int
     """Training tokens of a tuning trial."""
@@ -36,7 +32,7 @@ class TuningPlan(BaseModel):
     @classmethod
     def of(cls, fact: JsonValue) -> "TuningPlan":
         """Return the parsed fact."""
-        return cls.model_validate_json(canonical_text(fact))
+        return cls.of_record(fact)
 
     def values(self, path: str) -> tuple[JsonValue, ...]:
         """Return an axis's value at every point."""

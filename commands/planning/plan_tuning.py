@@ -9,7 +9,7 @@ from configuration.experiment import Experiment
 from configuration.fine_tuning_runs import fine_tuning_runs
 from configuration.seeds import first_seeds
 from configuration.tuning_experiment import tuning_view
-from configuration.tuning_points import Point, grid_points, name_of, point_count
+from configuration.tuning_points import Point, name_of, points_of
 from foundation.schema import JsonValue, canonical_text
 from ledger.database import LEDGER_NAME, Ledger
 from ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
@@ -27,13 +27,10 @@ UNKNOWN: Point = {"recipe.noise_seed": 1}
 
 @dataclass(frozen=True)
 class TuningCost:
-    """Plan of tuning. Points that `run` has yet to draw count as the shared recipe."""
+    """Plan of tuning."""
 
     points: tuple[str, ...]
-    """Names of the known points; the shared recipe alone if the others are yet to be drawn."""
-    count: int
-    """Number of points per arm."""
-    sampler: str
+    """Names of the points."""
     arms: int
     seeds: tuple[int, ...]
     tokens: int
@@ -42,7 +39,7 @@ class TuningCost:
     """Total over all trials."""
     stages: int
     cached: int | None
-    """Among the stages of known points; None if their keys are unknown."""
+    """Among the stages; None if their keys are unknown."""
     own_arms: int | None
     """Number of arms that are retrained at their own recipe; None before the choice."""
     remaining: tuple[Stage, ...]
@@ -51,7 +48,7 @@ class TuningCost:
     @property
     def trials(self) -> int:
         """Number of trials."""
-        return self.arms * self.count * len(self.seeds)
+        return self.arms * len(self.points) * len(self.seeds)
 
 
 @dataclass(frozen=True)
@@ -67,19 +64,17 @@ def plan_tuning_of(
 ) -> TuningCost | None:
     """Return the plan of tuning, None without tuning.
 
-    An existing run in the folder has recorded its draws and its choice. Raises CorruptionError if its ledger is
+    An existing run in the folder has recorded its points and its choice. Raises CorruptionError if its ledger is
     damaged.
     """
     tune, baseline = experiment.tune, experiment.baseline
     if tune is None:
         return None
-    view, grid, recorded = tuning_view(experiment), grid_points(tune, baseline), _recorded_tuning(experiment, folder)
-    points: tuple[Point, ...] = recorded.tried.points if recorded else ({},) if grid is None else grid
-    count = len(points) if recorded else point_count(tune, baseline)
+    view, recorded = tuning_view(experiment), _recorded_tuning(experiment, folder)
+    points: tuple[Point, ...] = recorded.tried.points if recorded else points_of(tune, baseline)
     own_stages = () if shared is None else _own_stages(experiment, shared, recorded)
     known_stages = [] if shared is None else list(_stages(view, shared, points))
     missing = [stage for stage in known_stages if not is_cached(stage)]
-    drawn = [] if shared is None else list(_stages(view, shared, ({},))) * (count - len(points))
     flops = sum(
         arm.candidate.train_flops(view.pretraining.tokens, baseline.architecture, convention)
         for arm in experiment.arms
@@ -87,16 +82,14 @@ def plan_tuning_of(
     per_trial = 1 + len(fine_tuning_runs(view.fine_tuning))
     return TuningCost(
         points=tuple(name_of(point, tune, baseline) for point in points),
-        count=count,
-        sampler=tune.sampler if grid is None else "grid",
         arms=len(experiment.arms),
         seeds=tune.seeds,
         tokens=view.pretraining.tokens,
-        train_flops=flops * count * len(tune.seeds),
-        stages=per_trial * len(experiment.arms) * count * len(tune.seeds),
+        train_flops=flops * len(points) * len(tune.seeds),
+        stages=per_trial * len(experiment.arms) * len(points) * len(tune.seeds),
         cached=None if shared is None else len(known_stages) - len(missing),
         own_arms=_changed_arms(recorded),
-        remaining=(*missing, *drawn, *(stage for stage in own_stages if not is_cached(stage))),
+        remaining=(*missing, *(stage for stage in own_stages if not is_cached(stage))),
     )
 
 
@@ -133,15 +126,12 @@ def _recorded_tuning(experiment: Experiment, folder: Path) -> RecordedTuning | N
 
 def tuning_lines(plan: TuningCost) -> Iterator[str]:
     """Yield the lines of the plan about tuning."""
-    others = (
-        f"{', '.join(plan.points)}"
-        if plan.sampler == "grid"
-        else f"shared, and {plan.count - 1} drawn by {plan.sampler}"
-    )
-    yield f"tuning first: every arm at the same {plan.count} recipes ({others})"
+    yield f"tuning first: every arm at the same {len(plan.points)} recipes ({', '.join(plan.points)})"
     seeds = ", ".join(map(str, plan.seeds))
     flops = f"{plan.train_flops:.2e}".replace("e+", "e")
-    trials = f"{plan.arms} arms x {plan.count} points x {len(plan.seeds)} seeds ({seeds}) = {plan.trials} trials"
+    trials = (
+        f"{plan.arms} arms x {len(plan.points)} points x {len(plan.seeds)} seeds ({seeds}) = {plan.trials} trials"
+    )
     yield f"it costs {trials} of {plan.tokens:,} tokens: {plan.trials * plan.tokens:,} tokens, {flops} FLOPs"
     more = f"at most {plan.arms}" if plan.own_arms is None else plan.own_arms
     yield f"after it {more} arms more, each at its own recipe"
@@ -151,8 +141,7 @@ def tuning_document(plan: TuningCost) -> JsonValue:
     """Return the plan of tuning as a JSON document."""
     return {
         "points": [*plan.points],
-        "points_per_arm": plan.count,
-        "sampler": plan.sampler,
+        "points_per_arm": len(plan.points),
         "seeds": [*plan.seeds],
         "trials": plan.trials,
         "tokens_per_trial": plan.tokens,

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from configuration.arm import Arm
+from configuration.designs.axes import grid_size
 from configuration.designs.point import ARMS_AT_MOST
 from configuration.experiment import Experiment
-from configuration.tuning import Range, Tune
-from configuration.tuning_points import grid_points, point_count
+from configuration.tuning import Tune
+from configuration.tuning_points import points_of
 from foundation.errors import Violation, did_you_mean
 from search_space.candidate import Candidate
 from search_space.constraints import broken_by, known_paths
@@ -101,19 +102,15 @@ def _seed_overlap(experiment: Experiment, tune: Tune) -> Iterator[Violation]:
 def _value_violations(tune: Tune, baseline: Candidate) -> Iterator[Violation]:
     """Yield values that no recipe can have; a field of an option is checked with every option on its axis."""
     for path, axis in tune.vary.items():
-        values = dict(enumerate(axis)) if isinstance(axis, tuple) else {}
-        for position, value in values.items():
+        for position, value in enumerate(axis):
             yield from _value_violations_at(tune, baseline, path, value, ("vary", path, position))
-        if isinstance(axis, Range):
-            for end in axis.ends:
-                yield from _value_violations_at(tune, baseline, path, _as_integer_if_whole(end), ("vary", path))
 
 
 def _value_violations_at(
     tune: Tune, baseline: Candidate, path: str, value: Any, location: tuple[str | int, ...]
 ) -> Iterator[Violation]:
-    parents = [other for other in tune.listed if path.startswith(f"{other}.")]
-    options = [{parents[0]: option} for option in tune.listed[parents[0]]] if parents else [{}]
+    parents = [other for other in tune.vary if path.startswith(f"{other}.")]
+    options = [{parents[0]: option} for option in tune.vary[parents[0]]] if parents else [{}]
     reasons: list[str] = []
     for option in options:
         try:
@@ -133,12 +130,18 @@ def _arm_violations(experiment: Experiment, tune: Tune) -> Iterator[Violation]:
             message = f"is the field that {', '.join(changing)} changes; tuning would undo it. Remove one of the two"
             yield Violation(("vary", path), message)
             return
-    count = point_count(tune, experiment.baseline) * len(arms)
-    if count > CANDIDATES_AT_MOST:
-        message = f"{count:,} candidates, {len(arms)} arms at every point; at most {CANDIDATES_AT_MOST:,} are tried"
-        yield Violation(("trials",), message)
+    combinations = grid_size(tune.vary, experiment.baseline)  # counted before they are made
+    points = points_of(tune, experiment.baseline) if combinations <= tune.trials else ()
+    count = len(points) or combinations
+    if count > tune.trials:
+        message = f"{tune.trials} is below the {count:,} points that the values of vary make with the shared recipe"
+        yield Violation(("trials",), f"{message}; list fewer values, or write trials: {count}")
         return
-    for point in grid_points(tune, experiment.baseline) or ():
+    if count * len(arms) > CANDIDATES_AT_MOST:
+        message = f"{count * len(arms):,} candidates, {len(arms)} arms at every point"
+        yield Violation(("trials",), f"{message}; at most {CANDIDATES_AT_MOST:,} are tried")
+        return
+    for point in points:
         reason = impossible_arm(tuple(arms), point, experiment.constraints)
         if reason is not None:
             values = ", ".join(f"{_leaf(path)} {value}" for path, value in point.items())
@@ -152,11 +155,6 @@ def _field(path: str) -> str:
 
 def _leaf(path: str) -> str:
     return path.rpartition(".")[2]
-
-
-def _as_integer_if_whole(number: float) -> float | int:
-    """Return a whole number as an integer, for fields that are counts."""
-    return int(number) if number.is_integer() else number
 
 
 def _overlap(path: str, change: str) -> bool:

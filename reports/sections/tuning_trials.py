@@ -99,16 +99,13 @@ def _point_cells(tuning: Tuning, number: int, decimals: int) -> list[str | Cell]
 def tuning_notes(tuning: Tuning) -> Iterator[str]:
     """Yield the procedure of tuning and the selections at an edge."""
     plan = tuning.tried
-    points_from = (
-        "all combinations of the listed values" if plan.sampler == "grid" else f"drawn once by {plan.sampler}"
-    )
     best = "smallest mean held-out loss" if plan.metric == HELD_OUT_LOSS else f"largest mean {plan.metric}"
     yield (
         f"Tuning: every arm was tried at the same {len(plan.points)} points, the shared recipe among them "
-        f"({points_from}), on {short(plan.tokens)} tokens and {_seeds(tuning)}, which the comparison does not use. "
-        f"The point with the {best} is selected, on the same held-out data as in the comparison and with as many "
-        "evaluations for every arm; ties go to the shared recipe, then to the smaller change, and a point with a "
-        "diverged seed is never selected."
+        f"(all combinations of the listed values), on {short(plan.tokens)} tokens and {_seeds(tuning)}, which the "
+        f"comparison does not use. The point with the {best} is selected, on the same held-out data as in the "
+        "comparison and with as many evaluations for every arm; ties go to the shared recipe, then to the smaller "
+        "change, and a point with a diverged seed is never selected."
     )
     for choice in tuning.choices:
         if all(value is None for value in choice.values):

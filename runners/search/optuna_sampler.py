@@ -6,12 +6,10 @@ its losses so far, a diverged or failed one as FAIL, so that a short training is
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from configuration.designs.search import NON_ADAPTIVE, Search
-from configuration.tuning_points import Extent
 from foundation.randomness import stream, stream_seed
 from runners.search.encoding import (
     axes_of,
@@ -163,33 +161,6 @@ def importance(design: Search, baseline: Candidate, observations: tuple[Observat
         return dict(optuna.importance.get_param_importances(study, evaluator=evaluator, params=shared))
     except (ValueError, RuntimeError):
         return {}
-
-
-def draws(
-    extents: Mapping[str, Extent], counts: Mapping[str, int], sampler: Literal["qmc", "random"], seed: int
-) -> Iterator[dict[str, float]]:
-    """Yield points without end, independent of results: a number in each extent, an index below each count."""
-    import optuna
-
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    samplers, root = optuna.samplers, stream_seed(seed, "draws") % 2**32
-    space: dict[str, optuna.distributions.BaseDistribution] = {
-        path: optuna.distributions.FloatDistribution(extent.low, extent.high, log=extent.log)
-        for path, extent in extents.items()
-    }
-    space |= {path: optuna.distributions.CategoricalDistribution(range(count)) for path, count in counts.items()}
-    warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-    uniform = samplers.RandomSampler(seed=root)
-    qmc = samplers.QMCSampler(seed=root, scramble=True, warn_independent_sampling=False)
-    chosen = uniform if sampler == "random" else qmc
-    study = optuna.create_study(sampler=chosen)
-    if sampler == "qmc":  # Optuna starts the sequence at the second trial
-        first = {path: extent.low for path, extent in extents.items()} | dict.fromkeys(counts, 0)
-        study.add_trial(optuna.trial.create_trial(params=first, distributions=space, value=0.0))
-    while True:
-        trial = study.ask(space)
-        study.tell(trial, 0.0)
-        yield dict(trial.params)
 
 
 def _study(design: Search, baseline: Candidate, observations: tuple[Observation, ...], cohort: int) -> "optuna.Study":

@@ -11,8 +11,7 @@ from configuration.designs.point import level
 from configuration.experiment import Experiment
 from configuration.stage_label import PRETRAIN
 from configuration.tuning_experiment import tuning_view
-from configuration.tuning_points import AT, Point, change_size, grid_points, name_of, points_of, value_at
-from configuration.validation.tuning import impossible_arm
+from configuration.tuning_points import AT, Point, change_size, name_of, points_of, value_at
 from foundation.schema import JsonValue
 from ledger.database import LedgerRows
 from ledger.records import TrialStatus, final_loss_of
@@ -20,7 +19,6 @@ from ledger.snapshot import TrialHistory, histories_of
 from ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
 from ledger.tuning_selection import Choice, chosen, mean_over_seeds
 from runners.search.observations import score_of
-from runners.search.optuna_sampler import draws
 from runners.stage_labels import fine_tune_labels, pretrain_labels
 from search_space.overrides import apply, difference
 
@@ -69,19 +67,14 @@ def families(rows: LedgerRows) -> Iterator[Family]:
 
 
 def tuning_plan(experiment: Experiment) -> dict[str, JsonValue]:
-    """Return the tuning plan for the fact TUNING: the points of every arm, sampled unless they form a grid."""
-    tune, view = experiment.tune, tuning_view(experiment)
+    """Return the tuning plan for the fact TUNING: the points of every arm."""
+    tune, view, baseline = experiment.tune, tuning_view(experiment), experiment.baseline
     assert tune is not None
-    arms, baseline = experiment.arms, experiment.baseline
-    points = points_of(
-        tune, baseline, lambda point: impossible_arm(arms, point, experiment.constraints) is None, draws
-    )
+    points = points_of(tune, baseline)
     return {
         "points": [{**point} for point in points],
         "names": [name_of(point, tune, baseline) for point in points],
         "shared": {path: level(value_at(baseline, path)) for path in tune.vary},
-        "ranges": {path: [*axis.ends] for path, axis in tune.ranges.items()},
-        "sampler": "grid" if grid_points(tune, baseline) is not None else tune.sampler,
         "seeds": [*tune.seeds],
         "tokens": view.pretraining.tokens,
         "metric": tune.metric,

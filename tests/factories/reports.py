@@ -268,8 +268,6 @@ def _tuning() -> Tuning:
         points=({}, *({"recipe.peak_learning_rate": rate} for rate in [*TUNED_RATES.values()][1:])),
         names=names,
         shared={"recipe.peak_learning_rate": 5e-4},
-        ranges={},
-        sampler="grid",
         seeds=(101, 102),
         tokens=tokens,
         metric="held_out_loss",

@@ -2,31 +2,26 @@
 
 import json
 import math
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from configuration.tuning import Tune
-from configuration.tuning_points import change_size, grid_points, name_of, point_count, points_of, value_at
+from configuration.tuning_points import change_size, name_of, points_of, value_at
 from configuration.validation.experiment import violations_of
 from foundation.schema import canonical, canonical_text
 from ledger.tuning_selection import Choice, chosen, mean_over_seeds
 from runners.dag import shared_stages, trial_stages
-from runners.search.optuna_sampler import draws
 from search_space.candidate import Candidate
 from search_space.overrides import apply
 from tests.factories.simulated_training import search
 from tests.factories.tuning_runs import RATE, TUNE, tuned
 
 BASELINE = Candidate()
-RANGES: dict[str, Any] = {
-    RATE: {"log": [1e-4, 1e-2]},
-    "recipe.dropout": {"linear": [0.0, 0.4]},
-    "recipe.schedule.warmup_tokens": {"log": [1000, 1e6]},
-}
 LISTS: dict[str, Any] = {
     RATE: [1e-4, 5e-4, 1e-3],
     "recipe.weight_decay": [0.0, 0.01, 0.1],
@@ -37,61 +32,33 @@ LISTS: dict[str, Any] = {
 
 @st.composite
 def tunings(draw: st.DrawFn) -> Tune:
-    axes = {**LISTS, **{path: draw(st.sampled_from([axis, LISTS.get(path, axis)])) for path, axis in RANGES.items()}}
-    names = draw(st.lists(st.sampled_from(sorted(axes)), min_size=1, max_size=4, unique=True))
-    document = {
-        "vary": {name: axes[name] for name in names},
-        "trials": draw(st.integers(2, 8)),
-        "seeds": [101],
-        "sampler": draw(st.sampled_from(["qmc", "random"])),
-        "seed": draw(st.integers(0, 2**32 - 1)),
-    }
-    return Tune.model_validate_json(json.dumps(document))
+    names = draw(st.lists(st.sampled_from(sorted(LISTS)), min_size=1, max_size=4, unique=True))
+    return Tune(vary={name: tuple(LISTS[name]) for name in names}, trials=54, seeds=(101,))
 
 
 def identity(point: Any) -> str:
     return canonical_text(canonical(apply(BASELINE, point)))
 
 
-@settings(max_examples=40)
 @given(tunings())
-def test_points_are_distinct_lie_within_their_axes_and_begin_with_the_shared_recipe(tune: Tune) -> None:
-    points = points_of(tune, BASELINE, lambda _: True, draws)
+def test_the_points_are_all_combinations_once_and_begin_with_the_shared_recipe(tune: Tune) -> None:
+    points = points_of(tune, BASELINE)
     assert points[0] == {}
-    assert len(points) == point_count(tune, BASELINE) <= tune.trials
+    combinations = {identity(dict(zip(tune.vary, values, strict=True))) for values in product(*tune.vary.values())}
+    assert {identity(point) for point in points} == combinations | {identity({})}
     assert len({identity(point) for point in points}) == len({name_of(point, tune, BASELINE) for point in points})
     assert len({identity(point) for point in points}) == len(points)
     for path, value in ((path, value) for point in points for path, value in point.items()):
-        axis = tune.vary[path]
-        assert value in axis if isinstance(axis, tuple) else axis.ends[0] <= value <= axis.ends[1]  # type: ignore[operator]
+        assert value in tune.vary[path]
         assert value != value_at(BASELINE, path) or path.startswith("recipe.schedule.")
 
 
-@settings(max_examples=25)
-@given(tunings())
-def test_the_points_depend_on_one_seed_and_nothing_else(tune: Tune) -> None:
-    assert points_of(tune, BASELINE, lambda _: True, draws) == points_of(tune, BASELINE, lambda _: True, draws)
-    other = tune.model_copy(update={"seed": tune.seed ^ 1})
-    drawn = [points_of(one, BASELINE, lambda _: True, draws) for one in (tune, other)]
-    whole, numbers = grid_points(tune, BASELINE), set(tune.vary) & {RATE, "recipe.dropout"} & set(tune.ranges)
-    assert whole is None or drawn[0] == drawn[1] == whole
-    assert not numbers or drawn[0] != drawn[1]
-
-
-def test_the_full_grid_is_used_if_it_fits_and_never_more_points_than_trials() -> None:
-    axes = {RATE: [1e-4, 5e-4, 1e-3], "recipe.weight_decay": [0.01, 0.1]}
-    for trials in range(2, 9):
-        tune = Tune.model_validate_json(json.dumps({"vary": axes, "trials": trials, "seeds": [101]}))
-        whole = grid_points(tune, BASELINE)
-        assert (whole is not None) is (trials >= 6)  # the shared recipe is one of the six
-        assert len(points_of(tune, BASELINE, lambda _: True, draws)) == min(trials, 6)
-
-
-def test_a_point_that_is_invalid_for_some_arm_is_redrawn() -> None:
-    tune = Tune.model_validate_json(json.dumps({"vary": {RATE: RANGES[RATE]}, "trials": 6, "seeds": [101]}))
-    points = points_of(tune, BASELINE, lambda point: float(str(point[RATE])) < 1e-3, draws)
-    assert len(points) == 6
-    assert all(float(str(point[RATE])) < 1e-3 for point in points[1:])
+@pytest.mark.parametrize("trials", [2, 5, 6])
+def test_fewer_trials_than_points_are_refused_with_their_number(tmp_path: Path, trials: int) -> None:
+    axes = {RATE: [5e-4, 1e-3, 3e-3], "recipe.weight_decay": [0.01, 0.1]}  # the shared recipe is one of the six
+    lines = told(tuned(tmp_path, tune={**TUNE, "vary": axes, "trials": trials}))
+    below = f"tune.trials: {trials} is below the 6 points that the values of vary make with the shared recipe"
+    assert lines == ([] if trials == 6 else [f"{below}; list fewer values, or write trials: 6"])
 
 
 VALUES = st.one_of(st.none(), st.sampled_from([math.nan, math.inf, -math.inf, 1.0, 1.5, 2.0]))

@@ -24,7 +24,7 @@ baseline:
   recipe: { sequence_length: 32, batch_sequences: 16, peak_learning_rate: 3e-3, dropout: 0.0,
             schedule: { kind: linear, warmup_tokens: 2000 } }
 design: { kind: list, arms: { dynamic: { bottleneck_ratio: 2, convolution: dynamic } } }
-tune: { vary: { recipe.peak_learning_rate: { log: [1e-3, 1e-2] } }, trials: 3, seeds: [101], tokens: 5000 }
+tune: { vary: { recipe.peak_learning_rate: [1e-3, 3e-3, 1e-2] }, trials: 3, seeds: [101], tokens: 5000 }
 corpus: { kind: documentation, maximum_megabytes: 0.5 }
 pretraining: { tokens: 10000, seeds: [1, 2], held_out_sequences: 64, evaluations: 2 }
 """

@@ -30,10 +30,10 @@ SMALLEST: dict[str, Any] = {
 }
 """Two arms at two points on one seed; `dynamic` leaves the shared recipe."""
 LEAVES = best_at({DYNAMIC: 3e-3, "": SHARED_RATE})
-RANGE = {**TUNE, "vary": {RATE: {"log": [1e-4, 1e-2]}, "recipe.weight_decay": [0.0, 0.1]}, "trials": 4}
+GRID = {**TUNE, "vary": {RATE: [4e-4, 7e-4], "recipe.weight_decay": [0.01, 0.1]}, "trials": 5}
 
 
-@pytest.mark.parametrize("tune", [TUNE, RANGE, {**RANGE, "sampler": "random"}])
+@pytest.mark.parametrize("tune", [TUNE, GRID])
 def test_every_arm_is_tuned_at_the_same_points_with_the_seeds_and_budget_of_tuning(tmp_path: Path, tune: Any) -> None:
     table = tuned(tmp_path, tune=tune)
     done = ran(tmp_path, table)

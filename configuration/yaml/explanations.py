@@ -11,7 +11,6 @@ from pydantic_core import ErrorDetails
 from configuration.yaml.errors import SHOWN_CHARACTERS, Location, Mistake, Path, mistake, shown
 from configuration.yaml.messages import NEEDED, message_of, mismatch, not_among
 from configuration.yaml.nodes import Entries, Leaf, Node, child
-from configuration.yaml.renamed import renamed_key
 from configuration.yaml.schema_paths import ResolvedLocation, allowed_locations, example, find, keys, kinds
 from foundation.errors import Violation, closest, did_you_mean
 from foundation.schema import VARIANT_KEY
@@ -80,11 +79,11 @@ def _is_consequence(resolved: ResolvedLocation, kind: str) -> bool:
 
 
 def _meant(resolved: ResolvedLocation, detail: ErrorDetails) -> tuple[int | str, ...] | None:
-    """Return where the key would be that an unknown key is a misspelling of, or a former name; None for others."""
+    """Return where the key would be that an unknown key is a misspelling of; None for others."""
     if detail["type"] != "extra_forbidden":
         return None
     key, known = str(detail["loc"][-1]), keys(resolved.owner)
-    meant = renamed_key(key, known) or closest(unicodedata.normalize("NFKC", key), known)
+    meant = closest(unicodedata.normalize("NFKC", key), known)
     return None if meant is None else (*detail["loc"][:-1], meant)
 
 
@@ -138,8 +137,6 @@ def _missing(resolved: ResolvedLocation) -> str:
 def _unknown_key(model: type[BaseModel], resolved: ResolvedLocation, key: str) -> str:
     known = keys(resolved.owner)
     shown_key = shown(key) if key.isascii() else ascii(key[:SHOWN_CHARACTERS])
-    if current := renamed_key(key, known):
-        return f"{shown_key} is now called {current}; rename it"
     hint = did_you_mean(unicodedata.normalize("NFKC", key), known)
     others = [kind for kind, option in kinds(resolved.alternatives).items() if key in option.model_fields]
     if others:

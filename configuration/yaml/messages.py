@@ -9,7 +9,6 @@ from pydantic_core import ErrorDetails
 from pydantic_core.core_schema import ErrorType
 
 from configuration.yaml.errors import shown
-from configuration.yaml.renamed import renamed_value
 from configuration.yaml.scalars import LARGEST_INTEGER
 from configuration.yaml.syntax import missing_space
 from foundation.errors import did_you_mean
@@ -77,8 +76,6 @@ def not_among(value: object, expected: str) -> str:
     if value is None:
         return f"the value is missing; allowed: {expected}"
     allowed = re.findall(r"'([^']*)'", expected)
-    if isinstance(value, str) and (current := renamed_value(value, allowed)):
-        return f"{shown(value)} is now called {current}; allowed: {expected}"
     hint = did_you_mean(value, allowed) if isinstance(value, str) else ""
     return f"{shown(value)} is unknown; allowed: {expected}{'.' if hint else ''}{hint}"
 

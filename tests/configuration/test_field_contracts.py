@@ -1,8 +1,6 @@
 """Contracts of every field in a file: options by name alone, and exponents for whole numbers."""
 
 from collections.abc import Iterator
-from inspect import isabstract
-from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
@@ -11,9 +9,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from configuration.experiment import Experiment
 from configuration.latency import LatencyExperiment
-from configuration.yaml import load, renamed
 from configuration.yaml.scalars import plain_scalar
-from foundation.errors import ConfigurationError
 from foundation.schema import OPTION, VARIANT_KEY, canonical, options_of
 
 FILES: tuple[type[BaseModel], ...] = (Experiment, LatencyExperiment)
@@ -111,41 +107,6 @@ def test_the_contract_of_whole_numbers_looks_at_every_kind_of_field() -> None:
         "Search.seed",
         "Timing.warm_up_rounds",
     } <= names
-
-
-def refused(text: str, model: type[BaseModel], folder: Path) -> tuple[str, ...]:
-    file = folder / "f.yaml"
-    file.write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigurationError) as refusal:
-        load(file, model, None)
-    return refusal.value.lines
-
-
-@pytest.mark.parametrize(("former", "today"), [*renamed.KEYS.items()])
-def test_every_former_key_is_an_error_with_its_current_name(former: str, today: str, tmp_path: Path) -> None:
-    owners = {model for model, name, _ in EVERY if name == today and not isabstract(model)}
-    assert owners
-    for model in owners:
-        assert former not in model.model_fields
-        wanted = f"f.yaml:2: {former}: {former!r} is now called {today}; rename it"
-        assert any(line.endswith(wanted) for line in refused(f"# a file\n{former}: 1\n", model, tmp_path))
-
-
-@pytest.mark.parametrize(
-    ("allowed", "former"), [(each, old) for each in renamed.VALUES for old in renamed.VALUES[each]]
-)
-def test_every_former_value_is_an_error_with_its_current_name(
-    allowed: frozenset[str], former: str, tmp_path: Path
-) -> None:
-    fields_of = {(model, name) for model, name, kind in EVERY for part in parts(kind) if choices(part) == allowed}
-    assert fields_of
-    for model, name in fields_of:
-        wanted = f"f.yaml:1: {name}: {former!r} is now called {renamed.VALUES[allowed][former]}; allowed: "
-        assert any(wanted in line for line in refused(f"{name}: {former}\n", model, tmp_path))
-
-
-def choices(part: Any) -> frozenset[Any]:
-    return frozenset(get_args(part)) if get_origin(part) is Literal else frozenset()
 
 
 @pytest.mark.parametrize("union", [*unions()])

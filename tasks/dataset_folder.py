@@ -1,6 +1,5 @@
-"""Sources of published tasks: a folder in the official layout, or Hugging Face's `datasets`."""
+"""The source of published tasks: a folder in the official layout, or with what `steeplechase data fetch` wrote."""
 
-import hashlib
 import stat
 from collections.abc import Mapping
 from fnmatch import fnmatch
@@ -12,7 +11,7 @@ from pydantic import BeforeValidator, Field
 from foundation.errors import DataError
 from foundation.schema import JsonValue, Schema
 from tasks.data_folder import FETCHED, missing, resolved
-from tasks.dataset_hub import DatasetOfTasks
+from tasks.fetched_tasks import FetchedTasks, hash_of
 from tasks.labelled.task import Part, TaskFiles, Version, folder_within
 from tasks.squad.questions import SquadFile, read_squad
 
@@ -44,13 +43,13 @@ class FolderOfTasks(Schema):
         if fetched is not None:
             return fetched.inputs(files)
         located = self.located(files)
-        hashes: dict[str, JsonValue] = {part: _file_hash(path) for part, path in located.items()}
+        hashes: dict[str, JsonValue] = {part: hash_of(path) for part, path in located.items()}
         beside = {part: path.with_name(files.beside[part]) for part, path in located.items() if part in files.beside}
-        hashes |= {f"{part}, {path.name}": _file_hash(path) for part, path in beside.items()}
+        hashes |= {f"{part}, {path.name}": hash_of(path) for part, path in beside.items()}
         if not files.siblings:
             return hashes
         for part, first in located.items():
-            hashes |= {f"{part}, {each.name}": _file_hash(each) for each in _matching(first.parent, files.siblings)}
+            hashes |= {f"{part}, {each.name}": hash_of(each) for each in _matching(first.parent, files.siblings)}
         return hashes
 
     def located(self, files: TaskFiles) -> Mapping[str, Path]:
@@ -62,7 +61,8 @@ class FolderOfTasks(Schema):
         if not root.is_dir():
             raise missing(f"{root}: no such folder; {origin_of(files)}")
         if (fetched := self._fetched(files)) is not None:
-            return fetched.located(files)
+            fetched.located(files)
+            return {}
         folder = folder_within(root, files.folder, files.collection)
         by_part = _parts_in(folder, files)
         absent = dict.fromkeys(files.parts[part] for part in files.needed if not by_part[part])
@@ -89,28 +89,22 @@ class FolderOfTasks(Schema):
             return fetched.questions(files, part, version)
         return read_squad(self.located(files)[part], version)
 
-    def _fetched(self, files: TaskFiles) -> DatasetOfTasks | None:
+    def _fetched(self, files: TaskFiles) -> FetchedTasks | None:
         """Return the fetched copy of a task without official files, None if there is none."""
         root = resolved(self.path)
-        configurations = {split.configuration for split in files.splits.values()}
-        if not any((root / FETCHED / each).is_dir() for each in configurations):
+        fetched = FetchedTasks(root / FETCHED)
+        if not fetched.has(files):
             return None
         official = _parts_in(folder_within(root, files.folder, files.collection), files)
-        return None if any(official.values()) else DatasetOfTasks(path=str(root / FETCHED))
+        return None if any(official.values()) else fetched
 
 
 def _from_text(value: object) -> object:
-    if isinstance(value, str):
-        return {"kind": "folder", "path": value}
-    return {"kind": "folder", **value} if isinstance(value, dict) and value.keys() == {"path"} else value
+    return {"path": value} if isinstance(value, str) else value
 
 
-PublishedData = Annotated[FolderOfTasks | DatasetOfTasks, Field(discriminator="kind"), BeforeValidator(_from_text)]
-"""A source of published tasks; a plain string is a folder's path.
-
-Each has `inputs(files)`, its identity for a stage's key, `located(files)`, `parts(files)` and, for SQuAD,
-`questions`.
-"""
+PublishedData = Annotated[FolderOfTasks, BeforeValidator(_from_text, json_schema_input_type=FolderOfTasks | str)]
+"""The source of published tasks; a plain string is the folder's path."""
 
 
 def _parts_in(folder: Path, files: TaskFiles) -> dict[str, list[Path]]:
@@ -131,11 +125,3 @@ def _only(paths: list[Path], folder: Path) -> Path:
     if len(paths) > 1:
         raise DataError(f"{folder}: {' and '.join(path.name for path in paths)} both match; expected one file")
     return paths[0]
-
-
-def _file_hash(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as failure:
-        raise DataError(f"{path}: {failure.strerror}") from failure

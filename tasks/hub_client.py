@@ -1,6 +1,6 @@
-"""The only import of Hugging Face's `datasets`, an optional extra: splits at a fixed revision or in local files."""
+"""The only import of Hugging Face's `datasets`, an optional extra: splits at a fixed revision, and fetched ones."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,14 +9,6 @@ from typing import Any
 
 from foundation.errors import DataError, MachineError
 from tasks.splits import LoadedSplit, Split
-
-FORMATS: Mapping[str, Mapping[str, Any]] = {
-    "parquet": {},
-    "csv": {"keep_default_na": False, "skip_blank_lines": False, "float_precision": "round_trip"},
-    "json": {},
-}
-"""Formats of local files, with options that keep `NA` as text, empty lines as rows, and numbers exact."""
-FORMAT_OF = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json"}
 
 
 def streamed(name: str, subset: str | None, revision: str, split: str, wanted_by: str) -> Iterator[dict[str, Any]]:
@@ -29,13 +21,6 @@ def streamed(name: str, subset: str | None, revision: str, split: str, wanted_by
         yield from library.load_dataset(name, subset, revision=revision, split=split, streaming=True)
 
 
-def hub_split(name: str, revision: str, split: Split, wanted_by: str) -> LoadedSplit:
-    """Return a split of a data set on the hub, through the library's cache; raises as `streamed` does."""
-    library = _library(wanted_by)
-    with _one_line_errors(library, f"{name}@{revision} {split}"):
-        return loaded(library.load_dataset(name, split.configuration, revision=revision, split=split.name))
-
-
 def save_split(name: str, revision: str, split: Split, file: Path, wanted_by: str) -> int:
     """Write a split on the hub to a Parquet file and return its number of rows; raises as `streamed` does."""
     library = _library(wanted_by)
@@ -45,24 +30,15 @@ def save_split(name: str, revision: str, split: Split, file: Path, wanted_by: st
         return len(table)
 
 
-def split_of_files(files: Sequence[Path], split: Split, wanted_by: str) -> LoadedSplit:
-    """Return a split from files of one format, in their order.
+def split_of_file(file: Path, split: Split, wanted_by: str) -> LoadedSplit:
+    """Return a split from its Parquet file.
 
-    Raises MachineError without the extra, DataError if the library cannot read a file.
+    Raises MachineError without the extra, DataError if the library cannot read the file.
     """
     library = _library(wanted_by)
-    kind = FORMAT_OF[files[0].suffix]
-    named = {split.name: [str(path) for path in files]}
-    with _one_line_errors(library, f"{files[0].parent} {split}"), TemporaryDirectory() as cache:
-        table = library.load_dataset(kind, data_files=named, split=split.name, cache_dir=cache, **FORMATS[kind])
-        return loaded(table)
-
-
-def saved_split(folder: Path, split: Split, wanted_by: str) -> LoadedSplit:
-    """Return a split from a folder written by `save_to_disk`; raises as `split_of_files` does."""
-    library = _library(wanted_by)
-    with _one_line_errors(library, f"{folder} {split}"):
-        return loaded(library.load_from_disk(str(folder)))
+    named = {split.name: [str(file)]}
+    with _one_line_errors(library, f"{file.parent} {split}"), TemporaryDirectory() as cache:
+        return loaded(library.load_dataset("parquet", data_files=named, split=split.name, cache_dir=cache))
 
 
 def loaded(table: Any) -> LoadedSplit:

@@ -41,7 +41,6 @@ FILES = ChoiceFiles(
     counts={"train": 73_546, "dev": 20_006},
     origin="github.com/rowanz/swagaf",
     rows=rows,
-    unlabelled=frozenset({HIDDEN}),
 )
 _TASK = FILES.task("swag")
 TASK = replace(_TASK, evaluate=partial(evaluate, _TASK, FILES))

@@ -50,7 +50,6 @@ class GlueTable:
             counts=self.counts,
             splits=self.configuration.splits,
             read_split=self.read_split,
-            unlabelled=UNLABELLED,
             collection="glue",
         )
         task = DownstreamTask(

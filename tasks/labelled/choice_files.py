@@ -38,7 +38,6 @@ class ChoiceFiles:
     origin: str
     rows: ReadRows
     endings: int = 4
-    unlabelled: frozenset[str] = frozenset()
 
     def task(self, name: str) -> DownstreamTask:
         """Return the task; its metric is accuracy, and chance is one over the number of endings."""
@@ -48,7 +47,6 @@ class ChoiceFiles:
             origin=self.origin,
             read=self.read,
             counts=self.counts,
-            unlabelled=self.unlabelled,
             collection="multiple_choice",
         )
         return DownstreamTask(

@@ -106,8 +106,6 @@ class TaskFiles:
     """Configuration and split of each part in `datasets`."""
     read_split: Callable[[str, LoadedSplit, str], Part] | None = None
     """As `read`, for the columns of a split."""
-    unlabelled: frozenset[str] = frozenset()
-    """Parts with hidden labels, which are predicted for a submission only."""
     collection: str = ""  # optional parent folder of the official layout
     beside: Mapping[str, str] = field(default_factory=dict)
     """By part, a second file in the same folder, which `read` finds beside the first: the targets of the sources."""

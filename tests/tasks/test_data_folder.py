@@ -10,7 +10,6 @@ from foundation.errors import DataError
 from tasks.corpora.text_files import TextFilesCorpus
 from tasks.data_folder import HINT, VARIABLE, data_folder, resolved, with_paths_as_in
 from tasks.dataset_folder import FolderOfTasks
-from tasks.dataset_hub import DatasetOfTasks
 from tasks.tokenizer import GivenVocabulary
 from tests.factories.glue_folders import files_of, write_table
 
@@ -68,7 +67,6 @@ def test_missing_data_are_reported_with_folder_and_hint(
         corpus.inputs,
         GivenVocabulary(path=path).inputs,
         lambda: FolderOfTasks(path=path).located(files),
-        lambda: DatasetOfTasks(path=path).inputs(files),
     ):
         with pytest.raises(DataError) as refused:
             ask()

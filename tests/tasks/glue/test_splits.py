@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from foundation.errors import DataError, MachineError
 from foundation.schema import canonical
 from tasks.dataset_folder import FolderOfTasks, PublishedData
-from tasks.dataset_hub import DatasetOfTasks
+from tasks.fetched_tasks import FetchedTasks
 from tasks.labelled.task import Example, Part
 from tasks.splits import LoadedSplit
 from tests.factories.glue_folders import GLUE, TEXTS, files_of, write_table
@@ -105,104 +105,76 @@ def test_other_label_names_are_reported() -> None:
         read_split("rte", "dev", LoadedSplit(split.columns, {"label": ("LABEL_0", "LABEL_1")}))
 
 
-@pytest.mark.parametrize(
-    ("declared", "told"),
-    [
-        ({"name": "nyu-mll/glue", "revision": "main"}, "'main' is not a commit hash; expected 40 hexadecimal digits"),
-        ({"name": "nyu-mll/glue", "revision": COMMIT[:12]}, "is not a commit hash"),
-        ({"name": "nyu-mll/glue"}, "either a `name` with its `revision`"),
-        ({"name": "nyu-mll/glue", "revision": COMMIT, "path": "glue"}, "either a `name`"),
-        ({}, "either a `name`"),
-    ],
-)
-def test_a_dataset_is_a_commit_or_a_folder(declared: dict[str, str], told: str) -> None:
-    with pytest.raises(ValidationError, match=told):
-        TypeAdapter(PublishedData).validate_python({"kind": "datasets", **declared})
-
-
 def test_a_plain_string_is_a_folder_in_canonical_form() -> None:
     folder = TypeAdapter(PublishedData).validate_python("data/glue")
     assert canonical(folder) == {"kind": "folder", "path": "data/glue"}
     assert TypeAdapter(PublishedData).validate_python({"path": "data/glue"}) == folder
-    hub = TypeAdapter(PublishedData).validate_python({"kind": "datasets", "name": "nyu-mll/glue", "revision": COMMIT})
-    assert hub.inputs(files_of("mnli"))["splits"]["diagnostic"] == "ax/test"
-    assert hub.located(files_of("mnli")) == {}
-    labelled = hub.model_copy(update={"tests": False}).inputs(files_of("mnli"))
-    assert {*labelled["splits"]} == {"train", "dev", "mismatched"}
 
 
-def test_without_the_extra_the_install_command_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_the_install_command_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)  # what Python does where it is not installed
+    (tmp_path / "rte").mkdir()
+    for name in ("train", "validation"):
+        (tmp_path / "rte" / f"{name}.parquet").touch()
     with pytest.raises(MachineError, match=r"pip install 'steeplechase\[datasets\]'"):
-        DatasetOfTasks(name="nyu-mll/glue", revision=COMMIT).parts(files_of("rte"))
+        FetchedTasks(tmp_path).parts(files_of("rte"))
 
 
-def test_local_files_are_found_by_split_and_identified_by_content(tmp_path: Path) -> None:
-    data, files = DatasetOfTasks(path=str(tmp_path)), files_of("mnli")
-    with pytest.raises(
-        DataError, match=r"no files of mnli/train and mnli/validation_matched; expected mnli/train\.parq"
-    ):
+def test_fetched_files_are_found_by_split_and_identified_by_content(tmp_path: Path) -> None:
+    data, files = FetchedTasks(tmp_path), files_of("mnli")
+    assert not data.has(files)
+    (tmp_path / "mnli").mkdir()
+    assert data.has(files)
+    with pytest.raises(DataError, match="no files of mnli/train and mnli/validation_matched; fetch them again"):
         data.located(files)
-    names = ["train-00001-of-00002", "train-00000-of-00002", "validation_matched", "validation_mismatched"]
-    for name in names:
-        (tmp_path / "mnli").mkdir(exist_ok=True)
+    for name in ("train", "validation_matched", "validation_mismatched"):
         (tmp_path / "mnli" / f"{name}.parquet").write_text(name)
     told = data.inputs(files)
     assert isinstance(told, dict)
     assert {part: [*hashes] for part, hashes in told.items()} == {
-        "train": ["train-00000-of-00002.parquet", "train-00001-of-00002.parquet"],
+        "train": ["train.parquet"],
         "dev": ["validation_matched.parquet"],
         "mismatched": ["validation_mismatched.parquet"],
     }
     (tmp_path / "mnli" / "validation_matched.parquet").write_text("other")
     assert data.inputs(files) != told
-    (tmp_path / "mnli" / "train.csv").write_text("premise\n")
-    with pytest.raises(DataError, match="expected one file"):
-        data.located(files)
 
 
 # Through the library itself
 
 
-def write_split(name: str, form: str, folder: Path, split: str, examples: tuple[Example, ...]) -> None:
-    """Write examples as the hub keeps them, by the library's own means; a CSV or JSON file has names for numbers."""
+def write_split(name: str, folder: Path, split: str, examples: tuple[Example, ...]) -> None:
+    """Write examples as the hub keeps them, by the library's own means."""
     datasets = pytest.importorskip("datasets", reason="needs the extra `datasets`")
     columns = columns_of(name, examples)
     texts = {column: datasets.Value("string") for column in columns if column not in ("label", "idx")}
     label = datasets.ClassLabel(names=[*NAMES[name]]) if name in NAMES else datasets.Value("float32")
     features = {**texts, "label": label, "idx": datasets.Value("int32")}
-    if form in ("csv", "json"):
-        columns["label"] = [NAMES[name][label] for label in columns["label"]]
-        features["label"] = datasets.Value("string")
-    table = datasets.Dataset.from_dict(columns, features=datasets.Features(features))
     folder.mkdir(parents=True, exist_ok=True)
-    if form == "saved":
-        table.save_to_disk(str(folder / split))
-    else:
-        getattr(table, f"to_{form}")(str(folder / f"{split}.{form}"))
+    table = datasets.Dataset.from_dict(columns, features=datasets.Features(features))
+    table.to_parquet(str(folder / f"{split}.parquet"))
 
 
 @pytest.mark.parametrize("name", ["cola", "sst2", "mrpc", "rte", "stsb"])
-def test_local_datasets_give_the_examples_of_the_official_files(name: str, tmp_path: Path) -> None:
+def test_fetched_files_give_the_examples_of_the_official_files(name: str, tmp_path: Path) -> None:
     folder = FolderOfTasks(path=str(published(f"glue/{files_of(name).folder}")))
     located = folder.located(files_of(name))
     splits = {"train": "train", "dev": "validation", "test": "test"}
     official = {part: read_file(name, part, path)[:4000] for part, path in located.items()}
     for part, examples in official.items():
-        write_split(name, "parquet", tmp_path / name, splits[part], examples)
-    found = DatasetOfTasks(path=str(tmp_path)).parts(files_of(name))
+        write_split(name, tmp_path / name, splits[part], examples)
+    found = FetchedTasks(tmp_path).parts(files_of(name))
     assert found.keys() == official.keys()
     for part, examples in official.items():
         assert nameless(found[part].examples) == nameless(examples)
         assert found[part].left_out == 0
 
 
-@pytest.mark.parametrize("form", ["parquet", "csv", "json", "saved"])
-def test_every_format_of_local_files_keeps_texts_unchanged(form: str, tmp_path: Path) -> None:
+def test_texts_are_read_unchanged(tmp_path: Path) -> None:
     examples = tuple(
         Example(text, TEXTS[(row + 3) % len(TEXTS)], label=row % 2, row=str(row)) for row, text in enumerate(TEXTS)
     )
     for split in ("train", "validation"):
-        write_split("rte", form, tmp_path / "rte", split, examples)
-    found = DatasetOfTasks(path=str(tmp_path)).parts(files_of("rte"))
+        write_split("rte", tmp_path / "rte", split, examples)
+    found = FetchedTasks(tmp_path).parts(files_of("rte"))
     assert nameless(found["dev"].examples) == [*examples]

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from foundation.errors import DataError
-from tasks.dataset_hub import DatasetOfTasks
 from tasks.downstream import find_task
+from tasks.fetched_tasks import FetchedTasks
 from tasks.labelled.task import Version
 from tasks.splits import LoadedSplit
 from tasks.squad.files import CONFIGURATION, squad_file
@@ -44,7 +44,7 @@ def test_rows_of_the_hub_give_the_questions_of_the_official_file(version: Versio
 
 
 @pytest.mark.parametrize("version", ["v1.1", "v2.0"])
-def test_local_parquet_gives_the_questions_of_the_official_file(version: Version, tmp_path: Path) -> None:
+def test_fetched_parquet_gives_the_questions_of_the_official_file(version: Version, tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets", reason="needs the extra `datasets`")
     official = read_squad(squad_file(published("squad"), version, "dev"), version)
     (tmp_path / CONFIGURATION[version]).mkdir()
@@ -53,7 +53,7 @@ def test_local_parquet_gives_the_questions_of_the_official_file(version: Version
         table.to_parquet(str(tmp_path / CONFIGURATION[version] / f"{split}.parquet"))
     files = find_task("squad_v1_1" if version == "v1.1" else "squad_v2_0").files
     assert files is not None
-    assert DatasetOfTasks(path=str(tmp_path)).questions(files, "dev", version).questions == official.questions
+    assert FetchedTasks(tmp_path).questions(files, "dev", version).questions == official.questions
 
 
 def test_a_question_without_answers_belongs_to_the_second_version() -> None:

@@ -1,7 +1,6 @@
 """`steeplechase export`: writes a model as a transformers folder, without importing transformers."""
 
 from collections.abc import Iterable
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,16 +24,9 @@ SOURCES = (
 )
 
 
-class Target(StrEnum):
-    """Format of the folder."""
-
-    HUGGINGFACE = "huggingface"
-
-
 def export(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help=SOURCES)],
     out: NewFolder,
-    to: Annotated[Target, typer.Option(help="Format of the folder.")] = Target.HUGGINGFACE,
     trial: Annotated[str | None, typer.Option(metavar="ARM/SEED", help="A trial of the results folder.")] = None,
     scale: Annotated[str | None, typer.Option(help="A scale of the experiment file.")] = None,
     arm: Annotated[str | None, typer.Option(help="An arm of the experiment file; its baseline by default.")] = None,

@@ -105,7 +105,6 @@ def test_a_trial_with_missing_or_damaged_files_is_an_error(call: Call, tmp_path:
         (("experiments",), 5, ["experiments", "no ledger here"]),
         ((TABLE, "--trial", "baseline/1"), 3, ["--trial: belongs to a results folder"]),
         (("experiments", "--seed", "2", "--scale", "demo"), 3, ["--seed: belongs to", "--scale: belongs to"]),
-        ((TABLE, "--to", "onnx"), 2, ["onnx"]),
     ],
 )
 def test_an_invalid_source_is_an_error(

@@ -49,17 +49,6 @@ def test_multi30k_has_its_published_counts_and_its_sides(name: str) -> None:
     assert len({*inputs.values()}) == len(inputs) == 6, "both files of every part are in the key"
 
 
-def test_dialogsum_is_read_as_published() -> None:
-    path = published("summarization/dialogsum/dialogsum.dev.jsonl")
-    files = find_task("dialogsum").files
-    assert files is not None
-    assert files.read is not None
-    examples = files.read("dev", path, path.name).examples
-    assert len(examples) == 500
-    assert examples[0].first.startswith("#Person1#: Hello, how are you doing today?")
-    assert str(examples[0].second).startswith("#Person2# has trouble breathing.")
-
-
 def test_ten_rows_of_xsum_have_one_sentence_each() -> None:
     lines = (published("metrics/xsum").parents[1] / "summarization/xsum_sample/sample.json").read_text().splitlines()
     rows = [json.loads(line) for line in lines if line.strip()]

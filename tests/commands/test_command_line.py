@@ -45,7 +45,3 @@ def test_the_list_of_commands_shows_the_first_line_of_each_commands_help(name: s
 def test_an_option_with_choices_shows_them(call: Call, command: str, choices: tuple[str, ...]) -> None:
     out = call(command, "--help").out
     assert all(choice in out for choice in choices)
-
-
-def test_rebuild_calls_its_folder_as_publish_and_the_readme_do(call: Call) -> None:
-    assert "[OUT]" in call("rebuild", "--help").out

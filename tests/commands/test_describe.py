@@ -1,6 +1,7 @@
 """`describe` of a published model, of each kind of file, and of invalid targets."""
 
 import json
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,7 @@ def described(call: Call, *arguments: str | Path) -> dict[str, Any]:
     return document
 
 
-@pytest.mark.parametrize("flops", CONVENTIONS)
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize(("name", "flops"), [*zip(PRESETS, cycle(CONVENTIONS), strict=False)])
 def test_the_parts_add_up_to_the_model(call: Call, name: str, flops: str) -> None:
     document = described(call, name, "--flops", flops)
     architecture, recipe = PRESETS[name].candidate.architecture, PRESETS[name].candidate.recipe

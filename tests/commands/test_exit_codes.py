@@ -166,11 +166,6 @@ def test_a_terminal_shows_the_verdicts_and_names_the_command_that_shows_the_rest
     assert len(short.splitlines()) < 0.6 * len(whole.splitlines())
 
 
-def test_help_names_every_command(call: Call) -> None:
-    answer = call("--help")
-    assert answer.code == 0
-    for command in ("describe", "export", "import", "plan", "run", "report", "ui", "schema"):
-        assert command in answer.out
 
 
 def test_a_held_out_set_that_the_text_does_not_give_is_refused_with_the_number_that_it_gives(

@@ -13,15 +13,6 @@ TABLE9 = ROOT / "experiments" / "table9.yaml"
 TIMES = ("run", TABLE9, "--scale", "smoke", "--out")
 REPORTS = {"report.html", "report.md", "report.tex", "report.csv", "report.json", "figures", "tables"}
 
-CALL = """
-import sys
-from commands.main import main
-try:
-    main()
-finally:
-    print({"torch", "ray", "mlflow", "matplotlib", "scipy"} & set(sys.modules), file=sys.stderr)
-"""
-
 
 @pytest.fixture(scope="module")
 def timed(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -86,13 +77,6 @@ def test_a_latency_report_names_the_timed_part(call: Call, timed: Path) -> None:
     assert {row["length"] for row in tables["results"]} == {16, 64}
     assert document["finding"].startswith("At n = 64 mixed is ")
     assert call("report", timed, "--format", "csv").out == (timed / "report.csv").read_text()
-
-
-def test_plan_and_report_import_nothing_heavy(timed: Path) -> None:
-    for arguments in (("plan", TABLE9), ("report", timed)):
-        command = [sys.executable, "-c", CALL, *map(str, arguments)]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
-        assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "set()")
 
 
 def test_times_of_an_earlier_version_are_an_error_in_one_line_and_unchanged(call: Call, tmp_path: Path) -> None:

@@ -7,13 +7,16 @@ import pytest
 from commands.main import COMMANDS
 from tests.factories.command_calls import TABLE
 from tests.factories.import_check import HEAVY, NUMERICAL, heavy_after, imported_after
+from tests.factories.paths import EXPERIMENTS, PUBLISHED
 
 MODULES = {command.place[0] for command in COMMANDS.values()}
 
 
-@pytest.mark.parametrize("scale", ["smoke", "laptop", "paper"])
-def test_plan_imports_nothing_heavy_nothing_numerical_and_no_other_command(scale: str) -> None:
-    imported = imported_after("plan", TABLE, "--scale", scale, "--json")
+@pytest.mark.parametrize(
+    ("name", "scale"), [("table2", "smoke"), ("table2", "paper"), ("tuned", "smoke"), ("table9", "smoke")]
+)
+def test_plan_imports_nothing_heavy_nothing_numerical_and_no_other_command(name: str, scale: str) -> None:
+    imported = imported_after("plan", EXPERIMENTS / f"{name}.yaml", "--scale", scale, "--json")
     assert imported & {*HEAVY, *NUMERICAL} == set()
     assert imported & MODULES == {"commands.plan"}
 
@@ -23,19 +26,14 @@ def test_the_list_of_commands_imports_no_command() -> None:
     assert imported & {*HEAVY, *NUMERICAL, *MODULES} == set()
 
 
-@pytest.mark.parametrize("what", ["convbert-base", TABLE])
-def test_describe_imports_nothing_heavy(what: str | Path) -> None:
-    assert heavy_after("describe", what) == set()
-
-
-@pytest.mark.parametrize("form", ["terminal", "json"])
-def test_report_imports_nothing_heavy(results: Path, form: str) -> None:
-    assert heavy_after("report", results, "--format", form) & {"torch", "ray", "mlflow"} == set()
-
-
-@pytest.mark.parametrize("arguments", [("data",), ("data", "--json")])
-def test_the_list_of_data_sets_imports_nothing_heavy(arguments: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("arguments", [("describe", TABLE), ("data", "--json")])
+def test_a_command_that_reads_imports_nothing_heavy(arguments: tuple[str | Path, ...]) -> None:
     assert heavy_after(*arguments) == set()
+
+
+def test_report_imports_nothing_heavy(results: Path) -> None:
+    for folder in (results, PUBLISHED / "table9-laptop"):
+        assert heavy_after("report", folder) & {"torch", "ray", "mlflow"} == set()
 
 
 def test_a_refusal_imports_nothing_heavy(results: Path, tmp_path: Path) -> None:

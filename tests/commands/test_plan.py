@@ -13,26 +13,6 @@ from runners.dag import shared_stages, trial_stages
 from tests.factories.command_calls import ROOT, TABLE, Call
 from tests.factories.plans import kept, planned, written
 
-COMPONENTS = ROOT / "experiments" / "components.yaml"
-
-
-def test_an_ablation_of_twelve_arms_takes_at_most_25_lines_and_no_python() -> None:
-    assert len(COMPONENTS.read_text().splitlines()) <= 25
-    for scale in scales(COMPONENTS):
-        assert len(load_experiment(COMPONENTS, scale).arms) == 12
-
-
-def test_scales_of_another_file_are_that_files() -> None:
-    assert scales(COMPONENTS) == scales(TABLE)
-    for scale in scales(TABLE):
-        mine, theirs = load_experiment(COMPONENTS, scale), load_experiment(TABLE, scale)
-        assert mine.baseline == theirs.baseline
-        assert (mine.pretraining, mine.fine_tuning, mine.corpus) == (
-            theirs.pretraining,
-            theirs.fine_tuning,
-            theirs.corpus,
-        )
-
 
 @pytest.mark.parametrize("scale", ["smoke", "demo", "laptop", "paper"])
 def test_every_arm_is_shown_with_its_changes_costs_and_cells(call: Call, scale: str, tmp_path: Path) -> None:

@@ -17,11 +17,16 @@ from runners.cost_estimate.past_runs import measured_under
 from runners.cost_estimate.prediction import without_warm_up
 from runners.dag import shared_stages, trial_stages
 from runners.run import RunRequest, open_ledger
+from runners.stages.stage import Stage
 from search_space.cost import MATMUL
 from tests.factories.command_calls import TABLE, Call
 from tests.factories.first_cohort import declare_first_cohort
 from tests.factories.plans import kept, planned
 from tests.factories.stage_results import plausible
+
+
+def finished(trial: str, label: str, stage: Stage, seconds: float) -> Record:
+    return Record(0, trial, stage.kind, label, stage.key, Status.FINISHED, plausible(stage.kind), seconds, False)
 
 
 def test_time_and_disk_are_unknown_without_measurements(call: Call, tmp_path: Path) -> None:
@@ -59,19 +64,7 @@ def test_time_and_disk_scale_with_the_work_from_what_was_measured(tmp_path: Path
         for label, stage in trial_stages(experiment, shared, experiment.baseline, 1).items():
             seconds = arm.train_flops / 1e6 if label.startswith("pretrain") else 5.0
             kept(store, stage, b"x" * arm.parameters)
-            ledger.add_record(
-                Record(
-                    0,
-                    "baseline/1",
-                    stage.kind,
-                    label,
-                    stage.key,
-                    Status.FINISHED,
-                    plausible(stage.kind),
-                    seconds,
-                    False,
-                )
-            )
+            ledger.add_record(finished("baseline/1", label, stage, seconds))
     plan = plan_of(chosen, MATMUL, places)
     assert plan.prediction is not None
     assert plan.prediction.seconds is not None
@@ -97,18 +90,7 @@ def test_seconds_with_a_workers_start_are_replaced_by_those_without(tmp_path: Pa
             declare_first_cohort(experiment, store, ledger)
             (label, stage), *_ = trial_stages(experiment, shared, experiment.baseline, seed).items()
             kept(store, stage, b"", warm_up)
-            record = Record(
-                0,
-                f"baseline/{seed}",
-                stage.kind,
-                label,
-                stage.key,
-                Status.FINISHED,
-                plausible(stage.kind),
-                seconds,
-                False,
-            )
-            ledger.add_record(record)
+            ledger.add_record(finished(f"baseline/{seed}", label, stage, seconds))
         (pace,) = {one.seconds for one in without_warm_up(measured_under(places.root, store))}
         predictions.append((pace, plan_of(chosen, MATMUL, places).prediction))
     (before, former), (after, present) = predictions

@@ -13,7 +13,6 @@ from runners.dag import shared_stages, trial_stages
 from runners.run import RunRequest, open_ledger
 from tests.factories.command_calls import ROOT, Call
 from tests.factories.first_cohort import declare_first_cohort
-from tests.factories.import_check import heavy_after
 from tests.factories.plans import kept, planned, written
 
 TUNED = ROOT / "experiments" / "tuned.yaml"
@@ -55,11 +54,6 @@ def test_computed_stages_of_tuning_are_reported_as_cached(call: Call, tmp_path: 
     document = planned(call, file, "--out", tmp_path / "results")
     assert document["tuning"]["cached"] == 1
     assert [arm["cached"] for arm in document["arms"]] == [0, 0, 0]
-
-
-@pytest.mark.parametrize("tune", [LISTED, RANGE])
-def test_the_plan_of_a_tuned_table_imports_nothing_heavy(tmp_path: Path, tune: str) -> None:
-    assert heavy_after("plan", written(tmp_path, DESIGN + tune), "--json") == set()
 
 
 @pytest.mark.parametrize("scale", ["smoke", "demo", "laptop", "paper"])

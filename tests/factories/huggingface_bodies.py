@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from models.encoder import Encoder
 from search_space.architecture import Architecture
+from tests.factories.huggingface_reference import ENCODER_NAMES
 
 transformers: Any = pytest.importorskip("transformers", reason="the reference models are in the development extra")
 
@@ -34,27 +35,7 @@ THEIRS: dict[str, Any] = {
     "type_vocab_size": 2,
     "attn_implementation": "eager",
 }
-EMBEDDINGS = (
-    (r"^embeddings\.word_embeddings", "embeddings.tokens"),
-    (r"^embeddings\.position_embeddings", "embeddings.positions"),
-    (r"^embeddings\.token_type_embeddings", "embeddings.segments"),
-    (r"^embeddings\.LayerNorm", "embeddings.norm"),
-)
-BERT_NAMES = (
-    *EMBEDDINGS,
-    (r"^embeddings_project", "projection"),
-    (r"^encoder\.layer\.(\d+)\.", r"blocks.\1."),
-    (r"attention\.self\.key_conv_attn_layer\.(depthwise|pointwise)", r"attention.branch.span_key.\1"),
-    (r"attention\.self\.key_conv_attn_layer\.bias", "attention.branch.span_key.pointwise.bias"),
-    (r"attention\.self\.conv_kernel_layer", "attention.branch.generate"),
-    (r"attention\.self\.conv_out_layer", "attention.branch.value"),
-    (r"attention\.self\.", "attention."),
-    (r"attention\.output\.dense", "attention.output"),
-    (r"attention\.output\.LayerNorm", "attention_norm"),
-    (r"intermediate\.dense", "feed_forward.up"),
-    (r"\.output\.dense", ".feed_forward.down"),
-    (r"\.output\.LayerNorm", ".feed_forward_norm"),
-)
+EMBEDDINGS, BERT_NAMES = ENCODER_NAMES[:4], ENCODER_NAMES
 PRE_NORM_NAMES = (
     (r"^LayerNorm", "final_norm"),
     (r"attention\.LayerNorm", "attention_norm"),

@@ -36,12 +36,6 @@ for number in range(10**6):
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
-PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | FINITE | TEXT,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
-    max_leaves=8,
-)
-DOCUMENTS = st.dictionaries(TEXT, PLAIN, max_size=4)
 DECISIONS = st.builds(
     Decision,
     sequence=st.just(0),

@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
@@ -46,17 +44,6 @@ def inputs(sequences: int, vocabulary: int = 40) -> tuple[Tensor, Tensor, Tensor
     return tokens, segments, torch.arange(LENGTH)[None] < lengths[:, None]
 
 
-@given(st.permutations(range(ENDINGS)))
-def test_permuted_endings_have_permuted_logits(order: list[int]) -> None:
-    model = built("choice", ENDINGS)
-    tokens, segments, mask = (each.view(BATCH, ENDINGS, LENGTH) for each in inputs(BATCH * ENDINGS))
-    with torch.inference_mode():
-        plain = model(*(each.flatten(0, 1) for each in (tokens, segments, mask)))
-        permuted = model(*(each[:, order].flatten(0, 1) for each in (tokens, segments, mask)))
-    assert plain.shape == (BATCH, ENDINGS)
-    assert torch.allclose(plain[:, order], permuted, atol=1e-6)
-
-
 def test_the_loss_has_a_gradient_at_every_ending_and_every_parameter() -> None:
     model = built("choice", ENDINGS)
     embedded: list[Tensor] = []
@@ -73,13 +60,6 @@ def test_the_loss_has_a_gradient_at_every_ending_and_every_parameter() -> None:
         for name, parameter in model.named_parameters()
         if name != "head.score.labels.bias"
     )
-
-
-def test_equal_endings_have_the_loss_of_chance() -> None:
-    model = built("choice", ENDINGS)
-    tokens, segments, mask = (each.repeat_interleave(ENDINGS, 0) for each in inputs(BATCH))
-    loss = model.loss(tokens, segments, mask, torch.tensor([[0], [3], [1]]))
-    assert loss.item() == pytest.approx(torch.log(torch.tensor(float(ENDINGS))).item(), abs=1e-6)
 
 
 def test_only_first_subwords_have_a_loss_and_none_at_all_is_zero() -> None:

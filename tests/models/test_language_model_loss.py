@@ -18,7 +18,6 @@ from tests.factories.small_experiments import stir
 
 LENGTHS, LENGTH, VOCABULARY = (9, 5, 1), 9, 40
 ABSENT = 39  # a token that is in no example
-ENDINGS = {"choice": 3}
 
 
 def architecture(visibility: str) -> Architecture:

@@ -13,7 +13,6 @@ from models.continuation import continuation_of
 from models.encoder import Encoder
 from models.initialisation import initialise
 from models.position import build_position_scores
-from models.position.relative import shifted
 from models.segment_memory import KeptMemory, SegmentMemory, read_segment
 from search_space.architecture import Architecture
 from search_space.sublayer.attention import SelfAttention
@@ -98,21 +97,6 @@ def test_the_encoder_equals_the_papers_equations_and_a_change_of_any_weight_is_n
         assert (encoder(row[None])[0] - expected).abs().max() > 1e-5, name
         parameter.copy_(kept)
     assert (by_the_equations(encoder, row, 1) - expected).abs().max() > 1e-3, "the clamp is seen"
-
-
-@pytest.mark.parametrize("queries", [1, 2, 5])
-@pytest.mark.parametrize("memory", [0, 3])
-@pytest.mark.parametrize("looks_ahead", [False, True])
-def test_the_shift_brings_every_product_to_its_key(queries: int, memory: int, looks_ahead: bool) -> None:
-    keys = queries + memory
-    distances = [*range(keys - 1, (-queries if looks_ahead else -1), -1)]
-    products = torch.randn(2, 3, queries, len(distances))
-    found = shifted(products, keys)
-    for i in range(queries):
-        for j in range(keys):
-            distance = i + memory - j
-            if distance >= 0 or looks_ahead:
-                assert torch.equal(found[:, :, i, j], products[:, :, i, distances.index(distance)])
 
 
 @pytest.mark.parametrize("visibility", ["bidirectional", "left_to_right"])

@@ -100,17 +100,6 @@ def test_no_output_has_a_gradient_of_a_token_that_its_order_hides(padded: bool, 
             assert (query[number, j] > 0) == (visible and rank.get(j, 0) < rank[target]), (target, j)
 
 
-def test_a_first_half_does_not_read_the_second_nor_what_is_predicted_there() -> None:
-    ranks = torch.tensor([[0, 1, 0, 2, 0, 0, 12, 13, 12, 12, 14, 12]])
-    order = PredictionOrder(ranks, torch.tensor([[1, 3, 7, 10]]))
-    content, query = gradients(built(), AttentionContext(order=order, segments=segments()))
-    assert not content[:6, 6:].any()
-    assert not query[:2, 6:].any()
-    assert (content[[6, 8, 9, 11]][:, [0, 1, 2, 3, 4, 5, 6, 8, 9, 11]] > 0).all()
-    assert not content[[6, 8, 9, 11]][:, [7, 10]].any()
-    assert ((query[3] > 0) == (torch.arange(LENGTH) != 10)).all()
-
-
 @torch.no_grad()
 def test_an_order_from_left_to_right_is_a_causal_language_model() -> None:
     """The content stream is that of a causal encoder with equal weights; a query predicts from the tokens before."""

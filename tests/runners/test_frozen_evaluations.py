@@ -16,7 +16,6 @@ from runners.stages.declarations import FineTuneStage
 from tests.factories import simulated_training as simulated
 
 TUNING = {"tasks": ["docs_pair", "docs_minimal_pairs"], "seeds": [1, 2], "sequence_length": 16}
-PROBED = {**TUNING, "tasks": ["docs_pair", "ner_wnut17"], "data": "nowhere"}
 
 
 def keys(experiment: Experiment) -> dict[str, str]:

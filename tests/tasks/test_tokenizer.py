@@ -1,8 +1,5 @@
 """A tokenizer is trained deterministically, encodes as BERT's, and refuses an invalid vocabulary."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,72 +11,12 @@ from scipy.stats import entropy
 from foundation.errors import CorruptionError, DataError
 from tasks.corpora.assembly import read_documents
 from tasks.progress import silent
-from tasks.tokenizer import GivenVocabulary, Tokenizer, WordPiece, WordPieceTraining, load_tokenizer, train_tokenizer
+from tasks.tokenizer import GivenVocabulary, Tokenizer, WordPiece, train_tokenizer
 from tasks.tokens import read_tokens, unigram_entropy, write_tokens
 from tasks.vocabulary import SPECIAL_TOKENS, read_vocabulary
-from tests.factories.paths import ROOT
 from tests.factories.published_data import published
 
 SMALL = WordPiece([*SPECIAL_TOKENS, "the", "cat", "##s", "sat", ".", "[", "]", "mask"], lowercase=True)
-
-
-def test_two_fresh_processes_learn_the_same_vocabulary(assembled: Path) -> None:
-    program = (
-        "import sys, pathlib\n"
-        "from tasks.corpora.assembly import read_documents\n"
-        "from tasks.tokenizer import WordPieceTraining, train_tokenizer\n"
-        "texts = [d.text for d in read_documents(pathlib.Path(sys.argv[1]), 'train')][:800]\n"
-        "print(train_tokenizer(WordPieceTraining(), texts, 2000).fingerprint)"
-    )
-    prints = {
-        subprocess.run(
-            [sys.executable, "-c", program, str(assembled)],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("0", "1", "2")
-    }
-    assert len(prints) == 1
-
-
-def test_a_trained_vocabulary_has_the_requested_size_and_special_tokens_first(tokenizer: Tokenizer) -> None:
-    assert tokenizer.vocabulary_size == 3000
-    assert tokenizer.pieces[:5] == SPECIAL_TOKENS
-    assert (tokenizer.pad, tokenizer.unknown, tokenizer.classify, tokenizer.separate, tokenizer.mask) == tuple(
-        range(5)
-    )
-
-
-def test_saving_and_loading_keeps_the_fingerprint(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    tokenizer.save(tmp_path)
-    loaded = load_tokenizer(tmp_path)
-    assert loaded.fingerprint == tokenizer.fingerprint
-    assert loaded.encode(["Return the mean."]) == tokenizer.encode(["Return the mean."])
-    assert WordPiece(tokenizer.pieces, lowercase=False).fingerprint != tokenizer.fingerprint
-
-
-def test_a_modified_vocabulary_is_reported(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    tokenizer.save(tmp_path)
-    with (tmp_path / "vocab.txt").open("a") as file:
-        file.write("another\n")
-    with pytest.raises(CorruptionError, match="sha256"):
-        load_tokenizer(tmp_path)
-
-
-@given(st.text())
-def test_offsets_give_the_text_of_each_token(text: str) -> None:
-    encoded = SMALL.encode_with_offsets([text])[0]
-    assert encoded.tokens == SMALL.encode([text])[0]
-    for token, (start, end) in zip(encoded.tokens, encoded.offsets, strict=True):
-        if token != SMALL.unknown and text.isascii():
-            assert text[start:end].lower() == SMALL.pieces[token].removeprefix("##")
-
-
-def test_special_tokens_in_a_text_are_plain_text() -> None:
-    assert SMALL.mask not in SMALL.encode(["the [MASK] sat"])[0]
 
 
 def test_encoding_equals_that_of_transformers() -> None:
@@ -113,11 +50,6 @@ def test_every_mistake_of_a_vocabulary_is_reported_with_its_line(tmp_path: Path)
     assert f"{path}:7: duplicate piece 'the', first on line 5" in told
     assert f"{path}:8: ' a'" in told
     assert "no [MASK]" in told
-
-
-def test_training_on_no_text_is_refused() -> None:
-    with pytest.raises(DataError, match="train split is empty"):
-        train_tokenizer(WordPieceTraining(), ["", "  "], 100)
 
 
 def test_tokens_on_disk_are_those_of_the_texts_with_separators(

@@ -31,6 +31,7 @@ from tests.factories.paths import ROOT
 from tests.factories.tokenizers import DECLARED, EVERY_KIND, SPECIAL_WORDS, TEXTS, trained, unknown_in
 
 LETTERS = st.text(string.ascii_letters + string.digits + " .,;:!?'()[]<>/-_\n\t", max_size=60)
+SPECIAL = st.lists(st.sampled_from([*SPECIAL_WORDS, *TEXTS[0].split()]), max_size=6)
 every_kind = pytest.mark.parametrize("kind", EVERY_KIND)
 
 
@@ -55,20 +56,12 @@ def test_the_vocabulary_has_the_declared_size_and_special_tokens(kind: str) -> N
 
 
 @every_kind
-@given(text=st.text(max_size=80) | LETTERS)
+@given(text=st.text(max_size=80) | LETTERS | SPECIAL.map("".join) | SPECIAL.map(" ".join))
 @example(text="a\0b \ufffd \u2581 \0[MASK] \0")
 def test_tokens_are_in_the_vocabulary_and_never_special(kind: str, text: str) -> None:
     words = trained(kind)
     (tokens,) = words.encode([text])
     assert all(0 <= token < words.vocabulary_size for token in tokens)
-    assert not {words.pad, words.classify, words.separate, words.mask} & set(tokens)
-
-
-@every_kind
-@given(st.lists(st.sampled_from([*SPECIAL_WORDS, *TEXTS[0].split()]), max_size=6), st.sampled_from(["", " "]))
-def test_special_pieces_in_a_text_are_text(kind: str, parts: list[str], between: str) -> None:
-    words = trained(kind)
-    (tokens,) = words.encode([between.join(parts)])
     assert not {words.pad, words.classify, words.separate, words.mask} & set(tokens)
 
 

@@ -12,7 +12,7 @@ from ledger.records import Status, TrialStatus
 from runners.work_queue import Failure, StageTask
 from tests.factories import simulated_training as simulated
 from tests.factories.populations import Runner, race
-from tests.factories.simulated_training import HURDLES, Track, found
+from tests.factories.simulated_training import Track, found
 from tests.factories.stage_results import PLAUSIBLE
 
 
@@ -137,32 +137,3 @@ def test_the_scheduler_stops_random_searches_at_the_same_rungs(tmp_path: Path) -
             [record[1] for record in records.values()].count(Status.FINISHED) for _, records, _ in trials.values()
         ]
         assert finished == by_the_rule(table, cohort=3)
-
-
-def test_decisions_and_candidates_are_independent_of_the_order_of_completion(tmp_path: Path) -> None:
-    for sampler in ("random", "tpe"):
-        course = simulated.search(tmp_path, design={**simulated.SEARCH, "sampler": sampler})
-        seen = set()
-        for seed in range(15):
-            order = random.Random(seed)
-            track = Track(course, tmp_path, order=order, workers=1 + seed % 5, ledger_path=Path(":memory:"))
-            track.publishes = False
-            seen.add(repr(found(track.run())["arms"]) + repr(sorted(decisions(track))))
-        assert len(seen) == 1
-
-
-def decisions(track: Track) -> list[tuple[object, ...]]:
-    assert track.last is not None
-    return [
-        (one.trial, one.level, one.cleared, one.value, one.threshold, one.cohort)
-        for history in track.last.histories
-        for one in history.decisions
-    ]
-
-
-def test_the_baseline_is_never_stopped_however_weak_it_is(tmp_path: Path) -> None:
-    table = dict.fromkeys(names(12), (5.0, 4.0, 3.0)) | {"baseline/1": (99.0, 99.0, 99.0)}
-    trials = found(Track(simulated.search(tmp_path), tmp_path, trainer_of(table)).run())["trials"]
-    assert trials["baseline/1"][0] is TrialStatus.FINISHED
-    assert trials["baseline/1"][2] == []
-    assert HURDLES["rungs"] == [640, 1280]

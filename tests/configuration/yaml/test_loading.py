@@ -1,7 +1,5 @@
 """Loading: values of scalars, merging of scales, locations of mistakes. Small models of its own; no experiments."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -177,11 +175,3 @@ def test_an_unknown_scale_is_refused_with_the_known_ones(refusal_lines: Any) -> 
     (line,) = refusal_lines(SCALED, "smal")
     assert line == "f.yaml:4: scales: 'smal' is not a scale; this file has small, other, same. Did you mean 'small'?"
     assert refusal_lines("title: a\n", "small") == ("f.yaml:1: 'small' is not a scale; this file has no scales.",)
-
-
-def test_importing_the_loader_brings_nothing_heavy() -> None:
-    heavy = "{'torch', 'ray', 'mlflow', 'optuna', 'numpy'}"
-    code = (
-        f"import sys, configuration.yaml, configuration.yaml.json_schema; sys.exit(bool({heavy} & set(sys.modules)))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -55,11 +55,6 @@ def test_attention_alone_has_no_branch() -> None:
     assert [option for option in convolutions() if option.branch_width_ratio == 0] == [NoConvolution()]
 
 
-@every_branch
-def test_a_branch_is_built_for_every_option_and_keeps_the_shape(option: Convolution) -> None:
-    assert beside(option)(drawn(1), drawn(2)).shape == (2, LENGTH, SHAPE.inner_width)
-
-
 @every_normalised
 def test_kernels_sum_to_one(option: Convolution) -> None:
     """Equal values come through unchanged wherever the kernel lies inside the sequence, and are less at the ends."""
@@ -115,14 +110,6 @@ def test_only_a_fixed_kernel_is_linear_in_its_input(option: Convolution) -> None
     assert (gap < 1e-12) if option.kind in FIXED else (gap > 1e-3)
 
 
-@every_branch
-def test_a_token_reaches_half_a_kernel_to_either_side(option: Convolution) -> None:
-    """The span key reads as far as the window does, so no mode sees further than another."""
-    module, query = beside(option), drawn(3)
-    touched = changed_places(module(drawn(1), query), module(moved(drawn(1), MIDDLE), query))
-    assert touched == list(range(MIDDLE - REACH, MIDDLE + REACH + 1))
-
-
 @of_kind("lightweight")
 def test_a_lightweight_kernel_is_made_from_nothing(option: Convolution) -> None:
     module = beside(option)
@@ -150,17 +137,6 @@ def test_a_span_dynamic_kernel_is_made_from_the_whole_span_and_its_own_query(opt
 def test_only_the_span_mode_reads_the_query(option: Convolution) -> None:
     module = beside(option)
     assert torch.equal(module(drawn(1), drawn(2)), module(drawn(1), drawn(3)))
-
-
-@every_branch
-def test_padding_is_the_end_of_the_sequence(option: Convolution) -> None:
-    module = beside(option)
-    padding_mask = (torch.arange(LENGTH) < MIDDLE).expand(2, -1)
-    padded = module(drawn(1), drawn(2), padding_mask)[:, :MIDDLE]
-    cut = module(drawn(1)[:, :MIDDLE], drawn(2)[:, :MIDDLE])
-    torch.testing.assert_close(padded, cut, rtol=0, atol=1e-12)
-    unmasked = module(drawn(1), drawn(2))[:, :MIDDLE]
-    assert (unmasked - cut)[:, -1].abs().max() > 1e-3
 
 
 @pytest.mark.parametrize("option", [*WITH_KERNEL, *leaking(KERNEL_SIZE)], ids=title)

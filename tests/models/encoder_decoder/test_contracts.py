@@ -9,7 +9,6 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from models.build_encoder import build_encoder
 from models.encoder_decoder import EncoderDecoder
-from models.initialisation import initialise
 from models.saved_activations import saved_bytes
 from search_space.activation_memory import activation_memory
 from search_space.cost import MATMUL, Operations
@@ -119,38 +118,3 @@ def test_gradients_reach_every_parameter(kind: str) -> None:
         assert parameter.grad is not None, name
         silent = name.endswith(("attention.key.bias", "first.key.bias", "second.key.bias"))
         assert (parameter.grad.abs().max() > 1e-4) != silent, name
-
-
-@every_kind
-def test_initial_values_are_a_function_of_the_seed(kind: str) -> None:
-    def started(seed: int) -> dict[str, Tensor]:
-        model = build_encoder(architecture(kind), 0.0)
-        initialise(model, seed)
-        return dict(model.named_parameters())
-
-    one, again, other = started(1), started(1), started(2)
-    assert all(torch.equal(one[name], again[name]) for name in one)
-    assert not torch.equal(one["embeddings.tokens.weight"], other["embeddings.tokens.weight"])
-
-
-def test_the_encoder_has_the_initial_values_of_an_encoder_alone() -> None:
-    """Parameters of the same name have the same values, so that arms with and without a decoder are paired."""
-    model = build_encoder(architecture("bart"), 0.0)
-    initialise(model, 1)
-    names = [name for name, _ in model.named_parameters()]
-    assert {"blocks.0.attention.query.weight", "decoder.blocks.0.cross_attention.key.weight"} <= set(names)
-    own, other = (model.get_parameter(f"{stack}blocks.0.attention.query.weight") for stack in ("", "decoder."))
-    assert not torch.equal(own, other)
-
-
-@torch.no_grad()
-def test_sinusoids_of_a_distance_are_one_linear_map() -> None:
-    """PE(position + k) is a rotation of PE(position), the same at every position (arXiv 1706.03762, section 3.5)."""
-    positions = built(architecture()).double().embeddings.positions(24)
-    shift = 5
-    for pair in range(0, 32, 2):
-        before, after = positions[:, pair : pair + 2], positions[shift:, pair : pair + 2]
-        (sine, cosine), (far_sine, far_cosine) = before[0].tolist(), after[0].tolist()
-        turned = complex(far_cosine, far_sine) / complex(cosine, sine)
-        rotation = torch.tensor([[turned.real, -turned.imag], [turned.imag, turned.real]], dtype=torch.float64)
-        assert (before[:-shift] @ rotation - after).abs().max() < 1e-5

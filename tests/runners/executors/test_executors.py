@@ -1,11 +1,10 @@
 """The table is byte for byte the same for every executor, number of processes and order of results."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.factories.command_line import ROOT, SHARED, SMOKE, TABLE, Run, lend, stages_told, steeplechase
+from tests.factories.command_line import SHARED, SMOKE, Run, lend, stages_told, steeplechase
 
 pytestmark = pytest.mark.engines
 
@@ -41,15 +40,3 @@ def test_trials_recomputed_with_other_executors_give_the_same_table(
     assert len(list((tmp_path / "stages" / "pretrain").iterdir())) == TRIALS
     assert Run(tmp_path, done.stderr, 0.0).table == smoke.table
     assert stages_told(done.stderr) == TRIALS * STAGES_PER_TRIAL
-
-
-def test_tasks_listed_in_another_order_are_the_same_experiment(smoke: Run, tmp_path: Path) -> None:
-    text = (ROOT / TABLE).read_text()
-    order, other = "[docs_acceptability, docs_pair, docs_answer]", "[docs_answer, docs_acceptability, docs_pair]"
-    assert order in text
-    (tmp_path / "table2.yaml").write_text(text.replace(order, other))
-    shutil.copytree(smoke.folder / "stages", tmp_path / "results" / "stages")  # the test compares keys
-    command = ("run", tmp_path / "table2.yaml", *SMOKE[1:], "--out", tmp_path / "results")
-    done = steeplechase(*command)
-    assert (done.returncode, stages_told(done.stderr)) == (0, 0), done.stderr
-    assert Run(tmp_path / "results", "", 0.0).table == smoke.table

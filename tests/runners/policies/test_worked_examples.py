@@ -18,42 +18,6 @@ def test_successive_halving_keeps_the_best_third_of_nine() -> None:
     assert as_pairs(moves_of(POLICIES["successive_halving"], LEVELS, 9.0)) == [*every, (6, 3), (7, 3), (8, 3), (8, 9)]
 
 
-def test_asha_compares_each_candidate_with_earlier_ones() -> None:
-    """Each candidate is better than all earlier ones, and continues at every rung."""
-    expected = [(each, points) for each in range(3) for points in (1, 3, 9)]
-    assert as_pairs(moves_of(POLICIES["asha"], LEVELS, 3.0)) == expected
-
-
-def test_asha_never_resumes_a_stopped_candidate() -> None:
-    """Values get worse from candidate to candidate: the first goes on, the others are stopped at the first rung.
-
-    The bar is the best third of those at the rung, one at least: with six of them the second best would pass, but it
-    was stopped when there were two.
-    """
-    expected = [(0, 1), (0, 3), (0, 9), *((each, 1) for each in range(1, 9))]
-    assert as_pairs(moves_of(POLICIES["asha"], LEVELS[::-1], 9.0)) == expected
-
-
-def test_hyperband_starts_with_aggressive_brackets_and_ends_with_full_trainings() -> None:
-    values = np.linspace(0.9, 0.1, 17)[:, None] * np.ones((1, 9))
-    found = as_pairs(moves_of(POLICIES["hyperband"], values, 50.0))
-    assert found[:9] == [(each, 1) for each in range(9)]  # bracket 2: 9 from the first rung
-    assert found[9:13] == [(6, 3), (7, 3), (8, 3), (8, 9)]
-    second = [(each, points) for each in range(9, 14) for points in (1, 3)]  # bracket 1: ceil(3/2 * 3) = 5
-    assert found[13:24] == [*second, (13, 9)]
-    assert found[24:] == [(each, points) for each in (14, 15, 16) for points in (1, 3, 9)]  # 3 whole trainings
-
-
-def test_progressive_hurdles_are_means_and_stay_fixed() -> None:
-    """Ten candidates set the first hurdle at 0.55; then 0.5 clears it and sets the second one, and 0.6 does not."""
-    first = np.linspace(0.1, 1.0, 10)
-    later = np.array([0.5, 0.6, 0.54, 0.56, 0.5, 0.6, 0.5, 0.6, 0.5, 0.6])
-    values = np.concatenate([first, later])[:, None] * np.ones((1, 4))
-    found = as_pairs(moves_of(POLICIES["progressive_mean"], values, 30.0))
-    assert found[:10] == [(each, 1) for each in range(10)]
-    assert found[10:16] == [(10, 1), (10, 2), (11, 1), (12, 1), (12, 2), (13, 1)]
-
-
 def test_greedy_freeze_thaw_abandons_a_flat_curve() -> None:
     flat = [0.8, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]
     steady = [1.0, 0.8, 0.68, 0.6, 0.54, 0.49, 0.45, 0.41]

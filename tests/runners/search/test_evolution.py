@@ -1,7 +1,5 @@
 """Tournament selection on genomes of letters: reproducible, with the mutation rate, selecting fit parents."""
 
-import random
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +8,6 @@ from numpy.random import Generator
 from configuration.designs import Search
 from configuration.designs.search import Tournament
 from runners.search.evolution import Individual, offspring, survivors
-from runners.search.observation import Observation
 from runners.search.optuna_sampler import propose
 from search_space.candidate import Candidate
 from search_space.overrides import apply
@@ -81,17 +78,3 @@ def test_a_child_differs_from_its_parent_by_about_the_mutation_rate(rate: float,
     changed = [sum(apply(BASELINE, {path: value}) != BASELINE for path, value in child.items()) for child in children]
     assert min(changed) >= 1
     assert sum(changed) / len(changed) == pytest.approx(expected, abs=0.35)  # at least one, else rate x 4 genes
-
-
-def test_parents_are_fitter_than_average() -> None:
-    design = Search.model_validate({"space": SPACE, "sampler": "tournament", "cohort": 8, "max_seeds": 99})
-    fit, chance = {"bottleneck_ratio": 4, "feed_forward_groups": 4, "heads": 8, "depth": 2}, random.Random(1)
-    others = [{path: chance.choice(values) for path, values in SPACE.items()} for _ in range(12)]
-    seen = (
-        *(Observation(point, (5.0,), complete=False) for point in others),
-        Observation(fit, (4.0,), complete=False),
-    )
-    children = propose(design, BASELINE, seen, 3, 8)
-    shared = [sum(child[path] == fit[path] for path in fit) for child in children]
-    assert min(shared) >= 2
-    assert sum(shared) / len(shared) > 2.5

@@ -3,11 +3,8 @@
 from typing import Any
 
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.utils.flop_counter import FlopCounterMode
 
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
@@ -20,12 +17,10 @@ from search_space.convolution import (
     NoConvolution,
     SpanDynamic,
 )
-from search_space.cost import CONVENTIONS, MATMUL, Role
+from search_space.cost import CONVENTIONS, Role
 from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
 from search_space.recipe import Recipe
-from search_space.released.models import PRESETS
-from tests.factories.small_experiments import GROUPS, architecture, architectures, convolutions, of_table_2
-from tests.factories.sublayers import block_of
+from tests.factories.small_experiments import architecture, architectures, convolutions, of_table_2
 
 ELECTRA, CORRECTED = CONVENTIONS["electra"], CONVENTIONS["electra_corrected"]
 UPDATES = 1_000_000
@@ -64,23 +59,6 @@ def test_the_flops_of_electras_script_are_reproduced_exactly(
     candidate: Candidate, updates: int, printed: float
 ) -> None:
     assert float(train_flops(candidate, updates)) == printed
-
-
-@pytest.mark.parametrize(
-    ("name", "recomputed"),
-    [
-        ("bert-small", 1.419e18),
-        ("bert-base", 6.428e19),
-        ("electra-small", 1.29e18),
-        ("electra-base", 6.42e19),
-        ("convbert-small", 1.27e18),
-        ("convbert-medium-small", 1.59e18),  # the paper prints 1.5e18; what it leaves out was not found
-        ("convbert-base", 1.90e19),
-    ],
-)
-def test_the_flops_of_a_published_model_are_those_published(name: str, recomputed: float) -> None:
-    preset = PRESETS[name]
-    assert train_flops(preset.candidate, preset.updates) == pytest.approx(recomputed, rel=0.01)
 
 
 # ConvBERT's Table 1, rebuilt from the release's layout: forward and without embeddings are free of the script's two
@@ -181,26 +159,3 @@ def test_the_script_differs_from_its_corrected_form_by_two_miscounts(drawn: Arch
     slips = 2 * length * (width - inner) - 5 * (width - 1)
     difference = drawn.forward_flops(length, ELECTRA) - drawn.forward_flops(length, CORRECTED)
     assert difference == drawn.depth * length * slips
-
-
-@given(architectures(), st.integers(1, 40))
-@settings(max_examples=60)
-def test_matrix_products_are_part_of_electras_flops(drawn: Architecture, length: int) -> None:
-    lookups = 2 * length * drawn.embedding_width * (drawn.vocabulary_size + length + drawn.segments)
-    assert drawn.forward_flops(length) + lookups < drawn.forward_flops(length, CORRECTED)
-
-
-@pytest.mark.parametrize("sizes", [{}, BASE], ids=("small", "base"))
-@pytest.mark.parametrize("groups", GROUPS)
-@pytest.mark.parametrize("bottleneck_ratio", [1, 2])
-@pytest.mark.parametrize("convolution", convolutions(9), ids=lambda option: option.kind)
-def test_the_flops_of_a_block_are_those_of_a_counted_run(
-    convolution: Convolution, bottleneck_ratio: int, groups: int, sizes: dict[str, Any]
-) -> None:
-    rest = {"bottleneck_ratio": bottleneck_ratio, "feed_forward_groups": groups}
-    drawn = Architecture(**sizes, **rest, convolution=convolution, depth=1)
-    batch, length = 2, 128
-    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter, torch.device("meta"):
-        block_of(drawn, 0.0)(torch.zeros(batch, length, drawn.width), None)
-    closed = MATMUL.flops(drawn.block_parts(length), length)
-    assert counter.get_total_flops() / batch == pytest.approx(closed, rel=0.01)

@@ -1,7 +1,6 @@
 """A corpus has the same documents on every run, without duplicates and split by source."""
 
 import json
-import subprocess
 import sys
 from collections.abc import Generator, Iterable
 from pathlib import Path
@@ -21,7 +20,6 @@ from tasks.corpora.duplicates import DuplicateFilter
 from tasks.corpora.huggingface import HuggingFaceCorpus
 from tasks.corpora.prose import clean_docstring, is_prose
 from tasks.progress import Progress, silent
-from tests.factories.paths import ROOT
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -184,15 +182,3 @@ def test_a_hub_corpus_without_the_extra_reports_the_install_command(monkeypatch:
     monkeypatch.setitem(sys.modules, "datasets", None)  # what Python does where it is not installed
     with pytest.raises(MachineError, match=r"pip install 'steeplechase\[datasets\]'"):
         list(HuggingFaceCorpus(name="someone/texts", revision=COMMIT).documents(silent))
-
-
-def test_importing_the_data_side_loads_nothing_heavy() -> None:
-    heavy = ["torch", "sklearn", "tokenizers", "pyarrow", "datasets", "scipy", "packaging"]
-    program = (
-        "import sys, tasks.corpora.corpus, tasks.corpora.assembly, tasks.downstream as d, tasks.tokenizer, "
-        "tasks.bag_of_words, tasks.labelled.encoding, tasks.tokens\n"
-        "[d.find_task(name) for name in d.task_names()]\n"
-        f"print([name for name in {heavy} if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

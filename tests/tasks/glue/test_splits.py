@@ -48,15 +48,6 @@ def test_columns_of_the_hub_give_the_examples_of_the_file(name: str, tmp_path: P
     assert found.left_out == 0
 
 
-@pytest.mark.parametrize("name", GLUE)
-def test_every_published_file_gives_the_same_examples(name: str) -> None:
-    located = FolderOfTasks(path=str(published(f"glue/{files_of(name).folder}"))).located(files_of(name))
-    for part in ("dev", "test") if "test" in located else ("dev",):
-        examples = read_file(name, part, located[part])
-        found = read_split(name, part, split_of(name, examples))
-        assert nameless(found.examples) == numbered(examples)
-
-
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_hub_labels_are_read_by_name(name: str, tmp_path: Path) -> None:
     write_table(name, tmp_path / "dev.tsv", 12)

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from search_space.objective import Objective
 from tasks.batches import Sequences
@@ -27,7 +26,6 @@ from tests.factories.small_experiments import (
 
 SPECIAL = (WORDS.pad, WORDS.classify, WORDS.separate)
 EVERY_TOKEN_IS_A_PREDICTION = ("replaced_token_detection", "all_tokens_masked_language_model")
-every_objective = pytest.mark.parametrize("objective", OBJECTIVES, ids=objective_title)
 every_generator = pytest.mark.parametrize("objective", [*OBJECTIVES, *generators()], ids=objective_title)
 
 
@@ -98,15 +96,3 @@ def test_a_row_without_predictions_does_not_change_the_loss_of_the_others(object
     rows, _ = whole.micro_batches(2)
     losses = [model.loss(batch, np.random.default_rng(1)).item() for batch in (whole, rows)]
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
-
-
-@every_objective
-@torch.inference_mode()
-def test_every_sentence_has_a_pseudo_log_likelihood(objective: Objective) -> None:
-    model = model_of(objective)
-    stir(model)
-    sentences = batches_of(objective).at(0, 5, 1).tokens[:, :9].copy()
-    sentences[:, -1] = WORDS.separate
-    scores = model.pseudo_log_likelihoods(sentences, WORDS.mask)
-    assert scores.shape == (5,)
-    assert (scores < 0).all()

@@ -17,8 +17,6 @@ from tasks.text_metrics.rouge import f1_of_texts
 from tasks.text_metrics.scores import RESAMPLES
 from tests.factories.published_data import published
 
-SHARE_OF_XSUM = 11  # one text in so many, because stemming all takes a minute
-
 
 def lines_of(archive: Path, ending: str) -> list[str]:
     with tarfile.open(archive) as opened:

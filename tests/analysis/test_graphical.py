@@ -1,4 +1,4 @@
-"""The graphical procedure is Holm's on a complete graph, a gate on a gated one, and agrees with closed testing."""
+"""Graphical procedures, simultaneous intervals, and families of claims."""
 
 from itertools import chain, combinations
 
@@ -10,7 +10,10 @@ from jaxtyping import Float
 from scipy import stats
 
 from analysis import paired
+from analysis.claim_family import ClaimTest, claim_p, claim_test, corrected
+from analysis.estimates import Estimates
 from analysis.graphical import Graph, directed, gated, graphical_test, holm
+from analysis.simultaneous import Simultaneous, single_step, step_down
 
 P = st.floats(0, 1).map(lambda p: round(p**3, 6))
 TABLES = st.lists(st.lists(P | st.just(np.nan), min_size=4, max_size=4), min_size=1, max_size=5)
@@ -98,3 +101,125 @@ def test_the_familywise_error_is_controlled_behind_true_and_false_gates(true_gat
     rejected = graphical_test(p, gated(4)).rejected
     wrong = np.concatenate([rejected[:, :true_gates], rejected[:, 4:]], axis=1).any(axis=1)
     assert wrong.mean() <= 0.05 + 3 * (0.05 * 0.95 / 4000) ** 0.5
+
+
+VALUES = st.lists(st.floats(-30, 30).map(lambda x: round(x, 3)), min_size=6, max_size=6)
+DEGREES = st.lists(st.floats(1, 30), min_size=6, max_size=6)
+PROCEDURES = [(step_down, holm(6)), (step_down, gated(3)), (single_step, holm(6))]
+
+
+def estimates_of(values: list[float], degrees: list[float]) -> Estimates:
+    return Estimates(np.array(values), np.ones(6), np.array(degrees))
+
+
+def excludes_zero(found: Simultaneous) -> list[bool]:
+    """A bound of 0 of a rejected cell is open: the one-sided hypothesis holds 0 and is rejected."""
+    open_at_zero = found.rejected & ((found.low == 0) | (found.high == 0))
+    return ((found.low > 0) | (found.high < 0) | open_at_zero).tolist()
+
+
+@pytest.mark.parametrize(("procedure", "graph"), PROCEDURES)
+@settings(max_examples=40)
+@given(values=VALUES, degrees=DEGREES)
+def test_zero_is_outside_if_and_only_if_rejected(procedure, graph, values, degrees) -> None:
+    found = procedure(estimates_of(values, degrees), graph)
+    assert excludes_zero(found) == found.rejected.tolist() == (found.adjusted_p <= 0.05).tolist()
+    assert (found.low <= found.high).all()
+    held = ~found.rejected
+    assert ((found.low <= 0) & (found.high >= 0))[held].all()
+    assert (found.sign[found.rejected] == np.sign(np.array(values))[found.rejected]).all()
+
+
+@given(values=VALUES, degrees=DEGREES)
+def test_the_first_step_is_holms_and_later_ones_at_most_as_generous(
+    values: list[float], degrees: list[float]
+) -> None:
+    estimates = estimates_of(values, degrees)
+    found, one = step_down(estimates, holm(6)), single_step(estimates, holm(6))
+    assert (found.rejected >= one.rejected).all()
+    assert (found.level >= one.level - 1e-12).all()
+    assert np.nanmin(found.adjusted_p) == pytest.approx(min(1.0, 6 * estimates.p().min()), rel=1e-6)
+
+
+def test_a_shut_gate_has_no_bounds_and_a_missing_test_no_p() -> None:
+    values = np.array([0.1, 50.0, 40.0, 40.0])
+    found = step_down(Estimates(values, np.array([1.0, 1.0, 1.0, np.nan]), np.full(4, 6.0)), gated(2))
+    assert found.rejected.tolist() == [False, True, False, False]
+    assert (found.low[2], found.high[2]) == (-np.inf, np.inf)
+    assert found.level[2] == 0
+    assert np.isnan([found.adjusted_p[3], found.low[3], found.high[3]]).all()
+
+
+@pytest.mark.parametrize("truth", [(0.0,) * 5, (0.5,) * 5, (0.0, 0.0, 1.0, 6.0, 9.0)])
+@pytest.mark.parametrize("procedure", [step_down, single_step])
+def test_all_true_values_are_held_together(procedure, truth: tuple[float, ...]) -> None:
+    random = np.random.default_rng(5)
+    tables, degrees = 2000, 4.0
+    z = random.normal(size=(tables, 1)) * 0.7 + random.normal(size=(tables, 5)) * 0.7
+    errors = np.sqrt(random.chisquare(degrees, (tables, 5)) / degrees)
+    found = procedure(Estimates(np.array(truth) + z, errors, np.full((tables, 5), degrees)), holm(5))
+    held = ((found.low <= truth) & (truth <= found.high)).all(axis=1)
+    assert held.mean() >= 0.95 - 3 * (0.05 * 0.95 / tables) ** 0.5
+
+
+def test_a_look_spends_its_share_of_the_error() -> None:
+    estimates = estimates_of([4.0, 3.0, 2.0, -1.0, 5.0, 0.1], [5.0] * 6)
+    half, whole = step_down(estimates, holm(6), spent=np.full(6, 0.5)), step_down(estimates, holm(6), alpha=0.025)
+    assert half.adjusted_p == pytest.approx(np.minimum(1.0, 2 * whole.adjusted_p), abs=1e-9)
+    assert half.sign.tolist() == whole.sign.tolist()
+    assert (half.low, half.high) == (pytest.approx(whole.low), pytest.approx(whole.high))
+
+
+BOUNDS = st.sampled_from([(0.0, np.inf), (-np.inf, 0.0), (0.5, np.inf), (-1.0, 1.0), (-0.2, 0.2)])
+
+
+def estimate(value: float, error: float = 1.0, degrees: float = 4.0) -> Estimates:
+    return Estimates(np.array([value]), np.array([error]), np.array([degrees]))
+
+
+@given(st.floats(-12, 12), BOUNDS)
+def test_one_claim_is_judged_by_its_interval(value: float, bounds: tuple[float, float]) -> None:
+    found = estimate(value)
+    (claim,) = corrected([claim_test(found, *bounds)])
+    (low,), (high,) = found.interval()
+    assert claim.supported() == (bounds[0] <= low and high <= bounds[1])
+    outside = high < bounds[0] or low > bounds[1]
+    assert claim.contradicted() <= outside
+    if np.isinf(bounds).any():
+        assert claim.contradicted() == outside
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=8))
+def test_more_claims_never_help_one(p_values: list[tuple[float, float]]) -> None:
+    family = corrected([ClaimTest(*each) for each in p_values])
+    for each, one in zip(p_values, family, strict=True):
+        (alone,) = corrected([ClaimTest(*each)])
+        assert one.supported() <= alone.supported()
+        assert one.contradicted() <= alone.contradicted()
+
+
+def test_what_is_not_known_is_not_part_of_the_family() -> None:
+    family = corrected([ClaimTest(0.02, 0.98), ClaimTest(None, None)])
+    assert family[0].supported_p == pytest.approx(0.04)
+    assert not family[1].supported()
+    assert not family[1].contradicted()
+    assert claim_test(estimate(np.nan), 0.0, np.inf) == ClaimTest(None, None)
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.9])
+def test_no_verdict_is_wrong_in_nineteen_of_twenty_studies(correlation: float) -> None:
+    truth = np.array([0.0, 0.0, 0.0, 3.0, -3.0, 0.2])
+    bounds = [(1e-9, np.inf), (-np.inf, -1e-9), (-0.2, -1e-9), (0.0, np.inf), (0.0, np.inf), (-0.2, 0.2)]
+    true = [low <= value <= high for value, (low, high) in zip(truth, bounds, strict=True)]
+    random, wrong = np.random.default_rng(9), 0
+    noise = correlation**0.5 * random.normal(size=(1500, 1)) + (1 - correlation) ** 0.5 * random.normal(
+        size=(1500, 6)
+    )
+    errors = (random.chisquare(4, (1500, 6)) / 4) ** 0.5
+    p_values = claim_p(Estimates(truth + noise, errors, np.full((1500, 6), 4.0)), *np.array(bounds).T)
+    for outside, inside in zip(*(each.tolist() for each in p_values), strict=True):
+        family = corrected([ClaimTest(*each) for each in zip(outside, inside, strict=True)])
+        wrong += any(
+            one.contradicted() if is_true else one.supported() for one, is_true in zip(family, true, strict=True)
+        )
+    assert wrong / 1500 <= 0.05 + 3 * (0.05 * 0.95 / 1500) ** 0.5

@@ -1,13 +1,19 @@
-"""`plan` prints, for every table of the paper, the released hyperparameters and costs beside its own."""
+"""plan beside published models: counts, costs, recipes, source encoders, and the sizes of searches."""
 
 import json
 from pathlib import Path
 
 import pytest
 
+from commands.planning.plan_source_encoders import lines
+from configuration.loading import load_experiment
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.released.papers import published
+from search_space.source_encoder import parameters_with_source_encoder
 from tasks.data_folder import HINT, VARIABLE
 from tests.factories.command_calls import ROOT, Call
+from tests.factories.experiment_files import experiment_of
+from tests.factories.paths import EXPERIMENTS
 
 
 @pytest.mark.parametrize("table", ["table1", "table3", "table4", "kernel_size"])
@@ -73,3 +79,77 @@ def test_plan_tells_the_lengthening_and_that_its_cost_is_left_out(
     text = " ".join(answer.out.split())
     assert "then before tasks of long texts 100,000 updates of 128 x 512, not in the FLOPs" in text
     assert "1.27e18 released 1.27e18, printed 1.3e18" in text
+
+
+FILES = ("albert/table4.yaml", "bert/table6.yaml", "roberta/table2.yaml", "schubert/ladder.yaml")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_plan_at_paper_scale_has_the_printed_counts_beside_ours(call: Call, name: str) -> None:
+    answer = call("plan", EXPERIMENTS / name, "--scale", "paper", "--json")
+    assert answer.code == 0
+    experiment, document = load_experiment(EXPERIMENTS / name, "paper"), json.loads(answer.out)
+    assert experiment.paper is not None
+    assert experiment.paper.table is not None
+    rows = published().tables[experiment.paper.table].rows
+    compared = {each["arm"]: each for each in document["published"]["rows"]}
+    assert compared.keys() == experiment.paper.rows.keys()
+    for arm in experiment.arms:
+        each, row = compared[arm.name], rows[experiment.paper.rows[arm.name]]
+        assert each["parameters"] == arm.candidate.architecture.parameters
+        assert each["printed_parameters"] == row.printed_parameters
+        assert each["published_values"] == row.values
+    text = call("plan", EXPERIMENTS / name, "--scale", "paper").out
+    assert "fine-tuning departs" not in text  # from ConvBERT's release, which is not the paper's
+    for arm in experiment.arms:
+        printed = rows[experiment.paper.rows[arm.name]].printed_parameters
+        assert printed is None or f"printed {printed}" in text
+        assert all(f"{value}" in text for value in rows[experiment.paper.rows[arm.name]].values.values())
+
+
+def test_a_file_of_a_sub_folder_is_suggested(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(EXPERIMENTS.parent)
+    answer = call("plan", "experiments/albert/tabel4.yaml")
+    assert answer.code == 5
+    assert "Did you mean experiments/albert/table4.yaml?" in answer.err
+
+
+SEARCH = ROOT / "experiments" / "search.yaml"
+
+
+@pytest.mark.parametrize(
+    ("scale", "arms", "repeats"),
+    [
+        ("smoke", "at most 8 arms (the baseline and up to 7 candidates over ", "drawn again; no seed is added"),
+        ("laptop", "at most 24 arms (the baseline and up to 23 candidates over ", "at a further seed, up to 3 seeds"),
+    ],
+)
+def test_the_count_of_arms_and_the_seeds_of_repeats_are_stated(
+    call: Call, scale: str, arms: str, repeats: str
+) -> None:
+    shown = " ".join(call("plan", SEARCH, "--scale", scale).out.split())
+    assert arms in shown
+    assert repeats in shown
+
+
+def test_a_line_for_each_different_encoder() -> None:
+    experiment = experiment_of("bart/translation.yaml", "paper")
+    found = list(lines(experiment))
+    assert [line.partition(":")[0] for line in found] == [
+        f"source encoder of {task}" for task in ("two_stages", "first_stage", "one_stage")
+    ]
+    architecture = experiment.baseline.architecture
+    assert isinstance(architecture, EncoderDecoderArchitecture)
+    encoder = experiment.fine_tuning.by_task["two_stages"].changes["generation"].source_encoder
+    whole = parameters_with_source_encoder(architecture, encoder.architecture(architecture, 8000))
+    blocks = 6 * (12 * 768**2 + 13 * 768)
+    first = (8000 + 3 * 1026) * 768 + 2 * 768 + blocks + 3 * 768**2  # BART's positions twice, and its three matrices
+    assert f"80% of the updates train {first:,} of {whole:,} parameters" in found[0]
+    assert "; 20% train all (" in found[0]
+    assert "100% of the updates" in found[1]
+    assert "train all" not in found[1]
+    assert "; 100% train all (" in found[2]
+
+
+def test_nothing_is_printed_without_an_encoder() -> None:
+    assert not list(lines(experiment_of("bart/table1.yaml", "paper")))

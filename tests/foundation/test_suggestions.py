@@ -1,12 +1,14 @@
-"""Suggestions of a similar word: one function with one threshold for every message."""
+"""Suggestions of similar words, and mistakes that are counted."""
 
 import subprocess
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as some
+from hypothesis import strategies as st
 
-from foundation.errors import ALIKE, closest, did_you_mean
+from foundation.errors import ALIKE, LINES_SHOWN, closest, did_you_mean, first_lines
+from tasks.labelled.mistakes import Mistakes
 
 ROOT = Path(__file__).parents[2]
 WORDS = some.text(min_size=1, max_size=12)
@@ -35,3 +37,19 @@ def test_there_is_only_one_comparison_of_words() -> None:
     command = ["git", "grep", "-l", "get_close_matches", "--", "*.py", ":!tests"]
     found = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     assert found.split() == ["foundation/errors.py"]
+
+
+@given(count=st.integers(0, 60), most=st.integers(1, 30))
+def test_no_mistake_is_left_out_of_the_lines_and_their_number(count: int, most: int) -> None:
+    lines = [str(number) for number in range(count)]
+    shown = first_lines(lines, lambda more: f"{more} more", most)
+    assert shown == (lines if count <= most else [*lines[:most], f"{count - most} more"])
+    assert first_lines(lines[:most], lambda more: f"{more} more", most, count) == shown
+
+
+def test_the_mistakes_of_a_long_file_are_counted_and_the_first_alone_kept() -> None:
+    mistakes = Mistakes("train.tsv")
+    for line in range(1, 100_001):
+        mistakes.add(line, "two columns, three are needed")
+    assert len(mistakes.lines) == LINES_SHOWN
+    assert mistakes.report[-1] == "train.tsv: 99980 more mistakes, 100000 in total"

@@ -1,4 +1,4 @@
-"""An export is lossless: reading it returns the rows of the ledger; a damaged export is an error."""
+"""Rows as CSV: round trips, cells that no spreadsheet runs, damaged exports, and published ledgers to the byte."""
 
 import json
 from dataclasses import replace
@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from foundation.atomic_files import sha256_of
 from foundation.errors import CorruptionError, MachineError
+from ledger.csv_cells import FORMULA_STARTS, escaped, unescaped
 from ledger.csv_export import ExportedLedger, read_export, write_export
 from ledger.database import Ledger
+from ledger.example_tables import attachments, example_tables
 from ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER, has_export
 from ledger.reading import snapshot_at
 from ledger.records import ArmRow, Decision, Record, TrialRow
@@ -133,3 +135,32 @@ def _update_checksum(path: Path) -> None:
     checksums = json.loads((path.parent / CHECKSUM_FILE).read_text())
     checksums["sha256"][path.name] = sha256_of(path)
     (path.parent / CHECKSUM_FILE).write_text(json.dumps(checksums))
+
+
+TEXTS = st.one_of(st.text(), st.tuples(st.sampled_from([*FORMULA_STARTS, "'"]), st.text()).map("".join))
+
+
+@given(TEXTS)
+def test_no_cell_begins_as_a_formula_and_reading_gives_the_text_back(text: str) -> None:
+    assert not escaped(text).startswith(FORMULA_STARTS)
+    assert unescaped(escaped(text)) == text
+
+
+@given(st.text(alphabet=st.characters(categories=["L"])))
+def test_plain_words_are_unchanged(text: str) -> None:
+    assert escaped(text) == text
+
+
+PUBLISHED = sorted((Path(__file__).parents[2] / "reports" / "published").glob(f"*/{EXPORT_FOLDER}"))
+
+
+@pytest.mark.parametrize("ledger", PUBLISHED, ids=lambda path: path.parent.name)
+def test_a_published_ledger_is_written_back_byte_for_byte(ledger: Path, tmp_path: Path) -> None:
+    rows = read_export(ledger.parent)
+    for written in write_export(rows, tmp_path, attachments(example_tables(ledger.parent, rows))):
+        original = ledger / written.relative_to(tmp_path / EXPORT_FOLDER)
+        assert written.read_bytes() == original.read_bytes(), original.name
+
+
+def test_there_are_published_ledgers() -> None:
+    assert len(PUBLISHED) >= 9

@@ -1,4 +1,4 @@
-"""bfloat16 approximates float32; a machine without bfloat16 instructions refuses it."""
+"""Devices and precision: bfloat16 approximates float32, and what a machine lacks is refused."""
 
 import pytest
 import torch
@@ -7,6 +7,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from foundation.errors import MachineError
 from models import precision
+from models.devices import open_device
 from models.encoder import Encoder
 from models.initialisation import initialise
 from models.precision import autocast_to, has_bfloat16, to_autocast_dtype, without_autocast
@@ -98,3 +99,13 @@ def test_bfloat16_in_software_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(MachineError, match=r"recipe\.precision: .*bfloat16 .* allowed here: float32"):
         autocast_to("bfloat16", CPU)
     autocast_to("float32", CPU)
+
+
+def test_the_processor_is_always_available() -> None:
+    assert open_device("cpu") == torch.device("cpu")
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
+def test_a_missing_gpu_is_refused() -> None:
+    with pytest.raises(MachineError, match=r"recipe\.device: cuda is not available"):
+        open_device("cuda")

@@ -27,25 +27,6 @@ def numbers(batch: np.ndarray) -> list[int]:
     return [int(first - 10) // PIECE for first in batch[:, 1]]
 
 
-@given(st.integers(1, 40), st.integers(1, 12), SEEDS)
-def test_each_epoch_visits_every_sequence_once(sequences: int, batch: int, seed: int) -> None:
-    made = batches(sequences)
-    steps = -(-3 * sequences // batch)
-    visited = [number for step in range(steps) for number in numbers(made.at(step, batch, seed).tokens)]
-    for epoch in range(3):
-        assert sorted(visited[epoch * sequences : (epoch + 1) * sequences]) == list(range(sequences))
-
-
-@given(st.integers(1, 40), st.integers(1, 12), SEEDS, st.lists(st.integers(0, 50), max_size=5), st.integers(0, 50))
-def test_the_batch_of_a_step_does_not_depend_on_earlier_steps(
-    sequences: int, batch: int, seed: int, before: list[int], step: int
-) -> None:
-    used = batches(sequences)
-    for earlier in before:
-        used.at(earlier, batch, seed + earlier % 2)
-    assert (used.at(step, batch, seed).tokens == batches(sequences).at(step, batch, seed).tokens).all()
-
-
 @given(st.integers(1, 40), st.integers(1, 6), st.integers(1, 6), SEEDS)
 def test_a_larger_batch_sees_the_same_sequences_in_the_same_order(
     sequences: int, batch: int, times: int, seed: int

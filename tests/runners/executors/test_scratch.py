@@ -1,12 +1,25 @@
-"""Folders of killed processes are removed by the next process; those of living ones are not."""
+"""Folders of processes, the probe of nodes, and stages that run alone."""
 
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from ledger.artifacts import Outcome
+from ledger.object_store import ObjectStore
+from runners.executors.local import LocalExecutor
+from runners.executors.node_probe import OPERATORS, NodeReport, environment, mistakes, report_of
 from runners.executors.scratch import remove_abandoned, scratch_folder
+from runners.latency_stages import latency_stages
+from runners.stages.declarations import CorpusStage
+from runners.stages.latency import this_machine
+from runners.stages.stage import Stage
+from runners.work_queue import StageTask
+from tasks.corpora.documentation import DocumentationCorpus
 from tests.factories.command_line import ROOT
+from tests.factories.latencies import experiment
 
 HOLD = """
 import sys, time
@@ -46,3 +59,73 @@ def test_other_folders_and_links_are_not_removed(tmp_path: Path) -> None:
     with scratch_folder(tmp_path):
         pass
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_an_exclusive_stage_runs_alone(tmp_path: Path, place: int) -> None:
+    stages = latency_stages(experiment(lengths=(64,)), this_machine("cpu"))
+    alone = StageTask(None, "alone", stages.by_length[64])
+    refused = CorpusStage(corpus=DocumentationCorpus(distributions=("no-such-distribution",)), read=None)
+    others = [StageTask(None, f"other {number}", Stage(refused)) for number in range(3)]
+    waiting, running = [*others[:place], alone, *others[place:]], set[str]()
+    beside, ended = list[set[str]](), dict[str, object]()
+    with LocalExecutor(tmp_path, 2) as executor:
+        while waiting or running:
+            while (task := next(filter(executor.accepts, waiting), None)) is not None:
+                waiting.remove(task)
+                executor.start(task)
+                running.add(task.label)
+                beside.append(set(running))
+            for task, end in executor.finished():
+                running.remove(task.label)
+                ended[task.label] = end
+    assert {"alone"} in beside
+    assert all(labels == {"alone"} for labels in beside if "alone" in labels)
+    assert any(len(labels) == 2 for labels in beside)
+    assert isinstance(ended["alone"], Outcome)
+    assert len(ended) == 4
+
+
+DRIVER = {"torch": "2.13.0", OPERATORS: "native 1"}
+
+
+def test_nodes_like_the_driver_are_accepted() -> None:
+    assert [*mistakes([NodeReport("a", "", DRIVER), NodeReport("b", "", DRIVER)], DRIVER)] == []
+
+
+def test_every_mistake_of_every_node_is_told_at_once_with_the_folder_and_the_values() -> None:
+    reports = [
+        NodeReport("two (10.0.0.2)", "", {**DRIVER, "torch": "2.12.0"}),
+        NodeReport("one (10.0.0.1)", "Ray node one does not see /results", {**DRIVER, OPERATORS: "portable"}),
+    ]
+    first, second, third = mistakes(reports, DRIVER)
+    assert first == "Ray node one does not see /results"
+    assert "operators portable for native 1" in second
+    assert third.startswith(
+        "Ray node two (10.0.0.2) would compute other numbers than the driver: torch 2.12.0 for 2.13.0;"
+    )
+
+
+def test_a_node_reports_what_it_reads_and_what_keys_hold(tmp_path: Path) -> None:
+    visible = tmp_path / "stages" / "scratch" / "visible"
+    visible.parent.mkdir(parents=True)
+    expected = f"(10.0.0.1) does not see {tmp_path / 'stages'}, where the driver keeps its results; put --out on"
+    assert expected in report_of("10.0.0.1", visible, "token").unseen
+    visible.write_text("of another run")
+    assert expected in report_of("10.0.0.1", visible, "token").unseen
+    visible.write_text("token")
+    report = report_of("10.0.0.1", visible, "token")
+    assert report.unseen == ""
+    assert report.environment == environment()
+    assert report.node.endswith(" (10.0.0.1)")
+    assert {"torch", "tokenizers", "numpy", "scikit-learn", OPERATORS} <= environment().keys()
+
+
+def test_a_node_reads_the_drivers_object(tmp_path: Path) -> None:
+    url, nowhere = f"file://{tmp_path}/objects", tmp_path / "visible"
+    with ObjectStore(url).probe("token"):
+        assert report_of("10.0.0.1", nowhere, "token", url).unseen == ""
+        assert "does not find what the driver has written" in report_of("10.0.0.1", nowhere, "other", url).unseen
+    assert "does not find" in report_of("10.0.0.1", nowhere, "token", url).unseen
+    assert "cannot read the object store: nonsense://x" in report_of("a", nowhere, "token", "nonsense://x").unseen

@@ -1,9 +1,15 @@
-"""Successive halving, ASHA, Hyperband and progressive hurdles on examples worked by hand."""
+"""Policies on examples worked by hand, and with a fixed budget."""
 
 import numpy as np
+import pytest
 
+from benchmarks.replay_hurdles import FIXED, HURDLES, regrets, verdict
 from runners.policies import POLICIES
+from runners.policies.fixed_budget import fixed_budget
 from runners.policies.policy import Action
+from runners.replay.curves.recorded import from_table
+from runners.replay.replay import CurveTask
+from runners.replay.simulation import Simulation
 from tests.factories.replays import moves_of
 
 LEVELS = np.linspace(0.9, 0.1, 9)[:, None] * np.ones((1, 9))  # candidate 8 is best throughout
@@ -38,3 +44,40 @@ def test_promoting_asha_promotes_a_candidate_that_it_had_paused() -> None:
     """The worst come last: the second best is promoted when six candidates make a third of two."""
     found = as_pairs(moves_of(POLICIES["promoting_asha"], LEVELS[::-1], 9.0))
     assert found.index((1, 3)) > found.index((5, 1)) > found.index((0, 3)) > found.index((2, 1))
+
+
+CANDIDATES, POINTS, BUDGET = 24, 8, 5.0
+
+
+def simulation(values: np.ndarray) -> Simulation:
+    return Simulation(values, np.arange(1, POINTS + 1) / POINTS, np.zeros((CANDIDATES, 0)), BUDGET)
+
+
+@pytest.mark.parametrize(("share", "points"), [(1 / 4, 2), (0.3, 3), (1 / 2, 4), (1, 8)])
+def test_every_candidate_is_trained_to_the_same_point(share: float, points: int) -> None:
+    race = simulation(np.random.default_rng(1).random((CANDIDATES, POINTS)))
+    turns = list(race.run(fixed_budget(share), np.random.default_rng(0)))
+    trained = min(CANDIDATES, int(BUDGET * POINTS // points))
+    assert race.reached.tolist()[:trained] == [points] * trained
+    assert turns[-1].spent <= BUDGET
+    assert len(turns) in (trained, trained + 1)  # the last may be paid in part
+
+
+def test_hurdles_are_compared_with_the_best_fixed_budget() -> None:
+    equal = {name: [0.5, 0.4, 0.6] for name in (HURDLES, *FIXED)}
+    best, (mean, _, _), outcome = verdict({**equal, FIXED[1]: [0.2, 0.1, 0.3]})
+    assert (best, outcome) == (FIXED[1], "contradicted")
+    assert mean == pytest.approx(0.3)
+    assert verdict({**equal, HURDLES: [0.1, 0.1, 0.2]})[2] == "supported"
+    assert verdict(equal)[2] == "undecided"
+
+
+def test_curves_that_never_cross_are_decided_at_the_first_point() -> None:
+    """Where the order is there from the start, the smallest share trains the most candidates and loses nothing."""
+    chance = np.random.default_rng(2)
+    values = chance.random((CANDIDATES, 1)) + np.linspace(1, 0, POINTS)
+    names = [f"{number}" for number in range(CANDIDATES)]
+    found = from_table("parallel", names, [{}] * CANDIDATES, range(1, POINTS + 1), values)
+    by_policy = regrets([CurveTask.of(found)], BUDGET, 8)
+    means = [float(np.mean(by_policy[name])) for name in FIXED]
+    assert means == sorted(means)

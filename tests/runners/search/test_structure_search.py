@@ -1,18 +1,27 @@
-"""Searches of layer programs: candidates of the space, decisions in the ledger, resumed after any kill."""
+"""Searches over structures: decisions, budgets, proposals, refusals, and the contracts of every space."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from commands.plugin_contracts import OF_AXES
 from configuration.experiment import Experiment
 from configuration.validation.experiment import violations_of
+from foundation.schema import OpenOption, options_of
 from ledger.records import TrialStatus
+from models.contract import outcomes_of
 from runners.dag import shared_stages
 from runners.scheduler import fold
 from runners.scheduling.race_of_trials import RaceOfTrials
 from runners.search.encoding import point_of
+from runners.search.structure_contracts import CONTRACTS, structure_contracts
+from search_space.architecture import Architecture
+from search_space.layer_program import LayerProgram
 from search_space.overrides import InvalidOverride
+from search_space.program_parser import parse_program
+from search_space.structure import StructureOption, SublayerOrder
+from search_space.structure.option import Choose, Genome, StackName
 from tests.factories import simulated_training as simulated
 from tests.factories.crashing_ledger import CrashingLedger
 from tests.factories.simulated_training import Killed, Track, folder_of, found, opened
@@ -122,3 +131,63 @@ def test_an_impossible_structure_search_is_refused_with_a_reason(
     with pytest.raises((InvalidOverride, ValueError), match=message):  # noqa: PT012
         wrong = search(tmp_path, **{**POLICY, "tournament": TOURNAMENT, **design})
         raise ValueError(" ".join(violation.message for violation in violations_of(wrong)))
+
+
+def axes(above: type[OpenOption] = OpenOption) -> list[type[OpenOption]]:
+    below = above.__subclasses__()
+    return [*(each for each in below if "package" in vars(each)), *(axis for each in below for axis in axes(each))]
+
+
+def test_every_open_axis_has_contracts() -> None:
+    assert len(axes()) > 10
+    assert [axis for axis in axes() if not any(each in OF_AXES for each in axis.__mro__)] == []
+
+
+@pytest.mark.parametrize("kind", options_of(StructureOption), ids=lambda kind: kind.model_fields["kind"].default)
+def test_every_space_keeps_every_contract(kind: type[StructureOption]) -> None:
+    outcomes = [*structure_contracts(kind)]
+    assert len(outcomes) == len(kind.examples) * len(CONTRACTS)
+    assert [each for each in outcomes if each.problem or each.skipped] == []
+
+
+class TwiceTheSame(SublayerOrder):
+    """A gene has one value twice."""
+
+    def genes(self, baseline: Architecture, stack: StackName) -> dict[str, tuple[str, ...]]:
+        return {**super().genes(baseline, stack), "1": ("s", "s")}
+
+
+class UnlistedGene(SublayerOrder):
+    """It asks for a gene that it does not list."""
+
+    def program(self, baseline: Architecture, stack: StackName, choose: Choose) -> LayerProgram:
+        choose("0", ("s",))
+        return super().program(baseline, stack, choose)
+
+
+class OneProgram(SublayerOrder):
+    """Whatever is chosen, the program is the same."""
+
+    def program(self, baseline: Architecture, stack: StackName, choose: Choose) -> LayerProgram:
+        return parse_program("s f")
+
+
+class NoGenome(SublayerOrder):
+    """It does not know its own programs."""
+
+    def genome(self, architecture: Architecture, stack: StackName) -> Genome | None:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("space", "contract"),
+    [
+        (TwiceTheSame(), "genes have distinct values"),
+        (UnlistedGene(), "mutants are programs"),
+        (OneProgram(), "mutants are programs"),
+        (NoGenome(), "programs have genomes"),
+    ],
+)
+def test_a_wrong_space_breaks_the_contract_that_is_about_it(space: StructureOption, contract: str) -> None:
+    broken = {each.contract for each in outcomes_of(CONTRACTS, space, "wrong") if each.problem}
+    assert contract in broken

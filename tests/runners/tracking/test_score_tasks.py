@@ -1,6 +1,11 @@
-"""The score of the mirror is the report's: the same tasks count, and a tag names them."""
+"""The score of the mirror is the report's, and a kill at any moment leaves a mirror that can be completed."""
 
+import random
+import subprocess
+import sys
+from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from statistics import fmean
 
 import pytest
@@ -10,11 +15,11 @@ from ledger.snapshot import Snapshot
 from reports.statistics.results import results_of
 from runners.tracking import TrackingStore, mirror
 from runners.tracking.measurements import SCORE
-from runners.tracking.mirrored_run import SCORE_TAG, MirroredRun
+from runners.tracking.mirrored_run import IDENTITY_TAG, SCORE_TAG, MirroredRun
 from runners.tracking.runs import projected
-from tests.factories.mlflow_rows import rows, values_of_tag
+from tests.factories.mlflow_rows import rows, statuses, values_of_tag
 from tests.factories.reports import primary
-from tests.factories.tracked_study import still_running
+from tests.factories.tracked_study import still_running, study
 from tests.ledger.test_task_standing import view
 
 LIMITED = (Session("run", "2026-01-02T03:04:05+00:00", {}, 60.0, "--stop-after 1m"),)
@@ -76,3 +81,30 @@ def test_a_score_over_other_tasks_replaces_the_earlier_one(store: TrackingStore)
     assert counting - every == pytest.approx((70.0 - 40.0) / 2)
     below, described = shown(later(later(unmade)))
     assert (below, described) == (every, "docs_answer, docs_pair")
+
+
+HERE = Path(__file__).parent
+MIRROR_AND_KILL = "tests.factories.sync_and_kill"
+
+
+def test_after_a_kill_at_any_moment_the_next_mirror_has_each_run_once_and_none_open(tmp_path: Path) -> None:
+    chance = random.Random(20261121)
+    runs_there = [-1, 0, *sorted(chance.sample(range(1, 25), 3))]  # -1: while the database is being made
+    moments = [f"{runs}:{chance.uniform(0, 0.5 if runs < 0 else 0.03)}" for runs in runs_there]
+    command = [sys.executable, "-m", MIRROR_AND_KILL, str(tmp_path), *moments]
+    done = subprocess.run(command, cwd=HERE.parents[2], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "killed\n" * len(moments)), done.stderr
+    store = TrackingStore.resolve(tmp_path, None, {})
+    mirror(study(), store)
+    _assert_whole(store)
+
+
+def _assert_whole(store: TrackingStore) -> None:
+    assert store.database_file
+    identities = Counter(values_of_tag(store.database_file, IDENTITY_TAG).values())
+    assert len(identities) == 25
+    assert len(rows(store.database_file, "SELECT * FROM runs")) == 25
+    assert set(statuses(store.database_file).values()) == {"FINISHED", "KILLED", "FAILED"}
+    points = rows(store.database_file, "SELECT run_uuid, key, step FROM metrics WHERE key LIKE '%_loss' AND step > 0")
+    assert len(points) == len(set(points))
+    assert mirror(study(), store).unchanged == 25

@@ -1,8 +1,11 @@
-"""The GLUE score, compared with a published row; no task may be missing."""
+"""The GLUE score, compared with a published row, and the files of a submission."""
 
 import pytest
 
+from tasks.downstream import find_task
 from tasks.glue.scores import LEADERBOARD, PAPER, PARTS_OF, glue_scores
+from tasks.glue.submission import FILES, table_of
+from tests.factories.glue_folders import ANSWERS, GLUE
 
 # ConvBERT-Small after 1M updates and ELECTRA-Small: arXiv 2008.02496, Table 3
 TASKS = ("mnli", "qnli", "qqp", "rte", "sst2", "mrpc", "cola", "stsb")
@@ -32,3 +35,21 @@ def test_no_score_with_a_missing_task() -> None:
         assert found.keys() == {
             score for score, tasks in PARTS_OF.items() if all(left_out not in parts for parts in tasks.values())
         }
+
+
+@pytest.mark.parametrize("name", GLUE)
+def test_labels_are_spelled_as_in_the_train_file(name: str) -> None:
+    task = find_task(name)
+    told = (0.0, 2.5, 5.0) if task.value_range else range(len(task.labels))
+    lines = table_of(task, [str(number + 7) for number in range(len(told))], list(told)).splitlines()
+    assert lines[0] == "index\tprediction"
+    assert [line.split("\t")[0] for line in lines[1:]] == [str(number + 7) for number in range(len(told))]
+    assert {line.split("\t")[1] for line in lines[1:]} == {*ANSWERS.get(name, ("0", "1"))}
+
+
+def test_every_submission_file_is_of_an_existing_part() -> None:
+    for name, part in FILES:
+        files = find_task(name).files
+        assert files is not None
+        assert part in files.parts
+    assert len(set(FILES.values())) == 11

@@ -76,14 +76,13 @@ def accuracy_on_left_tokens(objective: Objective, visibility: str, seed: int) ->
     return float(np.mean(hits))
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_only_a_model_that_sees_the_right_neighbour_predicts_the_left_token(seed: int) -> None:
+def test_only_a_model_that_sees_the_right_neighbour_predicts_the_left_token() -> None:
     """A planted cue: masked language modelling solves it, left to right cannot, right to left can."""
-    assert accuracy_on_left_tokens(MaskedLanguageModel(mask_rate=0.3), "bidirectional", seed) > 0.98
+    assert accuracy_on_left_tokens(MaskedLanguageModel(mask_rate=0.3), "bidirectional", 1) > 0.98
     chance, count = 1 / SYMBOLS, 256 * PAIRS
-    blind = accuracy_on_left_tokens(LanguageModel(), "left_to_right", seed)
+    blind = accuracy_on_left_tokens(LanguageModel(), "left_to_right", 1)
     assert abs(blind - chance) < 3 * np.sqrt(chance * (1 - chance) / count)
-    assert accuracy_on_left_tokens(LanguageModel(), "right_to_left", seed) > 0.98
+    assert accuracy_on_left_tokens(LanguageModel(), "right_to_left", 1) > 0.98
 
 
 @torch.inference_mode()

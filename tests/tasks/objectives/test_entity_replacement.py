@@ -131,15 +131,6 @@ def test_a_mention_is_classified_from_the_tokens_beside_it_alone() -> None:
     assert {*hidden.grad[0].abs().sum(-1).nonzero().flatten().tolist()} == beside
 
 
-def test_the_loss_is_the_weighted_sum_of_both_terms() -> None:
-    model = model_of(EntityReplacement(masked_token_weight=0.5, entity_weight=3.0))
-    stir(model)
-    batch = model.prepare(sequences_of_text(6), WORDS, np.random.default_rng(1))
-    masked, entity = (loss.item() for loss in model.losses(batch))
-    assert model.loss(batch, np.random.default_rng(1)).item() == pytest.approx(0.5 * masked + 3 * entity, rel=1e-6)
-    assert model.predictions_of_terms(batch) == (batch.predictions, (batch.left != NO_BOUNDARY).sum())
-
-
 ENTITIES = 6  # of each of two types
 WORDS_FROM, KEYS_FROM = 5 + 2 * ENTITIES, 30
 

@@ -72,8 +72,7 @@ def test_one_batch_is_overfitted(objective: Objective, convolution: Convolution)
 @pytest.mark.parametrize(
     ("objective", "convolution"),
     [
-        *((objective, convolution) for objective in OBJECTIVES for convolution in variants()),
-        *((objective, SPAN_DYNAMIC) for objective in generators()),
+        *zip([*OBJECTIVES, *generators()], cycle(variants()), strict=False),
     ],
     ids=lambda each: objective_title(each) if isinstance(each, PretrainingObjective) else title(each),
 )

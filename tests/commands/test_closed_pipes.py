@@ -38,16 +38,9 @@ def ended(*command: str | Path) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-@pytest.mark.parametrize("arguments", [("experiments",), ("schema",), ("--help",)], ids=" ".join)
+@pytest.mark.parametrize("arguments", [("schema",), ("--help",)], ids=" ".join)
 def test_a_command_whose_reader_goes_has_done_its_work(arguments: tuple[str, ...]) -> None:
     assert ended(*MAIN, *arguments) == (0, "")
-
-
-def test_the_exit_code_of_check_is_the_plugins_also_without_a_reader(tmp_path: Path) -> None:
-    unused = tmp_path / "models" / "convolution" / "unused.py"
-    unused.parent.mkdir(parents=True)
-    unused.write_text("A = 1\n", encoding="utf-8")
-    assert ended(*MAIN, "check", tmp_path) == (1, "")
 
 
 def test_what_follows_an_unread_output_is_done() -> None:

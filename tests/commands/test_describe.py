@@ -200,12 +200,11 @@ def test_the_picture_fits_a_plain_terminal(call: Call, name: str, monkeypatch: p
 
 def test_plan_counts_by_the_convention_it_names(call: Call) -> None:
     by_matmul, by_electra = (
-        json.loads(call("plan", TABLE, "--scale", "paper", "--flops", name, "--json").out)
+        json.loads(call("plan", TABLE, "--scale", "smoke", "--flops", name, "--json").out)
         for name in ("matmul", "electra")
     )
     assert (by_matmul["flops_convention"], by_electra["flops_convention"]) == ("matmul", "electra")
-    assert by_electra["arms"][0]["train_flops"] == 1_293_743_798_272_000_000
     for cheap, dear in zip(by_matmul["arms"], by_electra["arms"], strict=True):
         assert cheap["parameters"] == dear["parameters"]
         assert cheap["forward_flops"] < dear["forward_flops"]
-    assert "FLOPs by electra" in call("plan", TABLE, "--flops", "electra").out
+    assert "FLOPs by electra" in call("plan", TABLE, "--scale", "smoke", "--flops", "electra").out

@@ -1,8 +1,6 @@
 """An exported folder loads in transformers with equal outputs and tokens; unsupported models are errors."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from runners.training.checkpoint import load_weights
 from search_space.architecture import Architecture
 from tasks.objectives import build_model
 from tasks.tokenizer import load_tokenizer
-from tests.factories.command_calls import ROOT, Call
+from tests.factories.command_calls import Call
 from tests.factories.local_models import (
     ALBERT,
     ELECTRA,
@@ -171,16 +169,6 @@ def test_an_untrained_model_is_initialised_like_a_pretraining_with_its_seed(call
     first = {name: value.detach() for name, value in build_model(wanted, None, 1).encoder.named_parameters()}
     assert differences(encoder_with(wanted.architecture, first), opened(tmp_path / "1"))[0] <= LARGEST_DIFFERENCE
     assert (tmp_path / "1" / "model.safetensors").read_bytes() != (tmp_path / "2" / "model.safetensors").read_bytes()
-
-
-def test_neither_command_imports_transformers(tmp_path: Path) -> None:
-    stirred_start(tmp_path / "start", GROUPED)
-    code = "import sys; from commands.main import application; application(sys.argv[1:], standalone_mode=False); "
-    code += "assert 'transformers' not in sys.modules"
-    for command, source, out in (("export", "start", "there"), ("import", "there", "back")):
-        command_line = [sys.executable, "-c", code, command, str(tmp_path / source), str(tmp_path / out)]
-        subprocess.run(command_line, cwd=ROOT, check=True, capture_output=True, timeout=120)
-        assert (tmp_path / out).is_dir()
 
 
 def test_the_same_export_is_the_same_bytes(call: Call, tmp_path: Path) -> None:

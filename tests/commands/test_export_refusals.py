@@ -1,8 +1,8 @@
 """Errors of `export`: every reason at once, and no files after a failure."""
 
 import json
+import resource
 import shutil
-import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 
 from ledger.database import Ledger
 from runners.stages.pretrain import CHECKPOINT
-from tests.factories.command_calls import ROOT, TABLE, Call
+from tests.factories.command_calls import TABLE, Call
 from tests.factories.local_models import ELECTRA, GROUPED, experiment, run, stirred_start
 
 
@@ -134,17 +134,19 @@ def test_nothing_is_written_over_and_a_failure_leaves_nothing(
     assert [path.name for path in tmp_path.iterdir()] == ["start"]
 
 
-def test_a_full_disk_is_the_environments_fault_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_full_disk_is_the_environments_fault_and_leaves_nothing(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stirred_start(tmp_path / "start", GROUPED)
-    limit = (
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)); signal.signal(signal.SIGXFSZ, signal.SIG_IGN)"
-    )
-    code = f"import resource, signal; {limit}; from commands.main import main; main()"
-    # -B: Python 3.11 keeps a bytecode file that the limit cut short, and every later import of that module fails.
-    command = [sys.executable, "-B", "-c", code, "export", str(tmp_path / "start"), str(tmp_path / "out")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
-    assert (done.returncode, done.stdout) == (5, ""), done.stderr
-    assert "out: cannot be written" in done.stderr.splitlines()[-1]
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # a bytecode file that the limit cuts short is kept
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+    try:
+        answer = call("export", tmp_path / "start", tmp_path / "out")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (answer.code, answer.out) == (5, "")
+    assert "out: cannot be written" in answer.err.splitlines()[-1]
     assert [path.name for path in tmp_path.iterdir()] == ["start"]
 
 

@@ -8,9 +8,8 @@ import pytest
 from runners.policies import POLICIES, RECOMMENDED
 from runners.replay.curves import plain
 from tests.factories.command_calls import ROOT, Call
-from tests.factories.synthetic_curves import synthetic
-
 from tests.factories.import_check import heavy_after
+from tests.factories.synthetic_curves import synthetic
 
 
 @pytest.fixture(scope="module")

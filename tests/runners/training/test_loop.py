@@ -8,6 +8,7 @@ every pretrained model: increment `code_version` of PretrainStage and of Evaluat
 import json
 import math
 import os
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -106,8 +107,7 @@ def test_a_run_resumed_without_moments_differs(tmp_path: Path) -> None:
     assert resumed.losses[-1] != uninterrupted.losses[-1]
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: objective.kind)
-@pytest.mark.parametrize("poison", [math.nan, math.inf])
+@pytest.mark.parametrize(("objective", "poison"), [*zip(OBJECTIVES, cycle((math.nan, math.inf)), strict=False)])
 def test_a_loss_that_is_not_finite_raises_before_the_update(objective: Objective, poison: float) -> None:
     run = Run.started(candidate(SPAN_DYNAMIC, objective))
     with torch.no_grad():

@@ -35,7 +35,7 @@ from tasks.objectives.denoising import Model, batch_of
 from tasks.tokenizer import WordPiece
 from tasks.vocabulary import SPECIAL_TOKENS
 from tests.factories.encoder_decoders import SIZES
-from tests.factories.small_experiments import WORDS, batches_of, evaluation_set_of, stir
+from tests.factories.small_experiments import WORDS, batches_of, stir
 
 CORRUPTIONS: tuple[CorruptionOption, ...] = (
     TextInfilling(),
@@ -183,25 +183,6 @@ def built_with(candidate: Candidate, **sizes: Any) -> Model:
     assert isinstance(model, Model)
     stir(model)
     return model
-
-
-@every_corruption
-def test_the_loss_of_a_batch_is_that_of_its_evaluation(option: CorruptionOption) -> None:
-    """Training loss without dropout and held-out losses are the same function of a corrupted text."""
-    model = model_of(option).eval()
-    evaluation = evaluation_set_of(learner(option), 8)
-    losses = model.held_out_losses(evaluation)
-    assert losses.shape == evaluation.targets.shape
-    assert np.isfinite(losses).all()
-    sequences = batches_of(Denoising(corruption=option)).at(0, 6, 1)
-    batch = model.prepare(sequences, WORDS, stream(1, "masking", 3))
-    whole = model.loss(batch, stream(1, "masking", 3)).item()
-    parts = [model.loss(part, stream(1, "masking", 3)).item() * part.predictions for part in batch.micro_batches(3)]
-    assert whole == pytest.approx(sum(parts) / batch.predictions, rel=1e-4)
-    with torch.inference_mode():
-        scores = model.pseudo_log_likelihoods(sequences.tokens[:2], WORDS.mask)
-    assert scores.shape == (2,)
-    assert (scores < 0).all()
 
 
 @given(mean_span=st.sampled_from([0.2, 1.0, 3.0]), rate=st.sampled_from([0.05, 0.3, 1.0]), seed=st.integers(0, 10**6))

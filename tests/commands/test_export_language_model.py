@@ -1,73 +1,124 @@
-"""A GPT with its output layer loads in transformers with equal logits; other output layers are left out, and said."""
+"""GPT and XLNet with their output layers: equal logits in transformers, weights that come back, what is left out."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from safetensors.torch import load_file
+from torch import Tensor, nn
 
 from commands.huggingface.export_folder import notes_on, write
 from commands.huggingface.export_source import Exported, _head
+from configuration.initial_checkpoint import WEIGHTS, read_initial_checkpoint
+from models.attention_context import AttentionContext, PredictionOrder
+from models.segment_memory import read_streams
 from search_space.candidate import Candidate
-from search_space.objective import LanguageModel
+from search_space.objective import LanguageModel, PermutationLanguageModel
 from search_space.output_layer import EmbeddingTable
 from search_space.recipe import Recipe
 from tasks.objectives import build_model
-from tests.factories.local_models import GPT, LARGEST_DIFFERENCE, transformers
+from tests.factories.command_calls import Call
+from tests.factories.local_models import GPT, LARGEST_DIFFERENCE, XLNET, transformers
 from tests.factories.small_experiments import stir
 
+LENGTH, NUDGE = 11, 1e-3
 OBJECTIVE = LanguageModel(output_layer=EmbeddingTable())
-NUDGE = 1e-3
 
 
-def exported(objective: LanguageModel, folder: Path) -> tuple[Any, Exported]:
+def exported(objective: LanguageModel | PermutationLanguageModel, folder: Path) -> tuple[Any, Exported]:
     """Return our model, with every weight in play, and what was exported of it into a folder."""
-    model = build_model(Candidate(architecture=GPT, objective=objective, recipe=Recipe(dropout=0.0)), None, 1)
+    architecture = GPT if isinstance(objective, LanguageModel) else XLNET
+    candidate = Candidate(architecture=architecture, objective=objective, recipe=Recipe(dropout=0.0))
+    model = build_model(candidate, None, 1)
     stir(model)
     weights = {name.removeprefix("encoder."): value.detach() for name, value in model.named_parameters()}
-    source = Exported("a GPT", GPT, 0.0, weights, {}, None, _head(objective))
+    source = Exported("a model", architecture, 0.0, weights, {}, None, _head(objective))
     write(source, [*notes_on(source)], folder)
     return model.eval(), source
 
 
 def tokens() -> Tensor:
-    return torch.randint(5, GPT.vocabulary_size, (3, 11), generator=torch.Generator().manual_seed(2))
+    return torch.randint(5, GPT.vocabulary_size, (3, LENGTH), generator=torch.Generator().manual_seed(2))
 
 
-@torch.no_grad()
-def test_logits_equal_those_of_transformers_and_a_change_of_any_tensor_is_noticed(tmp_path: Path) -> None:
-    ours, _ = exported(OBJECTIVE, tmp_path / "out")
-    theirs = transformers().OpenAIGPTLMHeadModel.from_pretrained(tmp_path / "out").eval()
-    expected = ours.head(ours.encoder(tokens()).flatten(0, 1), ours.token_table)
+def distance(found: Tensor, expected: Tensor) -> float:
+    return float((found - expected).abs().max() / max(1.0, float(expected.abs().max())))
 
-    def distance() -> float:
-        return float(
-            (theirs(tokens()).logits.flatten(0, 1) - expected).abs().max() / max(1.0, float(expected.abs().max()))
-        )
 
-    assert distance() <= LARGEST_DIFFERENCE
-    generator = torch.Generator().manual_seed(3)
+def check_every_tensor(theirs: nn.Module, logits: Callable[[], Tensor], expected: Tensor) -> None:
+    """Check that logits are those expected, and that a change of any tensor is noticed."""
+    assert distance(logits(), expected) <= LARGEST_DIFFERENCE
+    random = torch.Generator().manual_seed(3)
     for name, parameter in theirs.named_parameters():
         kept = parameter.clone()
-        parameter.add_(torch.randn(parameter.shape, generator=generator).sign(), alpha=NUDGE)
-        assert distance() > LARGEST_DIFFERENCE, name
+        parameter.add_(torch.randn(parameter.shape, generator=random).sign(), alpha=NUDGE)
+        assert distance(logits(), expected) > LARGEST_DIFFERENCE, name
         parameter.copy_(kept)
 
 
-def test_another_output_layer_is_left_out_with_a_note(tmp_path: Path) -> None:
-    _, source = exported(LanguageModel(), tmp_path / "out")
-    expected = "the encoder alone: transformers has no GPT with a head for language model (transformed)"
-    assert expected in [*notes_on(source)]
-    assert type(transformers().AutoModel.from_pretrained(tmp_path / "out")).__name__ == "OpenAIGPTModel"
-
-
-@pytest.mark.parametrize("padding", [0, 3])
 @torch.no_grad()
-def test_a_padded_batch_has_the_logits_of_its_rows(tmp_path: Path, padding: int) -> None:
+def test_logits_of_gpt_equal_those_of_transformers(tmp_path: Path) -> None:
     ours, _ = exported(OBJECTIVE, tmp_path / "out")
     theirs = transformers().OpenAIGPTLMHeadModel.from_pretrained(tmp_path / "out").eval()
-    real = torch.arange(11)[None].expand(3, -1) < 11 - padding
+    expected = ours.head(ours.encoder(tokens()).flatten(0, 1), ours.token_table)
+    check_every_tensor(theirs, lambda: theirs(tokens()).logits.flatten(0, 1), expected)
+
+
+@torch.no_grad()
+def test_logits_of_xlnet_equal_those_of_transformers(tmp_path: Path) -> None:
+    ours, _ = exported(PermutationLanguageModel(), tmp_path / "out")
+    theirs = transformers().XLNetLMHeadModel.from_pretrained(tmp_path / "out").eval()
+    random = torch.Generator().manual_seed(2)
+    drawn = torch.stack([torch.randperm(LENGTH, generator=random)[:4] for _ in tokens()])
+    ranks = torch.zeros_like(tokens()).scatter(1, drawn, torch.arange(1, 5).expand(3, -1))
+    order, segments = PredictionOrder(ranks, drawn), torch.randint(2, tokens().shape, generator=random)
+    streams = read_streams(ours.encoder, tokens(), AttentionContext(order=order, segments=segments))
+    expected = ours.head(streams.query.flatten(0, 1), ours.token_table)
+    hides = (order.ranks[:, :, None] <= order.ranks[:, None, :]) & (order.ranks[:, None, :] > 0)
+    asked = nn.functional.one_hot(order.positions, LENGTH).float()
+    given = {"perm_mask": hides.float(), "target_mapping": asked, "token_type_ids": segments}
+    check_every_tensor(theirs, lambda: theirs(tokens(), **given).logits.flatten(0, 1), expected)
+
+
+def test_an_exported_xlnet_is_imported_with_equal_weights(call: Call, tmp_path: Path) -> None:
+    _, source = exported(PermutationLanguageModel(), tmp_path / "out")
+    answer = call("import", tmp_path / "out", tmp_path / "start")
+    assert answer.code == 0, answer.err
+    assert "left out, not part of an encoder: lm_loss.bias" in answer.err
+    start = read_initial_checkpoint(tmp_path / "start")
+    assert start.architecture == XLNET
+    weights = load_file(tmp_path / "start" / WEIGHTS)
+    encoder = {name: value for name, value in source.weights.items() if not name.startswith("head.")}
+    assert weights.keys() == encoder.keys()
+    assert all(torch.equal(weights[name], value) for name, value in encoder.items())
+
+
+@pytest.mark.parametrize(
+    ("objective", "left_out", "kind"),
+    [
+        (LanguageModel(), "GPT with a head for language model (transformed)", "OpenAIGPTModel"),
+        (
+            PermutationLanguageModel(output_layer=EmbeddingTable(biases=False)),
+            "XLNet with a head for permutation language model (embeddings without biases)",
+            "XLNetModel",
+        ),
+    ],
+)
+def test_another_output_layer_is_left_out_with_a_note(
+    tmp_path: Path, objective: LanguageModel | PermutationLanguageModel, left_out: str, kind: str
+) -> None:
+    _, source = exported(objective, tmp_path / "out")
+    assert f"the encoder alone: transformers has no {left_out}" in [*notes_on(source)]
+    assert type(transformers().AutoModel.from_pretrained(tmp_path / "out")).__name__ == kind
+
+
+@torch.no_grad()
+def test_a_padded_batch_of_gpt_has_the_logits_of_its_rows(tmp_path: Path) -> None:
+    ours, _ = exported(OBJECTIVE, tmp_path / "out")
+    theirs = transformers().OpenAIGPTLMHeadModel.from_pretrained(tmp_path / "out").eval()
+    real = torch.arange(LENGTH)[None].expand(3, -1) < LENGTH - 3
     found = ours.head(ours.encoder(tokens(), None, real)[real], ours.token_table)
     expected = theirs(tokens(), attention_mask=real.long()).logits[real]
-    assert (found - expected).abs().max() <= LARGEST_DIFFERENCE * max(1.0, float(expected.abs().max()))
+    assert distance(found, expected) <= LARGEST_DIFFERENCE

@@ -1,18 +1,26 @@
-"""Truncated inputs and lost answers are stated in every report whose tasks have them."""
+"""Notes on data and runs: truncated inputs, small vocabularies, constant predictions, limits."""
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from configuration.experiment import Experiment
 from foundation.schema import JsonValue
-from ledger.records import Record, with_results
+from ledger.records import Record, TrialStatus, with_results
+from ledger.sessions import Session
 from ledger.stage_results import ExamplesResult
 from reports.formats import render
 from reports.report import Report, build
+from reports.sections.constant_predictions import TERM as CONSTANT
+from reports.sections.failures import INCOMPLETE, limit_notes
 from reports.sections.truncation import TERM, TRUNCATION, truncation_notes, truncation_table
+from reports.sections.vocabulary import TERM as VOCABULARY
+from reports.sections.vocabulary import vocabulary_notes
 from tests.factories.reports import Trial, document, primary, shared, snapshot
 from tests.factories.stage_results import SQUAD_PART
+from tests.factories.tracked_study import still_running, study
 
 ANSWERS: dict[str, JsonValue] = {
     "train": {"examples": 1999, "truncated_share": 0.7159, "answers_lost": 754},
@@ -88,3 +96,110 @@ def test_the_table_is_in_the_json_report() -> None:
         "truncated_share": 0.719,
         "answers_lost": 380,
     } in (table["rows"])
+
+
+ASKED = 300
+SPLIT = {"documents": 9, "tokens": 999, "unknown": 0}
+BASELINE = {"architecture": {"depth": 4, "convolution": {"kind": "none"}, "vocabulary_size": ASKED}}
+GIVEN = {"kind": "vocabulary", "path": "vocab.txt"}
+
+
+def notes(learned: int, **changes: Any) -> list[tuple[str, str]]:
+    record = shared(
+        "tokens", "tokens", {"vocabulary": "0", "vocabulary_size": learned, "train": SPLIT, "validation": SPLIT}
+    )
+    resolved = document(baseline=BASELINE) | changes
+    view = snapshot([Trial("baseline", 1).pretrained(3.0)], {"baseline": {}}, (), resolved=resolved)
+    view = replace(view, shared=(*view.shared, record))
+    found = [*vocabulary_notes(Experiment.model_validate(resolved, strict=False), view.shared)]
+    assert [note for note in build(view, primary=primary).footer if note[0] == VOCABULARY] == found
+    return found
+
+
+def test_both_numbers_are_named() -> None:
+    ((_, text),) = notes(ASKED - 59)
+    assert text == (
+        "the corpus gives 241 pieces and architecture.vocabulary_size is 300: 59 embeddings have no piece, and count "
+        "among the parameters. Write vocabulary_size: 241, or take a larger corpus"
+    )
+
+
+@pytest.mark.parametrize(("learned", "changes"), [(ASKED, {}), (ASKED - 1, {"tokenizer": GIVEN})])
+def test_a_full_or_a_given_vocabulary_has_no_note(learned: int, changes: dict[str, Any]) -> None:
+    assert notes(learned, **changes) == []
+
+
+TASK = "docs_pair"
+
+
+def report_of_constants(constant: dict[tuple[str, int, int], tuple[str, ...]]) -> Report:
+    """Return two arms at three seeds, each fine-tuned twice, with flags by (arm, seed, fine-tuning seed)."""
+    trials = []
+    for arm in ("baseline", "dynamic"):
+        for seed in (1, 2, 3):
+            trial = Trial(arm, seed).pretrained(6.0 + seed / 100)
+            for tuning in (1, 2):
+                flags = dict.fromkeys(constant.get((arm, seed, tuning), ()), True)
+                result = {
+                    "task": TASK,
+                    "seed": tuning,
+                    "scores": {primary(TASK): 50.0 + seed},
+                    "examples": 9,
+                    **flags,
+                }
+                trial.record("fine_tune", f"{TASK}#{tuning}", result)
+            trials.append(trial)
+    arms = {"baseline": {}, "dynamic": {"convolution": {"kind": "dynamic"}}}
+    return build(snapshot(trials, arms=arms, tasks=(TASK,), resolved=document((TASK,))), primary=primary)
+
+
+def test_arm_task_and_count_are_named_in_every_form() -> None:
+    built = report_of_constants(
+        {("dynamic", 1, 1): ("constant", "constant mismatched"), ("dynamic", 3, 2): ("constant",)}
+    )
+    text = dict(built.footer)[CONSTANT]
+    assert text == (
+        "constant predictions: dynamic on docs_pair in 2 of 6 fine-tunings; dynamic on docs_pair mismatched "
+        "in 1 of 6 fine-tunings; their correlation is set to 0"
+    )
+    for form in ("markdown", "html"):
+        assert "in 2 of 6 fine-tunings" in render(built, form)
+
+
+def test_nothing_is_said_where_no_model_has_collapsed() -> None:
+    assert CONSTANT not in dict(report_of_constants({}).footer)
+
+
+OPEN = (TrialStatus.WAITING, TrialStatus.RUNNING)
+LIMITED = Session("c", "2026-01-02T03:04:05+00:00", {}, 60.0, "--stop-after 1m")
+
+
+def test_a_report_of_a_limited_run_says_how_many_trials_are_open_and_what_to_do() -> None:
+    snapshot = replace(still_running(study()), sessions=(LIMITED,))
+    ((term, text),) = limit_notes(snapshot)
+    assert term == INCOMPLETE
+    assert text == (
+        "--stop-after 1m ended the run, and 2 of 18 trials have not ended; "
+        "the same `run` with a higher limit resumes it"
+    )
+
+
+def test_one_open_trial_is_one() -> None:
+    running = still_running(study())
+    one = next(history for history in running.histories if history.status in OPEN)
+    ended = [history for history in running.histories if history.status not in OPEN]
+    ((_, text),) = limit_notes(replace(running, sessions=(LIMITED,), histories=(one, *ended)))
+    assert f"1 of {len(ended) + 1} trials has not ended" in text
+
+
+def test_an_interrupted_run_is_resumed_by_the_same_command() -> None:
+    interrupted = replace(LIMITED, stopped_by=None, interruption="interrupted")
+    ((_, text),) = limit_notes(replace(still_running(study()), sessions=(LIMITED, interrupted)))
+    assert text == "the run was interrupted, and 2 of 18 trials have not ended; the same `run` resumes it"
+
+
+def test_a_run_without_a_limit_or_after_its_end_has_no_note() -> None:
+    assert [*limit_notes(replace(study(), sessions=(LIMITED,)))] == []
+    later = replace(LIMITED, stopped_by=None)
+    assert [*limit_notes(replace(still_running(study()), sessions=(LIMITED, later)))] == []
+    assert [*limit_notes(still_running(study()))] == []

@@ -34,6 +34,7 @@ from tests.factories.local_models import (
     stirred_start,
     transformers,
 )
+from tests.factories.parity import nudged
 
 TRICKY = [
     "The Kernel slides, naïvely: the kernels of Straße!",
@@ -42,7 +43,6 @@ TRICKY = [
     "",
     "x" * 101 + " unknownword ©™ 😀",
 ]
-NUDGE = 1e-2
 
 
 @pytest.fixture(scope="module", params=["masked_language_model", "replaced_token_detection"])
@@ -74,19 +74,15 @@ def test_automodel_computes_the_same_with_every_weight_in_play(
     assert ("padding: masked" in (tmp_path / "out" / "README.md").read_text()) != leaks_as_theirs
 
 
-@pytest.mark.parametrize("architecture", [ELECTRA, LEAKING, GPT])
+@pytest.mark.parametrize("architecture", [LEAKING, GPT])
 def test_a_nudge_to_any_exported_tensor_is_noticed(call: Call, tmp_path: Path, architecture: Architecture) -> None:
     """The comparison above can fail: every tensor is seen in it, but a key's bias, which softmax does not see."""
     ours = encoder_with(architecture, stirred_start(tmp_path / "start", architecture))
     call("export", tmp_path / "start", tmp_path / "out")
     theirs = opened(tmp_path / "out")
-    generator = torch.Generator().manual_seed(3)
-    for name, parameter in theirs.named_parameters():
-        nudge = NUDGE * torch.randn(parameter.shape, generator=generator).sign()
-        parameter.data.add_(nudge)
+    for name in nudged(theirs.named_parameters(), 1e-2):
         if not name.endswith("attention.self.key.bias"):
             assert differences(ours, theirs)[0] > LARGEST_DIFFERENCE, name
-        parameter.data.sub_(nudge)
 
 
 @pytest.mark.parametrize(("kind", "size"), [("byte_bpe", 280), ("bpe", 120), ("unigram", 70), ("character", 20)])

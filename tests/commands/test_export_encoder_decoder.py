@@ -16,6 +16,7 @@ from search_space.architecture import Architecture
 from tests.factories.command_calls import Call
 from tests.factories.encoder_decoder_references import HF_SIZES, stirred
 from tests.factories.local_models import LARGEST_DIFFERENCE, encoder_with, stirred_start, transformers
+from tests.factories.parity import distance
 from tests.factories.small_experiments import WORDS
 
 SIZES: dict[str, Any] = {
@@ -56,12 +57,12 @@ def sources(size: int) -> tuple[Tensor, Tensor]:
 
 
 @torch.no_grad()
-def distance(ours: EncoderDecoder, theirs: Any) -> float:
+def logits_apart(ours: EncoderDecoder, theirs: Any) -> float:
     tokens, mask = sources(ours.architecture.vocabulary_size)
     target = tokens.flip(1)
     found = ours.target_logits(tokens, mask, target)
     expected = theirs(input_ids=tokens, attention_mask=mask.long(), decoder_input_ids=target).logits
-    return float((found - expected).abs().max() / max(1.0, float(expected.abs().max())))
+    return distance(found, expected)
 
 
 def our_tokens(ours: EncoderDecoder, beams: int) -> list[tuple[int, ...]]:
@@ -139,13 +140,13 @@ def test_a_model_of_transformers_is_imported_and_exported_with_equal_outputs(
     answer = call("import", tmp_path / "folder", tmp_path / "out")
     assert answer.code == 0, answer.err
     ours = ours_of(tmp_path / "out")
-    assert distance(ours, theirs) <= LARGEST_DIFFERENCE
+    assert logits_apart(ours, theirs) <= LARGEST_DIFFERENCE
     assert call("export", tmp_path / "out", tmp_path / "again").code == 0
     again = opened(tmp_path / "again", name)
-    assert distance(ours, again) <= LARGEST_DIFFERENCE
+    assert logits_apart(ours, again) <= LARGEST_DIFFERENCE
     with torch.no_grad():
         again.model.decoder.layers[0].encoder_attn.v_proj.weight += 1e-2
-    assert distance(ours, again) > LARGEST_DIFFERENCE
+    assert logits_apart(ours, again) > LARGEST_DIFFERENCE
 
 
 def test_a_table_that_is_not_tied_and_a_bias_that_bart_has_not_are_refused(call: Call, tmp_path: Path) -> None:
@@ -166,7 +167,7 @@ def test_a_transformer_without_an_output_bias_is_a_marian_whose_bias_is_0(call: 
     stirred_start(tmp_path / "start", ARCHITECTURES["marian"].model_copy(update={"output_bias": False}))
     assert call("export", tmp_path / "start", tmp_path / "out").code == 0
     theirs = opened(tmp_path / "out", "marian")
-    assert distance(ours_of(tmp_path / "start"), theirs) <= LARGEST_DIFFERENCE
+    assert logits_apart(ours_of(tmp_path / "start"), theirs) <= LARGEST_DIFFERENCE
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,10 @@ from search_space.recipe import Recipe
 from tasks.objectives import build_model
 from tests.factories.command_calls import Call
 from tests.factories.local_models import GPT, LARGEST_DIFFERENCE, XLNET, transformers
+from tests.factories.parity import distance, nudged
 from tests.factories.small_experiments import stir
 
-LENGTH, NUDGE = 11, 1e-3
+LENGTH = 11
 OBJECTIVE = LanguageModel(output_layer=EmbeddingTable())
 
 
@@ -43,19 +44,11 @@ def tokens() -> Tensor:
     return torch.randint(5, GPT.vocabulary_size, (3, LENGTH), generator=torch.Generator().manual_seed(2))
 
 
-def distance(found: Tensor, expected: Tensor) -> float:
-    return float((found - expected).abs().max() / max(1.0, float(expected.abs().max())))
-
-
 def check_every_tensor(theirs: nn.Module, logits: Callable[[], Tensor], expected: Tensor) -> None:
     """Check that logits are those expected, and that a change of any tensor is noticed."""
     assert distance(logits(), expected) <= LARGEST_DIFFERENCE
-    random = torch.Generator().manual_seed(3)
-    for name, parameter in theirs.named_parameters():
-        kept = parameter.clone()
-        parameter.add_(torch.randn(parameter.shape, generator=random).sign(), alpha=NUDGE)
+    for name in nudged(theirs.named_parameters()):
         assert distance(logits(), expected) > LARGEST_DIFFERENCE, name
-        parameter.copy_(kept)
 
 
 @torch.no_grad()

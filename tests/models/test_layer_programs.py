@@ -5,7 +5,7 @@ import copy
 import pytest
 import torch
 from hypothesis import given, settings
-from torch import Tensor, nn
+from torch import Tensor
 
 from models.encoder import Encoder
 from models.initialisation import initialise
@@ -13,6 +13,7 @@ from search_space.architecture import Architecture
 from search_space.normalisation import PostNorm, PreNorm
 from search_space.program_parser import sandwich
 from search_space.summary import receptive_field
+from tests.factories.parity import dependence
 from tests.factories.programs import any_architectures
 from tests.factories.small_experiments import stir
 
@@ -41,21 +42,7 @@ def tokens(seed: int = 1, length: int = LENGTH, rows: int = 2) -> Tensor:
 
 def reach(encoder: Encoder, length: int = 6) -> Tensor:
     """Return how much the output at each position depends on each token's embedding [outputs inputs]."""
-    embedded: list[Tensor] = []
-
-    def keep(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
-        embedded.append(output.detach().requires_grad_())
-        return embedded[-1]
-
-    hook = encoder.embeddings.tokens.register_forward_hook(keep)
-    out = encoder(tokens(1, length, 1))
-    hook.remove()
-    directions = torch.randn(out.shape[-1], generator=torch.Generator().manual_seed(5), dtype=out.dtype)
-    rows = [
-        torch.autograd.grad((out[0, place] * directions).sum(), embedded[0], retain_graph=True)[0][0].abs().sum(-1)
-        for place in range(length)
-    ]
-    return torch.stack(rows)
+    return dependence(encoder, lambda: encoder(tokens(1, length, 1)))[0]
 
 
 ALLOWED = {"bidirectional": torch.ones(6, 6), "left_to_right": torch.ones(6, 6).tril()}

@@ -1,5 +1,6 @@
 """Two streams of attention in a drawn order: who reads whom, likelihoods, and parity with transformers' XLNet."""
 
+from functools import partial
 from itertools import permutations, product
 from typing import Any
 
@@ -13,10 +14,9 @@ from models.initialisation import initialise
 from models.segment_memory import SegmentMemory, Streams, read_streams
 from search_space.architecture import Architecture
 from tests.factories.huggingface_bodies import BODIES, VOCABULARY, Body, xlnet
+from tests.factories.parity import LARGEST, dependence, distance, nudged
 from tests.factories.small_experiments import stir
 
-LARGEST = {torch.float64: 1e-10, torch.float32: 1e-5}
-NUDGE = 1e-3
 SIZES: dict[str, Any] = {
     "depth": 2, "width": 8, "embedding_width": 8, "heads": 2, "feed_forward_width": 12, "vocabulary_size": 40,
     "position": {"kind": "relative", "segment_encodings": True}, "segments": 0, "visibility": "permutation",
@@ -60,25 +60,13 @@ def gradients(
     encoder: Encoder, context: AttentionContext, padding_mask: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """Return the size of every gradient of both streams' outputs by a token's embedding [outputs inputs]."""
-    embedded: list[Tensor] = []
 
-    def keep(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
-        embedded.append(output.detach().requires_grad_())
-        return embedded[-1]
+    def read(stream: str) -> Tensor:
+        found: Tensor = getattr(read_streams(encoder, tokens(), context, padding_mask), stream)
+        return found
 
-    hook = encoder.embeddings.tokens.register_forward_hook(keep)
-    streams = read_streams(encoder, tokens(), context, padding_mask)
-    hook.remove()
-    weights = torch.randn(8, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
-
-    def of(stream: Tensor) -> Tensor:
-        found = [
-            torch.autograd.grad((stream[0, place] * weights).sum(), embedded[0], retain_graph=True)[0]
-            for place in range(stream.shape[1])
-        ]
-        return torch.stack(found).abs().sum(-1)[:, 0]
-
-    return of(streams.content), of(streams.query)
+    content, query = (dependence(encoder, partial(read, stream))[0] for stream in ("content", "query"))
+    return content, query
 
 
 @pytest.mark.parametrize("padded", [False, True])
@@ -140,15 +128,14 @@ def likelihoods(encoder: Encoder, order: tuple[int, ...], words: Tensor) -> Tens
 
 
 @torch.no_grad()
-def test_the_likelihood_of_four_tokens_is_the_average_over_all_orders() -> None:
-    """For every order, the likelihoods of all sequences of three words sum to 1; the average over orders does too."""
+def test_the_likelihood_of_four_tokens_is_a_distribution_in_every_order() -> None:
+    """The likelihoods of all sequences of three words sum to 1, and are those of a loop over the order."""
     encoder = built()
     every = torch.tensor([*product(range(3), repeat=4)])
     by_order = {order: likelihoods(encoder, order, every) for order in permutations(range(4))}
     assert len(by_order) == 24
     for found in by_order.values():
         assert found.exp().sum().item() == pytest.approx(1, abs=1e-12)
-    average = torch.stack([*by_order.values()]).mean(0)
     assert (by_order[0, 1, 2, 3] - by_order[3, 1, 0, 2]).abs().max() > 1e-3, "the orders differ"
     for order, found in by_order.items():  # token by token, from sequences in which what is hidden is another word
         total = torch.zeros(len(every), dtype=torch.float64)
@@ -167,7 +154,6 @@ def test_the_likelihood_of_four_tokens_is_the_average_over_all_orders() -> None:
             logits = (query @ encoder.embeddings.tokens.weight[:3].T).log_softmax(-1)
             total += logits.gather(-1, every[:, [place]])[:, 0]
         assert (total - found).abs().max() < 1e-12
-    assert torch.allclose(average, sum(by_order.values()) / 24, atol=1e-12)  # type: ignore[arg-type]
 
 
 def pair(dtype: torch.dtype, both_directions: bool) -> tuple[Any, Encoder]:
@@ -200,11 +186,6 @@ def both(theirs: Any, ours: Encoder, both_directions: bool) -> tuple[Streams, Te
     return read_streams(ours, row, context, memory=memory), expected.hidden_states[-2], expected[0]
 
 
-def distance(found: Tensor, expected: Tensor) -> float:
-    assert found.shape == expected.shape
-    return float((found - expected).abs().max() / max(1.0, float(expected.abs().max())))
-
-
 @pytest.mark.parametrize("both_directions", [False, True])
 @pytest.mark.parametrize("dtype", LARGEST, ids=str)
 @torch.no_grad()
@@ -217,12 +198,8 @@ def test_both_streams_equal_those_of_transformers(dtype: torch.dtype, both_direc
 @torch.no_grad()
 def test_a_change_of_any_weight_is_detected() -> None:
     theirs, ours = pair(torch.float32, True)
-    generator = torch.Generator().manual_seed(3)
-    for name, parameter in ours.named_parameters():
-        kept = parameter.clone()
-        parameter.add_(torch.randn(parameter.shape, generator=generator).sign(), alpha=NUDGE)
+    for name in nudged(ours.named_parameters()):
         streams, _, query = both(theirs, ours, True)
-        parameter.copy_(kept)
         assert distance(streams.query, query) > LARGEST[torch.float32], name
     assert distance(both(theirs, ours, False)[0].query, both(theirs, ours, True)[2]) > 1e-3, "directions are seen"
 

@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 import search_space.position
 from models.activation_checkpointing import ActivationCheckpointing
@@ -18,6 +18,7 @@ from search_space.convolution import Convolution
 from search_space.convolution.kernel import WithKernel
 from search_space.objective import MaskedLanguageModel, NextSentencePrediction
 from search_space.visibility import Visibility
+from tests.factories.parity import dependence
 from tests.factories.small_experiments import stir, title, variants
 
 LENGTH, PREFIX = 12, 5
@@ -57,21 +58,7 @@ def reads(encoder: Encoder, padded: bool) -> list[Tensor]:
     tokens = torch.randint(5, 40, (len(LENGTHS), LENGTH), generator=torch.Generator().manual_seed(1))
     segments = (torch.arange(LENGTH) >= PREFIX).long().expand(len(LENGTHS), -1)
     padding_mask = torch.arange(LENGTH)[None] < lengths[:, None] if padded else None
-    embedded: list[Tensor] = []
-
-    def keep(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
-        embedded.append(output.detach().requires_grad_())
-        return embedded[-1]
-
-    hook = encoder.embeddings.tokens.register_forward_hook(keep)
-    out = encoder(tokens, segments, padding_mask)
-    hook.remove()
-    weights = torch.randn(out.shape[-1], generator=torch.Generator().manual_seed(5), dtype=out.dtype)
-    by_output = [
-        torch.autograd.grad((out[:, place] * weights).sum(), embedded[0], retain_graph=True)[0].abs().sum(-1)
-        for place in range(LENGTH)
-    ]
-    return [*torch.stack(by_output, 1)]
+    return [*dependence(encoder, lambda: encoder(tokens, segments, padding_mask))]
 
 
 def check(encoder: Encoder, visibility: Visibility) -> None:

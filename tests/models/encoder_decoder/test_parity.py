@@ -8,9 +8,8 @@ from models.huggingface.families.encoder_decoder import OUTPUT_BIAS
 from models.huggingface.weight_names import encoder_pairs, from_transformers, to_transformers
 from tests.factories.encoder_decoder_references import REFERENCES
 from tests.factories.encoder_decoders import tokens
+from tests.factories.parity import LARGEST, nudged
 
-LARGEST = {torch.float64: 1e-10, torch.float32: 1e-5}
-NUDGE = 1e-3
 every_reference = pytest.mark.parametrize("name", REFERENCES)
 
 
@@ -36,12 +35,8 @@ def test_a_nudge_of_any_tensor_is_seen(name: str) -> None:
     """Every parameter matters but the bias of a key, which adds a constant to all scores of a query."""
     reference = REFERENCES[name](torch.float64)
     expected = reference.their_logits(*inputs())
-    for parameter_name, parameter in reference.ours.named_parameters():
-        before = parameter.clone()
-        generator = torch.Generator().manual_seed(7)
-        parameter.add_(torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype), alpha=NUDGE)
+    for parameter_name in nudged(reference.ours.named_parameters()):
         change = (reference.our_logits(*inputs()) - expected).abs().max()
-        parameter.copy_(before)
         silent = parameter_name.endswith("attention.key.bias")
         assert (change > LARGEST[torch.float64]) != silent, parameter_name
 

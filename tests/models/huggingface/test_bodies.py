@@ -6,9 +6,8 @@ from torch import Tensor, nn
 
 from models.encoder import Encoder
 from tests.factories.huggingface_bodies import BODIES, VOCABULARY, Body
+from tests.factories.parity import LARGEST, distance, nudged
 
-LARGEST = {torch.float64: 1e-10, torch.float32: 1e-5}  # of the difference, against the largest value or 1
-NUDGE = 1e-3
 LENGTHS, LENGTH = (17, 12, 1), 17
 PADDING_TOKENS = 2  # 0 and 1 are [PAD] of one family or the other, which RoBERTa's positions skip
 
@@ -35,12 +34,6 @@ def states(theirs: nn.Module, ours: Encoder, given: tuple[Tensor, Tensor | None,
     return ours(tokens, segments, real)[real], expected[real]
 
 
-def distance(found: Tensor, expected: Tensor) -> float:
-    """Return the largest difference, relative to the largest value expected where that is above 1."""
-    assert found.shape == expected.shape
-    return float((found - expected).abs().max() / max(1.0, float(expected.abs().max())))
-
-
 @pytest.mark.parametrize("padded", [False, True], ids=["unpadded", "padded"])
 @pytest.mark.parametrize("dtype", LARGEST, ids=str)
 @torch.no_grad()
@@ -52,12 +45,9 @@ def test_hidden_states_equal_those_of_transformers(body: Body, dtype: torch.dtyp
 def test_a_change_of_any_weight_is_detected(body: Body) -> None:
     """The comparison can fail for every tensor except a key's bias, which does not affect softmax."""
     theirs, ours = body.pair(torch.float64)
-    generator, given = torch.Generator().manual_seed(3), inputs(body)
-    for name, parameter in ours.named_parameters():
-        kept = parameter.clone()
-        parameter.add_(torch.randn(parameter.shape, generator=generator).sign(), alpha=NUDGE)
+    given = inputs(body)
+    for name in nudged(ours.named_parameters()):
         far = distance(*states(theirs, ours, given))
-        parameter.copy_(kept)
         unseen = name.endswith("attention.key.bias") or name == "query_start.weight"  # of the query stream alone
         assert (far > LARGEST[torch.float64]) != unseen, name
 

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from commands.arguments import choose_any
+from configuration.experiment import Experiment
 from configuration.plugin_folders import COPIES
 from tests.factories.command_calls import Call
 from tests.factories.command_line import ROOT, SHARED, SMALL_CORPUS, Run, lend, stages_told, steeplechase
+from tests.factories.local_models import run as compute
 from tests.factories.plugins import MODULE, OPTION, copy_of_example, no_plugins_left, replaced
 
 pytestmark = pytest.mark.engines
@@ -31,6 +34,13 @@ def run(experiment: Path, out: Path, *how: str) -> Run:
     done = steeplechase("run", experiment, *SMOKE, "--out", out, "--workers", "1", *how)
     assert done.returncode == 0, done.stderr
     return Run(out, done.stderr, 0.0)
+
+
+def computed(experiment: Path, out: Path, *settings: str) -> None:
+    """Compute every stage of the smoke scale of an experiment in this process."""
+    wanted, _, _ = choose_any(experiment, "smoke", settings)
+    assert isinstance(wanted, Experiment)
+    compute(wanted, out)
 
 
 @pytest.fixture(scope="module")
@@ -103,18 +113,20 @@ def test_check_builds_the_factories_of_a_folders_experiments(call: Call) -> None
     assert "holds    experiment.yaml at smoke, depth=1: gradients reach every parameter" in found.out.splitlines()
 
 
-def test_an_objective_outside_the_repository_gives_a_table(done: tuple[Path, Run], tmp_path: Path) -> None:
+def test_an_objective_outside_the_repository_gives_a_table(
+    call: Call, done: tuple[Path, Run], tmp_path: Path
+) -> None:
     lend(done[1].folder, tmp_path, SHARED)
-    run(SHUFFLED / "experiment.yaml", tmp_path, *SMALL_CORPUS)
-    assert "shuffled token detection" in (tmp_path / "report.md").read_text(encoding="utf-8")
+    computed(SHUFFLED / "experiment.yaml", tmp_path, SMALL_CORPUS[1])
+    assert "shuffled token detection" in call("report", tmp_path, "--format", "markdown").out
 
 
 def test_a_corpus_outside_the_repository_is_checked_and_read(call: Call, tmp_path: Path) -> None:
     found = call("check", REFERENCE)
     assert (found.code, found.err) == (0, "")
     assert found.out.splitlines()[-1] == "12 contracts hold, 0 are broken, 0 were skipped"
-    run(REFERENCE / "experiment.yaml", tmp_path)
-    assert "dynamic" in (tmp_path / "report.md").read_text(encoding="utf-8")
+    computed(REFERENCE / "experiment.yaml", tmp_path)
+    assert "dynamic" in call("report", tmp_path, "--format", "markdown").out
 
 
 def test_bert_of_transformers_gives_a_table_that_says_how_it_was_counted(
@@ -128,10 +140,9 @@ def test_bert_of_transformers_gives_a_table_that_says_how_it_was_counted(
     assert (described.code, described.err) == (0, "")
     assert "receptive field" not in described.out
     lend(done[1].folder, tmp_path, SHARED)
-    run(BERT / "experiment.yaml", tmp_path, *SMALL_CORPUS)
-    table = (tmp_path / "report.md").read_text(encoding="utf-8")
+    computed(BERT / "experiment.yaml", tmp_path, SMALL_CORPUS[1])
+    table = call("report", tmp_path, "--format", "markdown").out
     assert "baseline, depth=1, heads=2: parameters and FLOPs counted on the built module" in table
-    assert stages_told(run(BERT / "experiment.yaml", tmp_path, *SMALL_CORPUS).told) == 0
     refused = call("export", tmp_path, tmp_path / "exported", "--trial", "baseline/1")
     assert refused.code == 3
     assert "baseline/1: its architecture is of kind module" in refused.err

@@ -14,14 +14,10 @@ from tests.factories.command_line import ROOT, SMOKE, command, variables
 
 
 @pytest.mark.engines
-@pytest.mark.parametrize(
-    ("number", "engine"),
-    [(signal.SIGTERM, "local"), (signal.SIGINT, "local"), (signal.SIGTERM, "ray")],
-    ids=lambda value: getattr(value, "name", value),
-)
-def test_a_stopped_run_reports_that_it_is_resumable(tmp_path: Path, number: signal.Signals, engine: str) -> None:
-    """SIGINT under Ray is in `tests/runners/executors/test_ray_ends.py`, at several moments."""
-    asked = command("run", *SMOKE, "--engine", engine, "--out", tmp_path)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+def test_a_stopped_run_reports_that_it_is_resumable(tmp_path: Path, number: signal.Signals) -> None:
+    """Under Ray it is in `tests/runners/executors/test_ray_ends.py`, at several moments."""
+    asked = command("run", *SMOKE, "--out", tmp_path)
     pipe = subprocess.PIPE
     with subprocess.Popen(asked, cwd=ROOT, env=variables(), stdout=pipe, stderr=pipe, text=True) as run:
         while not list(tmp_path.glob("stages/progress/*.json")) and run.poll() is None:

@@ -62,13 +62,12 @@ def test_other_folders_and_links_are_not_removed(tmp_path: Path) -> None:
 
 
 @pytest.mark.engines
-@pytest.mark.parametrize("place", [0, 1, 3])
-def test_an_exclusive_stage_runs_alone(tmp_path: Path, place: int) -> None:
+def test_an_exclusive_stage_runs_alone(tmp_path: Path) -> None:
     stages = latency_stages(experiment(lengths=(64,)), this_machine("cpu"))
     alone = StageTask(None, "alone", stages.by_length[64])
     refused = CorpusStage(corpus=DocumentationCorpus(distributions=("no-such-distribution",)), read=None)
     others = [StageTask(None, f"other {number}", Stage(refused)) for number in range(3)]
-    waiting, running = [*others[:place], alone, *others[place:]], set[str]()
+    waiting, running = [others[0], alone, *others[1:]], set[str]()
     beside, ended = list[set[str]](), dict[str, object]()
     with LocalExecutor(tmp_path, 2) as executor:
         while waiting or running:

@@ -29,8 +29,6 @@ class Term(NamedTuple):
 
     variance: float
     degrees: int
-    values: int
-    """Number of values."""
 
 
 def grouped(values: Values, size: int) -> Values:
@@ -54,27 +52,7 @@ def two_way_estimate(samples: Sequence[Seeds], sets: Sequence[Sequence[Values]])
     of_seeds, of_examples, residuals = _terms(samples, sets)
     found = _total(of_seeds) + _total(of_examples) - _total(residuals)  # which both of the others contain
     variance = max(found, _total(of_seeds), _total(of_examples))  # no component is below 0
-    return _estimate(samples, variance, (*of_seeds, *of_examples, *residuals))
-
-
-def resampled_estimate(samples: Sequence[Seeds], sets: Sequence[Sequence[Values]]) -> Estimates:
-    """Return the estimate with the variance that a multi-bootstrap converges to, and Satterthwaite's degrees.
-
-    Resampling both seeds and examples counts the residual three times (Owen 2007, Annals of Applied Statistics 1,
-    386), so that the interval is too wide where that is large. Arguments as of `two_way_estimate`.
-    """
-    of_seeds, of_examples, residuals = (map(_resampled, terms) for terms in _terms(samples, sets))
-    terms = (*of_seeds, *of_examples, *residuals)
-    return _estimate(samples, _total(terms), terms)
-
-
-def _resampled(term: Term) -> Term:
-    """Return a term with the sum of squares divided by the number of values, as resampling has it."""
-    return Term(term.variance * term.degrees / term.values, term.degrees, term.values)
-
-
-def _estimate(samples: Sequence[Seeds], variance: float, terms: Sequence[Term]) -> Estimates:
-    spread = sum(term.variance**2 / term.degrees for term in terms)
+    spread = sum(term.variance**2 / term.degrees for term in (*of_seeds, *of_examples, *residuals))
     degrees = max(1, int(variance**2 / spread * (1 + ROUNDING))) if spread else 1
     value = float(sum(sample.mean() for sample in samples))
     return Estimates(np.array([value]), np.array([variance**0.5]), np.array([float(degrees)]))
@@ -102,7 +80,7 @@ def _total(terms: Sequence[Term]) -> float:
 
 
 def _term(deviations: np.ndarray, degrees: int) -> Term:
-    return Term(float((deviations**2).sum()) / degrees / deviations.size, degrees, deviations.size)
+    return Term(float((deviations**2).sum()) / degrees / deviations.size, degrees)
 
 
 def _examples_term(values: Sequence[Values]) -> Term:

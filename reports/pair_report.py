@@ -10,7 +10,7 @@ from reports.document import Report
 from reports.footer import footer_of, scale_of
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.made_with import made_with_of
-from reports.number_format import NOTHING, counted, p_text, simultaneous_text
+from reports.number_format import counted, p_text
 from reports.sanitise import printable
 from reports.sections.difference_cells import interval_cell
 from reports.statistics.compared_pairs import ComparedPair, compared_pairs
@@ -22,7 +22,11 @@ from reports.table import Row, Table, interval, table
 RESULTS = "results"
 CONDITIONS = ("Seeds", "Sampled", "Diverged")
 """The conditions that differences depend on; the whole report has all."""
-COLUMNS = "arm reference metric n delta low high widest_low widest_high p p_adjusted family"
+COLUMNS = "arm reference metric n delta low high p p_adjusted family"
+NOTE = (
+    "p: these pairs are chosen after the run, so the correction (Holm's) is over all pairs of the experiment's arms "
+    "on a metric, shown or not. A direction that is declared before a run is a claim; reports test it."
+)
 
 
 def pairs_of(
@@ -86,15 +90,12 @@ def pairs_table(pairs: Sequence[ComparedPair]) -> Table:
 
 
 def _row(pair: ComparedPair) -> Row:
-    widest = interval(pair.widest)
     return {
         "arm": pair.arm,
         "reference": pair.reference,
         "metric": pair.metric.name,
         "n": pair.difference.n,
         **interval(pair.difference),
-        "widest_low": widest["low"],
-        "widest_high": widest["high"],
         "p": pair.p,
         "p_adjusted": pair.p_adjusted,
         "family": pair.family,
@@ -102,31 +103,18 @@ def _row(pair: ComparedPair) -> Row:
 
 
 def _grids(results: Results, pairs: Sequence[ComparedPair]) -> Iterator[Grid]:
-    columns = [Column("arms", numeric=False), Column("Δ [95%] (n)"), Column("at least bootstrap")]
+    columns = [Column("arms", numeric=False), Column("Δ [95%] (n)")]
     columns += [Column("uncorrected", "p"), Column("adjusted", "p")]
     metrics = [*dict.fromkeys(pair.metric for pair in pairs)]
     for metric in metrics:
         rows = [pair for pair in pairs if pair.metric == metric]
         title = f"Differences in {metric.title} between arms"
         found = grid(RESULTS, title, columns, (_cells(results, pair) for pair in rows))
-        yield with_notes(found, _notes()) if metric == metrics[-1] else found
+        yield with_notes(found, [NOTE]) if metric == metrics[-1] else found
 
 
 def _cells(results: Results, pair: ComparedPair) -> Iterator[str | Cell]:
-    decimals, widest = results.decimals(pair.metric), pair.widest
     yield f"{pair.arm} − {pair.reference}"
-    yield interval_cell(pair.difference, decimals)
-    yield NOTHING if widest.low is None else simultaneous_text(widest.low, widest.high, decimals)
+    yield interval_cell(pair.difference, results.decimals(pair.metric))
     yield p_text(pair.p)
     yield p_text(pair.p_adjusted)
-
-
-def _notes() -> Iterator[str]:
-    yield (
-        "p: these pairs are chosen after the run, so the correction (Holm's) is over all pairs of the experiment's "
-        "arms on a metric, shown or not. A direction that is declared before a run is a claim; reports test it."
-    )
-    yield (
-        "At least bootstrap: the wider of the 95% interval beside it and that of a bootstrap of seeds and examples, "
-        "in closed form; the same interval where no values of single examples were kept."
-    )

@@ -24,8 +24,6 @@ class ComparedPair:
     metric: Metric
     difference: Difference
     """By the test that decides verdicts."""
-    widest: Difference
-    """With an interval no narrower than that of a bootstrap of seeds and examples."""
     p: float | None
     """Two-sided, divided by the share of α at the arms' look; None with too few seeds."""
     p_adjusted: float | None
@@ -60,7 +58,6 @@ def _of_metric(
             reference=reference,
             metric=metric,
             difference=results.difference(arm, reference, metric),
-            widest=results.widest_difference(arm, reference, metric),
             p=p_values[frozenset((arm, reference))],
             p_adjusted=adjusted[frozenset((arm, reference))],
             family=family,

@@ -12,15 +12,13 @@ import numpy as np
 from analysis.difference import Difference, MeanTest, SeedValues
 from analysis.effects import contrast_difference, contrast_estimate, interval_of, shared_seeds, wider
 from analysis.estimates import Estimates
-from analysis.two_way_variance import resampled_estimate, two_way_estimate
+from analysis.two_way_variance import two_way_estimate
 from ledger.arm_values import ArmValues
 from ledger.example_tables import ArmExamples
 from reports.statistics.sampled_examples import SampledExamples
 
 Weights = Mapping[str, float]
 """By arm; of a contrast they sum to 0."""
-TwoWay = Callable[[Sequence[np.ndarray], Sequence[Sequence[np.ndarray]]], Estimates]
-"""From samples by seed and sets of examples to an estimate."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class Contrasts:
         """Return a contrast over seeds alone."""
         return contrast_estimate(self._samples(weights, metric), [*weights.values()], self.test)
 
-    def over_examples(self, weights: Weights, metric: str, method: TwoWay = two_way_estimate) -> Estimates | None:
+    def over_examples(self, weights: Weights, metric: str) -> Estimates | None:
         """Return a contrast over seeds and those examples of which every arm has values; None without such examples.
 
         None also with fewer than two seeds.
@@ -61,15 +59,7 @@ class Contrasts:
         if not sets or any(len(each) < 2 for each in samples):
             return None
         parts = [self._weighted([each.by_arm[arm] for arm in weights], weights) for each in sets]
-        return method([each[:, 0] for each in samples], parts)
-
-    def widest(self, weights: Weights, metric: str, confidence: float) -> Difference:
-        """Return a contrast with an interval that is no narrower than that of a multi-bootstrap either."""
-        found = self.difference(weights, metric, confidence)
-        resampled = self.over_examples(weights, metric, resampled_estimate)
-        if found.low is None or resampled is None:
-            return found
-        return interval_of(wider(self.estimate(weights, metric), resampled), found.n, confidence)
+        return two_way_estimate([each[:, 0] for each in samples], parts)
 
     def _samples(self, weights: Weights, metric: str) -> list[SeedValues]:
         return [self.values.get(arm, {}).get(metric, {}) for arm in weights]

@@ -128,11 +128,6 @@ class Results:
         """Return a weighted sum of arms on one metric, at the confidence level of the arms' look."""
         return self.contrasts.difference(weights, metric.name, max(map(self.confidence, weights)))
 
-    def widest_difference(self, arm: str, reference: str, metric: Metric) -> Difference:
-        """Return the difference with an interval that is no narrower than that of a multi-bootstrap either."""
-        level = max(self.confidence(arm), self.confidence(reference))
-        return self.contrasts.widest({arm: 1.0, reference: -1.0}, metric.name, level)
-
     def estimate(self, arm: str, reference: str, metric: Metric) -> Estimates:
         """Return the difference of an arm to a reference arm as an estimate; NaN with too few seeds."""
         return self.contrasts.estimate({arm: 1.0, reference: -1.0}, metric.name)

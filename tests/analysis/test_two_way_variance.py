@@ -1,7 +1,5 @@
 """The two-way analysis of variance over seeds and examples: limits, coverage, and the variance of a bootstrap."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,8 +9,8 @@ from analysis.difference import MeanTest
 from analysis.effects import estimate, wider
 from analysis.estimates import Estimates
 from analysis.paired import interval as student_interval
-from analysis.two_way_variance import grouped, resampled_estimate, two_way_estimate
-from tests.analysis.two_way_tables import drawn, interval, multi_bootstrap, two_way, two_way_interval
+from analysis.two_way_variance import grouped, two_way_estimate
+from tests.analysis.two_way_tables import drawn, interval, two_way, two_way_interval
 
 SPREADS = {
     "seeds": (1.0, 0.0, 1.0),
@@ -117,21 +115,6 @@ def test_a_weighted_sum_of_four_arms_has_the_terms_of_each() -> None:
     assert found.standard_error.item() ** 2 == pytest.approx(seeds + by_example.var(ddof=1) / 80 - residual)
 
 
-@pytest.mark.parametrize("paired", [True, False])
-@pytest.mark.parametrize("spreads", [(1.0, 0.0, 1.0), (0.1, 3.0, 1.0), (0.1, 1.0, 8.0)])
-def test_the_resampled_variance_is_what_a_bootstrap_converges_to(
-    spreads: tuple[float, float, float], paired: bool
-) -> None:
-    random = np.random.default_rng(14)
-    values, others = drawn(6, 100, spreads, random), drawn(6, 100, spreads, random)
-    parts = [values - others] if paired else [values, -others]
-    found = resampled_estimate([part.mean(axis=1) for part in parts], [parts])
-    expected = multi_bootstrap(values, others, paired=paired, resamples=20_000)
-    assert found.value.item() == pytest.approx(expected.difference)
-    assert found.standard_error.item() == pytest.approx(expected.standard_error, rel=0.02)
-    assert interval(found).high - interval(found).low >= 0.99 * (expected.high - expected.low)
-
-
 @given(st.integers(2, 8), st.integers(0, 2**32 - 1))
 def test_where_every_example_is_alike_only_seeds_count_and_the_interval_is_students(seeds: int, root: int) -> None:
     differences = np.random.default_rng(root).normal(0, 1, seeds)
@@ -150,16 +133,13 @@ def test_groups_are_means_of_neighbours_and_count_dependence_within_a_sequence()
     assert sequences.standard_error == pytest.approx(2 * single.standard_error, rel=0.1)
 
 
-@pytest.mark.parametrize("method", [two_way_estimate, resampled_estimate])
-def test_fewer_than_two_seeds_or_examples_and_shapes_that_do_not_fit_are_refused(
-    method: Callable[..., Estimates],
-) -> None:
+def test_fewer_than_two_seeds_or_examples_and_shapes_that_do_not_fit_are_refused() -> None:
     seeds, values = np.zeros(3), np.zeros((3, 5))
     with pytest.raises(ValueError, match="needs two of each"):
-        method([np.zeros(1)], [[np.zeros((1, 5))]])
+        two_way_estimate([np.zeros(1)], [[np.zeros((1, 5))]])
     with pytest.raises(ValueError, match="needs two of each"):
-        method([seeds], [[np.zeros((3, 1))]])
+        two_way_estimate([seeds], [[np.zeros((3, 1))]])
     with pytest.raises(ValueError, match="not of the same examples for 2 samples"):
-        method([seeds, seeds], [[values, np.zeros((3, 6))]])
+        two_way_estimate([seeds, seeds], [[values, np.zeros((3, 6))]])
     with pytest.raises(ValueError, match="not of the same examples for 2 samples"):
-        method([seeds, seeds], [[values]])
+        two_way_estimate([seeds, seeds], [[values]])

@@ -1,4 +1,4 @@
-"""Tables of seeds by examples, drawn from a two-way model of random effects, and the multi-bootstrap as an oracle."""
+"""Tables of seeds by examples, drawn from a two-way model of random effects."""
 
 from dataclasses import dataclass
 
@@ -16,19 +16,6 @@ class TwoWayInterval:
     standard_error: float
     low: float
     high: float
-
-
-def multi_bootstrap(values: np.ndarray, others: np.ndarray, paired: bool, resamples: int) -> TwoWayInterval:
-    """Return the percentile interval with seeds and examples resampled (Sellam et al. 2021, arXiv 2106.16163)."""
-    random, samples = np.random.default_rng(0), [values - others] if paired else [values, -others]
-    means = np.zeros(resamples)
-    columns = random.integers(values.shape[1], size=(resamples, values.shape[1]))
-    for sample in samples:
-        rows = random.integers(len(sample), size=(resamples, len(sample)))
-        shares = (rows[:, :, None] == np.arange(len(sample))).mean(axis=1)
-        means += np.take_along_axis(shares @ sample, columns, axis=1).mean(axis=1)
-    low, high = np.quantile(means, (0.025, 0.975))
-    return TwoWayInterval(values.mean() - others.mean(), float(means.std(ddof=1)), float(low), float(high))
 
 
 def drawn(

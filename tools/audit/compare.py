@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tools.audit.rows import Row
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-SLACK = 1e-9  # relative difference that counts as none
+SLACK = 1e-12  # relative difference that counts as none
 
 
 class Comparison(NamedTuple):

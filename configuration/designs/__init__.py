@@ -13,10 +13,11 @@ from configuration.designs.leave_one_out import LeaveOneOut
 from configuration.designs.list import ListDesign
 from configuration.designs.one_factor import OneFactor
 from configuration.designs.search import Search
+from configuration.designs.zip import Zip
 from foundation.schema import OPTION
 
 OneDesign = Annotated[
-    OneFactor | LeaveOneOut | KeepOne | Ladder | Coalitions | Factorial | ListDesign | Search,
+    OneFactor | LeaveOneOut | KeepOne | Ladder | Coalitions | Factorial | Zip | ListDesign | Search,
     OPTION,
 ]
 
@@ -42,4 +43,5 @@ __all__ = [
     "OneDesign",
     "OneFactor",
     "Search",
+    "Zip",
 ]

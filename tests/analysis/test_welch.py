@@ -74,7 +74,7 @@ def bottleneck_cost(ratio: int, heads: tuple[int, ...]) -> Estimates:
     wanted = [{"heads": heads[head], "bottleneck_ratio": (1, ratio)[place]} for head, place in runs]
     arms = [next(at for at, each in enumerate(levels) if each.items() >= one.items()) for one in wanted]
     names = (tuple(f"heads={each}" for each in heads), ("bottleneck_ratio=1", f"bottleneck_ratio={ratio}"))
-    design = CrossedDesign(("heads", "bottleneck_ratio"), names, runs, runs, fraction=False)
+    design = CrossedDesign(("heads", "bottleneck_ratio"), names, runs, runs)
     (effect,) = [each for each in design.contrasts() if each.name == names[1][1]]
     return contrasts(moments(values[arms]), np.array([effect.weights]))
 

@@ -16,6 +16,7 @@ from configuration.designs import (
     ListDesign,
     OneFactor,
     Search,
+    Zip,
 )
 from configuration.designs.point import PointDesign
 from search_space.overrides import apply, difference
@@ -142,6 +143,7 @@ def test_a_value_that_conflicts_only_with_the_baselines_sizes_is_allowed_in_a_se
             2 * 502,
         ),
         (OneFactor(vary={"width": tuple(range(1, 10**5 + 1))}), 10**5),
+        (Zip(vary={"width": tuple(range(1, 10**5 + 1))}), 10**5),
     ],
 )
 def test_a_design_is_counted_without_its_points_and_too_many_are_refused(design: PointDesign, size: int) -> None:
@@ -193,6 +195,11 @@ def test_a_candidate_of_several_designs_has_its_levels_in_all_of_them() -> None:
         (Ladder(components={"a": {"heads": 4}}), "components.a: +a changes nothing: it is the baseline"),
         (Ladder(components={"a": {}}), "components.a: a changes nothing"),
         (Ladder(components={"a": {"heds": 4}}), "components.a: +a: heds is not a field of architecture."),
+        (
+            Zip(vary={"heads": (2, 8), "depth": (6,)}),
+            "vary.depth: 1 values, but heads has 2; zipped axes must have equal lengths",
+        ),
+        (Zip(vary={"heads": (2, 2)}), "vary: heads=2 is listed twice"),
         (Factorial(vary={"heads": (2, 8, 2)}), "vary.heads.2: 2 is listed twice on this axis"),
         (
             Factorial(vary={"heads": (2, 4), "bottleneck_ratio": (1, 4)}),

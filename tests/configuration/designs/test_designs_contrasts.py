@@ -15,6 +15,7 @@ from configuration.designs import (
     LeaveOneOut,
     ListDesign,
     OneFactor,
+    Zip,
 )
 from configuration.designs.point import PointDesign
 from search_space.constraints import broken_by
@@ -65,15 +66,30 @@ def test_a_factorial_crosses_an_options_field_only_with_that_option(vary: dict[s
         )
 
 
-DESIGNS = ("one_factor", "factorial", "ladder", "keep_one", "leave_one_out", "coalitions", "list")
+def test_zipped_axes_vary_together_and_are_left_out_if_the_option_lacks_the_field() -> None:
+    vary: dict[str, Any] = {
+        "heads": (2, 8, 16),
+        "convolution": ("none", "dynamic", "span_dynamic"),
+        "convolution.kernel_size": (3, 5, 7),
+    }
+    assert [arm.levels for arm in arms_of(Zip(vary=vary))[1:]] == [
+        {"heads": 2, "convolution": "none"},
+        {"heads": 8, "convolution": "dynamic", "convolution.kernel_size": 5},
+        {"heads": 16, "convolution": "span_dynamic", "convolution.kernel_size": 7},
+    ]
+
+
+DESIGNS = ("one_factor", "factorial", "zip", "ladder", "keep_one", "leave_one_out", "coalitions", "list")
 
 
 def designed(kind: str, vary: dict[str, Any]) -> PointDesign | None:
     """The design over the axes, None where it cannot be written over them."""
     alone = {f"c{at}": {path: values[0]} for at, (path, values) in enumerate(vary.items()) if "." not in path}
+    length = min(map(len, vary.values()))
     makers: dict[str, Any] = {
         "one_factor": lambda: OneFactor(vary={path: values for path, values in vary.items() if "kernel" not in path}),
         "factorial": lambda: Factorial(vary=vary),
+        "zip": lambda: Zip(vary={path: values[:length] for path, values in vary.items() if "kernel" not in path}),
         "ladder": lambda: Ladder(components=alone) if alone else None,
         "keep_one": lambda: KeepOne(components=alone) if len(alone) > 1 else None,
         "leave_one_out": lambda: LeaveOneOut(components=alone) if len(alone) > 1 else None,

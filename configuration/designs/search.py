@@ -28,9 +28,7 @@ EVOLUTIONARY = ("progressive_hurdles", "regularised_evolution", "tournament")
 PolicyName = Literal[
     "architecture",
     "backtested_slopes",
-    "freeze_thaw",
     "progressive_hurdles",
-    "promoting_asha",
     "random",
     "regularised_evolution",
     "tournament",
@@ -164,7 +162,7 @@ class Search(Schema):
         if self.policy is None:
             for name in ("trainings", "at_once"):
                 if name in self.model_fields_set:
-                    yield Violation((name,), "has an effect with a policy only; name one: policy: freeze_thaw")
+                    yield Violation((name,), "has an effect with a policy only; name one: policy: random")
             return
         if self.trainings is None:
             yield Violation(("policy",), f"{self.policy} needs a budget in full trainings, such as trainings: 10")

@@ -14,7 +14,7 @@ def policy_violations(experiment: Experiment) -> Iterator[Violation]:
     policy = None if search is None else search.policy
     if policy is None:
         if pauses and search is not None:
-            message = "no one decides at its rungs. Did you mean to name a policy in the design, policy: freeze_thaw?"
+            message = "no one decides at its rungs. Did you mean to name a policy in the design, policy: random?"
             yield Violation(("pretraining", "hurdle", "kind"), message)
         return
     if not pauses:

@@ -11,10 +11,8 @@ from runners.policies.backtested_slopes import recommended
 from runners.policies.evolution import evolutionary
 from runners.policies.final_score_gp import FinalScoreProcess
 from runners.policies.fixed_budget import fixed_budget
-from runners.policies.freeze_thaw import FreezeThaw
 from runners.policies.hurdle_policy import hurdle_policy
 from runners.policies.policy import PolicyFactory
-from runners.policies.promoting_asha import PromotingAsha
 
 IN_REPLAY = Tournament(population=16, tournament_size=4, mutation_rate=0.1, initial_population="random")
 """Settings of evolution on recorded curves, this project's: tens of trainings never fill the paper's 100."""
@@ -27,11 +25,9 @@ POLICIES: Mapping[str, PolicyFactory] = {
     "backtested_slopes": recommended,
     "fixed_half": fixed_budget(1 / 2),
     "fixed_quarter": fixed_budget(1 / 4),
-    "freeze_thaw": FreezeThaw,
     "hyperband": hurdle_policy(hurdle_settings.hyperband),
     "progressive_mean": hurdle_policy(hurdle_settings.progressive_mean),
     "progressive_hurdles": evolutionary("progressive_hurdles", IN_REPLAY, QUARTERS),
-    "promoting_asha": PromotingAsha,
     "random": fixed_budget(1.0),
     "regularised_evolution": evolutionary("regularised_evolution", IN_REPLAY),
     "successive_halving": hurdle_policy(hurdle_settings.successive_halving),

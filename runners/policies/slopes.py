@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runners.policies.freeze_thaw import slope_of
 from runners.policies.policy import Numbers, View
 
 POWERS = np.array([0.0, 0.25, 0.5, 1.0, 2.0])
@@ -92,3 +91,13 @@ def _shrunk(log_cost: Numbers | float, power: Numbers | float) -> Numbers:
     """Return (1 - exp(-power log_cost)) / power, whose limit at 0 is log_cost."""
     nonzero = np.where(power == 0, 1.0, power)
     return np.where(power == 0, log_cost, -np.expm1(-nonzero * log_cost) / nonzero)
+
+
+def slope_of(seen: Numbers, costs: Numbers) -> float:
+    """Return the least-squares slope of the later half of the values, at least two, against log cost; 0 for one."""
+    if len(seen) < 2:
+        return 0.0
+    first = len(seen) // 2 - 1
+    x, y = np.log(costs[first : len(seen)]), seen[first:]
+    deviation = x - x.mean()
+    return float(deviation @ y / (deviation @ deviation))

@@ -91,7 +91,7 @@ def small_search(folder: Path) -> Experiment:
 
 def policy_search(folder: Path, **design: Any) -> Experiment:
     """Return a search whose candidates a policy pauses at four rungs and continues."""
-    chosen = {"max_candidates": 19, "policy": "freeze_thaw", "trainings": 3, **design}
+    chosen = {"max_candidates": 19, "policy": "backtested_slopes", "trainings": 3, **design}
     hurdle = {"kind": "pause", "rungs": [320, 640, 1280, 1920]}
     pretraining = {"tokens": 2560, "seeds": [1], "hurdle": hurdle, "audit": {"share": 0.2}}
     return search(folder, design={"kind": "search", "space": SPACE, **chosen}, pretraining=pretraining)

@@ -27,7 +27,6 @@ from reports.formats.markdown import escape
 from reports.number_format import NOTHING, signed
 from reports.paper_claims import OVER_SEEDS_ALONE, claim_rows
 from reports.paper_claims_file import FILE, DeclaredTest, read_paper_claims
-from reports.pooled_claims import pooled_claims
 from reports.sections.claims import claims_table
 from reports.sections.sampling import ALONE, TERM
 from reports.statistics.claims import ClaimOutcome
@@ -133,16 +132,6 @@ def test_what_was_run_carries_the_size_and_the_training_that_its_verdict_is_abou
         assert bool(test.scope) == (test.n is not None or test.difference != NOTHING), test
     scopes = {test.scope for test in published_rows() if "span_dynamic_4x < baseline_4x" in test.test}
     assert scopes == {"235k to 236k parameters, 64M tokens (8 passes over the text), masked language model"}
-
-
-def test_claims_at_two_scales_are_pooled_between_their_single_differences() -> None:
-    pooled = [*pooled_claims(published_rows())]
-    assert [claim.tests[0].claim for claim in pooled].count("O1") == 4
-    for claim in pooled:
-        singles = [each.estimate.value.item() for each in claim.tests if each.estimate is not None]
-        assert len({each.experiment for each in claim.tests}) == len(singles) >= 2
-        assert min(singles) <= claim.effect.value <= max(singles)
-        assert claim.effect.high - claim.effect.low >= max(singles) - min(singles)
 
 
 def test_intervals_over_seeds_alone_are_called_that_and_no_others() -> None:

@@ -85,7 +85,7 @@ def test_two_rungs_of_one_update_are_refused(tmp_path: Path, rungs: str, said: s
 
 
 def test_a_budget_below_the_first_rung_is_refused(tmp_path: Path) -> None:
-    space = "space: { heads: [1, 2, 4] }, policy: freeze_thaw"
+    space = "space: { heads: [1, 2, 4] }, policy: backtested_slopes"
     assert refused(tmp_path, f"{space}, trainings: 0.25", PAUSE) == ()
     (line,) = refused(tmp_path, f"{space}, trainings: 0.2", PAUSE)
     assert "design.trainings: 0.2 trainings of 20000 tokens are fewer tokens than the first rung, 5000" in line

@@ -165,4 +165,4 @@ def test_controls_bound_the_loss_of_the_recommended_policy_where_curves_cross() 
         races = [replay(task, POLICIES[name], 6.0, seed) for task in tasks for seed in range(6)]
         return float(np.mean([simulation.regret for simulation in races]))
 
-    assert regret(RECOMMENDED) < 0.8 * regret("freeze_thaw")
+    assert regret(RECOMMENDED) < 0.8 * regret("asha")

@@ -66,7 +66,7 @@ class Other:
         return getattr(self.rows, name)
 
 
-@pytest.mark.parametrize("policy", ["freeze_thaw", "promoting_asha"])
+@pytest.mark.parametrize("policy", ["backtested_slopes", "random"])
 def test_run_and_replay_take_the_same_actions(tmp_path: Path, policy: str) -> None:
     experiment = policy_search(tmp_path, policy=policy)
     track = Track(experiment, tmp_path, losses)
@@ -100,7 +100,7 @@ def test_a_ledger_reproduces_its_decisions_in_the_order_of_arrival(tmp_path: Pat
         with opened(folder / "ledger.sqlite") as ledger:
             decisions = [(one.trial, one.level, one.cleared) for one in ledger.decisions()]
             reproduced = reproduce(experiment, ledger)
-            assert (reproduced.policy, reproduced.decisions) == ("freeze_thaw", len(decisions))
+            assert (reproduced.policy, reproduced.decisions) == ("backtested_slopes", len(decisions))
             assert reproduced.candidates == len(ledger.arms()) - 1
             cleared = next(one for one in ledger.decisions() if one.cleared)
             missing = tuple(one for one in ledger.decisions() if one != cleared)
@@ -133,7 +133,7 @@ def test_several_seeds_of_a_candidate_train_together(tmp_path: Path) -> None:
 
 def test_a_ledger_of_another_policy_is_refused(tmp_path: Path) -> None:
     Track(policy_search(tmp_path, policy="random"), tmp_path).run()
-    other = Track(policy_search(tmp_path, policy="freeze_thaw"), tmp_path)
+    other = Track(policy_search(tmp_path, policy="backtested_slopes"), tmp_path)
     with pytest.raises(ConflictError, match="not what the policy decides"):
         other.run()
 
@@ -142,7 +142,7 @@ def test_a_ledger_of_another_policy_is_refused(tmp_path: Path) -> None:
     ("design", "rule"),
     [
         ({"trainings": None}, "needs a budget in full trainings"),
-        ({"cohort": 3}, "has no effect with policy freeze_thaw"),
+        ({"cohort": 3}, "has no effect with policy backtested_slopes"),
         ({"policy": None}, "has an effect with a policy only"),
     ],
 )

@@ -52,7 +52,7 @@ POLICIES = [
     {"policy": "tournament", "tournament": {**TOURNAMENT, "trained_share": 0.5}},
     {"policy": "tournament", "tournament": {**TOURNAMENT, "initial_population": "random"}},
     {"policy": "random"},
-    {"policy": "freeze_thaw"},
+    {"policy": "backtested_slopes"},
 ]
 
 

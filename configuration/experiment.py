@@ -86,13 +86,14 @@ class Experiment(Recorded):
     study: Name | None = Field(default=None, examples=["convolution-mixing"])
     """Experiments of one study: their claims are one family, corrected for each other where reports are published."""
     equivalence_margin: Mapping[str, PositiveNumber] = Field(default_factory=dict, examples=[{"held_out_loss": 0.02}])
-    """By metric: the largest difference that counts as equivalent; overrides the paper's margins."""
+    """By metric: the largest difference that counts as equivalent, where no paper has margins or others are needed.
+    """
     claims: tuple[DeclaredClaim, ...] = Field(
         default=(), examples=[[{"metric": "score", "higher": "dynamic", "than": "depthwise", "by": 0.5}]]
     )
     """Expected results, registered before the run; the report tests each."""
     tracking: str | None = None
-    """An MLflow tracking URI; by default the store under the results."""
+    """An MLflow tracking URI, such as a team's server; by default the store under the results."""
 
     @property
     def designs(self) -> tuple[OneDesign, ...]:

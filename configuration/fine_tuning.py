@@ -149,7 +149,7 @@ class FineTuning(TaskExamples, TaskTraining):
     untrained_seeds: tuple[Seed, ...] = ()
     """Seeds of untrained encoders of the baseline's architecture; each is evaluated on every task, as a reference."""
     max_overlap: Share | None = None
-    """Contamination limit: the largest share of a task's dev examples in the pretraining text; more is an error."""
+    """Contamination limit, for text from the web: the largest share of a task's dev examples that it may have."""
 
     def find(self, name: str) -> DownstreamTask:
         """Return a task, declared here or known; of a table, labels are known once its files are read.

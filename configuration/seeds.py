@@ -10,7 +10,10 @@ from foundation.schema import Count, PositiveNumber, Schema, Seed
 
 
 class SequentialSeeds(Schema):
-    """Initial and maximum number of seeds, the step between looks, and the equivalence margins."""
+    """Initial and maximum number of seeds, the step between looks, and the equivalence margins.
+
+    For studies in which a seed is expensive: seeds added after a look at the results need a correction for the looks.
+    """
 
     start: int = Field(default=3, ge=2, le=2**53)
     """Initial number of pretraining seeds of every arm."""

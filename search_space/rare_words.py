@@ -14,7 +14,7 @@ Variant = Literal["form", "context", "shallow", "replace", "add"]
 
 
 class RareWords(Schema):
-    """A model of word embeddings on a frozen encoder, and how it is trained."""
+    """A model of word embeddings on a frozen encoder, and how it is trained: BERTRAM (arXiv 1910.07181)."""
 
     variant: Variant = "add"
     """What gives the embedding: `form`, the mean of n-grams; `context`, the output of the encoder at [MASK] in

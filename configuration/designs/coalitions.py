@@ -32,7 +32,7 @@ class Coalitions(ComponentDesign):
     kind: Literal["coalitions"] = "coalitions"
     """Chooses sets of components."""
     orders: int | None = Field(default=None, ge=ORDERS_AT_LEAST, le=ARMS_AT_MOST, examples=[8])
-    """Number of random orders of adding the components; null: all orders, and so every set."""
+    """Number of random orders of adding the components, where every set is too many; null: all orders, every set."""
     seed: int = Field(default=1, ge=0)
     """Draws the orders."""
 

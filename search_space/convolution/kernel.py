@@ -29,7 +29,8 @@ class WithKernel(ConvolutionOption):
     kernel_size: KernelSize = 9
     """Width of the kernel in tokens, odd. Default: best at length 128 in ConvBERT's section 4.2."""
     window: Literal["centred", "look_back", "look_ahead"] = "centred"
-    """Tokens under the kernel: around the output position, or those up to it (causal), or those from it on."""
+    """Tokens under the kernel: around the output position, or, for models that read in one direction, those up to it
+    (causal) or those from it on."""
 
     @property
     def shift(self) -> int:

@@ -8,7 +8,7 @@ from search_space.optimiser.option import OptimiserOption
 
 
 class Sgd(OptimiserOption):
-    """Gradient descent with momentum; the weight decay is added to the gradient. It has no second moment."""
+    """Gradient descent with momentum; the weight decay is added to the gradient (arXiv 2002.04745, Pre-LN)."""
 
     adaptive: ClassVar[bool] = False
     kind: Literal["sgd"] = "sgd"

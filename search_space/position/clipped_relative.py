@@ -19,7 +19,8 @@ class ClippedRelativePositions(PositionOption):
     kind: Literal["clipped_relative"] = "clipped_relative"
     """Chooses learned vectors of clipped distances."""
     clip: Count = 16
-    """The largest distance in tokens that has a vector of its own; larger ones have that of this distance."""
+    """The largest distance in tokens that has a vector of its own; larger ones have that of this distance.
+    Default: Shaw et al.'s."""
 
     def rows(self, positions: int) -> int:
         """Return the rows of the table beside the token embeddings: none."""

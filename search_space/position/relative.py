@@ -23,7 +23,8 @@ class RelativePositions(PositionOption):
     kind: Literal["relative"] = "relative"
     """Chooses relative positions."""
     clamp: Count | None = Field(default=None, examples=[400])
-    """The largest distance in tokens that is told apart from larger ones; None: every distance."""
+    """The largest distance in tokens that is told apart from larger ones, for a memory longer than in training
+    (Transformer-XL's release: 400); None: every distance."""
     segment_encodings: bool = False
     """Whether scores also depend on whether both tokens are of one segment, by a bias and two vectors per head
     (XLNet); the tokens of a memory are of the first segment."""

@@ -34,7 +34,7 @@ class DocumentationCorpus(CorpusOption):
     kind: Literal["documentation"] = "documentation"
     """Chooses the installed documentation, which needs no download."""
     distributions: Annotated[tuple[Name, ...], BeforeValidator(_tuple_from_list), Field(min_length=1)] | None = None
-    """Distributions to read with all they require; None is Steeplechase's own requirements."""
+    """Distributions to read with all they require, for text of another field; None: Steeplechase's requirements."""
     maximum_megabytes: PositiveNumber | None = None
     """Stop reading after this many million characters; modules come in the order of a hash of their names."""
 

@@ -16,7 +16,7 @@ class PlantedCycle(PlantedCorpus):
     kind: Literal["planted_cycle"] = "planted_cycle"
     """Chooses the generated text of a cycle of word classes."""
     classes: int = Field(default=3, ge=2, le=20)
-    """Number of classes; a sentence begins with any of them."""
+    """Number of classes, more for a harder probe; a sentence begins with any of them."""
     class_words: int = Field(default=11, ge=1, le=200)
     """Words of every class."""
     sentence_words: int = Field(default=12, ge=6, le=30)

@@ -47,7 +47,8 @@ class TextFilesCorpus(CorpusOption):
     split_by: Literal["section", "file"] = "section"
     """What is never divided between train, validation and test.
 
-    `section`: an article, a row, or five pieces of a .txt, so that a book can be in several splits. `file`: a file.
+    `section`: an article, a row, or five pieces of a .txt, so that a book can be in several splits. `file`: a file,
+    for books and other files of one hand.
     """
 
     def inputs(self) -> JsonValue:

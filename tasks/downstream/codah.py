@@ -1,4 +1,4 @@
-"""CODAH: adversarially written completions of a sentence, four endings each. Chen et al. 2019 (arXiv 1904.04365).
+"""CODAH, beside SWAG: adversarially written completions, four endings each. Chen et al. 2019 (arXiv 1904.04365).
 
 Source: github.com/Websail-NU/CODAH, the first of its five folds (`fold_0`): tab-separated files without a header, of
 category, prompt, four endings and the index of the right one. The test file has labels, so it is scored too.

@@ -31,7 +31,7 @@ class MentionLine(Schema):
 
 
 class MentionFile(MentionsOfFile):
-    """Mentions as an entity linker found them; an entity's names are those by which the file mentions it."""
+    """Mentions as an entity linker found them, as WKLM has them; an entity's names are those in the file."""
 
     wanted: ClassVar[str] = WANTED
     reading_version: ClassVar[int] = 1

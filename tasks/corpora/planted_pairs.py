@@ -17,7 +17,7 @@ class PlantedPairs(PlantedCorpus):
     kind: Literal["planted_pairs"] = "planted_pairs"
     """Chooses the generated text of pairs."""
     pair_words: int = Field(default=16, ge=2, le=2000)
-    """Number of different second words, more for a harder probe; each has one partner, a word that is in no other pair."""
+    """Number of different second words, more for a harder probe; each has one partner, which is in no other pair."""
     sentence_pairs: int = Field(default=6, ge=3, le=15)
     """Pairs of every sentence."""
 

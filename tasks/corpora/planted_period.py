@@ -21,7 +21,7 @@ class PlantedPeriod(PlantedCorpus):
     kind: Literal["planted_period"] = "planted_period"
     """Chooses the generated text of periods."""
     period_words: int = Field(default=12, ge=2, le=1000)
-    """Words of a period, more to probe a longer memory: a model that reads fewer tokens before a word is at a guess."""
+    """Words of a period, more for a longer memory: a model that reads fewer tokens before a word is at a guess."""
     different_words: int = Field(default=16, ge=2, le=4000)
     """Different words; those of a period are drawn from them, each word as likely as another."""
 

@@ -137,11 +137,6 @@ def loaded_plugins() -> tuple[Plugin, ...]:
     return tuple(dict.fromkeys(_LOADED.values()))
 
 
-def plugin_modules(value: object) -> set[str]:
-    """Return the modules of plugins that define a declaration, or anything in it."""
-    return _plugin_modules(_declarations(value)) if _LOADED else set()
-
-
 def sources_of(value: object, tasks: Sequence[str] = ()) -> dict[str, JsonValue]:
     """Return by module the hash of the source that a declaration and tasks use from plugins; empty without any."""
     declarations = _declarations(value)

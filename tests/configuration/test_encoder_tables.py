@@ -37,10 +37,6 @@ def table_of(experiment: Experiment) -> PublishedTable:
     return published().tables[experiment.paper.table]
 
 
-def test_there_are_experiments_in_sub_folders() -> None:
-    assert {name.partition("/")[0] for name in FILES} >= {"albert", "bert", "sandwich", "schubert"}
-
-
 @pytest.mark.parametrize("name", EXPERIMENT_FILES)
 def test_an_experiment_names_the_schema_that_is_there(name: str) -> None:
     file = EXPERIMENTS / name
@@ -90,13 +86,6 @@ def test_every_published_metric_of_a_task_is_measured_at_paper_scale(name: str) 
         if metric:
             assert task in experiment.fine_tuning.tasks
             assert metric in experiment.fine_tuning.find(task).metrics
-
-
-@pytest.mark.parametrize("scale", ["paper", "laptop", "smoke"])
-def test_every_order_of_sublayers_has_the_same_parameters(scale: str) -> None:
-    architectures = [arm.candidate.architecture for arm in experiment_of("sandwich/orders.yaml", scale).arms]
-    assert len({architecture.layers for architecture in architectures}) == len(architectures) >= 5
-    assert len({architecture.parameters for architecture in architectures}) == 1
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -10,7 +10,6 @@ from configuration.yaml import scales
 from tests.factories.experiment_files import experiment_of
 from tests.factories.paths import EXPERIMENT_FILES, EXPERIMENTS
 
-FILES = [(name, scale) for name in EXPERIMENT_FILES for scale in scales(EXPERIMENTS / name)]
 TEXT = """
 experiment: warned
 question: Is it meant?
@@ -56,11 +55,12 @@ def test_an_objective_that_is_left_out_is_warned_of_and_one_that_is_named_is_not
     assert warned(tmp_path, objective="objective: replaced_token_detection") == ()
 
 
-@pytest.mark.parametrize(("file", "scale"), FILES)
-def test_no_experiment_of_the_repository_is_warned_of(file: str, scale: str) -> None:
+@pytest.mark.parametrize("file", EXPERIMENT_FILES)
+def test_no_experiment_of_the_repository_is_warned_of(file: str) -> None:
     if "timing:" in (EXPERIMENTS / file).read_text(encoding="utf-8"):
         pytest.skip("a timing experiment trains nothing")
-    assert warnings_of(experiment_of(file, scale), machine_memory=2**60) == ()
+    for scale in scales(EXPERIMENTS / file):
+        assert warnings_of(experiment_of(file, scale), machine_memory=2**60) == (), scale
 
 
 @pytest.mark.parametrize(

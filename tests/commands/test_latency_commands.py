@@ -50,16 +50,6 @@ def test_a_run_leaves_the_ledger_and_every_report(timed: Path) -> None:
     assert REPORTS | {"ledger.sqlite", "stages", "lock"} <= {path.name for path in timed.iterdir()}
 
 
-def test_the_same_command_again_times_nothing_and_writes_the_same_report(call: Call, timed: Path) -> None:
-    def reports() -> dict[str, bytes]:
-        return {path.name: path.read_bytes() for path in timed.iterdir() if path.name in REPORTS and path.is_file()}
-
-    before = reports()
-    answer = call(*TIMES, timed)
-    assert (answer.code, "2 of 2 stages cached" in answer.err) == (0, True)
-    assert reports() == before
-
-
 def test_a_published_report_is_the_same_and_can_be_rebuilt_from_its_rows(
     call: Call, timed: Path, tmp_path: Path
 ) -> None:
@@ -69,14 +59,6 @@ def test_a_published_report_is_the_same_and_can_be_rebuilt_from_its_rows(
     (out / "report.md").unlink()
     assert call("rebuild", out).code == 0
     assert (out / "report.md").read_bytes() == (timed / "report.md").read_bytes()
-
-
-def test_a_latency_report_names_the_timed_part(call: Call, timed: Path) -> None:
-    document = json.loads(call("report", timed, "--format", "json").out)
-    tables = {table["name"]: table["rows"] for table in document["tables"] + document["evidence"]}
-    assert {row["length"] for row in tables["results"]} == {16, 64}
-    assert document["finding"].startswith("At n = 64 mixed is ")
-    assert call("report", timed, "--format", "csv").out == (timed / "report.csv").read_text()
 
 
 def test_times_of_an_earlier_version_are_an_error_in_one_line_and_unchanged(call: Call, tmp_path: Path) -> None:

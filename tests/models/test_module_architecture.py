@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from pydantic import ValidationError
 
 from configuration.arms import ArmTable, Rules
@@ -19,12 +18,10 @@ from configuration.plugins import sources_of
 from foundation.errors import ConfigurationError
 from foundation.schema import canonical, fingerprint
 from models.build_encoder import build_encoder
-from models.initialisation import initialise
 from models.module_encoder import ModuleEncoder
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.module_architecture import ModuleArchitecture
-from search_space.module_counts import counted
 from search_space.objective import MaskedLanguageModel
 from search_space.overrides import apply, difference
 from search_space.recipe import Recipe
@@ -115,24 +112,6 @@ def test_the_factorys_source_enters_the_key(recurrent: dict[str, Any]) -> None:
     assert [*sources_of(outside)] == ["json.decoder"]
 
 
-def test_initial_weights_are_the_factorys_and_a_function_of_the_seed(recurrent: dict[str, Any]) -> None:
-    architecture = Architecture.model_validate(recurrent)
-
-    def started(seed: int) -> dict[str, torch.Tensor]:
-        encoder = build_encoder(architecture, 0.0)
-        initialise(encoder, seed)
-        return {name: each.detach() for name, each in encoder.named_parameters()}
-
-    state = torch.get_rng_state()
-    with torch.random.fork_rng():
-        first, again, other = started(1), started(1), started(2)
-    assert torch.equal(torch.get_rng_state(), state)
-    assert any(name.startswith("module.gru.weight") for name in first)
-    for name, weight in first.items():
-        assert torch.equal(weight, again[name])
-        assert not torch.equal(weight, other[name])
-
-
 def test_a_module_without_token_embeddings_has_an_output_table_that_is_counted(recurrent: dict[str, Any]) -> None:
     candidate = Candidate(architecture=Architecture.model_validate(recurrent), objective=MaskedLanguageModel())
     model = build_model(candidate, None, 1)
@@ -200,11 +179,3 @@ print(found.parameters, found.forward_flops(20), "torch" in sys.modules)
         command = [sys.executable, "-c", program, built.model_dump_json()]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
         assert done.stdout.split() == [str(built.parameters), str(built.forward_flops(20)), "False"], done.stderr
-
-
-def test_counts_are_kept(recurrent: dict[str, Any]) -> None:
-    architecture = Architecture.model_validate(recurrent)
-    assert architecture.parameters == architecture.parameters
-    assert isinstance(architecture, ModuleArchitecture)
-    text = architecture.model_dump_json()
-    assert counted(text, 8) is counted(text, 8)

@@ -40,12 +40,6 @@ def test_every_file_is_an_option_that_is_tested() -> None:
 
 
 @every_option
-def test_parameters_in_closed_form_are_those_of_the_module(option: OutputLayerOption) -> None:
-    built = sum(parameter.numel() for parameter in head_of(option).parameters())
-    assert option.component(ARCHITECTURE).all_parameters == built
-
-
-@every_option
 def test_the_loss_is_the_cross_entropy_of_its_probabilities(option: OutputLayerOption) -> None:
     """Values and gradients; targets lie in every cluster, and then in one alone."""
     head, x, table = head_of(option), drawn(30, WIDTH), drawn(VOCABULARY, WIDTH, seed=2)

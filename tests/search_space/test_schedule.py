@@ -39,12 +39,6 @@ def test_every_schedule_is_drawn() -> None:
     assert set(DRAWN) == set(options_of(ScheduleOption))
 
 
-@given(ANY, st.integers(0, 10**9), TOKENS)
-def test_a_rate_is_a_share_of_the_peak(schedule: ScheduleOption, tokens: int, total: int) -> None:
-    assert 0 <= schedule.multiplier(tokens, total) <= 1
-    assert 0 <= schedule.multiplier(tokens, math.inf) <= 1
-
-
 @given(ANY, TOKENS)
 def test_a_rate_rises_to_the_end_of_the_warm_up_and_never_after(schedule: ScheduleOption, total: int) -> None:
     before = [schedule.warmup_tokens * step // 8 for step in range(9)]
@@ -127,29 +121,6 @@ def test_equal_tokens_mean_equal_phase_whatever_the_batch(
     steepest = max(1.0, horizon / max(1, horizon - schedule.warmup_tokens)) * 2 / getattr(schedule, "decay_share", 1)
     slack = steepest * small.peak_learning_rate * large.tokens_per_step / horizon
     assert by_small == pytest.approx(by_large, abs=slack)
-
-
-@given(ANY, st.integers(1, 500))
-def test_no_update_is_spent_at_a_rate_of_zero(schedule: ScheduleOption, steps: int) -> None:
-    recipe = Recipe(sequence_length=8, batch_sequences=1, schedule=schedule)
-    assert all(rate_at(recipe, step, steps * recipe.tokens_per_step) > 0 for step in range(steps))
-
-
-@given(ANY, st.integers(1, 10**6), st.integers(1, 10**6), st.integers(0, 10**6))
-def test_rates_without_a_horizon_are_equal_for_every_budget(
-    schedule: ScheduleOption, until: int, remaining: int, longer: int
-) -> None:
-    """The key of a stage holds the horizon alone: where it is None, a longer budget continues the checkpoint."""
-    recipe = Recipe(sequence_length=8, batch_sequences=1, schedule=schedule)
-    budget = (until + remaining) * recipe.tokens_per_step
-    if schedule.horizon(budget, until * recipe.tokens_per_step) is None:
-        steps = {0, until // 3, until // 2, until - 1}
-        for other in (budget, budget + longer * recipe.tokens_per_step):
-            assert [rate_at(recipe, step, other) for step in steps] == [
-                rate_at(recipe, step, math.inf) for step in steps
-            ]
-    else:
-        assert schedule.horizon(budget, until * recipe.tokens_per_step) == budget
 
 
 def test_a_stable_rung_is_shared_and_the_decay_is_not() -> None:

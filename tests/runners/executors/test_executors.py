@@ -8,7 +8,7 @@ from tests.factories.command_line import SHARED, SMOKE, Run, lend, stages_told, 
 
 pytestmark = pytest.mark.engines
 
-TRIALS, STAGES_PER_TRIAL = 12, 4
+TRIALS, STAGES_PER_TRIAL = 6, 4
 
 
 def test_the_smoke_table_is_complete(smoke: Run) -> None:

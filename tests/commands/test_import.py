@@ -1,6 +1,5 @@
 """A Hugging Face folder becomes an initial checkpoint with equal weights."""
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -75,15 +74,6 @@ def saved(folder: Path, kind: str) -> Any:
     return model.eval()
 
 
-@pytest.fixture
-def exported(call: Call, tmp_path: Path) -> Path:
-    """Return an exported folder with a vocabulary, to be spoilt."""
-    stirred_start(tmp_path / "start", LEAKING)
-    assert call("export", tmp_path / "start", tmp_path / "folder").code == 0
-    shutil.rmtree(tmp_path / "start")
-    return tmp_path / "folder"
-
-
 @pytest.mark.parametrize(
     "architecture", [ELECTRA, ELECTRA_AS_WIDE, GROUPED, LEAKING, ROBERTA, PRE_NORM, ALBERT, GPT, XLNET]
 )
@@ -124,22 +114,6 @@ def test_every_class_gives_its_encoder_and_names_what_was_left(call: Call, tmp_p
     assert all(name in answer.err for name in left)
 
 
-@pytest.mark.parametrize(
-    "kind",
-    ["ConvBertModel", "BertModel", "RobertaModel", "RobertaPreLayerNormModel", "AlbertModel", "OpenAIGPTModel"],
-)
-def test_an_imported_model_opens_again_with_equal_outputs(call: Call, tmp_path: Path, kind: str) -> None:
-    """A BERT comes back as the ELECTRA that computes the same."""
-    theirs = saved(tmp_path / "folder", kind)
-    call("import", tmp_path / "folder", tmp_path / "start")
-    call("export", tmp_path / "start", tmp_path / "out")
-    start = read_initial_checkpoint(tmp_path / "start")
-    ours = encoder_with(start.architecture, load_file(start.verify(WEIGHTS)))
-    again = transformers().AutoModel.from_pretrained(tmp_path / "out").eval()
-    assert max(differences(ours, theirs)) <= LARGEST_DIFFERENCE
-    assert max(differences(ours, again)) <= LARGEST_DIFFERENCE
-
-
 def test_a_vocabulary_is_read_from_either_file_with_its_case(call: Call, tmp_path: Path) -> None:
     library = transformers()
     for lowercase in (True, False):
@@ -172,13 +146,3 @@ def test_old_names_and_half_precision_are_understood(call: Call, tmp_path: Path)
     start = read_initial_checkpoint(tmp_path / "out")
     ours = encoder_with(start.architecture, load_file(start.verify(WEIGHTS)))
     assert differences(ours, theirs.float())[0] <= LARGEST_DIFFERENCE
-
-
-def test_a_folder_without_a_vocabulary_cannot_initialise_an_experiment(
-    call: Call, tmp_path: Path, exported: Path
-) -> None:
-    (exported / "vocab.txt").unlink()
-    answer = call("import", exported, tmp_path / "out")
-    assert answer.code == 0
-    assert "no experiment can start from it" in answer.err
-    assert read_initial_checkpoint(tmp_path / "out").vocabulary is None

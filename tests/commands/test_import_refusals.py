@@ -10,6 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from configuration.initial_checkpoint import read_initial_checkpoint
 from tests.factories.command_calls import Call
 from tests.factories.local_models import LEAKING, stirred_start, transformers
 from tests.factories.small_experiments import WORDS
@@ -174,3 +175,13 @@ def test_files_that_differ_on_the_case_are_refused(call: Call, tmp_path: Path, e
     answer = call("import", exported, tmp_path / "out")
     assert (answer.code, len(answer.err.splitlines())) == (4, 1)
     assert "different values of do_lower_case" in answer.err
+
+
+def test_a_folder_without_a_vocabulary_cannot_initialise_an_experiment(
+    call: Call, tmp_path: Path, exported: Path
+) -> None:
+    (exported / "vocab.txt").unlink()
+    answer = call("import", exported, tmp_path / "out")
+    assert answer.code == 0
+    assert "no experiment can start from it" in answer.err
+    assert read_initial_checkpoint(tmp_path / "out").vocabulary is None

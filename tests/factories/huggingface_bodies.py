@@ -189,11 +189,8 @@ def _gpt() -> nn.Module:
 
 ROBERTA = {"type_vocab_size": 1, "layer_norm_eps": 1e-5, "pad_token_id": 1}
 OUR_ROBERTA = {"segments": 1, "position": {"kind": "learned", "offset": 2}}
-CONV = {"embedding_size": 16, "head_ratio": 2, "conv_kernel_size": 5}
-OUR_CONV = {"kind": "span_dynamic", "kernel_size": 5, "padding": "as_released"}
 
 BODIES: dict[str, Body] = {
-    "BertModel": Body(_of("BertModel", "BertConfig"), _ours(), BERT_NAMES),
     "RobertaModel": Body(
         _of("RobertaModel", "RobertaConfig", **ROBERTA),
         _ours(**OUR_ROBERTA, normalisation={"kind": "post_norm", "epsilon": 1e-5}),
@@ -210,14 +207,6 @@ BODIES: dict[str, Body] = {
         _of("AlbertModel", "AlbertConfig", embedding_size=16),
         _ours(embedding_width=16, sharing="all", feed_forward_activation="gelu_tanh"),
         ALBERT_NAMES,
-    ),
-    "ElectraModel": Body(
-        _of("ElectraModel", "ElectraConfig", embedding_size=16), _ours(embedding_width=16), BERT_NAMES
-    ),
-    "ConvBertModel": Body(
-        _of("ConvBertModel", "ConvBertConfig", **CONV),
-        _ours(embedding_width=16, bottleneck_ratio=2, convolution=OUR_CONV),
-        BERT_NAMES,
     ),
     "OpenAIGPTModel": Body(
         _gpt,

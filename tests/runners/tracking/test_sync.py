@@ -105,46 +105,42 @@ def test_a_continued_study_updates_its_runs(store: TrackingStore) -> None:
     assert len(identities) == len(set(identities.values())) == 7
 
 
-def test_a_study_that_a_limit_stops_has_ended_and_its_resumption_doubles_nothing(store: TrackingStore) -> None:
+LIMITED = Session("run", "2026-01-02T03:04:05+00:00", {}, 60.0, "--stop-after 1m")
+
+
+@pytest.mark.parametrize(
+    ("session", "reason"),
+    [
+        (LIMITED, "--stop-after 1m; the same command with a higher limit resumes it"),
+        (
+            replace(LIMITED, stopped_by=None, interruption="interrupted"),
+            "interrupted; the same command resumes it",
+        ),
+    ],
+    ids=["limit", "interruption"],
+)
+def test_a_study_that_was_stopped_has_ended_and_its_resumption_doubles_nothing(
+    store: TrackingStore, session: Session, reason: str
+) -> None:
     whole, database = study(arms=2, seeds=(1, 2)), store.database_file
-    limited = Session("run", "2026-01-02T03:04:05+00:00", {}, 60.0, "--stop-after 1m")
-    stopped, resumed = (
-        replace(still_running(whole), sessions=(replace(limited, stopped_by=by),))
-        for by in (limited.stopped_by, None)
-    )
+    stopped = replace(still_running(whole), sessions=(session,))
     mirror(stopped, store)
     interrupted = {"table2-laptop", "depthwise", "depthwise/1"}
     found, standing = statuses(database), values_of_tag(database, "standing")
     assert {name for name, status in found.items() if status == "KILLED"} == interrupted
     assert found["depthwise/2"] == "SCHEDULED"  # no stage of it has begun
     assert {name for name, text in standing.items() if text == "incomplete"} == interrupted
-    reason = "--stop-after 1m; the same command with a higher limit resumes it"
     assert values_of_tag(database, "stop_reason") == dict.fromkeys(interrupted, reason)
-    mirror(resumed, store)
+    resumed = replace(stopped, sessions=(replace(session, stopped_by=None, interruption=None),))
+    mirror(resumed, store)  # no stage of the new session has ended yet
     assert {name for name, status in statuses(database).items() if status == "RUNNING"} == interrupted
     assert values_of_tag(database, "stop_reason") == {}
-    mirror(whole, store)
+    ended = replace(whole, sessions=(session,))
+    mirror(ended, store)
     assert set(statuses(database).values()) == {"FINISHED"}
     identities = values_of_tag(database, IDENTITY_TAG)
     assert len(identities) == len(set(identities.values())) == len(rows(database, "SELECT * FROM runs")) == 7
-    assert mirror(replace(whole, sessions=(limited,)), store).unchanged == 7
-
-
-def test_an_interrupted_study_has_ended_and_runs_again_while_it_is_resumed(store: TrackingStore) -> None:
-    whole, database = study(arms=2, seeds=(1, 2)), store.database_file
-    ended = Session("run", "2026-01-02T03:04:05+00:00", {}, 60.0, interruption="interrupted")
-    stopped = replace(still_running(whole), sessions=(ended,))
-    mirror(stopped, store)
-    interrupted = {"table2-laptop", "depthwise", "depthwise/1"}
-    assert {name for name, status in statuses(database).items() if status == "KILLED"} == interrupted
-    reason = "interrupted; the same command resumes it"
-    assert values_of_tag(database, "stop_reason") == dict.fromkeys(interrupted, reason)
-    mirror(stopped.under_way, store)  # no stage of the new session has ended yet
-    assert {name for name, status in statuses(database).items() if status == "RUNNING"} == interrupted
-    assert values_of_tag(database, "stop_reason") == {}
-    mirror(replace(whole, sessions=(ended,)), store)
-    assert set(statuses(database).values()) == {"FINISHED"}
-    assert len(rows(database, "SELECT * FROM runs")) == 7
+    assert mirror(ended, store).unchanged == 7
 
 
 def test_a_run_missing_from_the_ledger_is_closed(store: TrackingStore) -> None:

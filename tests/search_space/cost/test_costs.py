@@ -64,12 +64,17 @@ def taught(draw: st.DrawFn) -> tuple[Candidate, Architecture]:
 
 @given(taught())
 @settings(max_examples=60)
-def test_the_closed_form_counts_the_parameters_of_the_objectives_heads(drawn: tuple[Candidate, Architecture]) -> None:
+def test_the_closed_form_counts_the_objectives_heads_and_a_generator_has_its_arms_embedding_sizes(
+    drawn: tuple[Candidate, Architecture],
+) -> None:
     candidate, baseline = drawn
     generator = candidate.objective.generator_of(candidate.architecture, baseline)
     model = build_model(candidate, generator, 1)
     added = parameters(model) - parameters(model.encoder)
     assert candidate.objective.head_parameters(candidate.architecture, generator) == added
+    if generator is not None:
+        assert generator == generator.with_embeddings_of(candidate.architecture)
+        assert generator.embedding_width == candidate.architecture.embedding_width
 
 
 @given(architectures(), st.integers(1, 8))
@@ -102,16 +107,6 @@ def test_a_generator_has_smaller_branches_as_it_has_smaller_sublayers(ratio: int
     of_branches, of_alone = (parse_program(text).shrunk(ratio) for text in (branches, alone))
     inside = [each for item in of_branches.items if isinstance(item, Parallel) for each in item.branches]
     assert inside == list(of_alone.items)
-
-
-@given(taught())
-@settings(max_examples=60)
-def test_a_generator_has_the_embedding_sizes_of_its_arm(drawn: tuple[Candidate, Architecture]) -> None:
-    candidate, baseline = drawn
-    generator = candidate.objective.generator_of(candidate.architecture, baseline)
-    if generator is not None:
-        assert generator == generator.with_embeddings_of(candidate.architecture)
-        assert generator.embedding_width == candidate.architecture.embedding_width
 
 
 def projection(drawn: Architecture) -> int:

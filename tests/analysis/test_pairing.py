@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis.pairing import pairing_gain
-from tests.factories.published_losses import held_out_losses
 
 SHAPES = st.tuples(st.integers(2, 6), st.integers(2, 6), st.integers(0, 1000))
 
@@ -53,20 +52,3 @@ def test_without_spread_or_seeds_there_is_no_ratio() -> None:
     same = pairing_gain(np.array([[1.0, 2.0, 4.0], [2.0, 3.0, 5.0]]))
     assert same is not None
     assert (same.ratio, same.low, same.high) == (0.0, 0.0, 0.0)
-
-
-@pytest.mark.parametrize(
-    ("report", "ratio"),
-    [
-        ("heads-laptop", 0.96),
-        ("kernel_size-laptop", 0.94),
-        ("table2-wikipedia-former", 0.91),
-        ("table8-laptop", 0.77),
-    ],
-)
-def test_pairing_gains_little_on_the_loss_of_published_tables(report: str, ratio: float) -> None:
-    _, losses = held_out_losses(report)
-    found = pairing_gain(losses)
-    assert found is not None
-    assert found.ratio == pytest.approx(ratio, abs=0.006)
-    assert found.low < 0.6 < 1 < found.high  # three seeds leave it open

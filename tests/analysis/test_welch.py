@@ -1,18 +1,14 @@
 """Welch's test and the distributions that tests need."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.contrasts import CrossedDesign
 from analysis.distributions import chi_squared_quantile, f_quantile, t_p, t_quantile, t_upper
-from analysis.estimates import Estimates, array_of, moments, one_sample
+from analysis.estimates import array_of, moments, one_sample
 from analysis.welch import against_first, contrasts
-from tests.factories.published_losses import held_out_losses
 
 VALUE = st.integers(-400, 400).map(lambda value: value / 16)
 SAMPLE = st.lists(VALUE, min_size=2, max_size=8)
@@ -65,31 +61,6 @@ def test_equal_variances_and_sizes_have_the_pooled_degrees() -> None:
     arms = moments(np.stack([sample + shift for shift in range(6)]))
     weights = np.array([[1 / 3, 1 / 3, 1 / 3, -1 / 3, -1 / 3, -1 / 3]])
     assert contrasts(arms, weights).degrees == pytest.approx([12.0])
-
-
-def bottleneck_cost(ratio: int, heads: tuple[int, ...]) -> Estimates:
-    """Return the main effect of a bottleneck ratio against 1 over some numbers of heads."""
-    levels, values = held_out_losses("heads-laptop")
-    runs = tuple(product(range(len(heads)), range(2)))
-    wanted = [{"heads": heads[head], "bottleneck_ratio": (1, ratio)[place]} for head, place in runs]
-    arms = [next(at for at, each in enumerate(levels) if each.items() >= one.items()) for one in wanted]
-    names = (tuple(f"heads={each}" for each in heads), ("bottleneck_ratio=1", f"bottleneck_ratio={ratio}"))
-    design = CrossedDesign(("heads", "bottleneck_ratio"), names, runs, runs)
-    (effect,) = [each for each in design.contrasts() if each.name == names[1][1]]
-    return contrasts(moments(values[arms]), np.array([effect.weights]))
-
-
-@pytest.mark.parametrize(
-    ("ratio", "heads", "cost"),
-    [(2, (2, 4, 8), (0.082, 0.058, 0.106)), (4, (4, 8), (0.225, 0.172, 0.278))],  # 2 heads cannot be divided by 4
-)
-def test_the_bottlenecks_cost_is_significant_over_all_numbers_of_heads(
-    ratio: int, heads: tuple[int, ...], cost: tuple[float, float, float]
-) -> None:
-    found = bottleneck_cost(ratio, heads)
-    low, high = found.interval()
-    assert (found.value[0], low[0], high[0]) == pytest.approx(cost, abs=6e-4)
-    assert found.p()[0] < 0.001
 
 
 DEGREES = st.floats(0.5, 2000)

@@ -1,4 +1,4 @@
-"""Wrong experiment files: each gives the golden messages in its text file."""
+"""Wrong experiment files: each gives the messages beside it in the table `wrong.txt`."""
 
 import time
 from pathlib import Path
@@ -14,7 +14,13 @@ from foundation.errors import ConfigurationError, UserError
 
 HERE = Path(__file__).parent
 VALID = HERE / "valid.yaml"
-WRONG = sorted(path.stem for path in (HERE / "wrong").glob("*.yaml"))
+TABLE = (HERE / "wrong.txt").read_text(encoding="utf-8")
+CASES = {
+    name: (text, messages.splitlines())
+    for name, _, rest in (case.partition("\n") for case in f"\n{TABLE}".split("\n== ")[1:])
+    for text, _, messages in [rest.partition("-- messages\n")]
+}
+"""By name, a wrong file and what is said of it."""
 SECONDS_AT_MOST = 1.0
 
 # what people and faulty editors put into YAML
@@ -91,13 +97,24 @@ def test_the_valid_file_is_accepted(scale: str | None) -> None:
     assert load_experiment(VALID, scale).experiment == "kernels"
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_file_gives_the_golden_messages(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(HERE / "wrong")
+@pytest.fixture(scope="module")
+def wrong(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with every wrong file of the table."""
+    folder = tmp_path_factory.mktemp("wrong")
+    for name, (text, _) in CASES.items():
+        (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_wrong_file_gives_the_messages_of_the_table(
+    name: str, wrong: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(wrong)
     before = sorted(Path().iterdir())
     with pytest.raises(ConfigurationError) as refusal:
         load_experiment(Path(f"{name}.yaml"), None)
-    assert list(refusal.value.lines) == Path(f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    assert list(refusal.value.lines) == CASES[name][1]
     assert sorted(Path().iterdir()) == before
 
 

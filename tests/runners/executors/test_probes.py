@@ -15,7 +15,6 @@ PROBES = ROOT / "experiments" / "probes"
     ("name", "tokens", "metric", "off", "least"),
     [
         ("transfer", 512_000, "word_order", "scratch", 20.0),
-        ("bidirectional_cue", 409_600, "held_out_loss", "left_to_right", -0.5),
         ("segment_memory", 172_800, "held_out_loss", "no_memory", -2.0),
     ],
 )

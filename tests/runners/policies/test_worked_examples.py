@@ -3,12 +3,9 @@
 import numpy as np
 import pytest
 
-from benchmarks.replay_hurdles import FIXED, HURDLES, regrets, verdict
 from runners.policies import POLICIES
 from runners.policies.fixed_budget import fixed_budget
 from runners.policies.policy import Action
-from runners.replay.curves.recorded import from_table
-from runners.replay.replay import CurveTask
 from runners.replay.simulation import Simulation
 from tests.factories.replays import moves_of
 
@@ -39,23 +36,3 @@ def test_every_candidate_is_trained_to_the_same_point(share: float, points: int)
     assert race.reached.tolist()[:trained] == [points] * trained
     assert turns[-1].spent <= BUDGET
     assert len(turns) in (trained, trained + 1)  # the last may be paid in part
-
-
-def test_hurdles_are_compared_with_the_best_fixed_budget() -> None:
-    equal = {name: [0.5, 0.4, 0.6] for name in (HURDLES, *FIXED)}
-    best, (mean, _, _), outcome = verdict({**equal, FIXED[1]: [0.2, 0.1, 0.3]})
-    assert (best, outcome) == (FIXED[1], "contradicted")
-    assert mean == pytest.approx(0.3)
-    assert verdict({**equal, HURDLES: [0.1, 0.1, 0.2]})[2] == "supported"
-    assert verdict(equal)[2] == "undecided"
-
-
-def test_curves_that_never_cross_are_decided_at_the_first_point() -> None:
-    """Where the order is there from the start, the smallest share trains the most candidates and loses nothing."""
-    chance = np.random.default_rng(2)
-    values = chance.random((CANDIDATES, 1)) + np.linspace(1, 0, POINTS)
-    names = [f"{number}" for number in range(CANDIDATES)]
-    found = from_table("parallel", names, [{}] * CANDIDATES, range(1, POINTS + 1), values)
-    by_policy = regrets([CurveTask.of(found)], BUDGET, 8)
-    means = [float(np.mean(by_policy[name])) for name in FIXED]
-    assert means == sorted(means)

@@ -1,7 +1,8 @@
 """Stage keys are data: those of every published report and of every experiment at its smallest scale are golden.
 
-A finished stage is found by its key, so that a key that changes computes the stage again. Versions of libraries and
-the machine's operators, which belong to a key too, are fixed here. `STEEPLECHASE_GOLDEN=write` writes the file anew.
+A finished stage is found by its key, so that a key that changes computes the stage again. What belongs to a key and
+differs between machines is fixed here: versions of libraries, operators and the installed documentation.
+`STEEPLECHASE_GOLDEN=write` writes the file anew.
 """
 
 import csv
@@ -18,6 +19,7 @@ from configuration.experiment import Experiment
 from configuration.loading import experiment_in
 from configuration.yaml import read_file
 from foundation.errors import DataError
+from foundation.schema import canonical
 from ledger.csv_export import read_export
 from ledger.paths import has_export
 from ledger.snapshot import snapshot
@@ -26,6 +28,7 @@ from runners.dag import shared_stages, trial_stages
 from runners.stages import stage
 from runners.stages.stage import Stage
 from search_space.candidate import Candidate
+from tasks.corpora.documentation import DocumentationCorpus
 from tests.factories.paths import EXPERIMENT_FILES, EXPERIMENTS, PUBLISHED, ROOT
 
 GOLDEN = Path(__file__).parent / "golden" / "stage_keys.csv"
@@ -88,6 +91,7 @@ def golden() -> dict[str, Digests]:
 def one_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stage, "installed_version", lambda library: "1")
     monkeypatch.setattr(stage, "arithmetic", lambda: "1")
+    monkeypatch.setattr(DocumentationCorpus, "inputs", canonical)
     monkeypatch.chdir(ROOT)
 
 

@@ -62,6 +62,20 @@ def test_examples_have_the_requested_numbers_and_share_no_module(name: str, buil
 
 
 @pytest.mark.parametrize("name", BUILT)
+def test_no_example_is_in_both_train_and_dev(name: str, built: dict[str, Examples]) -> None:
+    train = {(example.first, example.second) for example in built[name].train}
+    assert not any((example.first, example.second) in train for example in built[name].dev)
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_examples_do_not_depend_on_the_order_of_modules(
+    name: str, built: dict[str, Examples], test_documents: list[Document]
+) -> None:
+    reordered = sorted(test_documents, key=lambda document: document.source[::-1])
+    assert build(name)(reordered, *counts(name)) == built[name]
+
+
+@pytest.mark.parametrize("name", BUILT)
 def test_the_error_for_too_few_examples_has_the_counts(name: str, test_documents: list[Document]) -> None:
     with pytest.raises(DataError, match=rf"{name}: .* gives \d+ train and \d+ dev examples \(\d+ from \d+ modules\)"):
         build(name)(test_documents, 10**6, 10**5)

@@ -1,14 +1,19 @@
-"""The command line: version, completion, and help that shows every choice."""
+"""The command line: version, completion, help that shows every choice, and what is printed in any encoding."""
 
+import io
+import sys
 from importlib.metadata import version
 
 import pytest
 
 from commands.main import COMMANDS, imported, summary_of
-from reports.formats import format_names
+from commands.report_format import TERMINAL, print_report
+from reports.formats import format_names, render
+from reports.report import build
 from runners.policies import POLICIES
 from search_space.cost import CONVENTIONS
 from tests.factories.command_calls import Call
+from tests.factories.reports import table2
 
 
 @pytest.fixture(autouse=True)
@@ -45,3 +50,17 @@ def test_the_list_of_commands_shows_the_first_line_of_each_commands_help(name: s
 def test_an_option_with_choices_shows_them(call: Call, command: str, choices: tuple[str, ...]) -> None:
     out = call(command, "--help").out
     assert all(choice in out for choice in choices)
+
+
+@pytest.mark.parametrize("form", format_names())
+def test_a_printed_report_is_whole_whatever_the_encoding_of_standard_output(
+    form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed = io.BytesIO()
+    with io.TextIOWrapper(printed, encoding="ascii") as output:
+        monkeypatch.setattr(sys, "stdout", output)
+        report = build(table2())
+        print_report(report, form)
+        output.flush()
+        text = printed.getvalue().decode("ascii" if form == TERMINAL else "utf-8")
+        assert text == render(report, form)

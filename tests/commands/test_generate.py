@@ -1,5 +1,7 @@
-"""`steeplechase generate`: its input is texts, and its trial was fine-tuned on targets that are texts."""
+"""Commands that read a user's file: the lines of generate, and each file once."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,3 +43,29 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path, content: bytes, messa
     path.write_bytes(content)
     with pytest.raises(DataError, match=message):
         _lines(path)
+
+
+ROOT = Path(__file__).parents[2]
+COUNTING = """
+import sys
+from pathlib import Path
+opened = []
+sys.addaudithook(lambda event, given: opened.append(Path(str(given[0])).name) if event == "open" else None)
+from commands.arguments import choose_any
+_, scale, _ = choose_any(Path(sys.argv[1]), "smoke")
+print(scale, *sorted(name for name in opened if name.endswith(".yaml")))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("table2", "table2.yaml"),
+        ("table9", "table9.yaml"),
+        ("kernel_size_short", "kernel_size.yaml kernel_size_short.yaml table2.yaml"),
+    ],
+)
+def test_a_file_is_read_once(name: str, read: str) -> None:
+    command = [sys.executable, "-c", COUNTING, f"experiments/{name}.yaml"]
+    found = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+    assert found == ["smoke", *read.split()]

@@ -1,12 +1,22 @@
-"""The section on texts left out: units, the spread over seeds, and what a loss without end leaves out."""
+"""Sections of measurements: perplexity of texts, pruned arms, and selected settings."""
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from foundation.schema import canonical
+from ledger.snapshot import Snapshot
 from reports.formats import render
 from reports.report import Report, build
-from tests.factories.reports import Trial, document, snapshot
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.cost import MATMUL
+from search_space.objective.masked_language_model import MaskedLanguageModel
+from search_space.pruning import Pruning
+from search_space.recipe import Recipe
+from tests.factories.reports import TOKENS, Trial, arm, document, primary, snapshot
 
 NATS = {("baseline", 1): 100.0, ("baseline", 2): 110.0, ("mixed", 1): 90.0, ("mixed", 2): 1e6}
 SIZES = {"tokens": 50, "words": 40, "characters": 200, "unknown": 1, "length": 16}
@@ -43,3 +53,106 @@ def test_the_grid_says_what_the_units_are(kind: str) -> None:
     text = render(report(), kind)
     for part in ("bits per character", "perplexity per word", "2.00%"):
         assert part in text
+
+
+WHOLE = Architecture(depth=2, width=32, embedding_width=32, heads=2, feed_forward_width=64, vocabulary_size=100)
+LEFT = [WHOLE.model_copy(update={"feed_forward_width": width}) for width in (16, 32)]
+PRUNING = Pruning(parameters_share=0.9, scale_share=0.01, recovery_share=0.1)
+RECIPE = Recipe(sequence_length=16, batch_sequences=4, pruning=PRUNING)
+CANDIDATE = Candidate(architecture=WHOLE, objective=MaskedLanguageModel(), recipe=RECIPE)
+
+
+def test_the_updates_of_scales_are_of_the_whole_model_and_those_of_the_recovery_of_what_remains() -> None:
+    steps = RECIPE.steps(TOKENS)
+    forward = [CANDIDATE.objective.forward_flops(each, None, 16) for each in (WHOLE, LEFT[0])]
+    updates = PRUNING.scale_updates(steps), PRUNING.recovery_updates(steps)
+    expected = MATMUL.training_passes * 4 * sum(count * cost for count, cost in zip(updates, forward, strict=True))
+    assert CANDIDATE.pruning_flops(TOKENS, LEFT[0]) == expected
+    without = CANDIDATE.model_copy(update={"recipe": RECIPE.model_copy(update={"pruning": None})})
+    assert without.pruning_flops(TOKENS, WHOLE) == 0
+
+
+@pytest.fixture
+def tables() -> dict[str, list[dict[str, object]]]:
+    """Return the rows of a report on a baseline and an arm that was pruned in both of its trials."""
+    trials = [Trial("baseline", seed).pretrained(5.0 + seed / 10) for seed in (1, 2)]
+    for seed, left in zip((1, 2), LEFT, strict=True):
+        curve = [[TOKENS // 2, 5.5], [TOKENS, 5.0 + seed / 10]]
+        result = {"tokens": TOKENS, "held_out_loss": 5.0 + seed / 10, "held_out_curve": curve, "train_curve": []}
+        found = {**result, "architecture": canonical(left), "parameters": left.parameters}
+        trials.append(Trial("pruned", seed).record("pretrain", f"pretrain@{TOKENS}", found))
+    view = snapshot(trials, {"baseline": {}, "pruned": {}}, resolved=document(seeds=(1, 2)))
+    baseline, pruned = view.arms
+    whole = Candidate(architecture=WHOLE, objective=MaskedLanguageModel())
+    view = replace(view, arms=(replace(baseline, candidate=whole), replace(pruned, candidate=CANDIDATE)))
+    return {table.name: [dict(row) for row in table.rows] for table in build(view).tables}
+
+
+def test_a_pruned_arm_has_the_costs_of_what_remains(tables: dict[str, list[dict[str, object]]]) -> None:
+    by_seed = {row["seed"]: row for row in tables["pruned_architectures"]}
+    before = CANDIDATE.train_flops(TOKENS, Architecture(depth=4))
+    for seed, left in zip((1, 2), LEFT, strict=True):
+        assert by_seed[seed]["parameters"] == left.parameters
+        assert by_seed[seed]["forward_flops"] == left.forward_flops(16)
+        assert by_seed[seed]["train_flops"] == before + CANDIDATE.pruning_flops(TOKENS, left)
+    rows = {row["arm"]: row for row in tables["results"]}
+    assert rows["pruned"]["parameters"] == sum(left.parameters for left in LEFT) / 2
+    assert rows["pruned"]["train_flops"] == round(sum(int(str(row["train_flops"])) for row in by_seed.values()) / 2)
+    assert rows["baseline"]["parameters"] == arm("baseline", 0, {}).parameters
+
+
+TASK = "docs_pair"
+SETTINGS = ("epochs=3", "epochs=10")
+
+
+def searched(chosen_on: str, labels: tuple[str, ...] = SETTINGS) -> Snapshot:
+    """Return two arms whose second setting is better on the selection half and worse on the reported half."""
+    trials = []
+    for arm, gain in (("baseline", 0.0), ("dynamic", 2.0)):
+        for seed in (1, 2, 3):
+            trial = Trial(arm, seed).pretrained(6.0 + seed / 100)
+            for position, setting in enumerate(labels):
+                choice = {"score": 60.0 + position + gain, "n": 499, "reported": 501, "chosen_on": chosen_on}
+                result: dict[str, Any] = {"task": TASK, "seed": 1, "examples": 1000, "scores": {}}
+                result["scores"] = {primary(TASK): 70.0 + gain - 10 * position + seed / 10}
+                result["choice"] = {**choice, "searched": {"epochs": setting}}
+                trial.record("fine_tune", f"{TASK}#1 {setting}", result)
+            trials.append(trial)
+    arms: dict[str, dict[str, Any]] = {"baseline": {}, "dynamic": {"convolution": {"kind": "dynamic"}}}
+    view = snapshot(trials, arms=arms, tasks=(TASK,), tuning_seeds=(), resolved=document((TASK,)))
+    every = (*view.labels, *(f"{TASK}#1 {setting}" for setting in SETTINGS))
+    return Snapshot(view.experiment, view.scale, view.document, every, view.arms, view.histories, view.shared)
+
+
+def built_of(view: Snapshot) -> Report:
+    return build(view, primary=primary)
+
+
+def means(report: Report) -> dict[str, Any]:
+    table = next(table for table in report.tables if table.name == "results")
+    return {str(row["arm"]): row["mean"] for row in table.rows if row["metric"] == TASK}
+
+
+def test_only_selected_settings_are_averaged() -> None:
+    built = built_of(searched("held_out_half"))
+    assert {arm: round(mean, 6) for arm, mean in means(built).items()} == {"baseline": 60.2, "dynamic": 62.2}
+    rows = next(table for table in built.tables if table.name == "settings").rows
+    assert len(rows) == 6
+    assert {(row["settings"], row["combinations"], row["choice_examples"], row["examples"]) for row in rows} == {
+        ("epochs=10", 2, 499, 501)
+    }
+
+
+def test_a_search_that_has_not_ended_has_no_score() -> None:
+    assert means(built_of(searched("held_out_half", SETTINGS[:1]))) == {"baseline": None, "dynamic": None}
+
+
+def test_selection_on_the_reported_dev_examples_is_marked_everywhere() -> None:
+    marked, halved = built_of(searched("dev")), built_of(searched("held_out_half"))
+    for form in ("markdown", "terminal", "html"):
+        assert "docs_pair ‡" in render(marked, form).replace("\\", ""), form
+        assert "‡" not in render(halved, form)
+    assert any(note.startswith("‡: settings were selected on the reported dev examples") for note in marked.notes)
+    assert "selected and reported on the same 499 dev examples" in dict(marked.footer)["Fine-tuning settings"]
+    text = "the best of 2 (epochs), selected on 499 dev examples and reported on the other 501, split by a hash"
+    assert text in dict(halved.footer)["Fine-tuning settings"]

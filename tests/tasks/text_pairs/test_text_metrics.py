@@ -1,5 +1,6 @@
-"""Metrics of texts equal the scores that sacrebleu and rouge-score gave for published outputs."""
+"""Metrics of generated texts: those of the official scorers, their intervals, their files and their libraries."""
 
+import gzip
 import json
 import os
 import tarfile
@@ -11,10 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tasks.text_metrics import LIBRARIES, text_scores
+from foundation.errors import DataError, MachineError
+from tasks import text_metrics
+from tasks.downstream import find_task
+from tasks.labelled.task import Evaluation
+from tasks.text_metrics import LIBRARIES, MODULES, refuse_missing_libraries, text_scores
 from tasks.text_metrics.bleu import tokenised_bleu
 from tasks.text_metrics.rouge import f1_of_texts
 from tasks.text_metrics.scores import RESAMPLES
+from tasks.text_pair_evaluation import evaluate
 from tests.factories.published_data import published
 
 
@@ -143,3 +149,77 @@ def test_that_interval_is_the_one_of_every_resample_scored_by_itself_and_texts_a
     expected = (max(0.0, fmean(alone) - spread), min(100.0, fmean(alone) + spread))
     assert (low, high) == pytest.approx(expected, abs=1e-4)
     assert counted[0] <= 3 * len(predictions)
+
+
+def test_every_library_is_known_and_exact_match_needs_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(MODULES) < set(LIBRARIES.values())
+    monkeypatch.setattr(text_metrics, "find_spec", lambda name: None)
+    refuse_missing_libraries(["exact_match"])
+
+
+@pytest.mark.parametrize("metric", [metric for metric, file in LIBRARIES.items() if file in MODULES])
+def test_a_missing_library_is_named_with_the_command_that_installs_it(
+    metric: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_metrics, "find_spec", lambda name: None)
+    for call in (lambda: refuse_missing_libraries([metric]), lambda: text_scores([metric], ["a"], ["a"])):
+        with pytest.raises(MachineError, match=rf"{metric}: needs the extra `texts`; run: pip install"):
+            call()
+
+
+TASK = find_task("multi30k_de_en")
+SOURCES = ["Ein Hund läuft .", "Zwei Katzen schlafen ."]
+TARGETS = ["A dog runs through the wet grass.", "Two cats sleep on the warm stones."]
+TEXTS = ["A dog runs through the grass.", "Two cats are sleeping on the stones."]
+
+
+def folder(parent: Path) -> Path:
+    """Return a data folder with two pairs in the train and in the dev part of the task."""
+    assert TASK.files is not None
+    place = parent / "mt" / "multi30k"
+    place.mkdir(parents=True)
+    for part in ("train", "dev"):
+        for name, lines in ((TASK.files.parts[part], SOURCES), (TASK.files.beside[part], TARGETS)):
+            with gzip.open(place / name, "wt", encoding="utf-8") as file:
+                file.write("\n".join(lines) + "\n")
+    return parent
+
+
+def scored(parent: Path, texts: list[str]) -> Evaluation:
+    predictions = parent / "texts.txt"
+    predictions.write_text("\n".join(texts) + "\n", encoding="utf-8")
+    return evaluate(TASK, folder(parent), predictions)
+
+
+def test_the_metrics_are_sacrebleus(tmp_path: Path) -> None:
+    sacrebleu = pytest.importorskip("sacrebleu")
+    found = scored(tmp_path, TEXTS)
+    assert found.metrics["bleu"] == pytest.approx(sacrebleu.corpus_bleu(TEXTS, [TARGETS]).score)
+    assert found.metrics["chrf"] == pytest.approx(sacrebleu.corpus_chrf(TEXTS, [TARGETS]).score)
+    assert any("tok:13a" in remark for remark in found.remarks)
+
+
+def test_references_as_predictions_have_the_best_score(tmp_path: Path) -> None:
+    assert scored(tmp_path, TARGETS).metrics["bleu"] == pytest.approx(100.0)
+
+
+def test_the_file_of_another_part_is_scored_with_its_own_targets(tmp_path: Path) -> None:
+    assert TASK.files is not None
+    place = folder(tmp_path) / "mt" / "multi30k"
+    for of in (TASK.files.parts, TASK.files.beside):
+        (place / of["dev"]).rename(place / of["test"])
+    predictions = tmp_path / "texts.txt"
+    predictions.write_text("\n".join(TARGETS), encoding="utf-8")
+    assert evaluate(TASK, place / TASK.files.parts["test"], predictions).metrics["bleu"] == pytest.approx(100.0)
+
+
+@pytest.mark.parametrize("texts", [TEXTS[:1], [*TEXTS, "one too many"]])
+def test_another_number_of_texts_is_refused(tmp_path: Path, texts: list[str]) -> None:
+    with pytest.raises(DataError, match=rf"{len(texts)} texts, one a line; .* has 2"):
+        scored(tmp_path, texts)
+
+
+def test_a_missing_folder_says_what_is_needed(tmp_path: Path) -> None:
+    (tmp_path / "texts.txt").write_text("a\n", encoding="utf-8")
+    with pytest.raises(DataError, match="multi30k"):
+        evaluate(TASK, tmp_path, tmp_path / "texts.txt")

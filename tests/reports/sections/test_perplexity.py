@@ -16,7 +16,8 @@ from search_space.cost import MATMUL
 from search_space.objective.masked_language_model import MaskedLanguageModel
 from search_space.pruning import Pruning
 from search_space.recipe import Recipe
-from tests.factories.reports import TOKENS, Trial, arm, document, primary, snapshot
+from tests.factories.reports import TOKENS, Trial, document, primary, snapshot
+from tests.factories.reports import arm as arm_row
 
 NATS = {("baseline", 1): 100.0, ("baseline", 2): 110.0, ("mixed", 1): 90.0, ("mixed", 2): 1e6}
 SIZES = {"tokens": 50, "words": 40, "characters": 200, "unknown": 1, "length": 16}
@@ -98,7 +99,7 @@ def test_a_pruned_arm_has_the_costs_of_what_remains(tables: dict[str, list[dict[
     rows = {row["arm"]: row for row in tables["results"]}
     assert rows["pruned"]["parameters"] == sum(left.parameters for left in LEFT) / 2
     assert rows["pruned"]["train_flops"] == round(sum(int(str(row["train_flops"])) for row in by_seed.values()) / 2)
-    assert rows["baseline"]["parameters"] == arm("baseline", 0, {}).parameters
+    assert rows["baseline"]["parameters"] == arm_row("baseline", 0, {}).parameters
 
 
 TASK = "docs_pair"

@@ -20,8 +20,6 @@ from tests.factories.glue_folders import GLUE, TEXTS, files_of, write_table
 from tests.factories.hub_columns import NAMES, columns_of, read_file, split_of
 from tests.factories.published_data import published
 
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
-
 
 def read_split(name: str, part: str, split: LoadedSplit) -> Part:
     read = files_of(name).read_split

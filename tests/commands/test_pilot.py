@@ -1,4 +1,4 @@
-"""The whole way of tasks on the frozen encoder: from files to records, the same again, and what `pilot` prints."""
+"""The whole way of tasks on the frozen encoder: from files to records, and what `pilot` prints."""
 
 import json
 import zipfile
@@ -60,14 +60,12 @@ def test_every_arm_and_an_untrained_encoder_are_evaluated_and_printed_side_by_si
     tuning = {"tasks": TASKS, "data": str(data(tmp_path / "data")), "sequence_length": 16, "untrained_seeds": [1, 2]}
     wanted = experiment(tmp_path, objective, fine_tuning=tuning)
     found = snapshot_at(run(wanted, tmp_path / "results"))
-    again = snapshot_at(run(wanted, tmp_path / "again"))
     kinds = {"blimp": MinimalPairsResult, "ner_wnut17": LinearProbeResult, "pos_ewt": LinearProbeResult}
-    for history, other in zip(found.histories, again.histories, strict=True):
+    for history in found.histories:
         scored = {result.task: result for _, result in with_results(history.records, FineTuneResult)}
         assert {task: type(result) for task, result in scored.items()} == (
             {} if history.trial.arm == "wild" else kinds  # which diverged
         )
-        assert [record.result for record in history.records] == [record.result for record in other.records]
     untrained = [record.label for record, _ in with_results(found.shared, FineTuneResult)]
     assert untrained == [f"untrained {task}#{seed}" for seed in (1, 2) for task in TASKS]
     assert len(list(with_results(found.shared, UntrainedResult))) == 2

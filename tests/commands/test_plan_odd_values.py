@@ -1,6 +1,7 @@
 """Whatever value takes the place of another in an experiment of this repository, a refusal is lines, no traceback."""
 
 from collections.abc import Iterator, Sequence
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -67,8 +68,7 @@ def odd_changes(draw: some.DrawFn) -> tuple[str, list[str]]:
     return name, draw(some.lists(change, min_size=1, max_size=3))
 
 
-@pytest.mark.parametrize("setting", REFUSED)
-@pytest.mark.parametrize("name", EXPERIMENT_FILES)
+@pytest.mark.parametrize(("name", "setting"), [*zip(EXPERIMENT_FILES, cycle(REFUSED), strict=False)])
 def test_other_rules_are_checked_beside_a_refused_baseline(name: str, setting: str) -> None:
     """Every rule between sections can be asked of an experiment without arms."""
     assert all(line.count(": ") >= 2 for line in refusal_of(name, [setting])), "place, key and reason"

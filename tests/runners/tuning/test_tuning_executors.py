@@ -1,6 +1,5 @@
-"""A tuned table has the same choices and report with both executors and after a kill of its driver."""
+"""A tuned table has the same choices and report with both executors."""
 
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import pytest
 
 from ledger.database import Ledger
 from ledger.tuning_plan import CHOICES
-from tests.factories.command_line import end_by_themselves, kill, lend, start, steeplechase
+from tests.factories.command_line import lend, steeplechase
 
 pytestmark = [pytest.mark.engines, pytest.mark.slow]
 
@@ -35,24 +34,15 @@ def chosen(folder: Path) -> object:
         return ledger.fact(CHOICES)
 
 
-def test_both_executors_and_a_killed_driver_give_the_same_choices_and_report(tmp_path: Path) -> None:
-    file = tmp_path / "tuned.yaml"
+def test_both_executors_give_the_same_choices_and_report(tmp_path: Path) -> None:
+    """A driver that is killed in the middle of tuning is in test_tuning_phase.py, after every stage."""
+    file, local, ray = tmp_path / "tuned.yaml", tmp_path / "local", tmp_path / "ray"
     file.write_text(EXPERIMENT)
-    folders = {name: tmp_path / name for name in ("local", "ray", "killed")}
-    local = steeplechase("run", file, "--out", folders["local"], "--workers", "1")
-    assert local.returncode == 0, local.stderr
-    for name in ("ray", "killed"):
-        lend(folders["local"], folders[name], SHARED)
-    driver = start("run", file, "--out", folders["killed"], "--workers", "2")
-    until = time.monotonic() + 120
-    while not list((folders["killed"] / "stages").glob("pretrain/*")) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert end_by_themselves(kill(driver))  # in the middle of tuning
-    again = steeplechase("run", file, "--out", folders["killed"], "--workers", "2")
-    assert again.returncode == 0, again.stderr
-    ray = steeplechase("run", file, "--out", folders["ray"], "--workers", "2", "--engine", "ray")
-    assert ray.returncode == 0, ray.stderr
-    assert chosen(folders["local"]) is not None
-    for name in ("ray", "killed"):
-        assert chosen(folders[name]) == chosen(folders["local"]), name
-        assert (folders[name] / "report.json").read_text() == (folders["local"] / "report.json").read_text(), name
+    alone = steeplechase("run", file, "--out", local, "--workers", "1")
+    assert alone.returncode == 0, alone.stderr
+    lend(local, ray, SHARED)
+    together = steeplechase("run", file, "--out", ray, "--workers", "2", "--engine", "ray")
+    assert together.returncode == 0, together.stderr
+    assert chosen(local) is not None
+    assert chosen(ray) == chosen(local)
+    assert (ray / "report.json").read_text() == (local / "report.json").read_text()

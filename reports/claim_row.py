@@ -37,8 +37,6 @@ class ClaimRow:
     """What the test has in place of the paper's setting."""
     estimate: Estimates | None = None
     """Of the difference, over pretraining seeds or search seeds."""
-    decimals: int = 0
-    """With which the difference is printed."""
 
 
 def judged(
@@ -56,7 +54,6 @@ def judged(
         difference=difference_text(difference, decimals),
         detectable=NOTHING if detectable is None else fixed(detectable.value, decimals),
         estimate=found,
-        decimals=decimals,
     )
 
 

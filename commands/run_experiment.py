@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 
 from commands.arguments import choose_any, results_of
+from commands.next_command import deciding_lines, program
 from commands.stopping import Stopping, stopping
 from commands.terminal.live_view import LiveView
 from commands.terminal.mlflow_sync import Mirroring
@@ -27,6 +28,7 @@ from ledger.example_tables import kept_example_tables
 from ledger.paths import has_export
 from ledger.snapshot import Snapshot
 from reports.document import Report
+from reports.explorer.plotly_library import is_installed as explorer_is_installed
 from reports.report import build
 from reports.sections.vocabulary import vocabulary_notes
 from reports.write import REPORT_FILES, files_to_attach, refuse_foreign, refuse_taken, write_report
@@ -158,9 +160,10 @@ def _run_and_report(
             _warn(console, line)
     for line in (
         *_failures(snapshot, experiment),
+        *deciding_lines(request, snapshot, report),
         f"report: {places.folder / REPORT_FILES['html']}",
-        f"browse: steeplechase ui {places.folder}",
-        *(() if is_latency else (f"explore: steeplechase explore {places.folder}",)),
+        f"browse: {program()} ui {places.folder}",
+        *(() if is_latency or not explorer_is_installed() else (f"explore: {program()} explore {places.folder}",)),
     ):
         _say(console, line)
     if limited is not None:

@@ -11,6 +11,19 @@ Notes = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
+class Summary:
+    """What a brief report shows of a comparison of arms, in place of its tables."""
+
+    finding: str
+    """At most three sentences: the headline metrics, and what became of the claims."""
+    table: Grid
+    undecided: tuple[str, ...]
+    """The undecided tests of the headline metrics, with the seeds that would decide each."""
+    seeds_to_decide: int | None
+    """Number of pretraining seeds that would decide all of them; None if none is known."""
+
+
+@dataclass(frozen=True)
 class Report:
     """A report. Tables are data as recorded; grids, notes and sentences are sanitised text."""
 
@@ -33,6 +46,8 @@ class Report:
     """The figures in display order, drawn lazily."""
     made_with: Notes = ()
     """Command, machine and libraries that produced the numbers, as far as the ledger has them."""
+    summary: Summary | None = None
+    """None for searches, latencies, and before any result."""
     more: str = ""
     """In a brief report, what it leaves out and the command that shows it."""
 

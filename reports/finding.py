@@ -38,13 +38,13 @@ def results_finding(results: Results, pairs: tuple[IsolatedPair, ...]) -> str:
         return f"{search_finding(results)} {failed[0].upper()}{failed[1:]}." if failed else search_finding(results)
     total = max(len(results.snapshot.histories), len(results.arms) * results.seeds_in_all)
     ended = sum(history.status not in OPEN for history in results.snapshot.histories)
-    measured = [metric for metric in results.headlines if _means(results, metric)]
+    measured = measured_headlines(results)
     failed = failures_clause(results)
     if not measured and not results.below_reference:
         why = f"; {failed}" if failed else ""
         ended_how = f"{ended} of {total} trials have ended, and none was measured at the end of its budget"
         return f"No result yet: {ended_how}{why}."
-    clauses = [*crossed_clauses(results, measured), *(_clause(results, metric) for metric in measured)]
+    clauses = [*crossed_clauses(results, measured), *(metric_clause(results, metric) for metric in measured)]
     clauses += _single_changes(results, pairs, measured)
     clauses += claims_clauses(results)
     clauses += filter(None, [_below_clause(results), attention_clause(results), failed])
@@ -52,6 +52,11 @@ def results_finding(results: Results, pairs: tuple[IsolatedPair, ...]) -> str:
     if ended < total:
         return f"So far, with {ended} of {total} trials ended: {sentence}"
     return sentence[0].upper() + sentence[1:]
+
+
+def measured_headlines(results: Results) -> list[Metric]:
+    """Return the headline metrics that at least one arm has a value on."""
+    return [metric for metric in results.headlines if _means(results, metric)]
 
 
 def _below_clause(results: Results) -> str:
@@ -74,7 +79,8 @@ def _best(means: dict[str, float], metric: Metric) -> str:
     return min(means, key=lambda arm: means[arm] if metric.lower_is_better else -means[arm])
 
 
-def _clause(results: Results, metric: Metric) -> str:
+def metric_clause(results: Results, metric: Metric) -> str:
+    """Return the clause on one metric: the arm with the best mean, its verdict, the further significant arms."""
     means = _means(results, metric)
     rivals = {arm: mean for arm, mean in means.items() if arm != BASELINE}
     if BASELINE not in means:

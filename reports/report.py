@@ -58,6 +58,7 @@ from reports.statistics.evidence import Evidence
 from reports.statistics.latency import LatencyEvidence, is_latency, latency_evidence_of
 from reports.statistics.results import NO_EXAMPLES, results_of
 from reports.statistics.trial_values import latency_values, trial_values
+from reports.summary import summary_of
 from reports.table import Table
 
 E = TypeVar("E")
@@ -151,6 +152,7 @@ def _training_report(
         declaration=_declaration(snapshot, results.experiment),
         pictures=tuple(picture for picture in pictures if picture is not None),
         made_with=made_with_of(snapshot),
+        summary=summary_of(results),
     )
 
 

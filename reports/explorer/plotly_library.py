@@ -1,6 +1,13 @@
 """The only import of plotly, an optional extra: its JavaScript library as text (https://plotly.com/javascript/)."""
 
+from importlib.util import find_spec
+
 from foundation.errors import MachineError
+
+
+def is_installed() -> bool:
+    """Whether the extra is there."""
+    return find_spec("plotly") is not None
 
 
 def plotly_script() -> str:

@@ -16,18 +16,28 @@ from tests.reports.test_intervals import everything
 COMMAND = "steeplechase report results/table2 --all"
 
 
-def test_a_brief_report_keeps_finding_results_and_verdicts_and_names_the_rest() -> None:
+def test_a_brief_report_has_three_sentences_and_one_table_and_names_the_rest() -> None:
     report = build(table2())
     short = brief(report, COMMAND)
-    assert (short.finding, short.tables, short.pictures) == (report.finding, report.tables, report.pictures)
-    assert [grid.name for grid in short.grids] == ["results", "effects", "claims"]
+    assert (short.tables, short.pictures, short.paper) == (report.tables, report.pictures, "")
+    assert short.finding.count(". ") == 2
+    assert "Of 6 tested orderings of the paper 5 are supported" in short.finding
+    (shown,) = short.grids
+    assert (shown.name, shown.columns[-1].title) == ("summary", "parameters")  # results before sizes
+    assert [row[0].text for row in shown.rows] == [arm.name for arm in table2().arms]
     text = draw(short, 80, colour=False)
-    assert text.rstrip().endswith(f"3 more tables, all columns and the conditions: {COMMAND}".rsplit(" ", 1)[-1])
-    assert "docs_acceptability" not in text  # a single task of several, no headline
-    assert "score" in text
+    assert text.rstrip().endswith(f"5 more tables, all columns and the conditions: {COMMAND}".rsplit(" ", 1)[-1])
     assert "Corpus:" not in text
-    lines = [len(draw(each, 80, colour=False).splitlines()) for each in (short, report)]
-    assert lines[0] < lines[1]
+    assert max(map(len, text.splitlines())) <= 80
+    assert len(text.splitlines()) <= 43
+
+
+def test_a_task_below_a_reference_is_shown_with_its_mark_and_the_reference() -> None:
+    (shown,) = brief(scored(47.0, 49.2), COMMAND).grids
+    marked = [column.title for column in shown.columns if column.title.endswith("‡")]
+    assert marked
+    missed = "does not exceed chance 50.0, bag of words 51.2; no difference is claimed"
+    assert any(missed in note for note in shown.notes)
 
 
 def test_notes_are_below_the_table_that_they_explain() -> None:

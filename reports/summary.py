@@ -1,0 +1,111 @@
+"""Summary of a comparison for a terminal: at most three sentences, one table of arms, the seeds still needed."""
+
+from collections.abc import Iterable, Iterator
+
+from analysis.power import MOST_SEEDS
+from configuration.arm import BASELINE
+from configuration.metrics import SCORE
+from ledger.task_references import TITLES as REFERENCE_TITLES
+from reports.claims_finding import claims_clauses
+from reports.document import Summary
+from reports.finding import measured_headlines, metric_clause
+from reports.grid import Cell, Column, Grid, grid, with_notes
+from reports.number_format import NOTHING, difference_text, fixed, mean_text, short
+from reports.sections.failures import failures_clause
+from reports.sections.main_table import BEST_MARK, MetricColumns, metric_columns
+from reports.sections.verdicts import verdict_text
+from reports.statistics.arm_costs import costs_of
+from reports.statistics.comparisons import TEST_NAMES, Verdict
+from reports.statistics.metrics import Metric
+from reports.statistics.results import Results
+
+BELOW_REFERENCE = "‡"
+"""Mark of a task below a reference."""
+
+
+def summary_of(results: Results) -> Summary | None:
+    """Return the summary of an experiment whose arms are compared; None for a search and before any result."""
+    measured = measured_headlines(results)
+    if results.is_search or not results.arms or not (measured or results.below_reference):
+        return None
+    clauses = [metric_clause(results, metric) for metric in measured]
+    clauses.append("; ".join(filter(None, [*claims_clauses(results), failures_clause(results)])))
+    undecided = dict(_undecided(results))
+    known = [seeds for seeds in undecided.values() if seeds is not None]
+    return Summary(
+        finding=" ".join(f"{clause[0].upper()}{clause[1:]}." for clause in clauses if clause),
+        table=_table(results),
+        undecided=tuple(f"{name} ({_needed(seeds)})" for name, seeds in undecided.items()),
+        seeds_to_decide=max(known) if len(known) == len(undecided) > 0 else None,
+    )
+
+
+def _undecided(results: Results) -> Iterator[tuple[str, int | None]]:
+    for metric in results.headlines:
+        for arm in results.arms:
+            compared = None if arm.name == BASELINE else results.comparison(arm.name, metric)
+            if compared is not None and compared.verdict is Verdict.UNDECIDED and compared.p is not None:
+                yield f"{arm.name} on {metric.title}", compared.seeds_to_decide
+
+
+def _needed(seeds: int | None) -> str:
+    return f"over {MOST_SEEDS} seeds, or not tested" if seeds is None else f"{seeds} seeds"
+
+
+def _table(results: Results) -> Grid:
+    """Return arm, mean, Δ and verdict on each headline metric, the means of further tasks, and parameters."""
+    headlines = [metric_columns(results, metric) for metric in results.headlines]
+    further = [metric_columns(results, metric) for metric in _further(results)]
+    columns = [Column("arm", numeric=False)]
+    for group in headlines:
+        titles = ("mean ± sd (n)", "Δ [95%]", "verdict")
+        columns += [Column(title, group.metric.title, numeric=title != "verdict") for title in titles]
+    columns += [Column(_marked(results, group.metric.title)) for group in further]
+    rows = [
+        [
+            arm.name,
+            *(cell for group in headlines for cell in _tested(results, group, arm.name)),
+            *(_mean(group, arm.name) for group in further),
+            short(costs_of(results, arm).parameters),
+        ]
+        for arm in results.arms
+    ]
+    return with_notes(grid("summary", "Results", [*columns, Column("parameters")], rows), _notes(results))
+
+
+def _further(results: Results) -> list[Metric]:
+    """Return the shown metrics beside the headlines; not the only task in a score, whose values are the score's."""
+    scored = [task for task in results.tasks if task not in results.below_reference]
+    same = scored if len(scored) == 1 and Metric(SCORE) in results.headlines else []
+    return [metric for metric in results.shown if metric not in results.headlines and metric.name not in same]
+
+
+def _marked(results: Results, task: str) -> str:
+    return f"{task} {BELOW_REFERENCE}" if task in results.below_reference else task
+
+
+def _tested(results: Results, group: MetricColumns, arm: str) -> Iterable[str | Cell]:
+    effect, strong = group.effects[arm], group.best == arm
+    tested = arm != BASELINE and effect.difference.n > 0
+    verdict = verdict_text(results.comparison(arm, group.metric)) if tested else NOTHING
+    mean = mean_text(effect, group.decimals) + (BEST_MARK if strong else "")
+    return Cell(mean, strong), difference_text(effect.difference, group.decimals), verdict
+
+
+def _mean(group: MetricColumns, arm: str) -> str:
+    mean = group.effects[arm].mean
+    return NOTHING if mean is None else fixed(mean, group.decimals)
+
+
+def _notes(results: Results) -> Iterator[str]:
+    test = TEST_NAMES[results.test]
+    yield f"n: pretraining seeds. Δ: difference from the baseline with its own 95% interval ({test})."
+    yield "Verdict: after the correction for all tests on the headline metrics."
+    for task in results.below_reference:
+        standing = results.standings[task]
+        known = {REFERENCE_TITLES[name]: standing.references.known[name] for name in standing.missed}
+        missed = ", ".join(f"{title} {fixed(value, 1)}" for title, value in known.items())
+        yield (
+            f"{BELOW_REFERENCE} {task}: the mean over all arms, {fixed(standing.mean, 1)}, does not exceed {missed}; "
+            "no difference is claimed."
+        )

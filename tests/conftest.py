@@ -27,6 +27,11 @@ settings.load_profile("fixed" if SAME_EXAMPLES else "random")
 gc.disable()  # imports make millions of objects and leave no garbage
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the audit, the longest file: at the end it would run on one process alone."""
+    items.sort(key=lambda item: not item.nodeid.startswith("tests/tools/test_audit"))
+
+
 def pytest_collection_finish() -> None:
     """Leave the tests and modules out of garbage collections, each of which would visit millions of their objects."""
     gc.freeze()

@@ -19,7 +19,6 @@ from tests.factories.command_line import (
     descendants,
     end_by_themselves,
     lend,
-    steeplechase,
     variables,
 )
 
@@ -27,6 +26,10 @@ pytestmark = [pytest.mark.engines, pytest.mark.slow]
 
 SHARED = ("corpus", "tokens", "evaluation_set")
 STOPPED = "stopped; finished stages are kept, and the same command resumes"
+
+
+Moment = Callable[[Path, int, float], bool]
+"""Whether the run in a folder, of a driver, begun at a time, is where a test acts on it."""
 
 
 def named(parent: int, word: str) -> list[int]:
@@ -41,39 +44,39 @@ def named(parent: int, word: str) -> list[int]:
     return found
 
 
-def begun(folder: Path, driver: int) -> bool:
+def begun(folder: Path, driver: int, since: float) -> bool:
     """Whether the driver has locked its results folder."""
     return (folder / "lock").exists()
 
 
-def starting(folder: Path, driver: int) -> bool:
+def starting(folder: Path, driver: int, since: float) -> bool:
     """Whether Ray is about to start."""
     return bool(named(driver, "ray_host"))
 
 
-def connecting(folder: Path, driver: int) -> bool:
+def connecting(folder: Path, driver: int, since: float) -> bool:
     """Whether Ray's first processes are there."""
     return bool(named(driver, "gcs_server"))
 
 
-def at_work(folder: Path, driver: int) -> bool:
+def at_work(folder: Path, driver: int, since: float) -> bool:
     """Whether a trial is being computed."""
-    return bool(list(folder.glob("stages/progress/*.json")))
+    return any(path.stat().st_mtime > since for path in folder.glob("stages/progress/*.json"))
 
 
-def between(folder: Path, driver: int) -> bool:
-    """Whether a first trial has ended."""
-    return bool(list(folder.glob("stages/pretrain/*")))
+def between(folder: Path, driver: int, since: float) -> bool:
+    """Whether a first trial of this session has ended."""
+    return any(path.stat().st_mtime > since for path in folder.glob("stages/pretrain/*"))
 
 
 def told_until(
-    moment: Callable[[Path, int], bool], act: Callable[[int], None], experiment: Path, folder: Path
+    moment: Moment, act: Callable[[int], None], experiment: Path, folder: Path
 ) -> tuple[int, str, set[tuple[int, str]]]:
     """Start the run, act on it at a moment; return its exit code, its output and its processes at that moment."""
     started = command("run", experiment, "--out", folder, "--engine", "ray")
-    quiet, pipe = subprocess.DEVNULL, subprocess.PIPE
+    quiet, pipe, since = subprocess.DEVNULL, subprocess.PIPE, time.time()
     with subprocess.Popen(started, cwd=ROOT, env=variables(), stdout=quiet, stderr=pipe, text=True) as run:
-        while not moment(folder, run.pid) and run.poll() is None:
+        while not moment(folder, run.pid, since) and run.poll() is None:
             time.sleep(0.05)
         below = descendants(run.pid)
         act(run.pid)
@@ -98,88 +101,63 @@ def scratch(temporary: Path) -> list[Path]:
     return list(temporary.glob("steeplechase-ray-*"))
 
 
-@pytest.mark.parametrize(
-    ("number", "moment"),
-    [
-        (signal.SIGTERM, begun),
-        (signal.SIGTERM, starting),
-        (signal.SIGINT, connecting),
-        (signal.SIGINT, at_work),
-    ],
-    ids=lambda value: getattr(value, "name", None) or value.__name__,
-)
-def test_a_signal_at_any_moment_ends_the_run_with_75_and_leaves_no_process_or_file(
-    small: Run,
-    small_experiment: Path,
-    tmp_path: Path,
-    temporary: Path,
-    number: signal.Signals,
-    moment: Callable[[Path, int], bool],
+@pytest.mark.parametrize("moment", [begun, starting], ids=lambda moment: moment.__name__)
+def test_a_signal_before_ray_has_started_ends_the_run_with_75_and_leaves_no_process_or_file(
+    small: Run, small_experiment: Path, tmp_path: Path, temporary: Path, moment: Moment
 ) -> None:
     lend(small.folder, tmp_path, SHARED)
-    code, told, below = told_until(moment, lambda driver: os.kill(driver, number), small_experiment, tmp_path)
+    code, told, below = told_until(moment, signalled(signal.SIGTERM), small_experiment, tmp_path)
     assert (code, told.splitlines()[-1]) == (75, STOPPED)
     assert "Traceback" not in told
     assert end_by_themselves(below)
     assert scratch(temporary) == []
 
 
-def test_a_run_stopped_between_trials_is_resumed_by_the_same_command(
-    small: Run, small_experiment: Path, tmp_path: Path
-) -> None:
-    lend(small.folder, tmp_path, SHARED)
-    code, told, _ = told_until(between, lambda driver: os.kill(driver, signal.SIGUSR1), small_experiment, tmp_path)
-    assert (code, told.splitlines()[-1]) == (75, STOPPED)
-    done = steeplechase("run", small_experiment, "--out", tmp_path, "--engine", "ray", "--workers", "1")
-    assert done.returncode == 0, done.stderr
-    assert Run(tmp_path, "", 0.0).table == small.table
+def signalled(number: signal.Signals) -> Callable[[int], None]:
+    """Return what sends a signal to the driver."""
+    return lambda driver: os.kill(driver, number)
 
 
-def test_the_death_of_rays_process_is_reported_in_one_line_and_the_run_can_be_resumed(
-    small: Run, small_experiment: Path, tmp_path: Path
+def kill_first(word: str) -> Callable[[int], None]:
+    """Return what kills the first process below the driver that has a word in its command."""
+
+    def act(driver: int) -> None:
+        (first, *_) = named(driver, word) or [0]
+        assert first, word
+        os.kill(first, signal.SIGKILL)
+
+    return act
+
+
+def test_a_run_that_ends_early_in_every_way_goes_on_to_the_same_table(
+    small: Run, small_experiment: Path, tmp_path: Path, temporary: Path
 ) -> None:
+    """One folder through six sessions, so that each also resumes what the one before has left."""
     folder = tmp_path / "results"
     lend(small.folder, folder, SHARED)
+    for number, moment in ((signal.SIGINT, connecting), (signal.SIGTERM, at_work), (signal.SIGUSR1, between)):
+        code, told, below = told_until(moment, signalled(number), small_experiment, folder)
+        assert (code, told.splitlines()[-1]) == (75, STOPPED), (number, told)
+        assert "Traceback" not in told
+        assert end_by_themselves(below)
+        assert scratch(temporary) == []
 
-    def kill_raylet(driver: int) -> None:
-        for process in named(driver, "raylet/raylet"):
-            os.kill(process, signal.SIGKILL)
-
-    code, told, below = told_until(at_work, kill_raylet, small_experiment, folder)
+    code, told, below = told_until(at_work, kill_first("raylet/raylet"), small_experiment, folder)
     assert code == 75, told
     last = told.splitlines()[-1]
     assert last.startswith("Ray ended unexpectedly")
     assert "everything finished is kept, and the same command carries on" in last
     assert not re.findall(r"\bray\b", told.rpartition("Ray ended")[0], re.IGNORECASE)  # its output is in the log only
     assert end_by_themselves(below)
-    done = steeplechase("run", small_experiment, "--out", folder, "--workers", "1")
-    assert done.returncode == 0, done.stderr
-    assert Run(folder, "", 0.0).table == small.table
 
-
-def test_no_trial_fails_when_its_process_dies_once(small: Run, small_experiment: Path, tmp_path: Path) -> None:
-    lend(small.folder, tmp_path, SHARED)
-
-    def kill_trial(driver: int) -> None:
-        (first, *_) = named(driver, "Trainable") or [0]  # an actor; the other processes of Ray are helpers
-        assert first
-        os.kill(first, signal.SIGKILL)
-
-    code, told, _ = told_until(at_work, kill_trial, small_experiment, tmp_path)
-    assert code == 0, told
-    assert "failed" not in told
-    assert Run(tmp_path, "", 0.0).table == small.table
-
-
-def test_files_of_a_killed_run_are_removed_by_the_next(
-    small: Run, small_experiment: Path, tmp_path: Path, temporary: Path
-) -> None:
-    lend(small.folder, tmp_path, SHARED)
-    kill = signal.SIGKILL
-    code, _, below = told_until(at_work, lambda driver: os.kill(driver, kill), small_experiment, tmp_path)
-    assert code == -kill
+    code, _, below = told_until(at_work, signalled(signal.SIGKILL), small_experiment, folder)
+    assert code == -signal.SIGKILL
     assert end_by_themselves(below)
     (left,) = scratch(temporary)
-    done = steeplechase("run", small_experiment, "--out", tmp_path, "--engine", "ray", "--workers", "1")
-    assert done.returncode == 0, done.stderr
+
+    # a trial is an actor; the other processes of Ray are helpers
+    code, told, _ = told_until(at_work, kill_first("Trainable"), small_experiment, folder)
+    assert code == 0, told
+    assert "failed" not in told
     assert not left.exists()
+    assert Run(folder, "", 0.0).table == small.table

@@ -5,9 +5,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
 
 from configuration.experiment import Experiment
 from configuration.latency import LatencyExperiment
@@ -20,6 +21,9 @@ from foundation.schema import canonical_text
 from ledger.paths import ResultPaths
 from ledger.records import WITHOUT_SCALES
 from search_space.cost import CONVENTIONS, Convention
+
+if TYPE_CHECKING:
+    from ledger.example_tables import ExampleTable
 
 DEFAULT_SCALE = "demo"
 SETTINGS_SHOWN = 60
@@ -51,6 +55,29 @@ FlopsName = Annotated[
         help="FLOP counting convention.",
     ),
 ]
+
+
+StoreUrl = Annotated[
+    str,
+    typer.Option(
+        "--store",
+        metavar="URL",
+        help="Object store of the stages, such as s3://BUCKET/PREFIX; contacted only if it is given.",
+        show_default=False,
+    ),
+]
+
+
+def kept_tables(folder: Path, objects: str) -> "dict[str, ExampleTable]":
+    """Return the values of single examples that a results folder has; a note says what only its store has."""
+    from ledger.example_tables import kept_example_tables
+
+    return kept_example_tables(folder, objects, lambda line: note(f"note: {line}"))
+
+
+def note(line: str) -> None:
+    """Print a line to the error stream."""
+    Console(stderr=True).print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def folder_named(name: str | Path) -> Path:

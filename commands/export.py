@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from commands.arguments import NewFolder
+from commands.arguments import NewFolder, StoreUrl
 from commands.terminal.describe_target import DescribeArguments, find_target
 from configuration.initial_checkpoint import is_initial_checkpoint
 from foundation.atomic_files import refuse_existing
@@ -33,10 +33,11 @@ def export(
     seed: Annotated[
         int | None, typer.Option(min=0, max=2**32 - 1, help="Seed of an untrained model; default: 1.")
     ] = None,
+    store: StoreUrl = "",
 ) -> None:
     """Write a model that transformers' AutoModel and AutoTokenizer load with equal outputs."""
     refuse_existing(out)
-    exported = _find(source, trial, DescribeArguments(source, scale, arm), seed)
+    exported = _find(source, trial, DescribeArguments(source, scale, arm), seed, store)
     pad = None if exported.tokenizer is None else exported.tokenizer.pad
     reasons = tuple(config.obstacles(exported.architecture, pad))
     if reasons:
@@ -50,7 +51,7 @@ def export(
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def _find(source: str, trial: str | None, arguments: DescribeArguments, seed: int | None) -> "Exported":
+def _find(source: str, trial: str | None, arguments: DescribeArguments, seed: int | None, store: str) -> "Exported":
     folder = Path(source)
     start = is_initial_checkpoint(folder)
     trained = folder.is_dir() and not start
@@ -58,6 +59,7 @@ def _find(source: str, trial: str | None, arguments: DescribeArguments, seed: in
     _refuse_idle(
         [
             ("--trial", trial, "a results folder", trained),
+            ("--store", store or None, "a results folder", trained),
             ("--scale", arguments.scale, "an experiment file", untrained),
             ("--arm", arguments.arm, "an experiment file", untrained),
             ("--seed", seed, "an untrained model", untrained),
@@ -68,7 +70,7 @@ def _find(source: str, trial: str | None, arguments: DescribeArguments, seed: in
 
     if subject is not None:
         return exported.from_declaration(subject, DEFAULT_SEED if seed is None else seed)
-    return exported.from_trial(folder, trial) if trained else exported.from_start(folder)
+    return exported.from_trial(folder, trial, store) if trained else exported.from_start(folder)
 
 
 def _refuse_idle(options: Iterable[tuple[str, object, str, bool]]) -> None:

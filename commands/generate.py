@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from commands.arguments import StoreUrl
 from foundation.atomic_files import read_regular
 from foundation.errors import ConfigurationError, DataError, first_lines, not_one_of
 from ledger.checkpoints import TunedTrial, tuned_trials
@@ -13,7 +14,7 @@ Results = Annotated[Path, typer.Argument(metavar="RESULTS", help="A results fold
 Input = Annotated[Path, typer.Option("--input", metavar="FILE", help="Sources in UTF-8, one text a line.")]
 
 
-def generate(
+def generate(  # noqa: PLR0913, PLR0917 — one argument per option of the command
     results: Results,
     source: Input,
     trial: Annotated[str | None, typer.Option(metavar="ARM/SEED", help="A trial of the results folder.")] = None,
@@ -23,10 +24,11 @@ def generate(
     beams: Annotated[int, typer.Option(min=1, max=64, help="Hypotheses of a beam search; 1 is greedy.")] = 1,
     length_penalty: Annotated[float, typer.Option(min=0, max=10, help="Exponent of a beam search's penalty.")] = 0.6,
     longest: Annotated[int, typer.Option(min=1, max=4096, help="The most tokens of a text.")] = 128,
+    store: StoreUrl = "",
 ) -> None:
     """Write the text that a fine-tuned encoder–decoder generates for each line of a file."""
     texts = _lines(source)
-    tuned = _chosen(results, trial, task)
+    tuned = _chosen(results, tuned_trials(results, store), trial, task)
     from commands.generation import Search, texts_of
 
     written = texts_of(tuned, texts, Search(beams, length_penalty, longest), str(source))
@@ -51,9 +53,8 @@ def _lines(path: Path) -> list[str]:
     return lines
 
 
-def _chosen(results: Path, trial: str | None, task: str | None) -> TunedTrial:
+def _chosen(results: Path, found: list[TunedTrial], trial: str | None, task: str | None) -> TunedTrial:
     """Return the only trial and task that the options leave. Raises ConfigurationError for none or several."""
-    found = tuned_trials(results)
     if not found:
         raise ConfigurationError(f"{results}: no trial was fine-tuned on a task whose targets are texts")
     for name, wanted, of in (("--trial", trial, "trial"), ("--task", task, "task")):

@@ -13,6 +13,7 @@ from commands.arguments import (
     FlopsName,
     Scale,
     Settings,
+    StoreUrl,
     choose_any,
     convention_named,
     folder_named,
@@ -37,12 +38,13 @@ def plan(
     settings: Settings = None,
     flops: FlopsName = MATMUL.name,
     out: PlannedFolder = None,
+    store: StoreUrl = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")] = False,
 ) -> None:
     """Show every arm, its difference from the baseline, its costs, its uses and its cached stages."""
     convention = convention_named(flops)
     if as_json:
-        document = planned(experiment, scale, out, settings or (), convention)
+        document = planned(experiment, scale, out, settings or (), convention, store)
         print(json.dumps(document, indent=2, ensure_ascii=False))  # noqa: T201 - the requested output
         return
     declared, name, scales = choose_any(experiment, scale, settings or ())
@@ -51,7 +53,7 @@ def plan(
         return
     chosen = Chosen(declared, name, scales)
     places = results_of(out, declared.experiment, name, settings or ())
-    show_plan(chosen, plan_of(chosen, convention, places), convention)
+    show_plan(chosen, plan_of(chosen, convention, places, store), convention)
 
 
 def planned(
@@ -60,6 +62,7 @@ def planned(
     out: Path | None = None,
     settings: Sequence[str] = (),
     convention: Convention = MATMUL,
+    objects: str = "",
 ) -> dict[str, JsonValue]:
     """Return the plan as plain data. Raises ConfigurationError with every mistake of the file and the settings."""
     declared, name, scales = choose_any(experiment, scale, settings)
@@ -67,4 +70,4 @@ def planned(
         return latency_plan_document(declared, name, convention)
     chosen = Chosen(declared, name, scales)
     places = results_of(out, declared.experiment, name, settings)
-    return plan_document(chosen, plan_of(chosen, convention, places), convention)
+    return plan_document(chosen, plan_of(chosen, convention, places, objects), convention)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from commands.arguments import ResultsFolder, folder_named
+from commands.arguments import ResultsFolder, StoreUrl, folder_named
 from foundation.errors import ConflictError, MachineError
 
 PUBLISHED = Path("reports/published")
@@ -18,13 +18,13 @@ PublishedFolder = Annotated[
 ]
 
 
-def publish(folder: ResultsFolder, out: ReportFolder) -> None:
+def publish(folder: ResultsFolder, out: ReportFolder, store: StoreUrl = "") -> None:
     """Export a results folder's rows to OUT, and build report.md, its figures and report.yaml there."""
     from reports.publishing import publish as publish_report
 
     if os.path.realpath(out) == os.path.realpath(folder):
         raise ConflictError(f"{out}: is the results folder itself. Did you mean `steeplechase rebuild {out}`?")
-    publish_report(folder, out)
+    publish_report(folder, out, store)
     print(f"published: {out}")  # noqa: T201 — the result itself
 
 

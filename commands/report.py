@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
-from commands.arguments import ResultsFolder
+from commands.arguments import ResultsFolder, StoreUrl, kept_tables
 from commands.report_format import TERMINAL, ReportFormat, print_report
-from ledger.example_tables import kept_example_tables
 from ledger.reading import snapshot_at
 from reports.brief import brief
 from reports.report import build
@@ -19,9 +18,10 @@ def report(
     everything: Annotated[
         bool, typer.Option("--all", help="In a terminal: every table, its notes, conditions.")
     ] = False,
+    store: StoreUrl = "",
 ) -> None:
     """Print the report of a results folder, finished or not."""
-    complete = build(snapshot_at(folder), example_tables=kept_example_tables(folder))
+    complete = build(snapshot_at(folder), example_tables=kept_tables(folder, store))
     print_report(complete if everything or form != TERMINAL else brief(complete, all_of(folder)), form)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from commands.arguments import ExperimentFile, Scale, Settings, folder_named
+from commands.arguments import ExperimentFile, Scale, Settings, StoreUrl, folder_named
 from commands.output import readers_may_go
 from commands.report import all_of
 from commands.report_format import print_report
@@ -70,9 +70,7 @@ def run(  # noqa: PLR0913, PLR0917 — one argument per option of the command
     address: Annotated[
         str | None, typer.Option(help="A Ray cluster, with --engine ray; all its nodes see the --out folder.")
     ] = None,
-    store: Annotated[
-        str | None, typer.Option(metavar="URL", help="Object store of the stages, such as s3://BUCKET/PREFIX.")
-    ] = None,
+    store: StoreUrl = "",
     reuse: Reused = None,
     gpus_per_trial: Annotated[
         float | None,
@@ -96,7 +94,7 @@ def run(  # noqa: PLR0913, PLR0917 — one argument per option of the command
         _check_gpus(gpus_per_trial, engine)
     limits = limits_of(stop_after, stop_after_tokens, stop_after_cost, price_per_hour)
     given = tuple(settings or ()), tuple(reuse or ())
-    options = RunOptions(engine.value, workers, out, address, *given, gpus_per_trial, limits, store or "")
+    options = RunOptions(engine.value, workers, out, address, *given, gpus_per_trial, limits, store)
     _, snapshot = run_experiment(experiment, scale, options, _print_brief)
     if snapshot.failed:
         raise typer.Exit(DONE_WITH_FAILED_TRIALS)

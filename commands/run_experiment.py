@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
@@ -22,6 +21,7 @@ from configuration.validation.warnings import warnings_of
 from configuration.yaml.settings import FLAG
 from foundation.environment import memory_bytes
 from foundation.errors import ConfigurationError, ConflictError, UserError
+from foundation.scratch import scratch_folder
 from ledger.artifacts import ArtifactStore
 from ledger.database import LEDGER_NAME
 from ledger.example_tables import kept_example_tables
@@ -150,11 +150,11 @@ def _run_and_report(
         except LimitReached as reached:
             limited, snapshot = reached, reached.snapshot
         stop.no_more_safe_points()
-    report = build(snapshot, example_tables=kept_example_tables(places.folder))
+    report = build(snapshot, example_tables=kept_example_tables(places.folder, request.objects))
     files = write_report(report, places.folder)
     on_report(report, places.folder)
-    with TemporaryDirectory(prefix="steeplechase-") as scratch:
-        _warn(console, mirroring.finish(snapshot, files_to_attach(files, Path(scratch))))
+    with scratch_folder() as scratch:
+        _warn(console, mirroring.finish(snapshot, files_to_attach(files, scratch)))
     if isinstance(experiment, Experiment):
         for _, line in vocabulary_notes(experiment, snapshot.shared):
             _warn(console, line)

@@ -8,7 +8,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 import typer
 from rich.console import Console
 
-from commands.arguments import ResultsFolder
+from commands.arguments import ResultsFolder, StoreUrl
 from foundation.atomic_files import disk_refusals, refuse_existing, write_whole
 from ledger.submission import submission as files_of
 from tasks.glue.submission import FILES
@@ -20,10 +20,11 @@ def submission(
     results: ResultsFolder,
     out: Annotated[Path, typer.Argument(metavar="OUT.zip", help="The zip to write; it must not exist yet.")],
     trial: Annotated[str, typer.Option(metavar="ARM/SEED", help="A trial of the results folder.")],
+    store: StoreUrl = "",
 ) -> None:
     """Write a trial's predictions on GLUE's unlabelled test sets in the format of its leaderboard."""
     refuse_existing(out)
-    files = files_of(results, trial)
+    files = files_of(results, trial, store)
     content = BytesIO()
     with ZipFile(content, "w", ZIP_DEFLATED) as archive:
         for name in sorted(files):

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from configuration.yaml import load
 from foundation.atomic_files import sha256_of
 from foundation.errors import CorruptionError, MachineError
+from foundation.names import RelativeName, Sha256, inside
 from foundation.schema import JsonValue, Schema, canonical, canonical_text
 from search_space.architecture import Architecture
 from search_space.convolution import SpanDynamic
@@ -28,11 +29,11 @@ class Provenance(Schema):
 
     model_type: str
     """The source's model family, such as bert: the `model_type` of its config.json."""
-    sources: dict[str, str]
+    sources: dict[str, Sha256]
     """sha256 of the source's files, by name."""
     left_out: tuple[str, ...]
     """Weights of the source that are not part of an encoder, such as a pooler."""
-    files: dict[str, str]
+    files: dict[RelativeName, Sha256]
     """sha256 of this folder's other files, by name."""
 
 
@@ -74,7 +75,7 @@ class InitialCheckpoint:
 
     def verify(self, name: str) -> Path:
         """Return the path of a file whose hash matches. Raises CorruptionError if it does not."""
-        path = self.folder / name
+        path = inside(self.folder, name)
         if not path.is_file() or sha256_of(path) != self.provenance.files.get(name):
             raise CorruptionError(
                 f"{path}: differs from the imported file; import the model again into another folder"

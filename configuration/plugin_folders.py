@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, ValidationInfo, WithJsonSchema
 
 from configuration.plugins import Plugin, PluginError, load_plugin, loaded_plugins
 from foundation.atomic_files import disk_refusals, move_durably
+from foundation.names import Sha256
 from foundation.schema import JsonValue, Schema
 
 BASE = "folder of the file"
@@ -24,7 +25,7 @@ class PluginFolder(Schema):
     """A plugin as experiments refer to it: its folder, and its content when it was loaded."""
 
     path: str
-    sha256: str
+    sha256: Sha256
 
 
 def _loaded(value: object, info: ValidationInfo) -> object:

@@ -109,9 +109,19 @@ def remove_directory(folder: Path) -> None:
     """Remove a directory, if it is there; a process killed on the way leaves no part of it under its name."""
     former = temporary_name(folder.with_name(f"{folder.name}.former"))
     shutil.rmtree(former, ignore_errors=True)
-    if folder.is_dir():
+    if folder.is_symlink():
+        folder.unlink()
+    elif folder.is_dir():
         folder.rename(former)
     shutil.rmtree(former, ignore_errors=True)
+
+
+def remove_links(folder: Path) -> None:
+    """Remove every symbolic link in a folder, at any depth; what they point to is unchanged."""
+    for place, folders, files in os.walk(folder):
+        for path in (Path(place, name) for name in (*folders, *files)):
+            if path.is_symlink():
+                path.unlink()
 
 
 def remove_leftovers(folder: Path) -> None:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from foundation.atomic_files import (
     disk_refusals,
@@ -21,10 +21,12 @@ from foundation.atomic_files import (
     move_durably,
     open_lock,
     read_regular,
+    remove_links,
     sha256_of,
     write_whole,
 )
 from foundation.errors import CorruptionError
+from foundation.names import RelativeName, Sha256, checked_sha256, inside, make_inside, relative_name
 from foundation.schema import JsonValue, Schema, fingerprint
 from ledger.records import Status
 
@@ -58,13 +60,21 @@ class ArtifactStore:
         self.root = root
         self._verified: set[Path] = set()
 
+    @property
+    def whereabouts(self) -> str:
+        """Where files that are not there may be, and how a command reads them."""
+        return "their stages have been moved away"
+
     def folder(self, kind: str, key: str) -> Path:
-        """Return the folder of a finished stage; of an object store that of its copy."""
-        return self.root / kind / key
+        """Return the folder of a finished stage; of an object store that of its copy.
+
+        Raises CorruptionError if the kind is no name, or the key no digest.
+        """
+        return self.root.joinpath(*_checked(kind, key))
 
     def progress_file(self, key: str) -> Path:
         """Return the file in which a running stage reports its progress."""
-        return self.root / PROGRESS / f"{key}.json"
+        return inside(self.root, f"{PROGRESS}/{key}.json")
 
     def has(self, kind: str, key: str) -> bool:
         """Return whether a stage is finished."""
@@ -72,7 +82,7 @@ class ArtifactStore:
 
     def file(self, kind: str, key: str, name: str) -> Path:
         """Return one file of a stage; it does not exist if the stage has none or is not finished."""
-        return self.folder(kind, key) / name
+        return inside(self.folder(kind, key), name)
 
     def outcome(self, kind: str, key: str) -> Outcome | None:
         """Return a finished stage's outcome, None if it has not been computed. Raises CorruptionError."""
@@ -96,14 +106,13 @@ class ArtifactStore:
 
         Raises MachineError if the stage's lock file cannot be opened.
         """
-        unfinished = self.root / UNFINISHED
+        unfinished = make_inside(self.root, UNFINISHED)
         with disk_refusals(unfinished):
-            unfinished.mkdir(parents=True, exist_ok=True)
-            descriptor = open_lock(unfinished / f"{key}.lock")
+            descriptor = open_lock(inside(unfinished, f"{key}.lock"))
         with os.fdopen(descriptor, "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            folder = unfinished / key
-            folder.mkdir(exist_ok=True)
+            folder = make_inside(unfinished, key)
+            remove_links(folder)
             try:
                 yield folder
             finally:
@@ -120,7 +129,7 @@ class ArtifactStore:
     def _move(self, kind: str, key: str, work: Path) -> None:
         """Move a sealed work folder into place, unless the stage is there; fsynced on return."""
         target = self.folder(kind, key)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_inside(self.root, kind)
         if target.is_dir():
             shutil.rmtree(work)
             return
@@ -133,14 +142,14 @@ class StageManifest(Schema):
 
     version: int = 1
     kind: str = ""
-    key: str = ""
-    inputs: dict[str, str] = Field(default_factory=dict)
+    key: Sha256 = ""
+    inputs: dict[str, Sha256] = Field(default_factory=dict)
     """Keys of the input stages, by input name."""
     status: str
     result: dict[str, JsonValue]
     seconds: float
     warm_up_seconds: float | None = None
-    files: dict[str, str]
+    files: dict[RelativeName, Sha256]
     """sha256 by name."""
     seal: str = ""
     """Fingerprint of all other fields."""
@@ -152,7 +161,7 @@ class StageManifest(Schema):
 
     def differing_in(self, folder: Path) -> list[str]:
         """Return the files that are missing in a folder or have another content."""
-        found = ((folder / name, name, expected) for name, expected in self.files.items())
+        found = ((inside(folder, name), name, expected) for name, expected in self.files.items())
         return [name for file, name, expected in found if not file.is_file() or sha256_of(file) != expected]
 
     def sealed(self) -> "StageManifest":
@@ -182,8 +191,10 @@ def seal(kind: str, key: str, work: Path, outcome: Outcome, inputs: Mapping[str,
 
 def read_manifest(folder: Path, kind: str, key: str) -> StageManifest:
     """Return the manifest of a stage's folder. Raises CorruptionError if it is damaged or of another stage."""
+    if folder.is_symlink():
+        raise CorruptionError(advice(folder, "is a symbolic link, and none is followed here"))
     try:
-        content = read_regular(folder / MANIFEST)
+        content = read_regular(inside(folder, MANIFEST))
     except OSError as error:
         raise CorruptionError(advice(folder, f"its manifest cannot be read ({type(error).__name__})")) from error
     return manifest_in(content, folder, kind, key)
@@ -194,7 +205,7 @@ def manifest_in(content: bytes, place: Path | str, kind: str, key: str) -> Stage
     try:
         manifest = StageManifest.model_validate_json(content)
     except ValueError as error:
-        raise CorruptionError(advice(place, f"its manifest cannot be read ({type(error).__name__})")) from error
+        raise CorruptionError(advice(place, f"its manifest cannot be read ({_reason(error)})")) from error
     if manifest.version != MANIFEST_VERSION:
         fault = f"its manifest has version {manifest.version}, this version reads {MANIFEST_VERSION}"
         why = "; version 1 does not identify the stage" if manifest.version == 1 else ""
@@ -207,6 +218,21 @@ def manifest_in(content: bytes, place: Path | str, kind: str, key: str) -> Stage
     if (manifest.kind, manifest.key) != (kind, key):
         raise CorruptionError(advice(place, f"contains another stage, {manifest.kind}/{manifest.key}"))
     return manifest
+
+
+def _checked(kind: str, key: str) -> tuple[str, str]:
+    try:
+        return relative_name(kind), checked_sha256(key)
+    except ValueError as wrong:
+        raise CorruptionError(f"the stage {kind!a}/{key!a}: {wrong}") from wrong
+
+
+def _reason(error: ValueError) -> str:
+    """Return the first mistake of a manifest, in one line."""
+    if not isinstance(error, ValidationError):
+        return type(error).__name__
+    first = error.errors(include_url=False)[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
 def advice(place: Path | str, fault: str) -> str:

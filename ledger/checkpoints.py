@@ -37,8 +37,10 @@ class PretrainedTrial:
     """The verified folder of the stage with its vocabulary."""
 
 
-def pretrained_trial(folder: Path, trial: str | None) -> PretrainedTrial:
+def pretrained_trial(folder: Path, trial: str | None, objects: str = "") -> PretrainedTrial:
     """Return a trial of a results folder; `trial` may be None if there is only one.
+
+    `objects` is the URL of the object store of its stages, if it may be contacted.
 
     Raises ConfigurationError if there is no such trial or its pretraining is not finished, MachineError if there is
     no ledger or the files are missing, CorruptionError if they are damaged.
@@ -55,15 +57,15 @@ def pretrained_trial(folder: Path, trial: str | None) -> PretrainedTrial:
     name = _choose(folder, trial, current, tuple(ends))
     arm, record, result = ends[name]
     vocabulary = next(record for record in current.shared if record.stage == TOKENS)
-    store = ResultPaths.of(folder).store()
+    store = ResultPaths.of(folder).store(objects)
     return PretrainedTrial(
         experiment=current.experiment,
         scale=current.scale,
         trial=name,
         candidate=_as_trained(next(row.candidate for row in current.arms if row.name == arm), result),
         result=result,
-        stage=_files(store, record),
-        tokens=_files(store, vocabulary),
+        stage=files_of(store, record),
+        tokens=files_of(store, vocabulary),
     )
 
 
@@ -81,21 +83,23 @@ class TunedTrial:
     """The verified folder of the stage with its vocabulary."""
 
 
-def tuned_trials(folder: Path) -> list[TunedTrial]:
+def tuned_trials(folder: Path, objects: str = "") -> list[TunedTrial]:
     """Return every trial of a results folder with a task of texts, the first fine-tuning seed of each.
+
+    `objects` is the URL of the object store of its stages, if it may be contacted.
 
     Raises MachineError if there is no ledger or the files are missing, CorruptionError if they are damaged.
     """
     with closing(Ledger.at(folder)) as ledger:
         current = snapshot(ledger)
-    store = ResultPaths.of(folder).store()
+    store = ResultPaths.of(folder).store(objects)
     architectures = {row.name: row.candidate.architecture for row in current.arms}
     found: list[TunedTrial] = []
     for history in current.histories:
         for task, record in first_fine_tunings(history.records, current.labels).items():
             if isinstance(record.result, FineTuneResult) and record.result.signatures is not None:
                 vocabulary = next(each for each in current.shared if each.stage == TOKENS)
-                places = _files(store, record), _files(store, vocabulary)
+                places = files_of(store, record), files_of(store, vocabulary)
                 found.append(TunedTrial(history.trial.name, task, architectures[history.trial.arm], *places))
     return found
 
@@ -129,8 +133,9 @@ def _choose(folder: Path, trial: str | None, current: Snapshot, finished: tuple[
     raise ConfigurationError(f"{folder}: {trial!r} is not a trial; {choices}.{did_you_mean(trial, known)}")
 
 
-def _files(store: ArtifactStore, record: Record) -> Path:
+def files_of(store: ArtifactStore, record: Record) -> Path:
+    """Return the verified folder of a record's stage. Raises MachineError if this machine has not got it."""
     if store.outcome(record.stage, record.key) is None:
         folder = store.folder(record.stage, record.key)
-        raise MachineError(f"{folder}: missing; the ledger was moved without its stages")
+        raise MachineError(f"{folder}: the files of this stage are missing; {store.whereabouts}")
     return store.read(record.stage, record.key)

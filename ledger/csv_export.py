@@ -15,9 +15,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from configuration.plugin_folders import COPIES, load_recorded
 from foundation.atomic_files import remove_directory, replaced_directory, sha256_of, write_whole
-from foundation.errors import CorruptionError, MachineError
+from foundation.errors import CorruptionError
+from foundation.names import RelativeName, Sha256, inside, make_inside
 from foundation.schema import JsonValue, canonical_text
 from ledger.amendments import FACT, amendments
 from ledger.csv_cells import escaped, unescaped
@@ -25,7 +28,7 @@ from ledger.database import LedgerRows
 from ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER
 from ledger.records import ArmRow, Decision, Record, TrialRow
 from ledger.reused_sources import source_facts
-from ledger.rows import IN_JSON, R, Row, columns, parsed, plain
+from ledger.rows import IN_JSON, R, Row, columns, first_fault, parsed, plain
 from ledger.sessions import session_facts
 from ledger.tuning_plan import CHOICES, TUNING
 
@@ -97,12 +100,9 @@ def write_export(
     """Write the export into a subfolder of an existing folder and return its files; equal rows give equal bytes.
 
     `attachments` maps file names to contents; they replace the attached files of an earlier export. Raises
-    MachineError if the subfolder is a symbolic link.
+    MachineError if the subfolder is a symbolic link, CorruptionError if the name of an attached file leaves it.
     """
-    target = folder / EXPORT_FOLDER
-    if target.is_symlink():
-        raise MachineError(f"{target}: is a symbolic link, and nothing is written through one; move it away")
-    target.mkdir(exist_ok=True)
+    target = make_inside(folder, EXPORT_FOLDER)
     tables: dict[str, Iterable[Row]] = {
         "arms": ledger.arms(),
         "trials": ledger.trials(),
@@ -128,7 +128,7 @@ def _write_attachments(folder: Path, files: Mapping[str, bytes]) -> None:
         return
     with replaced_directory(folder) as temporary:
         for name, content in files.items():
-            (temporary / name).write_bytes(content)
+            inside(temporary, name).write_bytes(content)
 
 
 def read_export(folder: Path) -> ExportedLedger:
@@ -138,7 +138,7 @@ def read_export(folder: Path) -> ExportedLedger:
     """
     source = folder / EXPORT_FOLDER
     _verify(source)
-    facts = {row["name"]: json.loads(row["content"]) for _, row in _lines(source / "facts.csv", FACT_COLUMNS)}
+    facts = dict(_facts(source / "facts.csv"))
     load_recorded(facts.get("document"), folder / COPIES)
     return ExportedLedger(
         source,
@@ -150,6 +150,14 @@ def read_export(folder: Path) -> ExportedLedger:
     )
 
 
+def _facts(path: Path) -> Iterator[tuple[str, JsonValue]]:
+    for line, row in _lines(path, FACT_COLUMNS):
+        try:
+            yield row["name"], json.loads(row["content"])
+        except (ValueError, KeyError, RecursionError) as fault:
+            raise CorruptionError(f"{path}:{line}: {type(fault).__name__}: {fault}; restore the file") from fault
+
+
 def attachment_names(source: Path) -> tuple[str, ...]:
     """Return the names of the attached files of the export in `source`. Raises CorruptionError."""
     prefix = f"{ATTACHMENTS}/"
@@ -158,7 +166,7 @@ def attachment_names(source: Path) -> tuple[str, ...]:
 
 def read_attachment(source: Path, name: str) -> bytes:
     """Return the content of an attached file. Raises CorruptionError if it differs from its checksum."""
-    path = source / ATTACHMENTS / name
+    path = inside(source, f"{ATTACHMENTS}/{name}")
     _verify_checksum(path, _checksums(source).get(f"{ATTACHMENTS}/{name}"))
     return path.read_bytes()
 
@@ -206,7 +214,7 @@ def _rows(path: Path, kind: type[R]) -> tuple[R, ...]:
     for line, row in _lines(path, columns(kind)):
         try:
             rows.append(parsed(kind, {name: _value_of(name, cell) for name, cell in row.items()}))
-        except (ValueError, TypeError, KeyError) as fault:
+        except (ValueError, TypeError, KeyError, RecursionError) as fault:
             raise CorruptionError(f"{path}:{line}: {fault}; restore the file") from fault
     return tuple(rows)
 
@@ -245,12 +253,17 @@ def _verify_checksum(path: Path, expected: str | None) -> None:
         )
 
 
+_CHECKSUMS = TypeAdapter(dict[RelativeName, Sha256])
+
+
 def _checksums(source: Path) -> dict[str, str]:
     """Return the sha256 of every file by name. Raises CorruptionError if they cannot be read."""
     try:
         content = json.loads((source / CHECKSUM_FILE).read_text(encoding="utf-8"))
-        version, checksums = content["format"], dict(content["sha256"])
-    except (OSError, ValueError, KeyError, TypeError) as fault:
+        version, checksums = content["format"], _CHECKSUMS.validate_python(content["sha256"])
+    except ValidationError as fault:
+        raise CorruptionError(f"{source / CHECKSUM_FILE}: {first_fault(fault)}; restore the file") from fault
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as fault:
         raise CorruptionError(
             f"{source / CHECKSUM_FILE}: cannot be read ({type(fault).__name__}); restore the file"
         ) from fault

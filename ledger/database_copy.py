@@ -11,9 +11,9 @@ import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from foundation.errors import MachineError
+from foundation.scratch import scratch_folder
 
 LOGS = ("-wal", "-journal")
 SHARED_INDEX = "-shm"
@@ -30,9 +30,9 @@ def in_memory(path: Path) -> sqlite3.Connection:
     if _beside(path, SHARED_INDEX).exists():
         return _loaded(f"{path.as_uri()}?mode=ro")
     for _ in range(ATTEMPTS):
-        with TemporaryDirectory(prefix="steeplechase-ledger-") as scratch:
+        with scratch_folder() as scratch:
             before = _state(path)
-            copy = Path(scratch) / path.name
+            copy = scratch / path.name
             shutil.copyfile(path, copy)
             for log in LOGS:
                 if _beside(path, log).exists():

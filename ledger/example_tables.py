@@ -7,7 +7,7 @@ changes each by at most 0.05%, and a mean by less. What results folders keep is 
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from ledger.csv_export import ExportedLedger, attachment_names, csv_text, read_a
 from ledger.database import LedgerRows
 from ledger.example_values import array_bytes, read_example_values
 from ledger.metrics import final_record
+from ledger.object_artifacts import CopiedArtifacts
 from ledger.paths import ResultPaths
 from ledger.reading import open_rows
 from ledger.records import Record, with_results
@@ -80,30 +81,39 @@ class ArmExamples:
         return self.values[[self.seeds.index(seed) for seed in seeds]]
 
 
-def example_tables(folder: Path, rows: LedgerRows) -> dict[str, ExampleTable]:
+def example_tables(folder: Path, rows: LedgerRows, objects: str = "") -> dict[str, ExampleTable]:
     """Return the tables that belong to the open rows of a results folder, or of an export, by metric.
+
+    `objects` is the URL of the object store of its stages, if it may be contacted.
 
     Raises MachineError where files are missing, CorruptionError where one is damaged.
     """
     if isinstance(rows, ExportedLedger):
         return _exported(rows.path)
-    return _stored(folder, rows).tables()
+    return _stored(folder, rows, objects).tables()
 
 
-def kept_example_tables(folder: Path) -> dict[str, ExampleTable]:
+def kept_example_tables(
+    folder: Path, objects: str = "", on_missing: Callable[[str], None] = lambda line: None
+) -> dict[str, ExampleTable]:
     """Return the tables of a results folder, or of an export, by metric, with an export's precision.
 
-    A metric of which values were not kept, or whose stages were moved away, has no table. Raises CorruptionError
-    where a file is damaged.
+    `objects` is the URL of the object store of its stages, if it may be contacted. A metric of which values were not
+    kept, or whose stages were moved away, has no table; `on_missing` gets a line if an object store has the values.
+    Raises CorruptionError where a file is damaged.
     """
     with open_rows(folder) as rows:
         if isinstance(rows, ExportedLedger):
             return _exported(rows.path)
-        return _stored(folder, rows).complete_tables()
+        stored = _stored(folder, rows, objects)
+        found = stored.complete_tables()
+    if stored.only_in_objects:
+        on_missing(stored.only_in_objects)
+    return found
 
 
-def _stored(folder: Path, rows: LedgerRows) -> "_StoredExamples":
-    store = ResultPaths.of(folder).store()
+def _stored(folder: Path, rows: LedgerRows, objects: str) -> "_StoredExamples":
+    store = ResultPaths.of(folder).store(objects)
     return _StoredExamples(snapshot(rows), store, ReusedExamples(reused_rows(folder, rows)))
 
 
@@ -189,8 +199,17 @@ class _StoredExamples:
         rows = self._rows()
         if self._missing:
             count = f"{len(self._missing)} files of single examples are not there; the first is"
-            raise MachineError(f"{self._store.root}: {count} {self._missing[0]}; their stages have been moved away")
+            raise MachineError(f"{self._store.root}: {count} {self._missing[0]}; {self._store.whereabouts}")
         return {metric: self._table(metric, found) for metric, found in rows.items()}
+
+    @property
+    def only_in_objects(self) -> str:
+        """The line about values that an object store has and this machine has not; empty if there are none."""
+        if not self._missing or not isinstance(self._store, CopiedArtifacts):
+            return ""
+        metrics = ", ".join(sorted(self._incomplete))
+        absent = f"{self._store.root}: the values of single examples are not here, for {metrics}"
+        return f"{absent}; {self._store.whereabouts}"
 
     def complete_tables(self) -> dict[str, ExampleTable]:
         """Read the metrics of which every file is there, with an export's precision."""

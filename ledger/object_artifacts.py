@@ -7,13 +7,15 @@ compute one stage write the same or harmless further files, and what is read is 
 
 import fcntl
 import os
-import tempfile
+import shlex
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from foundation.atomic_files import disk_refusals, open_lock, sha256_of
 from foundation.errors import CorruptionError, MachineError
+from foundation.names import checked_sha256, inside, make_inside, relative_name
+from foundation.scratch import scratch_folder
 from ledger.artifacts import (
     MANIFEST,
     UNFINISHED,
@@ -27,14 +29,36 @@ from ledger.artifacts import (
 )
 from ledger.object_store import ObjectStore
 
-LOCKS = "locks"
+LOCKS, PARTS = "locks", "parts"
+"""Folders beside those of the kinds: locks of the copies, and single files of stages that are not copied whole."""
 
 
-class ObjectArtifactStore(ArtifactStore):
+class CopiedArtifacts(ArtifactStore):
+    """Copies on this machine of the stages of an object store, which is not contacted."""
+
+    def __init__(self, root: Path, url: str) -> None:
+        super().__init__(root)
+        self._url = url
+
+    @property
+    def whereabouts(self) -> str:
+        """Where files that are not there may be, and how a command reads them."""
+        return f"only the object store has them; if you trust it, add --store {shlex.quote(self._url)}"
+
+    def file(self, kind: str, key: str, name: str) -> Path:
+        """Return one file of a stage, of the copy of the stage or a copy of its own; it need not exist."""
+        whole = super().file(kind, key, name)
+        return whole if whole.is_file() else self._part(kind, key, name)
+
+    def _part(self, kind: str, key: str, name: str) -> Path:
+        return inside(self.root, f"{PARTS}/{kind}/{key}/{name}")
+
+
+class ObjectArtifactStore(CopiedArtifacts):
     """Stage results of an object store, with copies under a root on this machine."""
 
     def __init__(self, root: Path, objects: ObjectStore) -> None:
-        super().__init__(root)
+        super().__init__(root, objects.url)
         self._objects = objects
         self._manifests: dict[tuple[str, str], StageManifest] = {}
 
@@ -65,15 +89,15 @@ class ObjectArtifactStore(ArtifactStore):
 
     def file(self, kind: str, key: str, name: str) -> Path:
         """Return one file of a stage on this machine; it does not exist if the stage has none or is not finished."""
-        whole = self.folder(kind, key) / name
+        copy = super().file(kind, key, name)
         manifest = self._manifest(kind, key)
         if manifest is None or name not in manifest.files:
-            return whole
-        copy = self.root / "files" / manifest.files[name]
-        if not copy.is_file():
+            return copy
+        if not copy.is_file() or sha256_of(copy) != manifest.files[name]:
+            copy = self._part(kind, key, name)
             with self._scratch() as scratch:
                 self._download(manifest, name, Path(scratch, "file"))
-                copy.parent.mkdir(parents=True, exist_ok=True)
+                make_inside(self.root, copy.parent.relative_to(self.root).as_posix())
                 Path(scratch, "file").replace(copy)
         return copy
 
@@ -105,8 +129,9 @@ class ObjectArtifactStore(ArtifactStore):
             fresh = Path(scratch, manifest.key)
             fresh.mkdir()
             for name in manifest.files:
-                (fresh / name).parent.mkdir(parents=True, exist_ok=True)
-                self._download(manifest, name, fresh / name)
+                file = inside(fresh, name)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                self._download(manifest, name, file)
             (fresh / MANIFEST).write_text(manifest.model_dump_json(), encoding="utf-8")
             target = self.folder(manifest.kind, manifest.key)
             if target.is_dir():
@@ -122,19 +147,15 @@ class ObjectArtifactStore(ArtifactStore):
     @contextmanager
     def _placing(self, key: str) -> Iterator[None]:
         """Lock a stage's folder between the processes of this machine; the lock's file stays, so that it is one."""
-        locks = self.root / LOCKS
+        locks = make_inside(self.root, LOCKS)
         with disk_refusals(locks):
-            locks.mkdir(parents=True, exist_ok=True)
-            descriptor = open_lock(locks / key)
+            descriptor = open_lock(inside(locks, key))
         with os.fdopen(descriptor, "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
-    def _scratch(self) -> tempfile.TemporaryDirectory[str]:
-        unfinished = self.root / UNFINISHED
-        with disk_refusals(unfinished):
-            unfinished.mkdir(parents=True, exist_ok=True)
-            return tempfile.TemporaryDirectory(prefix="copy-", dir=unfinished)
+    def _scratch(self) -> AbstractContextManager[Path]:
+        return scratch_folder(make_inside(self.root, UNFINISHED), "copy-")
 
 
 def artifact_store(root: Path, objects: str) -> ArtifactStore:
@@ -151,8 +172,8 @@ def _is_copy(folder: Path, manifest: StageManifest) -> bool:
 
 
 def _manifest_name(kind: str, key: str) -> str:
-    return f"stages/{kind}/{key}.json"
+    return f"stages/{relative_name(kind)}/{checked_sha256(key)}.json"
 
 
 def _file_name(sha256: str) -> str:
-    return f"files/{sha256}"
+    return f"files/{checked_sha256(sha256)}"

@@ -14,6 +14,8 @@ from foundation.errors import ConfigurationError, MachineError
 
 LOCAL_PROTOCOLS = ("file", "local")
 UNFINISHED = "unfinished"
+MOST_READ_BYTES = 2**28
+"""Of an object that is read into memory, a manifest: the largest so far have some megabytes."""
 EXTRA = "pip install 'steeplechase[objects]'"
 
 
@@ -33,13 +35,15 @@ class ObjectStore:
             self._files, self._root = url_to_fs(self.url, use_listings_cache=False, **options)
 
     def read(self, name: str) -> bytes | None:
-        """Return the content of an object, None if there is none."""
+        """Return the content of a small object, None if there is none. Raises MachineError if it is not small."""
         with self._failures_at(name):
             try:
-                content: bytes = self._files.cat_file(self._path(name))
+                content: bytes = self._files.cat_file(self._path(name), start=0, end=MOST_READ_BYTES + 1)
             except FileNotFoundError:
                 return None
-            return content
+        if len(content) > MOST_READ_BYTES:
+            raise MachineError(f"{self.url}/{name}: more than {MOST_READ_BYTES} bytes, the most of a manifest")
+        return content
 
     def has(self, name: str) -> bool:
         """Return whether there is an object of this name."""
@@ -122,11 +126,23 @@ class ObjectStore:
 
 def refuse_url(url: str) -> None:
     """Raise ConfigurationError if the text is no URL of an object store, or holds credentials."""
-    parts = urlsplit(url)
-    if "://" not in url or not parts.scheme or not (parts.netloc or parts.path.strip("/")):
-        raise ConfigurationError(f"--store {url!r} is no URL of an object store; write s3://BUCKET/PREFIX")
+    if mistake := mistake_of_url(url):
+        raise ConfigurationError(f"--store {mistake}")
+
+
+def mistake_of_url(url: str) -> str:
+    """Return why a text is no URL of an object store, or that it holds credentials; empty for a good one."""
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        return f"{url!r} is no URL of an object store: {error}"
+    if not url.isprintable() or " " in url or "://" not in url or not parts.scheme:
+        return f"{url!r} is no URL of an object store; write s3://BUCKET/PREFIX"
+    if not (parts.netloc or parts.path.strip("/")):
+        return f"{url!r} is no URL of an object store; write s3://BUCKET/PREFIX"
     if parts.scheme == "memory":
-        raise ConfigurationError(f"--store {url!r} is the memory of one process; workers would not see it")
+        return f"{url!r} is the memory of one process; workers would not see it"
     if "@" in parts.netloc:
         place = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-        raise ConfigurationError(f"--store {place}: leave user and password out; they come from the environment")
+        return f"{place}: leave user and password out; they come from the environment"
+    return ""

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,15 +10,17 @@ from pathlib import Path
 
 from foundation.atomic_files import make_folder, open_lock, read_regular, write_whole
 from foundation.errors import ConflictError, CorruptionError, MachineError
+from foundation.names import make_inside
 from ledger.artifacts import MANIFEST, UNFINISHED, ArtifactStore
-from ledger.object_artifacts import artifact_store
-from ledger.object_store import ObjectStore
+from ledger.object_artifacts import CopiedArtifacts, artifact_store
+from ledger.object_store import ObjectStore, mistake_of_url, refuse_url
 
 RESULTS = "results"
 LOCK = "lock"
 STAGES = "stages"
 OBJECTS = "object_store"
 """File with the URL of the object store that has the stages."""
+LONGEST_URL = 4096
 EXPORT_FOLDER = "ledger"
 """The folder of a ledger's rows in a published report."""
 CHECKSUM_FILE = "export.json"
@@ -65,26 +68,46 @@ class ResultPaths:
 
     @property
     def objects(self) -> str:
-        """The URL of the object store that has the stages; empty without one."""
+        """The recorded URL of the object store that has the stages; empty without one.
+
+        A folder may be a stranger's: the URL is never contacted because it is recorded. Raises CorruptionError if it
+        is no URL of an object store.
+        """
+        path = self.folder / OBJECTS
         try:
-            return read_regular(self.folder / OBJECTS).decode().strip()
+            url = read_regular(path, LONGEST_URL).decode().strip()
         except FileNotFoundError:
             return ""
         except (OSError, ValueError) as error:
-            raise CorruptionError(f"{self.folder / OBJECTS}: cannot be read ({type(error).__name__})") from error
+            raise CorruptionError(f"{path}: cannot be read ({type(error).__name__})") from error
+        if url and (mistake := mistake_of_url(url)):
+            raise CorruptionError(f"{path}: {mistake}")
+        return url
 
-    def store(self) -> ArtifactStore:
-        """Return the store of finished stages. Raises MachineError if an object store cannot be opened."""
-        return artifact_store(self.stages, self.objects)
+    def store(self, objects: str = "") -> ArtifactStore:
+        """Return the store of finished stages; `objects` is the URL of an object store that the command was given.
+
+        Without it the copies on this machine are the store, and nothing is contacted. Raises ConflictError if the
+        stages are in another object store, MachineError if it cannot be opened.
+        """
+        recorded = self.objects
+        if not objects:
+            return CopiedArtifacts(self.stages, recorded) if recorded else ArtifactStore(self.stages)
+        refuse_url(objects)
+        if recorded not in ("", objects.rstrip("/")):
+            raise ConflictError(f"{self.folder}: its stages are in {recorded}, not in {objects}")
+        return artifact_store(self.stages, objects.rstrip("/"))
 
     def use_objects(self, url: str, begun: bool) -> None:
-        """Check the object store and record its URL; empty: the recorded one, or none. `begun` if there is a ledger.
+        """Check the object store and record its URL; empty: none. `begun` if there is a ledger.
 
         Raises ConflictError if the results are in another place, MachineError if the store cannot be used; nothing is
         recorded then. The caller has the lock, since a run reads the record more than once.
         """
-        recorded = self.objects
-        wanted = url.rstrip("/") or recorded
+        recorded, wanted = self.objects, url.rstrip("/")
+        if recorded and not wanted:
+            again = f"--store {shlex.quote(recorded)}"
+            raise ConflictError(f"{self.folder}: its stages are in an object store; run it again with {again}")
         if begun and wanted != recorded:
             place = recorded or f"{self.stages}, without --store"
             raise ConflictError(f"{self.folder}: its stages are in {place}. Did you mean another --out folder?")
@@ -96,7 +119,7 @@ class ResultPaths:
     def make(self) -> None:
         """Create the folders. Raises MachineError if that fails."""
         make_folder(self.folder)
-        make_folder(self.stages)
+        make_folder(make_inside(self.root, STAGES))
 
     @property
     def leftovers(self) -> tuple[str, ...]:

@@ -2,36 +2,38 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from configuration.plugin_folders import COPIES as PLUGINS
 from configuration.plugin_folders import copy_plugins, recorded_plugins
 from foundation.atomic_files import make_folder, move_durably, sha256_of
 from foundation.errors import ConflictError
+from foundation.names import make_inside
 from foundation.schema import JsonValue
+from foundation.scratch import scratch_folder
 from ledger.csv_export import write_export
 from ledger.database import Ledger, LedgerRows
 from ledger.example_tables import attachments, example_tables
-from ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER
+from ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER, ResultPaths
 from ledger.reading import open_rows
 from ledger.reused_rows import COPIES, copy_folder
 from ledger.reused_sources import FACT, reused_sources
 from ledger.sessions import sessions
 
 
-def reuse(ledger: Ledger, folder: Path, sources: Iterable[Path]) -> None:
+def reuse(ledger: Ledger, folder: Path, sources: Iterable[Path], objects: str = "") -> None:
     """Copy the rows and the values of single examples of every source into `folder`, and write a fact for each.
 
-    A source is a results folder or a published report; one whose rows were copied before is left out. Raises
+    A source is a results folder or a published report; one whose rows were copied before is left out. `objects` is
+    the URL of the run's object store, which is read for sources with their stages in it. Raises
     ConflictError if it is `folder` itself, MachineError if it holds no rows, CorruptionError if they are damaged.
     """
-    make_folder(folder / COPIES)
+    copies = make_inside(folder, COPIES)
     for source in sources:
         if source.resolve() == folder.resolve():
             raise ConflictError(f"{source}: is the results folder itself, which is resumed without --reuse")
-        with open_rows(source) as rows, TemporaryDirectory(dir=folder / COPIES, prefix=".copying-") as temporary:
-            write_export(rows, Path(temporary), attachments(example_tables(source, rows)))
-            sha256 = sha256_of(Path(temporary) / EXPORT_FOLDER / CHECKSUM_FILE)
+        with open_rows(source) as rows, scratch_folder(copies, ".copying-") as temporary:
+            write_export(rows, temporary, attachments(example_tables(source, rows, _of(source, objects))))
+            sha256 = sha256_of(temporary / EXPORT_FOLDER / CHECKSUM_FILE)
             known = reused_sources(ledger)
             if sha256 in {each.sha256 for each in known}:
                 continue
@@ -39,13 +41,17 @@ def reuse(ledger: Ledger, folder: Path, sources: Iterable[Path]) -> None:
             make_folder(target)
             if not (target / EXPORT_FOLDER).is_dir():  # a killed run may have left the whole copy, without its fact
                 copy_plugins(recorded_plugins(rows.fact("document")), target / PLUGINS)
-                move_durably(Path(temporary) / EXPORT_FOLDER, target / EXPORT_FOLDER)
+                move_durably(temporary / EXPORT_FOLDER, target / EXPORT_FOLDER)
             fact: dict[str, JsonValue] = {
                 "name": source.resolve().name,
                 "sha256": sha256,
                 "machines": _machines(rows),
             }
             ledger.set_fact(FACT.format(len(known) + 1), fact)
+
+
+def _of(source: Path, objects: str) -> str:
+    return objects if ResultPaths.of(source).objects == objects.rstrip("/") else ""
 
 
 def _machines(rows: LedgerRows) -> list[JsonValue]:

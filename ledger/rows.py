@@ -20,6 +20,7 @@ from configuration.stage_label import (
     WORD_EMBEDDINGS,
     ZERO_COST,
 )
+from foundation.names import checked_sha256
 from foundation.schema import JsonValue, canonical
 from ledger.records import ArmRow, Decision, Record, Status, TrialRow
 from ledger.stage_results import (
@@ -145,6 +146,7 @@ def parsed(kind: type[R], content: Mapping[str, Any]) -> R:
         except ValidationError as error:
             raise ValueError(f"candidate: {first_fault(error)}") from error
     if kind is Record:
+        checked_sha256(values["key"])
         values["status"] = Status(values["status"])
         values["result"] = read_result(str(values["stage"]), values["status"], values["result"])
     if kind is Decision:

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from configuration.stage_label import FINE_TUNE
 from foundation.errors import ConfigurationError, DataError
 from ledger.artifacts import ArtifactStore
+from ledger.checkpoints import files_of
 from ledger.database import Ledger
 from ledger.paths import ResultPaths
 from ledger.records import with_results
@@ -22,8 +22,10 @@ from tasks.labelled.encoding import load_examples
 EXAMPLES = "examples"
 
 
-def submission(folder: Path, trial: str) -> dict[str, str]:
+def submission(folder: Path, trial: str, objects: str = "") -> dict[str, str]:
     """Return the text of each file by its name, from the trial's first fine-tuning seed, at the settings it selected.
+
+    `objects` is the URL of the object store of its stages, if it may be contacted.
 
     Raises ConfigurationError if there is no such trial, DataError if it has no predictions of a test set, and
     CorruptionError if the files are damaged.
@@ -31,7 +33,7 @@ def submission(folder: Path, trial: str) -> dict[str, str]:
     with closing(Ledger.at(folder)) as ledger:
         current = snapshot(ledger)
     history = _history(folder, current, trial)
-    files = dict(_files(current, history, ResultPaths.of(folder).store()))
+    files = dict(_files(current, history, ResultPaths.of(folder).store(objects)))
     if not files:
         message = f"{folder}: {trial} has no predictions of GLUE's test sets; fine-tune on a task with a test file"
         raise DataError(message)
@@ -52,8 +54,8 @@ def _files(current: Snapshot, history: TrialHistory, store: ArtifactStore) -> It
     for (name, part), file in FILES.items():
         if name not in fine_tuning_of or name not in examples_of:
             continue
-        examples = store.read(EXAMPLES, examples_of[name].key) / part
-        predicted = store.read(FINE_TUNE, fine_tuning_of[name].key) / predictions_file(part)
+        examples = files_of(store, examples_of[name]) / part
+        predicted = files_of(store, fine_tuning_of[name]) / predictions_file(part)
         if examples.is_dir() and predicted.is_file():
             predictions = json.loads(predicted.read_text(encoding="utf-8"))
             yield file, table_of(find_task(name), load_examples(examples).rows, predictions)

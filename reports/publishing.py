@@ -19,14 +19,16 @@ from reports.report import build
 from reports.write import REPORT_FILES, differing_files, published_files, refuse_foreign, replace_files, write_report
 
 
-def publish(source: Path, folder: Path) -> None:
+def publish(source: Path, folder: Path, objects: str = "") -> None:
     """Export the rows of a results folder and the values of single examples, and build the page there.
+
+    `objects` is the URL of the object store of its stages, if it may be contacted.
 
     Raises MachineError if the source holds no results or its stages were moved away, CorruptionError if they are
     corrupt, ConflictError if the folder has files of others that the report would replace.
     """
     with open_rows(source) as rows:
-        files = attachments(example_tables(source, rows))
+        files = attachments(example_tables(source, rows, objects))
         make_folder(folder)
         if not (folder / EXPORT_FOLDER).is_dir():
             refuse_foreign(folder)

@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from foundation.atomic_files import disk_refusals, write_whole
-from foundation.errors import ConflictError, MachineError
+from foundation.errors import ConflictError, CorruptionError, MachineError
+from foundation.names import inside, relative_name
 from reports.document import Report
 from reports.figures.figure import Picture
 from reports.figures.matplotlib_style import svg_document
@@ -94,14 +95,27 @@ def replace_files(folder: Path, files: Mapping[str, bytes], leave: Collection[st
     with disk_refusals(folder):
         for name in names:
             if name in files:
-                (folder / name).parent.mkdir(exist_ok=True)
-                write_whole(folder / name, files[name])
+                path = _placed(folder, name)
+                path.parent.mkdir(exist_ok=True)
+                write_whole(path, files[name])
             else:
                 (folder / name).unlink()
         for emptied in (folder / FIGURES, folder / TABLES):
             if emptied.is_dir() and not any(emptied.iterdir()):
                 emptied.rmdir()
     return names
+
+
+def _placed(folder: Path, name: str) -> Path:
+    """Return the path of a report's file; one that is a link itself is replaced, no link above it is followed.
+
+    Raises CorruptionError if a name that came from the rows leaves the folder.
+    """
+    try:
+        above, _, last = relative_name(name).rpartition("/")
+    except ValueError as wrong:
+        raise CorruptionError(f"{folder}: {wrong}") from wrong
+    return (inside(folder, above) if above else folder) / last
 
 
 def refuse_taken(folder: Path) -> None:

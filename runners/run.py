@@ -69,12 +69,12 @@ class RunRequest:
     limits: Limits = UNLIMITED
     """What the run may spend."""
     objects: str = ""
-    """URL of an object store for the stages; empty for the recorded one, or for the results folder."""
+    """URL of an object store for the stages; empty for the results folder."""
 
     @property
     def executor_settings(self) -> ExecutorSettings:
         """Where trials run."""
-        return ExecutorSettings(self.workers, self.address, self.gpus_per_trial, self.paths.objects)
+        return ExecutorSettings(self.workers, self.address, self.gpus_per_trial, self.objects.rstrip("/"))
 
 
 def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
@@ -88,9 +88,9 @@ def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
     with open_ledger(request) as ledger:
         if isinstance(shared, LatencyStages):
             refuse_another_machine(ledger, shared.machine)
-        reuse(ledger, request.paths.folder, request.reuse)
+        reuse(ledger, request.paths.folder, request.reuse, request.objects)
         reused = reused_rows(request.paths.folder, ledger)
-        journal = Journal(experiment, shared, request.paths.store(), ledger, reused)
+        journal = Journal(experiment, shared, request.paths.store(request.objects), ledger, reused)
         meter = Meter(request.limits, journal, sessions(ledger), began)
         try:
             with timed(ledger, request, on_progress, meter) as reporter, _executor_of(request) as executor:

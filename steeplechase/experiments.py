@@ -40,6 +40,7 @@ def run(
     workers: int = 2,
     engine: Engine = "local",
     out: File | None = None,
+    store: str = "",
 ) -> Results:
     """Run or resume an experiment and return its results; progress goes to the standard error stream.
 
@@ -52,9 +53,9 @@ def run(
         raise ConfigurationError(f"engine: {not_one_of(engine, 'an engine', get_args(Engine))}")
     if workers < 1:
         raise ConfigurationError(f"workers: {workers} is out of range; 1 or more are needed")
-    options = RunOptions(engine, workers, _path(out), settings=_as_text(settings))
+    options = RunOptions(engine, workers, _path(out), settings=_as_text(settings), objects=store)
     request, _ = run_experiment(path_of(file, "file"), scale, options, lambda report, folder: None)
-    return load(request.paths.folder)
+    return load(request.paths.folder, store)
 
 
 def _path(place: File | None) -> Path | None:

@@ -42,9 +42,12 @@ class Exported:
     """Objective of the pretraining head among the weights, None without a head."""
 
 
-def from_trial(folder: Path, trial: str | None) -> Exported:
-    """Return a trial with finished pretraining, with its head and its vocabulary."""
-    pretrained = pretrained_trial(folder, trial)
+def from_trial(folder: Path, trial: str | None, objects: str = "") -> Exported:
+    """Return a trial with finished pretraining, with its head and its vocabulary.
+
+    `objects` is the URL of the object store of its stages, if it may be contacted.
+    """
+    pretrained = pretrained_trial(folder, trial, objects)
     file = pretrained.stage / CHECKPOINT / WEIGHTS
     saved = load_file(file)
     weights = {name.removeprefix(f"{ENCODER}."): value for name, value in saved.items() if not _of_generator(name)}

@@ -72,10 +72,13 @@ class Plan:
     """Warnings about likely mistakes in the experiment."""
 
 
-def plan_of(chosen: Chosen, convention: Convention, places: ResultPaths) -> Plan:
-    """Return the plan. Raises CorruptionError if a ledger under the results is damaged."""
+def plan_of(chosen: Chosen, convention: Convention, places: ResultPaths, objects: str = "") -> Plan:
+    """Return the plan; `objects` is the URL of the object store of the stages, if it may be contacted.
+
+    Raises CorruptionError if a ledger under the results is damaged.
+    """
     experiment, arm_table = chosen.experiment, chosen.experiment.arm_table
-    store = places.store()
+    store = places.store(objects)
     try:
         shared = shared_stages(experiment)
     except (DataError, MachineError) as refusal:  # the data of another scale may be on another machine

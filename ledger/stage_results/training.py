@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import Field, model_validator
 
+from foundation.names import Sha256
 from foundation.schema import JsonValue
 from ledger.stage_results.result import Curve, Real, Result, finite, finite_points
 
@@ -25,7 +26,7 @@ class _Curves(Result):
 class ExampleValues(Result):
     """A file beside a result with one number per example and metric, `ledger.example_values`."""
 
-    sha256: str
+    sha256: Sha256
     """Of the file."""
     metrics: tuple[str, ...] = Field(strict=False)
     """The rows of its array [metrics examples]."""

@@ -10,6 +10,7 @@ import secrets
 import selectors
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
@@ -18,12 +19,12 @@ from typing import Any
 
 from foundation.child_process import module_command
 from foundation.errors import MachineError, StoppedError
+from foundation.scratch import scratch_folder
 from ledger.artifacts import Outcome
 from ledger.object_store import ObjectStore
 from runners.executors import ExecutorSettings
 from runners.executors.local import SECONDS_BETWEEN_POLLS, LocalExecutor, worker_environment
 from runners.executors.ray_pipes import Hosting, end_session
-from runners.executors.scratch import scratch_folder, temporary
 from runners.executors.tune_adapter import CONTINUE, STOP, TuneAdapter
 from runners.work_queue import Failure, StageTask
 
@@ -38,11 +39,20 @@ SETTINGS = {
     "TUNE_RESULT_BUFFER_LENGTH": "1",
 }
 LOG = "ray.log"
+PREFIX = "steeplechase-ray-"
+LONGEST_PARENT = 12
+"""Characters; Ray's socket paths below this folder have a limit of 107."""
 SECONDS_TO_END, SECONDS_TO_FINISH = 5.0, 10.0
 
 
 LOST, NOT_STARTED = "unexpectedly: its node on this machine died", "before it had started"
 FINISHED = "FINISHED"  # answer of Tune's searchers without further trials
+
+
+def _temporary() -> Path:
+    """Return the system's temporary folder, or /tmp if its path is too long for Ray's sockets."""
+    parent = tempfile.gettempdir()
+    return Path(parent if len(parent) <= LONGEST_PARENT else "/tmp")
 
 
 class RayExecutor:
@@ -147,7 +157,7 @@ class RayExecutor:
     def _launched(self) -> "_Host":
         asked = self._settings
         shared = asked.address is not None and not asked.objects
-        scratch = self._open.enter_context(scratch_folder(self._store if shared else temporary()))
+        scratch = self._open.enter_context(scratch_folder(self._store if shared else _temporary(), PREFIX))
         token = secrets.token_hex(16)
         hosting = Hosting(asked.workers, asked.address, str(scratch), token, asked.gpus_per_trial, asked.objects)
         if asked.objects:

@@ -7,7 +7,6 @@ every process has a GPU of its own. All processes are on one machine and end wit
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -18,6 +17,7 @@ import torch
 from torch import Tensor, distributed, nn
 
 from foundation.child_process import PartnerDied, import_path, module_command
+from foundation.scratch import scratch_folder
 
 LONGEST_WAIT = timedelta(hours=12)  # the first process measures the held-out loss while the others wait
 READY = "ready"
@@ -88,8 +88,8 @@ def group_of(size: int, module: str, job: str, cuda: bool) -> Iterator[Group]:
     if size == 1:
         yield ALONE
         return
-    with tempfile.TemporaryDirectory(prefix="steeplechase-") as folder:
-        meeting = Path(folder) / "meeting"
+    with scratch_folder() as folder:
+        meeting = folder / "meeting"
         partners = [
             _Partner(module_command(module, job, str(rank), str(size), str(meeting))) for rank in range(1, size)
         ]

@@ -6,22 +6,22 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field, TypeAdapter
 
+from foundation.names import RelativeName, Sha256
 from foundation.schema import Count, Schema
 from tasks.commit import Commit
 from tasks.data_folder import FETCHED
 
 FILE = Path(__file__).with_name("data_sets.toml")
-Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class RegisteredFile(Schema):
     """One file of a data set."""
 
-    path: str = Field(min_length=1)
+    path: RelativeName
     """Relative to the data folder."""
     bytes: Count
     sha256: Sha256

@@ -10,9 +10,10 @@ from pydantic import ValidationError
 
 from foundation.atomic_files import read_regular, sha256_of
 from foundation.errors import MachineError
+from foundation.names import RelativeName, Sha256, inside
 from foundation.schema import Count, Schema
 from tasks.commit import Commit
-from tasks.data_sets.registry import DataSet, RegisteredFile, Sha256
+from tasks.data_sets.registry import DataSet, RegisteredFile
 
 MANIFEST = ".fetched.json"  # hidden, so that a corpus does not read it as text
 
@@ -63,7 +64,7 @@ class Manifest(Schema):
     name: str
     revision: Commit
     configuration: str
-    files: dict[str, FetchedFile]
+    files: dict[RelativeName, FetchedFile]
 
 
 def find(data_set: DataSet, folder: Path) -> Finding:
@@ -110,5 +111,5 @@ def _faults_of_fetched(data_set: DataSet, fetched: Path) -> Iterator[Fault]:
     for name in sorted({f"{split}.parquet" for split in data_set.hub.splits} | manifest.files.keys()):
         if name not in manifest.files:
             yield Fault(fetched / name, "was not fetched", missing=True)
-        elif (fault := fault_of(fetched / name, manifest.files[name])) is not None:
+        elif (fault := fault_of(inside(fetched, name), manifest.files[name])) is not None:
             yield fault

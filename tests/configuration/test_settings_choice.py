@@ -19,6 +19,7 @@ from runners.scoring import label_scores
 from tasks.downstream import find_task
 from tasks.labelled.dev_halves import selection_half
 from tasks.labelled.encoding import EncodedExamples
+from tests.factories.keys import KEY
 from tests.factories.stage_results import result_of
 
 SEARCH = {"peak_learning_rate": [1e-4, 3e-4], "epochs": [1, 3]}
@@ -52,7 +53,7 @@ def choice(found: FineTuning, labels: list[int], predicted: dict[str, list[int]]
                 **label_scores(run, task, dev, predicted[run.label]),
             }
             tuned = result_of("fine_tune", result)
-            records.append(Record(0, "t", "fine_tune", run.label, "key", Status.FINISHED, tuned, 1.0, False))
+            records.append(Record(0, "t", "fine_tune", run.label, KEY, Status.FINISHED, tuned, 1.0, False))
     (chosen,) = chosen_records(records, [record.label for record in records])
     return chosen
 

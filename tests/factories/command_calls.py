@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ledger.records import Record, Status
+from tests.factories.keys import KEY
 from tests.factories.paths import ROOT
 from tests.factories.stage_results import result_of
 
@@ -35,7 +36,7 @@ def record(trial: str, label: str, number: int) -> Record:
     kind = "pretrain" if pretrained else "fine_tune"
     if not pretrained:
         found = {"task": task, "seed": int(seed), "scores": {primary[task]: 50.0 + number}, "examples": 64}
-    return Record(0, trial, kind, label, "key", Status.FINISHED, result_of(kind, found), 1.0, False)
+    return Record(0, trial, kind, label, KEY, Status.FINISHED, result_of(kind, found), 1.0, False)
 
 
 def listed(folder: Path) -> dict[str, bytes | None]:

@@ -7,6 +7,7 @@ from configuration.stage_label import LATENCY, StageLabel
 from ledger.records import Record, Status
 from ledger.snapshot import Snapshot
 from ledger.stage_results import LatencyResult, Machine
+from tests.factories.keys import KEY
 
 MACHINE = Machine(
     processor="a processor",
@@ -56,4 +57,4 @@ def snapshot_of(seconds: Seconds, asked: LatencyExperiment | None = None) -> Sna
 def _record(length: int, arms: tuple[str, ...], seconds: Mapping[str, tuple[float, ...]]) -> Record:
     result = LatencyResult(length=length, arms=arms, seconds=seconds, machine=MACHINE)
     label = str(StageLabel(LATENCY, length=length))
-    return Record(length, None, LATENCY, label, "key", Status.FINISHED, result, 1.0, False)
+    return Record(length, None, LATENCY, label, KEY, Status.FINISHED, result, 1.0, False)

@@ -11,6 +11,7 @@ from ledger.tuning_selection import Choice
 from reports.document import Report
 from reports.figures.figure import Picture
 from search_space.candidate import Candidate
+from tests.factories.keys import KEY
 from tests.factories.stage_results import PLAUSIBLE, result_of
 
 Data = TypeVar("Data")
@@ -76,7 +77,7 @@ class Trial:
 
     def record(self, stage: str, label: str, result: Mapping[str, Any], status: Status = Status.FINISHED) -> "Trial":
         found = result_of(stage, result, status)
-        self.records.append(Record(len(self.records), self.name, stage, label, "key", status, found, 1.0, False))
+        self.records.append(Record(len(self.records), self.name, stage, label, KEY, status, found, 1.0, False))
         return self
 
     def pretrained(self, loss: float, tokens: int = TOKENS) -> "Trial":
@@ -109,7 +110,7 @@ class Trial:
 
 
 def shared(stage: str, label: str, result: Mapping[str, Any]) -> Record:
-    return Record(0, None, stage, label, "key", Status.FINISHED, result_of(stage, result), 1.0, False)
+    return Record(0, None, stage, label, KEY, Status.FINISHED, result_of(stage, result), 1.0, False)
 
 
 def corpus_record() -> Record:

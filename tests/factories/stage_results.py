@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ledger.records import Record, Status
 from ledger.rows import read_result
 from ledger.stage_results import StageResult
+from tests.factories.keys import key_of
 from tests.factories.latencies import MACHINE
 
 
@@ -131,7 +132,7 @@ def drawn_records(draw: st.DrawFn) -> Record:
     """Draw a record of any kind."""
     kind, status, document = draw(ends())
     seconds = draw(st.floats(allow_nan=False, allow_infinity=False))
-    trial, label, key, reused = draw(st.none() | TEXT), draw(TEXT), draw(TEXT), draw(st.booleans())
+    trial, label, key, reused = draw(st.none() | TEXT), draw(TEXT), key_of(draw(TEXT)), draw(st.booleans())
     return Record(0, trial, kind, label, key, status, result_of(kind, document, status), seconds, reused)
 
 

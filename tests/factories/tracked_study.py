@@ -10,6 +10,7 @@ from ledger.records import ArmRow, Decision, Record, Status, TrialRow, TrialStat
 from ledger.snapshot import Snapshot, TrialHistory
 from ledger.stage_results import DivergedPretraining, FineTuneResult, PretrainResult
 from search_space.candidate import Candidate
+from tests.factories.keys import key_of
 
 KINDS = ("none", "depthwise", "lightweight", "dynamic", "span_dynamic")
 SEEDS = (1, 2, 3)
@@ -80,7 +81,7 @@ def history(arm: ArmRow, seed: int, sequence: Iterator[int]) -> TrialHistory:
             trial.name,
             "fine_tune",
             f"{task}#{tuning}",
-            f"key-{trial.name}-{task}-{tuning}",
+            key_of(f"{trial.name}-{task}-{tuning}"),
             Status.FINISHED,
             FineTuneResult(
                 task=task,
@@ -127,7 +128,9 @@ def pretrained(name: str, part: int, floor: float, sequence: Iterator[int]) -> R
         train_curve=tuple((tokens, _loss(tokens, floor) + 0.05 * math.sin(tokens / 9000)) for tokens in steps),
     )
     label = f"pretrain@{end}"
-    return Record(next(sequence), name, "pretrain", label, f"key-{name}-{part}", Status.FINISHED, result, 81.0, False)
+    return Record(
+        next(sequence), name, "pretrain", label, key_of(f"{name}-{part}"), Status.FINISHED, result, 81.0, False
+    )
 
 
 def _loss(tokens: int, floor: float) -> float:

@@ -15,6 +15,7 @@ from ledger.artifacts import ArtifactStore
 from ledger.database import Ledger
 from ledger.paths import ResultPaths
 from ledger.reading import refuse_former_timings
+from tests.factories.keys import KEY
 
 NOBODY = 65534
 PRECIOUS = b"what somebody else has written"
@@ -84,7 +85,7 @@ def test_a_lock_is_a_file_and_nothing_else(tmp_path: Path, make: Callable[[Path]
     with pytest.raises(OSError) as refused:  # noqa: PT011 — the kinds differ, the file is named by each
         open_lock(lock)
     assert refused.value.errno in (errno.ELOOP, errno.EISDIR, errno.EINVAL)
-    with pytest.raises(MachineError, match=r"key\.lock: "), ArtifactStore(tmp_path).computing("key"):
+    with pytest.raises(MachineError, match=r"key\.lock: "), ArtifactStore(tmp_path).computing(KEY):
         pass
     assert sorted(lock.parent.iterdir()) == before
     assert make is not _link or (lock.parent / "precious").read_bytes() == PRECIOUS

@@ -18,6 +18,7 @@ from foundation.errors import CorruptionError
 from foundation.schema import fingerprint
 from ledger.artifacts import MANIFEST, ArtifactStore, Outcome
 from ledger.records import Status
+from tests.factories.keys import KEY, key_of
 from tests.factories.paths import ROOT
 
 OUTCOME = Outcome(Status.FINISHED, {"held_out_loss": 5.25, "curve": [[1, 2.5]]}, 1.5)
@@ -27,14 +28,15 @@ import sys
 from pathlib import Path
 from ledger.records import Status
 from ledger.artifacts import Outcome, ArtifactStore
+from tests.factories.keys import key_of
 store = ArtifactStore(Path(sys.argv[1]))
 print("ready", flush=True)
 for number in range(10**6):
-    with store.computing(f"{number:03d}") as folder:
+    with store.computing(key_of(f"{number:03d}")) as folder:
         (folder / "part").mkdir(exist_ok=True)
         for name in ("weights.bin", "part/labels.txt"):
             (folder / name).write_bytes(bytes([number % 256]) * 30000)
-        store.publish("pretrain", f"{number:03d}", folder, Outcome(Status.FINISHED, {"number": number}, 0.5))
+        store.publish("pretrain", key_of(f"{number:03d}"), folder, Outcome(Status.FINISHED, {"number": number}, 0.5))
     print(number, flush=True)
 """
 COMPUTE_ONCE = """
@@ -43,11 +45,11 @@ from pathlib import Path
 from ledger.records import Status
 from ledger.artifacts import Outcome, ArtifactStore
 store = ArtifactStore(Path(sys.argv[1]))
-with store.computing("key") as folder:
-    if store.outcome("pretrain", "key") is None:
+with store.computing(KEY) as folder:
+    if store.outcome("pretrain", KEY) is None:
         print("computed", flush=True)
         time.sleep(0.3)
-        store.publish("pretrain", "key", folder, Outcome(Status.FINISHED, {}, 0.5))
+        store.publish("pretrain", KEY, folder, Outcome(Status.FINISHED, {}, 0.5))
 """
 DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
     "one bit": lambda content: content[:-1] + bytes([content[-1] ^ 1]),
@@ -61,15 +63,15 @@ DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
 
 def published(root: Path) -> ArtifactStore:
     store = ArtifactStore(root)
-    with store.computing("key") as folder:
+    with store.computing(KEY) as folder:
         for name, content in FILES.items():
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_bytes(content)
-        store.publish("pretrain", "key", folder, OUTCOME)
+        store.publish("pretrain", KEY, folder, OUTCOME)
     return ArtifactStore(root)
 
 
-PLACES = [(kind, key) for kind in ("pretrain", "fine_tune") for key in ("one", "two", "three")]
+PLACES = [(kind, key) for kind in ("pretrain", "fine_tune") for key in map(key_of, ("one", "two", "three"))]
 
 
 def several(root: Path) -> ArtifactStore:
@@ -78,7 +80,7 @@ def several(root: Path) -> ArtifactStore:
     for kind, key in PLACES:
         with store.computing(key) as folder:
             (folder / "weights.bin").write_text(f"{kind} {key}")
-            store.publish(kind, key, folder, Outcome(Status.FINISHED, {"from": [kind, key]}, 1.0), {"tokens": "t"})
+            store.publish(kind, key, folder, Outcome(Status.FINISHED, {"from": [kind, key]}, 1.0), {"tokens": KEY})
     return ArtifactStore(root)
 
 
@@ -112,7 +114,7 @@ def test_a_stage_under_another_stages_name_is_an_error_and_unchanged(
 
 def test_a_manifest_without_its_stages_key_is_an_error_and_unchanged(tmp_path: Path) -> None:
     store = published(tmp_path)
-    path = store.folder("pretrain", "key") / MANIFEST
+    path = store.folder("pretrain", KEY) / MANIFEST
     earlier = json.loads(path.read_text())
     for name in ("version", "kind", "key", "inputs", "seal"):
         del earlier[name]
@@ -120,14 +122,14 @@ def test_a_manifest_without_its_stages_key_is_an_error_and_unchanged(tmp_path: P
     before = contents(tmp_path)
     for asked in (store.outcome, store.read):
         with pytest.raises(CorruptionError, match="version 1 does not identify the stage"):
-            asked("pretrain", "key")
+            asked("pretrain", KEY)
     assert contents(tmp_path) == before
 
 
 def test_a_published_stage_returns_its_outcome_and_files_and_leaves_no_temporary_files(tmp_path: Path) -> None:
     store = published(tmp_path)
-    assert store.outcome("pretrain", "key") == OUTCOME
-    assert {name: (store.read("pretrain", "key") / name).read_bytes() for name in FILES} == FILES
+    assert store.outcome("pretrain", KEY) == OUTCOME
+    assert {name: (store.read("pretrain", KEY) / name).read_bytes() for name in FILES} == FILES
     assert not list((tmp_path / "unfinished").rglob("*"))
     assert store.outcome("pretrain", "other") is None
 
@@ -136,30 +138,30 @@ def test_a_published_stage_returns_its_outcome_and_files_and_leaves_no_temporary
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_file_of_a_finished_stage_is_refused_by_folder(tmp_path: Path, name: str, damage: str) -> None:
     store = published(tmp_path)
-    path = store.folder("pretrain", "key") / name
+    path = store.folder("pretrain", KEY) / name
     changed = DAMAGES[damage](path.read_bytes())
     path.unlink()
     if changed is not None:
         path.write_bytes(changed)
     harmless = name == MANIFEST and damage == "longer"  # a space after the document says nothing
     if harmless:
-        assert store.read("pretrain", "key").is_dir()
+        assert store.read("pretrain", KEY).is_dir()
         return
     with pytest.raises(CorruptionError, match="computed again") as refused:
-        store.read("pretrain", "key")
-    assert str(store.folder("pretrain", "key")) in str(refused.value)
+        store.read("pretrain", KEY)
+    assert str(store.folder("pretrain", KEY)) in str(refused.value)
 
 
 def test_no_changed_byte_of_a_manifest_gives_another_result(tmp_path: Path) -> None:
     store = published(tmp_path)
-    path = store.folder("pretrain", "key") / MANIFEST
+    path = store.folder("pretrain", KEY) / MANIFEST
     whole, chance = path.read_bytes(), random.Random(4)
     for position in range(len(whole)):
         damaged = bytearray(whole)
         damaged[position] ^= 1 << chance.randrange(8)
         path.write_bytes(damaged)
         try:
-            assert store.outcome("pretrain", "key") == OUTCOME, position
+            assert store.outcome("pretrain", KEY) == OUTCOME, position
         except CorruptionError:
             continue
 
@@ -185,25 +187,25 @@ def test_a_stage_is_published_atomically_when_the_process_is_killed(tmp_path: Pa
             acknowledged = [int(line) for line in publisher.stdout if line.endswith("\n")]
         store = ArtifactStore(root)
         for number in acknowledged:
-            assert store.outcome("pretrain", f"{number:03d}") is not None
+            assert store.outcome("pretrain", key_of(f"{number:03d}")) is not None
         for number in range(len(acknowledged) + 2):
-            outcome = store.outcome("pretrain", f"{number:03d}")
+            outcome = store.outcome("pretrain", key_of(f"{number:03d}"))
             if outcome is not None:
                 assert outcome.result == {"number": number}
-                assert store.read("pretrain", f"{number:03d}").is_dir()
+                assert store.read("pretrain", key_of(f"{number:03d}")).is_dir()
                 done += 1
         assert store.outcome("pretrain", f"{len(acknowledged) + 2:03d}") is None
     assert done > 0
 
 
 def test_leftovers_of_a_killed_stage_do_not_prevent_its_computation(tmp_path: Path) -> None:
-    left = tmp_path / "unfinished" / "key"
+    left = tmp_path / "unfinished" / KEY
     left.mkdir(parents=True)
     (left / MANIFEST).write_text("{")
     (left / "weights.bin").write_bytes(b"half")
     (tmp_path / "unfinished" / "key.lock").touch()
     store = published(tmp_path)
-    assert (store.read("pretrain", "key") / "weights.bin").read_bytes() == FILES["weights.bin"]
+    assert (store.read("pretrain", KEY) / "weights.bin").read_bytes() == FILES["weights.bin"]
 
 
 def test_processes_that_want_the_same_stage_compute_it_once(tmp_path: Path) -> None:
@@ -212,4 +214,4 @@ def test_processes_that_want_the_same_stage_compute_it_once(tmp_path: Path) -> N
     outputs = [process.communicate(timeout=60)[0] for process in processes]
     assert [process.returncode for process in processes] == [0] * 4
     assert sorted(outputs) == ["", "", "", "computed\n"]
-    assert ArtifactStore(tmp_path).outcome("pretrain", "key") is not None
+    assert ArtifactStore(tmp_path).outcome("pretrain", KEY) is not None

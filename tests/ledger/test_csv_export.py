@@ -18,6 +18,7 @@ from ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER, has_export
 from ledger.reading import snapshot_at
 from ledger.records import ArmRow, Decision, Record, TrialRow
 from search_space.candidate import Candidate
+from tests.factories.keys import key_of
 from tests.factories.ledger_rows import everything, filled
 from tests.factories.stage_results import drawn_records
 
@@ -62,7 +63,7 @@ def test_rows_survive_a_round_trip(
         {"experiment": name, "document": document or None},  # type: ignore[dict-item]
         (ArmRow(name, Candidate(), document, document, other, **COSTS),),  # type: ignore[arg-type]
         (TrialRow(name, name, 2**32 - 1, None if flag else 3),),
-        (replace(record, sequence=1, trial=other, label=name, key=name),),
+        (replace(record, sequence=1, trial=other, label=name, key=key_of(name)),),
         (Decision(1, name, 0, flag, value, value, (name, "b")),),
     )
     read = exported(rows, tmp_path_factory.mktemp("export"))

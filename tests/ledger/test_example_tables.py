@@ -27,6 +27,7 @@ from ledger.result_files import HELD_OUT_LOSSES, example_scores_file
 from search_space.candidate import Candidate
 from tasks.labelled.dev_halves import selection_half
 from tasks.labelled.encoding import load_examples, save_examples
+from tests.factories.keys import key_of
 from tests.factories.simulated_training import encoded_examples
 from tests.factories.stage_results import PLAUSIBLE, result_of
 
@@ -72,7 +73,7 @@ class Results:
         ledger.add_record(Record(0, trial, kind, label, key, Status.FINISHED, found, 1.0, False))
 
     def key(self, trial: str | None, label: str) -> str:
-        return f"{trial} {label}".replace("/", "-")
+        return key_of(f"{trial} {label}")
 
     def _examples(self, ledger: Ledger) -> None:
         label = "examples docs_pair"

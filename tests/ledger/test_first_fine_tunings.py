@@ -15,6 +15,7 @@ from ledger.selected_settings import first_fine_tunings
 from runners.run import RunRequest, open_ledger
 from tests.factories import simulated_training as simulated
 from tests.factories.first_cohort import declare_first_cohort
+from tests.factories.keys import KEY
 from tests.factories.plans import kept
 from tests.factories.stage_results import plausible, result_of
 
@@ -26,7 +27,7 @@ def tuned(label: str, sequence: int, **choice: Any) -> Record:
     task, _, rest = label.partition("#")
     found = {"task": task, "seed": int(rest.split()[0]), "examples": 4, "scores": {"accuracy": 50.0}, **choice}
     result = result_of("fine_tune", found)
-    return Record(sequence, "baseline/1", "fine_tune", label, "key", Status.FINISHED, result, 1.0, False)
+    return Record(sequence, "baseline/1", "fine_tune", label, KEY, Status.FINISHED, result, 1.0, False)
 
 
 @pytest.mark.parametrize("chance", range(6))

@@ -14,11 +14,12 @@ from ledger.object_artifacts import ObjectArtifactStore, artifact_store
 from ledger.object_store import ObjectStore, refuse_url
 from ledger.paths import ResultPaths
 from ledger.records import Status
+from tests.factories.keys import KEY
 from tests.factories.paths import ROOT
 
 OUTCOME = Outcome(Status.FINISHED, {"held_out_loss": 5.25, "curve": [[1, 2.5]]}, 1.5)
 FILES = {"weights.bin": b"\x01\x02" * 4096, "part/labels.txt": b"0\n1\n", "part/again.txt": b"0\n1\n"}
-STAGE = ("pretrain", "key")
+STAGE = ("pretrain", KEY)
 
 
 @pytest.fixture(params=["file", "memory"])
@@ -61,7 +62,7 @@ def publish(store: ArtifactStore) -> None:
         for name, content in FILES.items():
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_bytes(content)
-        store.publish(*STAGE, folder, OUTCOME, {"tokens": "other"})
+        store.publish(*STAGE, folder, OUTCOME, {"tokens": KEY})
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -112,12 +113,12 @@ def test_a_damaged_object_is_an_error_and_a_damaged_copy_is_replaced(url: str, t
     (here.folder(*STAGE) / "weights.bin").write_bytes(damage)
     assert files_of(artifact_store(tmp_path / "here", url).read(*STAGE)) == FILES
     objects = ObjectStore(url)
-    manifest = objects.read("stages/pretrain/key.json")
+    manifest = objects.read(f"stages/pretrain/{KEY}.json")
     assert manifest is not None
-    objects.write("stages/pretrain/key.json", manifest.replace(b"5.25", b"4.25"))
+    objects.write(f"stages/pretrain/{KEY}.json", manifest.replace(b"5.25", b"4.25"))
     with pytest.raises(CorruptionError, match="differs from what was written"):
         artifact_store(tmp_path / "there", url).outcome(*STAGE)
-    objects.write("stages/pretrain/key.json", manifest)
+    objects.write(f"stages/pretrain/{KEY}.json", manifest)
     for each in ObjectStore(url)._files.ls(objects._path("files"), detail=False):
         objects._files.pipe_file(each, damage)
     there = artifact_store(tmp_path / "there", url)
@@ -127,7 +128,7 @@ def test_a_damaged_object_is_an_error_and_a_damaged_copy_is_replaced(url: str, t
 
 
 def test_a_stage_that_is_not_there_is_named(url: str, tmp_path: Path) -> None:
-    with pytest.raises(MachineError, match=r"stages/pretrain/key\.json: missing"):
+    with pytest.raises(MachineError, match=rf"stages/pretrain/{KEY}\.json: missing"):
         artifact_store(tmp_path, url).read(*STAGE)
 
 
@@ -181,10 +182,11 @@ COPY = """
 import sys
 from pathlib import Path
 from ledger.object_artifacts import artifact_store
+from tests.factories.keys import KEY
 store = artifact_store(Path(sys.argv[1]), sys.argv[2])
 print("ready", flush=True)
 sys.stdin.readline()
-store.read("pretrain", "key")
+store.read("pretrain", KEY)
 """
 
 
@@ -200,4 +202,4 @@ def test_processes_of_one_machine_copy_a_stage_at_the_same_time(tmp_path: Path) 
         assert reader.stdin is not None
         reader.stdin.close()
     assert [reader.wait() for reader in readers] == [0, 0, 0]
-    assert files_of(copies / "pretrain" / "key") == FILES
+    assert files_of(copies / "pretrain" / KEY) == FILES

@@ -15,6 +15,7 @@ from ledger.records import Decision, Record, Status, TrialRow, TrialStatus
 from ledger.snapshot import history_of, snapshot, stopped_at_end_of_budget
 from reports.sections.trial_status import status_of
 from runners.tracking.status import stop_reason
+from tests.factories.keys import key_of
 from tests.factories.stage_results import PLAUSIBLE, result_of
 
 TRIAL = TrialRow("dynamic/1", "dynamic", 1)
@@ -26,7 +27,7 @@ def record(sequence: int, label: str, status: Status, trial: str | None = TRIAL.
     stage = "pretrain" if label.startswith("pretrain") else "fine_tune"
     ends = {FAILED: {"error": "no"}, DIVERGED: {"tokens": 1, "loss": "nan"} if stage == "pretrain" else {"step": 1}}
     result = result_of(stage, ends.get(status, PLAUSIBLE[stage]), status)
-    return Record(sequence, trial, stage, label, f"key-{sequence}", status, result, 1.0, reused=False)
+    return Record(sequence, trial, stage, label, key_of(f"{sequence}"), status, result, 1.0, reused=False)
 
 
 def records(*statuses: Status) -> list[Record]:

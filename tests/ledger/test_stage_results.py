@@ -21,6 +21,7 @@ from ledger.records import ArmRow, Record, Status, curve_of, final_loss_of, with
 from ledger.rows import DIVERGED, FINISHED, columns, read_result
 from ledger.stage_results import FineTuneResult, PretrainResult, StageResult
 from runners.stages.declarations import KINDS
+from tests.factories.keys import KEY
 from tests.factories.ledger_rows import arm, filled
 from tests.factories.stage_results import PLAUSIBLE, ends, plausible, result_of
 
@@ -66,7 +67,7 @@ def test_every_kind_of_stage_has_a_result() -> None:
 def test_a_value_that_is_not_finite_is_none() -> None:
     curve = ((64, math.nan), (math.inf, 3.0), (128, 2.5))
     result: StageResult = PretrainResult(tokens=128, held_out_loss=math.inf, held_out_curve=curve)
-    record = Record(1, "a/1", "pretrain", "pretrain@128", "key", Status.FINISHED, result, 1.0, reused=False)
+    record = Record(1, "a/1", "pretrain", "pretrain@128", KEY, Status.FINISHED, result, 1.0, reused=False)
     assert (final_loss_of(record), curve_of(record)) == (None, {128: 2.5})
     tuned = FineTuneResult(task="rte", seed=1, examples=9, scores={"f1": math.nan, "accuracy": 5, "-": -math.inf})
     assert (tuned.score("f1"), tuned.score("accuracy"), tuned.score("none")) == (None, 5.0, None)

@@ -18,6 +18,7 @@ from ledger.stage_results import PretrainResult
 from reports.report import build
 from reports.sections.audit import audit_sentence, audit_table, interval_of_share, weighted_tau
 from reports.statistics.results import Results, results_of
+from tests.factories.keys import KEY
 from tests.factories.reports import TOKENS, Trial, document, search_design, snapshot
 
 MARK = 200_000
@@ -46,7 +47,7 @@ def raced(final: Callable[[float], float], share: float, count: int = 40) -> Sna
         if trial.name in chosen:
             result = PretrainResult(tokens=TOKENS, held_out_loss=final(value))
             histories.append(
-                Record(9, trial.name, "pretrain", f"pretrain@{TOKENS}", "key", Status.FINISHED, result, 1.0, False)
+                Record(9, trial.name, "pretrain", f"pretrain@{TOKENS}", KEY, Status.FINISHED, result, 1.0, False)
             )
     hurdle = {"kind": "top_fraction", "rungs": [MARK]}
     resolved = document(

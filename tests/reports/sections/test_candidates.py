@@ -19,6 +19,7 @@ from reports.sections.candidates import candidates_table
 from reports.statistics.pareto import pareto_of
 from reports.statistics.results import Results, results_of
 from runners.tracking.status import stop_reason
+from tests.factories.keys import KEY
 from tests.factories.reports import TOKENS, Trial, document, search_design, snapshot
 
 RUNGS = (500_000, TOKENS)
@@ -177,7 +178,7 @@ def with_audit(final: float) -> Snapshot:
     losses = {"baseline": {1: (7.0, 6.0)}, "c001": {1: (7.5,)}, "c002": {1: (6.8, 5.9)}}
     view = searched(losses, seeds=(1,))
     result = PretrainResult(tokens=TOKENS, held_out_loss=final)
-    record = Record(9, "c001/1", "pretrain", f"pretrain@{TOKENS}", "key", Status.FINISHED, result, 1.0, False)
+    record = Record(9, "c001/1", "pretrain", f"pretrain@{TOKENS}", KEY, Status.FINISHED, result, 1.0, False)
     histories = (replace(one, audit=(record,)) if one.trial.name == "c001/1" else one for one in view.histories)
     return replace(view, histories=tuple(histories))
 
@@ -206,7 +207,7 @@ def test_a_candidate_that_sets_a_hurdle_is_not_counted_as_stopped_by_its_thresho
             name,
             "pretrain",
             f"pretrain@{TOKENS}",
-            "key",
+            KEY,
             Status.FINISHED,
             PretrainResult(tokens=TOKENS, held_out_loss=6.5),
             1,

@@ -4,12 +4,13 @@ from foundation.schema import JsonValue
 from ledger.records import Record, Status, TrialRow, TrialStatus
 from ledger.snapshot import Snapshot, TrialHistory
 from reports.sections.squad import squad_notes
+from tests.factories.keys import KEY
 from tests.factories.stage_results import PLAUSIBLE, SQUAD_PART, result_of
 
 
 def examples(task: str, **parts: JsonValue) -> Record:
     result = result_of("examples", {**PLAUSIBLE["examples"], "task": task, **parts})
-    return Record(0, None, "examples", f"examples {task}", "key", Status.FINISHED, result, 1.0, False)
+    return Record(0, None, "examples", f"examples {task}", KEY, Status.FINISHED, result, 1.0, False)
 
 
 def tuned(trial: str, task: str, threshold: float) -> TrialHistory:
@@ -20,7 +21,7 @@ def tuned(trial: str, task: str, threshold: float) -> TrialHistory:
         "threshold_unanswerable": 12,
     }
     result = result_of("fine_tune", {**PLAUSIBLE["fine_tune"], **result_found})
-    record = Record(0, trial, "fine_tune", f"{task}#1", "key", Status.FINISHED, result, 1.0, False)
+    record = Record(0, trial, "fine_tune", f"{task}#1", KEY, Status.FINISHED, result, 1.0, False)
     return TrialHistory(TrialRow(trial, "baseline", 1, None), (record,), (), TrialStatus.FINISHED)
 
 

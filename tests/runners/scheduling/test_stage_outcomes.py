@@ -16,6 +16,7 @@ from ledger.records import Record, Status, TrialStatus
 from runners.journal import ATTEMPTS, StageFailed
 from runners.work_queue import Failure, StageTask
 from tests.factories.first_cohort import declare_first_cohort
+from tests.factories.keys import key_of
 from tests.factories.simulated_training import SMALL, TABLE, Track, curve, folder_of, found, small_table
 from tests.factories.stage_results import plausible
 
@@ -152,6 +153,8 @@ def test_results_of_other_data_or_code_are_refused(tmp_path: Path, label: str) -
             declare_first_cohort(experiment, ArtifactStore(tmp_path), ledger)
         trial = None if label == "corpus" else "narrow/1"
         kind = label.partition("@")[0]
-        ledger.add_record(Record(0, trial, kind, label, "another key", Status.FINISHED, plausible(kind), 0.5, False))
+        ledger.add_record(
+            Record(0, trial, kind, label, key_of("another"), Status.FINISHED, plausible(kind), 0.5, False)
+        )
     with pytest.raises(ConflictError, match=f"{label} was made from other data, code or library versions"):
         Track(experiment, tmp_path).run()

@@ -17,6 +17,7 @@ from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.recipe import Recipe
 from tasks.corpora.documentation import DocumentationCorpus
+from tests.factories.keys import KEY
 from tests.factories.stage_results import PLAUSIBLE, result_of
 
 ANY_STAGE = Stage(CorpusStage(corpus=DocumentationCorpus(), read={}))
@@ -33,7 +34,7 @@ def trial(statuses: Iterable[tuple[str, Status]]) -> Trial:
         lost = {"step": 9} if kind == "fine_tune" else {"tokens": 9, "loss": "nan"}
         found_end = {**PLAUSIBLE[kind], **({"held_out_loss": 1.0} if kind == "pretrain" else {})}
         result = result_of(kind, {FAILED: {"error": "no"}, DIVERGED: lost}.get(status, found_end), status)
-        found = found.with_record(Record(0, "arm/1", kind, label, "key", status, result, 0.0, False))
+        found = found.with_record(Record(0, "arm/1", kind, label, KEY, status, result, 0.0, False))
     return found
 
 
@@ -63,9 +64,9 @@ def test_stages_after_the_phase_wait_for_it_and_no_others(
 
 def test_the_held_out_loss_of_a_trial_is_that_before_the_phase() -> None:
     label = "long_sequence_phase"
-    longer = Record(2, "arm/1", label, label, "key", DONE, PretrainResult(tokens=20, held_out_loss=0.5), 0.0, False)
+    longer = Record(2, "arm/1", label, label, KEY, DONE, PretrainResult(tokens=20, held_out_loss=0.5), 0.0, False)
     before = Record(
-        1, "arm/1", "pretrain", "pretrain@10", "key", DONE, PretrainResult(tokens=10, held_out_loss=1.0), 0.0, False
+        1, "arm/1", "pretrain", "pretrain@10", KEY, DONE, PretrainResult(tokens=10, held_out_loss=1.0), 0.0, False
     )
     history = history_of(TrialRow("arm/1", "arm", 1, None), [before, longer], [], LABELS)
     assert final_loss(history, LABELS) == 1.0

@@ -19,6 +19,7 @@ from runners.training.optimisers.adamw import adamw
 from search_space.candidate import Candidate
 from search_space.convolution import SpanDynamic
 from search_space.objective import Supersense
+from tests.factories.keys import KEY
 from tests.factories.small_experiments import OBJECTIVES, SPAN_DYNAMIC, SUPERSENSES, built, candidate, convolutions
 from tests.factories.training_data import Run, assert_bitwise_equal, learners, name_of
 
@@ -85,10 +86,10 @@ def test_the_weights_of_another_model_are_an_error(tmp_path: Path) -> None:
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a stage store with one finished stage, whose folder contains a checkpoint."""
     store = ArtifactStore(tmp_path_factory.mktemp("stages"))
-    with store.computing("key") as work:
+    with store.computing(KEY) as work:
         Run.started(LEARNER).train(0, 2).save(work / "checkpoint", 2)
-        store.publish("pretrain", "key", work, Outcome(Status.FINISHED, {"loss": 0.25, "curve": [[64, 3.0]]}, 1.5))
-    assert store.read("pretrain", "key") == ArtifactStore(store.root).folder("pretrain", "key")
+        store.publish("pretrain", KEY, work, Outcome(Status.FINISHED, {"loss": 0.25, "curve": [[64, 3.0]]}, 1.5))
+    assert store.read("pretrain", KEY) == ArtifactStore(store.root).folder("pretrain", KEY)
     return store.root
 
 
@@ -121,9 +122,9 @@ def damaged(path: Path, data: st.DataObject) -> Iterator[None]:
 @given(st.data(), st.sampled_from(EVERY_FILE))
 @settings(max_examples=80)
 def test_a_damaged_stage_is_an_error(published: Path, data: st.DataObject, name: str) -> None:
-    with damaged(published / "pretrain" / "key" / name, data), pytest.raises(CorruptionError, match="run again"):
-        ArtifactStore(published).read("pretrain", "key")
-    ArtifactStore(published).read("pretrain", "key")
+    with damaged(published / "pretrain" / KEY / name, data), pytest.raises(CorruptionError, match="run again"):
+        ArtifactStore(published).read("pretrain", KEY)
+    ArtifactStore(published).read("pretrain", KEY)
 
 
 @given(st.data(), st.sampled_from(FILES))
@@ -131,7 +132,7 @@ def test_a_damaged_stage_is_an_error(published: Path, data: st.DataObject, name:
 def test_a_damaged_checkpoint_is_an_error_and_loads_no_weights(
     published: Path, data: st.DataObject, name: str
 ) -> None:
-    folder, run = published / "pretrain" / "key" / "checkpoint", UNTRAINED
+    folder, run = published / "pretrain" / KEY / "checkpoint", UNTRAINED
     before = {key: value.clone() for key, value in run.model.named_parameters()}
     with damaged(folder / name, data), pytest.raises(CorruptionError, match="run again"):
         run.load(folder)

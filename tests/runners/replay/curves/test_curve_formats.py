@@ -23,6 +23,7 @@ from runners.replay.curves.reading import read_curves
 from runners.replay.curves.recorded import from_table
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
+from tests.factories.keys import KEY
 from tests.factories.published_data import published
 from tests.factories.stage_results import result_of
 
@@ -207,7 +208,7 @@ def test_curves_of_a_ledger_are_means_over_seeds(tmp_path: Path) -> None:
                         f"{arm}/{seed}",
                         "pretrain",
                         f"p@{tokens}",
-                        "k",
+                        KEY,
                         Status.FINISHED,
                         result_of("pretrain", result),
                         1.0,
@@ -215,7 +216,7 @@ def test_curves_of_a_ledger_are_means_over_seeds(tmp_path: Path) -> None:
                     )
                 )
     broken = DivergedPretraining(tokens=15, loss="nan")
-    ledger.add_record(Record(0, "diverged/1", "pretrain", "p@20", "k", Status.DIVERGED, broken, 1.0, False))
+    ledger.add_record(Record(0, "diverged/1", "pretrain", "p@20", KEY, Status.DIVERGED, broken, 1.0, False))
     ledger.close()
     (found,) = read_curves(tmp_path)
     assert found.candidates == ("baseline", "wide", "diverged")

@@ -162,6 +162,8 @@ def main() -> None:
         if not _ended_by_reader(ended):
             raise
         _leave_reader()
+    except MemoryError:
+        _leave(MachineError("out of memory: this process may have no more; give it more, or a smaller input"))
     except OSError as error:
         if error.errno is None:
             raise

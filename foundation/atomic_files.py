@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from foundation.errors import ConflictError, MachineError
+from foundation.errors import ConflictError, DataError, MachineError
 
 
 def temporary_name(path: Path) -> Path:
@@ -188,6 +188,14 @@ def read_regular(path: Path, at_most: int | None = None) -> bytes:
     """
     with open_regular(path) as file:
         return file.read() if at_most is None else file.read(at_most)
+
+
+def read_bounded(path: Path, at_most: int) -> bytes:
+    """Return a file's bytes. Raises DataError if it has more than `at_most`, OSError as `read_regular` does."""
+    content = read_regular(path, at_most + 1)
+    if len(content) > at_most:
+        raise DataError(f"{path}: larger than {at_most} bytes, the most that is read")
+    return content
 
 
 def open_regular(path: Path) -> BinaryIO:

@@ -14,11 +14,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from foundation.atomic_files import read_regular
+from foundation.atomic_files import read_bounded
 from foundation.errors import DataError
 from foundation.schema import JsonValue, Schema
 from tasks.data_folder import missing, resolved
 
+LARGEST_TEXT_BYTES = 2**32  # WikiText-103 has half a billion
 READING_VERSION = 2  # incremented when the same file gives other documents or counts
 ARTICLE = re.compile(r"^ ?= [^=](.*[^=])? = *$", re.MULTILINE)
 OUTSIDE_TEXT8 = re.compile(r"[^a-z ]")
@@ -64,7 +65,7 @@ class LanguageModelText(Schema):
     def _bytes(self) -> bytes:
         path = resolved(self.path)
         try:
-            return read_regular(path)
+            return read_bounded(path, LARGEST_TEXT_BYTES)
         except FileNotFoundError:
             raise missing(f"{path}: no such file") from None
         except OSError as failure:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from foundation.atomic_files import read_regular
+from foundation.atomic_files import read_bounded
 from foundation.errors import DataError, first_lines
 from tasks.data_folder import missing
 
@@ -17,6 +17,7 @@ VOCABULARY_FILE, NUMBERED_FILE, MERGES_FILE, SCORES_FILE = "vocab.txt", "vocab.j
 MERGES_HEADER = "#version: 0.2"
 LARGEST_ALPHABET = 1000  # rarer characters become [UNK]
 MOST_LINES_SHOWN = 5
+LARGEST_VOCABULARY_BYTES = 2**27
 
 
 def vocabulary_text(pieces: Sequence[str]) -> str:
@@ -73,7 +74,7 @@ def _lines(path: Path) -> list[str]:
 
 def _text(path: Path) -> str:
     try:
-        return read_regular(path).decode("utf-8")
+        return read_bounded(path, LARGEST_VOCABULARY_BYTES).decode("utf-8")
     except FileNotFoundError as absent:
         raise missing(f"{path}: {absent.strerror}") from absent
     except OSError as failure:

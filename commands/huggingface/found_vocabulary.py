@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from foundation.atomic_files import read_regular
+from foundation.atomic_files import read_bounded
+from foundation.errors import DataError
 from tasks.tokenizer import Tokenizer
 
+LARGEST_JSON_BYTES = 2**28
+"""Published tokenizers have up to 34 million."""
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 
 
@@ -26,7 +29,9 @@ def read_json(path: Path, missing_ok: bool = False) -> tuple[dict[str, Any], tup
     if missing_ok and not path.exists():
         return {}, ()
     try:
-        document = json.loads(read_regular(path))
+        document = json.loads(read_bounded(path, LARGEST_JSON_BYTES))
+    except DataError as large:
+        return {}, large.lines
     except OSError as error:
         return {}, (f"{path}: {error.strerror}",)
     except (ValueError, RecursionError):

@@ -14,10 +14,13 @@ from foundation.errors import DataError
 
 MAXIMUM_LINE_BYTES = 16 * 2**20
 MAXIMUM_EXPANSION = 200  # text compresses 3 to 10 times; thousands of times is a decompression bomb
+MAXIMUM_DOCUMENT_BYTES = 2**28  # of a file that is parsed as a whole; the largest published curves have 2**26
 UNCHECKED_BYTES = 2**20  # a tiny file may expand by any ratio up to this size
 
 DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
 """Errors of reading a damaged archive."""
+
+NO_MEMORY = "needs more memory than this process may have"
 
 _SIGNATURES = {
     b"\x1f\x8b": ".gz",
@@ -55,10 +58,29 @@ def text_lines(path: Path, name: str, encoding: str = "utf-8") -> Iterator[tuple
                 offset += len(raw)
                 if limit is not None and offset > limit:
                     raise DataError(f"{name}: expands more than {MAXIMUM_EXPANSION} times; a decompression bomb?")
+        except MemoryError as lack:
+            raise DataError(f"{name}: {NO_MEMORY}") from lack
         except DAMAGED as damage:
             raise DataError(f"{name}: damaged archive after {offset} bytes of text: {damage}") from damage
         except OSError as failure:
             raise DataError(f"{name}: cannot be read after {offset} bytes of text: {failure.strerror}") from failure
+
+
+def whole_text(path: Path, name: str) -> str:
+    """Return the text of a file, unpacked as its suffix says.
+
+    Raises DataError for more than 256 MiB, or an explosive archive; OSError, and what a damaged archive raises
+    (`DAMAGED`, UnicodeDecodeError).
+    """
+    most = min(_expansion_limit(path) or MAXIMUM_DOCUMENT_BYTES, MAXIMUM_DOCUMENT_BYTES)
+    try:
+        with open_regular(path) as stored, unpacked(stored, path.suffix) as file:
+            content = file.read(most + 1)
+        if len(content) > most:
+            raise DataError(f"{name}: more than {most} bytes when unpacked, the most that is read")
+        return content.decode("utf-8-sig")
+    except MemoryError as lack:
+        raise DataError(f"{name}: {NO_MEMORY}") from lack
 
 
 def json_of_line(line: str) -> object:

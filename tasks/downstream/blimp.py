@@ -26,6 +26,7 @@ ACCEPTABLE, UNACCEPTABLE, PHENOMENON, PARADIGM, PAIR = (
 FIELDS = (ACCEPTABLE, UNACCEPTABLE, PHENOMENON, PARADIGM, PAIR)
 PARADIGM_SUFFIX, RESOURCE_FORKS = ".jsonl", "__MACOSX/"
 MAX_FILE_BYTES = 2**24  # the largest published file has half a million
+MAX_BYTES = 2**28
 
 
 def read(part: str, path: Path, name: str) -> Part:
@@ -34,12 +35,15 @@ def read(part: str, path: Path, name: str) -> Part:
     Raises DataError with all mistakes of the first file that has any.
     """
     examples: list[Example] = []
+    total = 0
     try:
         with zipfile.ZipFile(path) as archive:
             for file in sorted(_paradigms(archive), key=lambda file: file.filename):
                 member = f"{name}/{file.filename}"
-                if file.file_size > MAX_FILE_BYTES:
-                    raise DataError(f"{member}: {file.file_size} bytes; at most {MAX_FILE_BYTES} are read")
+                total += file.file_size
+                if file.file_size > MAX_FILE_BYTES or total > MAX_BYTES:
+                    most = f"at most {MAX_FILE_BYTES} of a file and {MAX_BYTES} of all are read"
+                    raise DataError(f"{member}: {file.file_size} bytes; {most}")
                 examples += _pairs(archive.read(file), member)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as damage:
         raise DataError(f"{name}: not a readable zip archive: {damage}") from damage

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from foundation.atomic_files import read_regular
+from foundation.atomic_files import read_bounded
 from foundation.errors import DataError
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
@@ -18,6 +18,7 @@ PIECES, TRAINER, NORMALISER = 1, 2, 3
 """Fields of the model."""
 UNIGRAM = 1
 """The trainer's model type, also its default."""
+LARGEST_MODEL_BYTES = 2**27
 BYTE_PIECE = 6
 """The type of a piece that stands for one byte."""
 
@@ -35,7 +36,7 @@ class SentencePieceModel:
 def read_model(path: Path) -> SentencePieceModel:
     """Return the model of a file. Raises DataError unless it is a unigram model without byte pieces."""
     try:
-        return _model(read_regular(path))
+        return _model(read_bounded(path, LARGEST_MODEL_BYTES))
     except OSError as failure:
         raise DataError(f"{path}: {failure.strerror}") from failure
     except (IndexError, UnicodeDecodeError, ValueError, struct.error) as wrong:

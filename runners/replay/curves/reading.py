@@ -5,13 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from foundation.atomic_files import open_regular
 from foundation.errors import DataError, MachineError
 from ledger.database import LEDGER_NAME
 from runners.replay.curves import nas_bench_bert, own_ledger, plain, taskset
 from runners.replay.curves.json_text import parsed
 from runners.replay.curves.recorded import RecordedCurves, Unreadable
-from tasks.corpora.file_lines import DAMAGED, check_signature, text_lines, unpacked
+from tasks.corpora.file_lines import DAMAGED, check_signature, text_lines, whole_text
 
 LISTS = tuple(f".json{packed}" for packed in ("", ".gz", ".xz"))
 ENDINGS = (*LISTS, *(f".jsonl{packed}" for packed in ("", ".gz", ".xz")))
@@ -78,8 +77,8 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _text(path: Path) -> str:
-    with _refusals(path), open_regular(path) as file:
-        return unpacked(file, path.suffix).read().decode("utf-8-sig")
+    with _refusals(path):
+        return whole_text(path, str(path))
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from ledger.database import LEDGER_NAME, Ledger
 from ledger.paths import RESULTS, ResultPaths, has_export
 from ledger.snapshot import snapshot
 from runners.tracking import TrackingStore, serve
+from runners.tracking.store import URI_VARIABLE
 
 BrowsedFolder = Annotated[
     Path, typer.Argument(metavar="[DIR]", help="A results folder, or all of them.", parser=folder_named)
@@ -31,6 +32,9 @@ def ui(
     root, experiment = ResultPaths.of(folder).root, f"{current.experiment}-{current.scale}"
     declared = current.document.get("tracking")
     store = TrackingStore.resolve(root, declared if isinstance(declared, str) else None, os.environ)
+    if store.database_file is None and not os.environ.get(URI_VARIABLE):  # the folder may be a stranger's
+        where = f"its runs are mirrored to {store.shown}, which is contacted only if {URI_VARIABLE} names it"
+        raise MachineError(f"{folder}: {where}")
     serve(_filled(store), port, experiment)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from foundation.atomic_files import make_folder, open_lock, read_regular, write_whole
 from foundation.errors import ConflictError, CorruptionError, MachineError
-from foundation.names import make_inside
+from foundation.names import inside, make_inside
 from ledger.artifacts import MANIFEST, UNFINISHED, ArtifactStore
 from ledger.object_artifacts import CopiedArtifacts, artifact_store
 from ledger.object_store import ObjectStore, mistake_of_url, refuse_url
@@ -117,9 +117,11 @@ class ResultPaths:
             write_whole(self.folder / OBJECTS, f"{wanted}\n".encode())
 
     def make(self) -> None:
-        """Create the folders. Raises MachineError if that fails."""
+        """Create the folders. Raises MachineError if that fails, or a part of them is a symbolic link."""
         make_folder(self.folder)
         make_folder(make_inside(self.root, STAGES))
+        for companion in self.folder.glob("*.sqlite-*"):  # which SQLite would write through a link
+            inside(self.folder, companion.name)
 
     @property
     def leftovers(self) -> tuple[str, ...]:

@@ -6,8 +6,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from foundation.errors import MachineError
+from foundation.names import inside, refuse_links
 from runners.tracking.connectivity import not_reachable
-from runners.tracking.database import check_database, prepare_database
+from runners.tracking.database import SQLITE_COMPANIONS, check_database, prepare_database
 from runners.tracking.errors import redacted
 
 URI_VARIABLE = "MLFLOW_TRACKING_URI"
@@ -71,15 +72,29 @@ class TrackingStore:
     def check(self) -> None:
         """Check within five seconds that the store can be written, without creating anything.
 
-        Raises MachineError if it does not respond or a driver is missing, CorruptionError if a file is not an MLflow
-        database.
+        Raises MachineError if it does not respond, a driver is missing or a path is a symbolic link, CorruptionError
+        if a file is not an MLflow database.
         """
         file = self.database_file
         if file is None:
             if reason := not_reachable(self.uri, self.served):
                 raise MachineError(f"{self.source}: {self.shown}: {reason}")
         else:
+            for name in (f"{file.name}{companion}" for companion in SQLITE_COMPANIONS):
+                inside(file.parent, name)
+            inside(self.results_root, ARTIFACTS_NAME)
             check_database(file)
+
+    def artifacts_of(self, name: str) -> Path | None:
+        """Return the folder of an experiment's artifacts; None if a server stores them.
+
+        Raises MachineError if there is a symbolic link in it, through which MLflow would write.
+        """
+        if self.served:
+            return None
+        folder = inside(self.artifacts, name)
+        refuse_links(folder)
+        return folder
 
     def prepare(self, patience_seconds: float) -> None:
         """Check the store and create its database; MLflow alone may wait minutes, or leave a damaged file if killed.
@@ -87,10 +102,9 @@ class TrackingStore:
         Raises what `check` raises, and MachineError if another process holds the file for longer than
         `patience_seconds`.
         """
+        self.check()
         if file := self.database_file:
             prepare_database(file, self.lock_file, self.artifacts, patience_seconds)
-        else:
-            self.check()
 
     def _refuse_unknown(self) -> None:
         scheme = _scheme(self.uri)

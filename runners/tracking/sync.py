@@ -74,8 +74,8 @@ def mirror(
         with locked(store.lock_file, patience.lock_seconds):
             client = TrackingClient(store.uri)
             name = study_name(snapshot.experiment, snapshot.scale)
-            folder = None if store.served else str(store.artifacts / name)
-            experiment = client.experiment(name, folder, EXPERIMENT_TAGS)
+            folder = store.artifacts_of(name)
+            experiment = client.experiment(name, folder and str(folder), EXPERIMENT_TAGS)
             existing_runs = client.runs(experiment.identifier, study_identity(snapshot, origin))
             return _Mirror(client, experiment, existing_runs, patience.stop).apply(
                 projected(snapshot, origin, artifacts)

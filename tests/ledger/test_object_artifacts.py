@@ -4,12 +4,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from foundation.errors import ConfigurationError, ConflictError, CorruptionError, MachineError
-from ledger.artifacts import ArtifactStore, Outcome
+from foundation.scratch import LOCK
+from ledger.artifacts import ArtifactStore, Outcome, StageManifest
 from ledger.object_artifacts import ObjectArtifactStore, artifact_store
 from ledger.object_store import ObjectStore, refuse_url
 from ledger.paths import ResultPaths
@@ -157,10 +159,14 @@ def test_a_results_folder_keeps_its_store(tmp_path: Path) -> None:
     with pytest.raises(ConflictError, match="without --store"):
         paths.use_objects("file:///elsewhere", begun=True)
     paths.use_objects(f"file://{tmp_path}/objects/", begun=False)
-    for given in ("", f"file://{tmp_path}/objects"):
-        paths.use_objects(given, begun=True)
-    assert paths.objects == f"file://{tmp_path}/objects"
-    assert isinstance(paths.store(), ObjectArtifactStore)
+    url = f"file://{tmp_path}/objects"
+    paths.use_objects(url, begun=True)
+    assert paths.objects == url
+    with pytest.raises(ConflictError, match=f"run it again with --store {url}"):
+        paths.use_objects("", begun=True)
+    assert isinstance(paths.store(url), ObjectArtifactStore)
+    with pytest.raises(ConflictError, match="its stages are in"):
+        paths.store("file:///elsewhere")
     with pytest.raises(ConflictError, match="Did you mean another --out folder"):
         paths.use_objects("file:///elsewhere", begun=True)
 
@@ -175,7 +181,75 @@ def test_a_store_that_cannot_be_used_is_not_recorded(before: str, tmp_path: Path
     with pytest.raises(MachineError, match="file/refused"):
         paths.use_objects(f"file://{tmp_path}/file/refused", begun=False)
     assert paths.objects == recorded
-    paths.use_objects("", begun=False)
+
+
+HOSTILE = [
+    {"/{home}/written": "{hash}"},
+    {"../../../../written": "{hash}"},
+    {"part/../../written": "{hash}"},
+    {"C:\\written": "{hash}"},
+    {"weights.bin": "{home}/secret"},
+    {"weights.bin": "../objects/secret"},
+]
+
+
+@pytest.mark.parametrize("files", HOSTILE)
+def test_a_manifest_of_a_store_names_no_file_outside_its_stage(files: dict[str, str], tmp_path: Path) -> None:
+    url, home = f"file://{tmp_path}/objects", tmp_path / "home"
+    home.mkdir()
+    (home / "secret").write_text("of this machine")
+    content = b"written"
+    places = {"{home}": str(home), "{hash}": sha256(content).hexdigest()}
+    for placeholder, value in places.items():
+        files = {
+            name.replace(placeholder, value): digest.replace(placeholder, value) for name, digest in files.items()
+        }
+    ObjectStore(url).write(f"files/{places['{hash}']}", content)
+    known = {"kind": "pretrain", "key": KEY, "inputs": {}, "status": "finished", "result": {}, "files": files}
+    manifest = StageManifest.model_construct(version=2, seconds=1.0, warm_up_seconds=None, **known).sealed()
+    ObjectStore(url).write(f"stages/pretrain/{KEY}.json", manifest.model_dump_json(warnings=False).encode())
+    before = sorted(tmp_path.rglob("*"))
+    for name in ("weights.bin", *files):
+        for asked in (lambda store: store.read(*STAGE), lambda store, name=name: store.file(*STAGE, name)):
+            with pytest.raises(CorruptionError, match="manifest cannot be read|not a relative path"):
+                asked(artifact_store(tmp_path / "there", url))
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_recorded_store_is_not_contacted_and_its_copies_are_read(tmp_path: Path) -> None:
+    url, paths = f"file://{tmp_path}/objects", ResultPaths.of(tmp_path / "results")
+    paths.make()
+    publish(artifact_store(tmp_path / "here", url))
+    paths.use_objects(url, begun=False)
+    given = paths.store(url)
+    part = given.file(*STAGE, "part/labels.txt")
+    shutil.rmtree(tmp_path / "objects")
+    recorded = paths.store()
+    assert recorded.file(*STAGE, "part/labels.txt") == part
+    assert not recorded.has(*STAGE)
+    assert not recorded.file(*STAGE, "weights.bin").exists()
+    assert recorded.whereabouts == f"only the object store has them; if you trust it, add --store {url}"
+
+
+@pytest.mark.parametrize(
+    "url", ["http://[bad", "s3://user:password@bucket/x", "no url", "s3://b/\x1b[2J", "memory://x"]
+)
+def test_a_recorded_url_is_checked(url: str, tmp_path: Path) -> None:
+    paths = ResultPaths.of(tmp_path)
+    (tmp_path / "object_store").write_text(url)
+    with pytest.raises(CorruptionError, match="object_store: ") as refused:
+        paths.store()
+    assert "password" not in str(refused.value).replace("user and password", "")
+
+
+def test_what_a_killed_copy_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    url = f"file://{tmp_path}/objects"
+    publish(artifact_store(tmp_path / "here", url))
+    left = tmp_path / "there" / "unfinished" / "copy-left"
+    left.mkdir(parents=True)
+    (left / LOCK).write_text("")
+    artifact_store(tmp_path / "there", url).read(*STAGE)
+    assert not left.exists()
 
 
 COPY = """

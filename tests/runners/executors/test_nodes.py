@@ -1,8 +1,5 @@
-"""Folders of processes, the probe of nodes, and stages that run alone."""
+"""The probe of nodes, and stages that run alone."""
 
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,54 +8,13 @@ from ledger.artifacts import Outcome
 from ledger.object_store import ObjectStore
 from runners.executors.local import LocalExecutor
 from runners.executors.node_probe import OPERATORS, NodeReport, environment, mistakes, report_of
-from runners.executors.scratch import remove_abandoned, scratch_folder
 from runners.latency_stages import latency_stages
 from runners.stages.declarations import CorpusStage
 from runners.stages.latency import this_machine
 from runners.stages.stage import Stage
 from runners.work_queue import StageTask
 from tasks.corpora.documentation import DocumentationCorpus
-from tests.factories.command_line import ROOT
 from tests.factories.latencies import experiment
-
-HOLD = """
-import sys, time
-from pathlib import Path
-from runners.executors.scratch import scratch_folder
-with scratch_folder(Path(sys.argv[1])) as folder:
-    (folder / "part").mkdir()
-    print(folder, flush=True)
-    time.sleep(600)
-"""
-
-
-def test_a_folder_lasts_as_long_as_its_process(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", HOLD, str(tmp_path)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as holder:
-        assert holder.stdout is not None
-        held = Path(holder.stdout.readline().strip())
-        with scratch_folder(tmp_path) as mine:
-            assert sorted(tmp_path.iterdir()) == sorted([held, mine])
-        assert list(tmp_path.iterdir()) == [held]
-        holder.send_signal(signal.SIGKILL)
-        holder.wait()
-    assert (held / "part").is_dir()
-    remove_abandoned(tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_other_folders_and_links_are_not_removed(tmp_path: Path) -> None:
-    other = tmp_path / "another"
-    other.mkdir()
-    (other / "lock").write_text("")
-    (tmp_path / "steeplechase-ray-making").mkdir()  # its lock is still to come
-    linked = tmp_path / "steeplechase-ray-linked"
-    linked.mkdir()
-    (linked / "lock").symlink_to(other / "lock")
-    before = sorted(tmp_path.rglob("*"))
-    with scratch_folder(tmp_path):
-        pass
-    assert sorted(tmp_path.rglob("*")) == before
 
 
 @pytest.mark.engines

@@ -78,14 +78,14 @@ def _link(path: Path) -> None:
 
 @pytest.mark.parametrize("make", [_link, Path.mkdir, os.mkfifo])
 def test_a_lock_is_a_file_and_nothing_else(tmp_path: Path, make: Callable[[Path], None]) -> None:
-    lock = tmp_path / "unfinished" / "key.lock"
+    lock = tmp_path / "unfinished" / f"{KEY}.lock"
     lock.parent.mkdir()
     make(lock)
     before = sorted(lock.parent.iterdir())
     with pytest.raises(OSError) as refused:  # noqa: PT011 — the kinds differ, the file is named by each
         open_lock(lock)
     assert refused.value.errno in (errno.ELOOP, errno.EISDIR, errno.EINVAL)
-    with pytest.raises(MachineError, match=r"key\.lock: "), ArtifactStore(tmp_path).computing(KEY):
+    with pytest.raises(MachineError, match=rf"{KEY}\.lock: "), ArtifactStore(tmp_path).computing(KEY):
         pass
     assert sorted(lock.parent.iterdir()) == before
     assert make is not _link or (lock.parent / "precious").read_bytes() == PRECIOUS

@@ -21,6 +21,8 @@ from foundation.schema import canonical_text
 from ledger.paths import ResultPaths
 from ledger.records import WITHOUT_SCALES
 from search_space.cost import CONVENTIONS, Convention
+from search_space.module_factories import FLAG as FACTORIES_OF
+from search_space.module_factories import allow_packages
 
 if TYPE_CHECKING:
     from ledger.example_tables import ExampleTable
@@ -44,6 +46,12 @@ Settings = Annotated[
     list[str] | None,
     typer.Option(
         FLAG, metavar="KEY=VALUE", help="A value in place of the file's, such as pretraining.tokens=1e5; repeatable."
+    ),
+]
+FactoryPackages = Annotated[
+    list[str] | None,
+    typer.Option(
+        FACTORIES_OF, metavar="PACKAGE", help="A package whose functions the file may name as factories; repeatable."
     ),
 ]
 FlopsName = Annotated[
@@ -107,21 +115,23 @@ class Chosen:
     """All scales of its file."""
 
 
-def choose(path: Path, scale: str | None) -> Chosen:
-    """Read a training experiment. Raises ConfigurationError with every mistake of the file."""
-    experiment, name, scales = choose_any(path, scale)
+def choose(path: Path, scale: str | None, packages: Sequence[str] = ()) -> Chosen:
+    """Read a training experiment, as `choose_any`. Raises ConfigurationError with every mistake of the file."""
+    experiment, name, scales = choose_any(path, scale, packages=packages)
     if isinstance(experiment, LatencyExperiment):
         raise ConfigurationError(f"{path}: a timing experiment; only plan and run read it, and report its results")
     return Chosen(experiment, name, scales)
 
 
 def choose_any(
-    path: Path, scale: str | None, settings: Sequence[str] = ()
+    path: Path, scale: str | None, settings: Sequence[str] = (), packages: Sequence[str] = ()
 ) -> tuple[AnyExperiment, str, tuple[str, ...]]:
     """Read an experiment of either kind; return it with the name of its scale and all scales of its file.
 
-    `settings` are KEY=VALUE, in place of values of the file. Raises ConfigurationError with every mistake.
+    `settings` are KEY=VALUE, in place of values of the file; `packages` those whose functions it may name as
+    factories, beside its plugins'. Raises ConfigurationError with every mistake.
     """
+    allow_packages(packages)
     file = read_file(experiment_file(path))
     wanted = _wanted_scale(file, scale)
     file = with_settings(file, wanted, settings)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from commands.arguments import FlopsName, Scale, convention_named
+from commands.arguments import FactoryPackages, FlopsName, Scale, convention_named
 from commands.terminal.describe_target import DescribeArguments, find_target
 from commands.terminal.description_view import show
 from foundation.errors import ConfigurationError
@@ -19,7 +19,7 @@ from search_space.summary import Description, PartCost, receptive_field
 from search_space.summary import describe as described
 
 
-def describe(
+def describe(  # noqa: PLR0913, PLR0917 — one argument per option of the command
     what: Annotated[
         str,
         typer.Argument(
@@ -32,11 +32,12 @@ def describe(
     length: Annotated[int | None, typer.Option(min=1, help="Tokens of a sequence; the recipe's by default.")] = None,
     batch: Annotated[int | None, typer.Option(min=1, help="Sequences of a batch; the recipe's by default.")] = None,
     flops: FlopsName = MATMUL.name,
+    factories_of: FactoryPackages = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")] = False,
 ) -> None:
     """Show an architecture's parameters, FLOPs, memory and receptive field, by component."""
     convention = convention_named(flops)
-    subject, recipe = find_target(DescribeArguments(what, scale, arm))
+    subject, recipe = find_target(DescribeArguments(what, scale, arm, tuple(factories_of or ())))
     longest = subject.architecture.longest_sequence or recipe.sequence_length
     tokens = length or min(recipe.sequence_length, longest)
     if message := subject.architecture.too_long(tokens):

@@ -10,6 +10,7 @@ import typer
 from commands.arguments import (
     Chosen,
     ExperimentFile,
+    FactoryPackages,
     FlopsName,
     Scale,
     Settings,
@@ -39,15 +40,16 @@ def plan(
     flops: FlopsName = MATMUL.name,
     out: PlannedFolder = None,
     store: StoreUrl = "",
+    factories_of: FactoryPackages = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")] = False,
 ) -> None:
     """Show every arm, its difference from the baseline, its costs, its uses and its cached stages."""
     convention = convention_named(flops)
     if as_json:
-        document = planned(experiment, scale, out, settings or (), convention, store)
+        document = planned(experiment, scale, out, settings or (), convention, store, factories_of or ())
         print(json.dumps(document, indent=2, ensure_ascii=False))  # noqa: T201 - the requested output
         return
-    declared, name, scales = choose_any(experiment, scale, settings or ())
+    declared, name, scales = choose_any(experiment, scale, settings or (), factories_of or ())
     if isinstance(declared, LatencyExperiment):
         show_latency_plan(declared, name, convention)
         return
@@ -63,9 +65,10 @@ def planned(
     settings: Sequence[str] = (),
     convention: Convention = MATMUL,
     objects: str = "",
+    factories_of: Sequence[str] = (),
 ) -> dict[str, JsonValue]:
     """Return the plan as plain data. Raises ConfigurationError with every mistake of the file and the settings."""
-    declared, name, scales = choose_any(experiment, scale, settings)
+    declared, name, scales = choose_any(experiment, scale, settings, factories_of)
     if isinstance(declared, LatencyExperiment):
         return latency_plan_document(declared, name, convention)
     chosen = Chosen(declared, name, scales)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from commands.arguments import ExperimentFile, Scale, Settings, StoreUrl, folder_named
+from commands.arguments import ExperimentFile, FactoryPackages, Scale, Settings, StoreUrl, folder_named
 from commands.output import readers_may_go
 from commands.report import all_of
 from commands.report_format import print_report
@@ -72,6 +72,7 @@ def run(  # noqa: PLR0913, PLR0917 — one argument per option of the command
     ] = None,
     store: StoreUrl = "",
     reuse: Reused = None,
+    factories_of: FactoryPackages = None,
     gpus_per_trial: Annotated[
         float | None,
         typer.Option(min=0, help="With --engine ray: 0.25, or whole GPUs; default: shared by all workers."),
@@ -94,7 +95,9 @@ def run(  # noqa: PLR0913, PLR0917 — one argument per option of the command
         _check_gpus(gpus_per_trial, engine)
     limits = limits_of(stop_after, stop_after_tokens, stop_after_cost, price_per_hour)
     given = tuple(settings or ()), tuple(reuse or ())
-    options = RunOptions(engine.value, workers, out, address, *given, gpus_per_trial, limits, store)
+    options = RunOptions(
+        engine.value, workers, out, address, *given, gpus_per_trial, limits, store, tuple(factories_of or ())
+    )
     _, snapshot = run_experiment(experiment, scale, options, _print_brief)
     if snapshot.failed:
         raise typer.Exit(DONE_WITH_FAILED_TRIALS)

@@ -37,6 +37,7 @@ from runners.run import RunRequest, lost_ledger
 from runners.run import run as drive
 from runners.run_progress import RunProgress
 from runners.task_sources import table_warnings
+from search_space.module_factories import FLAG as FACTORIES_OF
 
 LOCAL = "local"
 OnReport = Callable[[Report, Path], None]
@@ -61,6 +62,8 @@ class RunOptions:
     """What the run may spend; at a limit it ends incomplete and resumable."""
     objects: str = ""
     """URL of an object store for the stages."""
+    factories_of: tuple[str, ...] = ()
+    """Packages outside plugins whose functions the file may name as factories."""
 
     @property
     def of_trials(self) -> tuple[str, ...]:
@@ -82,7 +85,7 @@ def run_experiment(
     Raises ConfigurationError with every mistake of the file, StoppedError when a signal ends it, and LimitReached,
     after the report is written, when a limit does.
     """
-    declared, name, _ = choose_any(file, scale, options.settings)
+    declared, name, _ = choose_any(file, scale, options.settings, options.factories_of)
     if isinstance(declared, LatencyExperiment) and options.of_trials:
         message = f"a timing experiment runs alone on this machine; leave {', '.join(options.of_trials)} out"
         raise ConfigurationError(f"{file}: {message}")
@@ -109,6 +112,7 @@ def _command(file: Path, scale: str, options: RunOptions) -> str:
     arguments = ["steeplechase", "run", str(file), "--scale", scale, "--engine", options.engine]
     arguments += ["--workers", str(options.workers)]
     arguments += [part for setting in options.settings for part in (FLAG, setting)]
+    arguments += [part for package in options.factories_of for part in (FACTORIES_OF, package)]
     return shlex.join([*arguments, *(word for folder in options.reuse for word in ("--reuse", str(folder)))])
 
 

@@ -21,7 +21,6 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from configuration.module_source import imported_names, source_hash
 from configuration.plugin_declarations import DECLARED, DOWNSTREAM, declaration_mistakes
 from foundation.atomic_files import sha256_of
 from foundation.errors import ConfigurationError, first_lines
@@ -29,6 +28,8 @@ from foundation.schema import JsonValue, fingerprint, options_changed
 from search_space.architecture import Architecture
 from search_space.module_architecture import ModuleArchitecture
 from search_space.module_counts import PLUGINS
+from search_space.module_factories import PLUGIN_FILES
+from search_space.module_source import imported_names, source_hash
 from search_space.sublayer import sublayers_by_letter
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -217,8 +218,7 @@ def _extend(modules: Mapping[str, Plugin], plugin: Plugin) -> None:
         place = str(plugin.folder.joinpath(*package.split(".")))
         if place not in path:
             path.append(place)
-    PLUGINS[:] = [(str(each.folder), each.sha256) for each in loaded_plugins()]
-    options_changed()
+    _loaded_have_changed()
 
 
 def _forget(modules: Mapping[str, Plugin], plugin: Plugin) -> None:
@@ -232,7 +232,13 @@ def _forget(modules: Mapping[str, Plugin], plugin: Plugin) -> None:
         if sys.modules.pop(module, None) is not None:
             package, _, name = module.rpartition(".")
             vars(sys.modules[package]).pop(name, None)
+    _loaded_have_changed()
+
+
+def _loaded_have_changed() -> None:
     PLUGINS[:] = [(str(each.folder), each.sha256) for each in loaded_plugins()]
+    PLUGIN_FILES.clear()
+    PLUGIN_FILES.update((module, plugin.files[module]) for module, plugin in _LOADED.items())
     options_changed()
 
 

@@ -1,6 +1,5 @@
 """A module of a factory in the place of the encoder: the same interface, and initial weights drawn from the seed."""
 
-from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +13,7 @@ from models.encoder import Encoder
 from models.initialisation import truncated_normal
 from models.precision import to_autocast_dtype
 from search_space.module_architecture import ModuleArchitecture
+from search_space.module_factories import factory_of
 
 
 class ModuleEncoder(Encoder):
@@ -59,12 +59,14 @@ class ModuleEncoder(Encoder):
 
 
 def build_module(architecture: Any) -> nn.Module:
-    """Return the module of the factory. Raises TypeError if it returns anything else."""
-    name, _, function = architecture.factory.partition(":")
+    """Return the module of the factory.
+
+    Raises RefusedFactory for a factory that is not allowed, TypeError for one that returns anything else.
+    """
     arguments = {
         key: [*given] if isinstance(given, tuple) else given for key, given in architecture.arguments.items()
     }
-    module = getattr(import_module(name), function)(**arguments)
+    module = factory_of(architecture.factory)(**arguments)
     if not isinstance(module, nn.Module):
         raise TypeError(f"{architecture.factory} returned {type(module).__name__}; a torch module is needed")
     lazy = [key for key, each in module.named_parameters() if isinstance(each, UninitializedParameter)]

@@ -17,6 +17,7 @@ from foundation.child_process import private_output
 from models.module_encoder import ModuleEncoder, input_embeddings
 from models.saved_activations import saved_bytes
 from search_space.module_architecture import ModuleArchitecture
+from search_space.module_factories import allow_packages
 
 BATCH = 1
 
@@ -28,6 +29,7 @@ def main() -> None:
         request = json.loads(line)
         for folder, sha256 in request["plugins"]:
             load_plugin(Path(folder), sha256)
+        allow_packages(request["packages"])
         answers.write(json.dumps(answer(request["architecture"], request["length"])) + "\n")
         answers.flush()
 

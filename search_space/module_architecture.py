@@ -32,7 +32,8 @@ class ModuleArchitecture(Architecture):
     kind: Literal["module"] = "module"
     """Chooses a module of your own in place of the encoder."""
     factory: str = Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$", examples=["my_package.model:build"])
-    """The function that builds the module, as `package.module:function`: of a plugin, or of an installed package."""
+    """The function or class that builds the module, as `package.module:function`: of a plugin that the file lists, or
+    of a package that the command line names (`--factories-of`)."""
     arguments: Mapping[str, Scalar | tuple[Scalar, ...]] = Field(default_factory=dict)
     """Its keyword arguments; each is a path that designs may vary, such as `architecture.arguments.kernel_size`."""
 
@@ -126,7 +127,7 @@ class ModuleArchitecture(Architecture):
         return self
 
     def _counts(self, length: int) -> Counts:
-        return counted(self._text, length)
+        return counted(self.factory, self._text, length)
 
     @cached_property
     def _text(self) -> str:

@@ -12,6 +12,7 @@ from importlib import import_module
 
 from foundation.child_process import import_path, module_command
 from foundation.schema import cached_until_options_change
+from search_space.module_factories import PACKAGES, refusal
 
 COUNTING = "runners.count_module"
 """The module that builds and counts, above this layer and thus named, not imported."""
@@ -41,8 +42,13 @@ class Counts:
 
 
 @cached_until_options_change
-def counted(architecture: str, length: int) -> Counts:
-    """Return the counts of an architecture, given as JSON, on a sequence. Raises ModuleFault."""
+def counted(factory: str, architecture: str, length: int) -> Counts:
+    """Return the counts of an architecture, given as JSON, on a sequence. Raises ModuleFault.
+
+    Nothing is imported for a factory that is not allowed.
+    """
+    if reason := refusal(factory):
+        raise ModuleFault(reason)
     if "torch" in sys.modules:
         answer = import_module(COUNTING).answer(architecture, length)
     else:
@@ -68,7 +74,7 @@ def _asked(request: dict[str, object]) -> dict[str, object]:
     (child,) = _CHILD
     assert child.stdin is not None
     assert child.stdout is not None
-    child.stdin.write(json.dumps({**request, "plugins": PLUGINS}) + "\n")
+    child.stdin.write(json.dumps({**request, "plugins": PLUGINS, "packages": PACKAGES}) + "\n")
     line = child.stdout.readline()
     if not line:
         raise ModuleFault(f"the process that builds the module ended with code {child.wait()}")

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Literal, get_args
@@ -20,7 +20,12 @@ ESCAPE = re.compile(r"\\(?:(?P<pair>ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|.)"
 
 
 def plan(
-    file: File, scale: str | None = None, *, settings: Settings | None = None, out: File | None = None
+    file: File,
+    scale: str | None = None,
+    *,
+    settings: Settings | None = None,
+    out: File | None = None,
+    factories_of: Sequence[str] = (),
 ) -> dict[str, JsonValue]:
     """Return the plan as `steeplechase plan FILE --json` prints it: arms, costs, cached stages, predicted time.
 
@@ -29,7 +34,7 @@ def plan(
     """
     from commands.plan import planned
 
-    return planned(path_of(file, "file"), scale, _path(out), _as_text(settings))
+    return planned(path_of(file, "file"), scale, _path(out), _as_text(settings), factories_of=factories_of)
 
 
 def run(
@@ -41,6 +46,7 @@ def run(
     engine: Engine = "local",
     out: File | None = None,
     store: str = "",
+    factories_of: Sequence[str] = (),
 ) -> Results:
     """Run or resume an experiment and return its results; progress goes to the standard error stream.
 
@@ -53,7 +59,9 @@ def run(
         raise ConfigurationError(f"engine: {not_one_of(engine, 'an engine', get_args(Engine))}")
     if workers < 1:
         raise ConfigurationError(f"workers: {workers} is out of range; 1 or more are needed")
-    options = RunOptions(engine, workers, _path(out), settings=_as_text(settings), objects=store)
+    options = RunOptions(
+        engine, workers, _path(out), settings=_as_text(settings), objects=store, factories_of=tuple(factories_of)
+    )
     request, _ = run_experiment(path_of(file, "file"), scale, options, lambda report, folder: None)
     return load(request.paths.folder, store)
 

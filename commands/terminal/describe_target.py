@@ -11,6 +11,7 @@ from foundation.errors import ConfigurationError, not_one_of
 from foundation.schema import Schema
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
+from search_space.module_factories import allow_packages
 from search_space.recipe import Recipe
 from search_space.released.models import PRESETS
 from search_space.summary import Subject
@@ -25,11 +26,14 @@ class DescribeArguments:
     what: str
     scale: str | None
     arm: str | None
+    factories_of: tuple[str, ...] = ()
+    """Packages outside plugins whose functions a file may name as factories."""
 
 
 def find_target(arguments: DescribeArguments) -> tuple[Subject, Recipe]:
     """Return the subject and its training. Raises ConfigurationError with every error."""
     path = Path(arguments.what)
+    allow_packages(arguments.factories_of)
     if arguments.what in PRESETS:
         _refuse_options(arguments, "a published model", ("scale", "arm"))
         preset = PRESETS[arguments.what]
@@ -54,7 +58,7 @@ def _model_of(path: Path) -> type[Schema]:
 
 
 def _of_experiment(arguments: DescribeArguments, path: Path) -> tuple[Subject, Recipe]:
-    chosen = choose(path, arguments.scale)
+    chosen = choose(path, arguments.scale, arguments.factories_of)
     arms = {arm.name: arm for arm in chosen.experiment.arms}
     name = BASELINE if arguments.arm is None else arguments.arm
     if name not in arms:

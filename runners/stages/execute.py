@@ -14,6 +14,7 @@ from runners.stages.declarations import KINDS
 from runners.stages.progress import ProgressFile
 from runners.stages.stage import Job, StageDeclaration
 from runners.stages.warm_up import WarmUp
+from search_space.module_factories import allow_packages
 from tasks.progress import place
 
 warm_up = WarmUp()
@@ -27,6 +28,7 @@ def execute(job: Job) -> Outcome:
     """
     for folder_of_plugin, sha256 in job.plugins:
         load_plugin(Path(folder_of_plugin), sha256)
+    allow_packages(job.packages)
     store = artifact_store(Path(job.store), job.objects)
     with store.computing(job.key) as folder:
         cached = store.outcome(job.stage, job.key)

@@ -25,6 +25,7 @@ from runners.training.checkpoint import load_checkpoint, load_weights, save_chec
 from runners.training.data_parallel import group_of
 from runners.training.loop import NotFinite, Step, TrainingData, held_out_losses, train
 from runners.training.optimisers import build_optimiser
+from search_space.module_factories import PACKAGES
 from tasks.evaluation_set import EvaluationSet
 from tasks.objectives import build_model
 from tasks.objectives.pretraining_model import PretrainingModel, mean_loss
@@ -116,6 +117,7 @@ def _partner_job(stage: PretrainStage, context: StageContext) -> str:
         "inputs": {name: str(folder) for name, folder in context.inputs.items()},
         "folder": str(context.folder),
         "plugins": [[str(folder), sha256] for folder, sha256 in context.plugins],
+        "packages": PACKAGES,
     }
     return json.dumps(document)
 

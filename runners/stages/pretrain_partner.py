@@ -11,6 +11,7 @@ from configuration.plugins import load_plugin
 from foundation.child_process import PartnerDied, private_output
 from runners.stages.declarations import PretrainStage
 from runners.stages.warm_up import load_libraries
+from search_space.module_factories import allow_packages
 
 
 def main() -> None:
@@ -20,6 +21,7 @@ def main() -> None:
     threading.Thread(target=_end_with_first, daemon=True).start()
     for folder, sha256 in document["plugins"]:
         load_plugin(Path(folder), sha256)
+    allow_packages(document["packages"])
     stage = PretrainStage.model_validate_json(document["stage"])
     load_libraries(stage)
     from runners.stages.pretrain import started

@@ -11,6 +11,7 @@ from configuration.plugin_folders import COPIES, copied
 from configuration.plugins import Plugin, plugin_of, sources_of
 from foundation.schema import JsonValue, Schema, canonical, fingerprint
 from models.kernels.native.build import arithmetic
+from search_space.module_factories import PACKAGES
 
 THREADS = 1  # per stage: the order of sums, and so the last bits of a result, depends on the number of threads
 
@@ -119,10 +120,14 @@ class Job:
     """Folder and sha256 of the plugins that the stage uses."""
     objects: str = ""
     """URL of the object store that has the stages; `store` then has this machine's copies."""
+    packages: Sequence[str] = ()
+    """Packages outside plugins whose factories the user has allowed."""
 
     @classmethod
     def of(cls, stage: Stage, store: str, objects: str = "") -> "Job":
         """Return the job that computes a stage."""
         inputs = {name: (source.kind, source.key) for name, source in stage.inputs.items()}
         plugins = [copied(plugin, Path(store).parent / COPIES) for plugin in stage.plugins]
-        return cls(stage.kind, stage.key, stage.declaration.model_dump_json(), inputs, store, plugins, objects)
+        return cls(
+            stage.kind, stage.key, stage.declaration.model_dump_json(), inputs, store, plugins, objects, [*PACKAGES]
+        )

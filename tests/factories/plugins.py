@@ -59,10 +59,20 @@ def changed(forward):
     return lambda words, width, directions: Changed(words, width, 1, directions)
 
 
-pair = changed(lambda x, tokens: (x, None))
-fewer = changed(lambda x, tokens: x[:, 1:])
-double = changed(lambda x, tokens: x.double())
-writes = changed(lambda x, tokens: x + 0 * tokens.add_(1)[..., None])
+def pair(**arguments):
+    return changed(lambda x, tokens: (x, None))(**arguments)
+
+
+def fewer(**arguments):
+    return changed(lambda x, tokens: x[:, 1:])(**arguments)
+
+
+def double(**arguments):
+    return changed(lambda x, tokens: x.double())(**arguments)
+
+
+def writes(**arguments):
+    return changed(lambda x, tokens: x + 0 * tokens.add_(1)[..., None])(**arguments)
 
 
 def short(x, tokens):
@@ -71,7 +81,8 @@ def short(x, tokens):
     return x
 
 
-eight = changed(short)
+def eight(**arguments):
+    return changed(short)(**arguments)
 
 
 def lazy(words, width, directions):

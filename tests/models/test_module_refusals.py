@@ -29,8 +29,14 @@ def problems(document: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"factory": "models.recurrent_example:nothing"}, "AttributeError: module 'models.recurrent_example' has no"),
-        ({"factory": "models.nowhere:build"}, "ModuleNotFoundError: No module named 'models.nowhere'"),
+        (
+            {"factory": "models.recurrent_example:nothing"},
+            "recurrent_example.py has no `def nothing` or `class",
+        ),
+        (
+            {"factory": "models.nowhere:build"},
+            "models.nowhere:build: models.nowhere is not allowed; a factory is of",
+        ),
         ({"factory": "models.recurrent_example:broken"}, "models.recurrent_example:broken: RuntimeError: no memory"),
         ({"factory": "models.recurrent_example:text"}, "returned str; a torch module is needed"),
         ({"arguments": {"words": 40}}, "TypeError: build() missing 1 required positional argument: 'width'"),

@@ -1,0 +1,99 @@
+"""The factories that a file may name: functions and classes of plugins, and of packages that the user names.
+
+A file is data, and a name in it must not run the code of others: the standard library has functions that start a
+shell, torch.hub has one that downloads. Whether a factory is allowed is decided on the text of its module, before
+anything is imported.
+"""
+
+import ast
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
+from inspect import isclass, isfunction
+from pathlib import Path
+from typing import Any
+
+from foundation.atomic_files import read_regular
+from foundation.errors import ConfigurationError
+from foundation.schema import options_changed
+from search_space.module_source import file_of
+
+FLAG = "--factories-of"
+PLUGIN_FILES: dict[str, Path] = {}
+"""The file of every module of the loaded plugins; the plugin loader keeps it."""
+PACKAGES: list[str] = []
+"""Packages and modules outside plugins whose factories are allowed, as the user has named them."""
+
+
+class RefusedFactory(ConfigurationError):
+    """A factory is not one that the file may name; one line."""
+
+
+def allow_packages(names: Sequence[str]) -> None:
+    """Allow the factories of these packages and modules, and of no others outside plugins.
+
+    Raises ConfigurationError, and then changes nothing, for a name that is no module's or that is of the standard
+    library.
+    """
+    mistakes = []
+    for name in names:
+        if not all(part.isidentifier() for part in name.split(".")):
+            mistakes.append(f"{FLAG} {name!r}: not the name of a package, such as my_package or my_package.models")
+        elif _of_standard_library(name):
+            mistakes.append(f"{FLAG} {name}: the standard library has no factories that a file may name")
+    if mistakes:
+        raise ConfigurationError(mistakes)
+    if [*names] != PACKAGES:
+        PACKAGES[:] = names
+        options_changed()  # what was counted, and what was refused
+
+
+def refusal(factory: str) -> str | None:
+    """Return why a factory `module:function` may not be called, None if it may; imports nothing."""
+    module, _, name = factory.partition(":")
+    try:
+        file = _allowed_file(module)
+        defined = name in _definitions(ast.parse(read_regular(file), file).body)
+    except (ConfigurationError, OSError, SyntaxError, ValueError, RecursionError) as error:
+        return f"{factory}: {str(error).partition(chr(10))[0]}"
+    if not defined:
+        return f"{factory}: {file} has no `def {name}` or `class {name}`; an imported or assigned name is no factory"
+    return None
+
+
+def factory_of(factory: str) -> Callable[..., Any]:
+    """Return the function or class that a factory names. Raises RefusedFactory, before anything else is called."""
+    if reason := refusal(factory):
+        raise RefusedFactory(reason)
+    module, _, name = factory.partition(":")
+    found = vars(import_module(module)).get(name)
+    if not (isfunction(found) or isclass(found)) or found.__module__ != module:
+        raise RefusedFactory(f"{factory}: not a function or a class that {module} defines")
+    return found
+
+
+def _allowed_file(module: str) -> Path:
+    """Return the file of a module whose factories are allowed. Raises ConfigurationError."""
+    if _of_standard_library(module):
+        raise ConfigurationError(f"{module} is of the standard library; a factory is of a plugin that the file lists")
+    if module in PLUGIN_FILES:
+        return PLUGIN_FILES[module]
+    if not any(module == each or module.startswith(f"{each}.") for each in PACKAGES):
+        named = f"or of a package that {FLAG} names on the command line"
+        raise ConfigurationError(f"{module} is not allowed; a factory is of a plugin that the file lists, {named}")
+    return file_of(module)
+
+
+def _of_standard_library(module: str) -> bool:
+    return module.partition(".")[0] in {*sys.stdlib_module_names, *sys.builtin_module_names, "__main__"}
+
+
+def _definitions(statements: Iterable[ast.stmt]) -> Iterator[str]:
+    """Yield the functions and classes that a module defines, under its conditions too."""
+    for each in statements:
+        if isinstance(each, ast.FunctionDef | ast.ClassDef):
+            yield each.name
+        elif isinstance(each, ast.If | ast.Try):
+            yield from _definitions([*each.body, *each.orelse])
+            for handler in each.handlers if isinstance(each, ast.Try) else ():
+                yield from _definitions(handler.body)

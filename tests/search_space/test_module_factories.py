@@ -1,0 +1,164 @@
+"""Which factories a file may name: hostile ones are refused before anything is imported or called."""
+
+import builtins
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from foundation.errors import ConfigurationError
+from search_space.module_architecture import ModuleArchitecture
+from search_space.module_factories import RefusedFactory, allow_packages, factory_of, refusal
+from tests.factories.plugins import loaded, no_plugins_left
+
+HOSTILE = """
+import functools
+import os
+from os import system
+from subprocess import Popen, getoutput as borrowed
+
+shell = os.system
+partial = functools.partial(os.system)
+anonymous = lambda **arguments: os.system(**arguments)
+Popen.__module__ = __name__
+
+
+class Lying:
+    pass
+
+
+Lying.__module__ = "os"
+
+
+def replaced(**arguments):
+    return None
+
+
+replaced = os.system
+
+
+def shadowed(**arguments):
+    return None
+
+
+from subprocess import getoutput as shadowed
+"""
+OUTSIDE = (
+    *("os:system", "subprocess:getoutput", "runpy:run_path", "builtins:eval", "importlib:import_module"),
+    *("posix:system", "__main__:main", "torch.hub:load", "torch:load", "numpy:load", "ctypes:CDLL", "pickle:loads"),
+    *("models.encoder:Encoder", "foundation.atomic_files:write_whole", "tests.factories.paths:build"),
+)
+ASSIGNED = ("system", "borrowed", "Popen", "shell", "partial", "anonymous", "os")
+REDEFINED = ("Lying", "replaced", "shadowed")
+MALFORMED = (
+    *("os.system", "os:path.join", "os:system ", " os:system", "os :system", "os: system", "os:system\n", "os:"),
+    *(":system", "os:sys-tem", "../evil:build", "/tmp/evil.py:build", "os::system", "os:system:load"),
+)
+LENT = """
+from os import system
+
+
+class Model:
+    pass
+
+
+if True:
+
+    def build():
+        return Model()
+"""
+SIZES: dict[str, Any] = {"vocabulary_size": 40, "positions": 32, "width": 16}
+
+
+@pytest.fixture(autouse=True)
+def nothing_left() -> Iterator[None]:
+    with no_plugins_left():
+        yield
+    allow_packages(())
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Iterator[str]:
+    """Yield the module of a plugin whose names lead elsewhere."""
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "borrowing.py").write_text(HOSTILE, encoding="utf-8")
+    with loaded(tmp_path):
+        yield "models.borrowing"
+
+
+def problems(factory: str, canary: Path) -> list[str]:
+    arguments = {"command": f"touch {canary}", "path_name": str(canary)}
+    built = ModuleArchitecture.model_validate({"factory": factory, "arguments": arguments, **SIZES})
+    return [violation.message for violation in built.violations()]
+
+
+@pytest.mark.parametrize("factory", OUTSIDE)
+def test_a_factory_outside_plugins_is_refused_and_nothing_is_imported(
+    factory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imported: list[str] = []
+    real = builtins.__import__
+    monkeypatch.setattr(builtins, "__import__", lambda name, *rest: imported.append(name) or real(name, *rest))
+    monkeypatch.setattr("search_space.module_factories.import_module", imported.append)
+    (message,) = problems(factory, tmp_path / "canary")
+    assert message.startswith(f"{factory}: {factory.partition(':')[0]} is ")
+    assert "\n" not in message
+    assert not [name for name in imported if name.partition(".")[0] == factory.partition(":")[0].partition(".")[0]]
+    assert not (tmp_path / "canary").exists()
+    with pytest.raises(RefusedFactory):
+        factory_of(factory)
+
+
+@pytest.mark.parametrize("name", ASSIGNED)
+def test_what_a_plugin_imports_or_assigns_is_no_factory(hostile: str, name: str, tmp_path: Path) -> None:
+    (message,) = problems(f"{hostile}:{name}", tmp_path / "canary")
+    assert message.endswith(f"has no `def {name}` or `class {name}`; an imported or assigned name is no factory")
+    assert hostile not in sys.modules
+    assert not (tmp_path / "canary").exists()
+
+
+@pytest.mark.parametrize("name", REDEFINED)
+def test_a_definition_that_is_replaced_is_not_called(hostile: str, name: str) -> None:
+    assert refusal(f"{hostile}:{name}") is None
+    with pytest.raises(RefusedFactory, match="not a function or a class that"):
+        factory_of(f"{hostile}:{name}")
+
+
+@pytest.mark.parametrize("factory", MALFORMED)
+def test_a_factory_is_a_module_and_a_name(factory: str) -> None:
+    with pytest.raises(ValueError, match="factory"):
+        ModuleArchitecture.model_validate({"factory": factory, **SIZES})
+
+
+def test_a_named_package_is_allowed_with_what_is_below_it_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in ("lent_package", "lent_package_too"):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").touch()
+        (tmp_path / package / "model.py").write_text(LENT, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "is not allowed" in str(refusal("lent_package.model:build"))
+    allow_packages(["lent_package"])
+    assert {factory_of(f"lent_package.model:{name}").__name__ for name in ("build", "Model")} == {"build", "Model"}
+    assert "lent_package_too.model is not allowed" in str(refusal("lent_package_too.model:build"))
+    assert "has no `def system`" in str(refusal("lent_package.model:system"))
+    assert "no such module" in str(refusal("lent_package.nowhere:build"))
+    allow_packages(())
+    assert refusal("lent_package.model:build") is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("os", "standard library"),
+        ("os.path", "standard library"),
+        ("my-package", "not the name"),
+        ("", "not the name"),
+    ],
+)
+def test_a_name_that_is_no_package_or_the_standard_librarys_is_refused(name: str, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        allow_packages([name])

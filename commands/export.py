@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from commands.arguments import NewFolder, StoreUrl
+from commands.recorded_code import Trust, code_of
 from commands.terminal.describe_target import DescribeArguments, find_target
 from configuration.initial_checkpoint import is_initial_checkpoint
 from foundation.atomic_files import refuse_existing
@@ -34,10 +35,15 @@ def export(
         int | None, typer.Option(min=0, max=2**32 - 1, help="Seed of an untrained model; default: 1.")
     ] = None,
     store: StoreUrl = "",
+    trust: Trust = False,
 ) -> None:
     """Write a model that transformers' AutoModel and AutoTokenizer load with equal outputs."""
     refuse_existing(out)
-    exported = _find(source, trial, DescribeArguments(source, scale, arm), seed, store)
+    with code_of(Path(source), trust):
+        _export(source, out, _find(source, trial, DescribeArguments(source, scale, arm), seed, store))
+
+
+def _export(source: str, out: Path, exported: "Exported") -> None:
     pad = None if exported.tokenizer is None else exported.tokenizer.pad
     reasons = tuple(config.obstacles(exported.architecture, pad))
     if reasons:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from commands.arguments import StoreUrl
+from commands.recorded_code import Trust, code_of, refuse_without_code
 from foundation.atomic_files import read_regular
 from foundation.errors import ConfigurationError, DataError, first_lines, not_one_of
 from ledger.checkpoints import TunedTrial, tuned_trials
@@ -25,13 +26,16 @@ def generate(  # noqa: PLR0913, PLR0917 — one argument per option of the comma
     length_penalty: Annotated[float, typer.Option(min=0, max=10, help="Exponent of a beam search's penalty.")] = 0.6,
     longest: Annotated[int, typer.Option(min=1, max=4096, help="The most tokens of a text.")] = 128,
     store: StoreUrl = "",
+    trust: Trust = False,
 ) -> None:
     """Write the text that a fine-tuned encoder–decoder generates for each line of a file."""
     texts = _lines(source)
-    tuned = _chosen(results, tuned_trials(results, store), trial, task)
-    from commands.generation import Search, texts_of
+    with code_of(results, trust):
+        tuned = _chosen(results, tuned_trials(results, store), trial, task)
+        refuse_without_code(tuned.architecture)
+        from commands.generation import Search, texts_of
 
-    written = texts_of(tuned, texts, Search(beams, length_penalty, longest), str(source))
+        written = texts_of(tuned, texts, Search(beams, length_penalty, longest), str(source))
     for text in written:  # a text of several lines, such as a summary, is one line here
         print(" ".join(text.split()))  # noqa: T201
 

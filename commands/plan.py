@@ -33,7 +33,7 @@ PlannedFolder = Annotated[
 ]
 
 
-def plan(
+def plan(  # noqa: PLR0913, PLR0917 — one argument per option of the command
     experiment: ExperimentFile,
     scale: Scale = None,
     settings: Settings = None,

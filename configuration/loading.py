@@ -8,6 +8,7 @@ from pathlib import Path
 from configuration.experiment import Experiment
 from configuration.latency import LatencyExperiment
 from configuration.plugin_folders import BASE
+from configuration.plugin_options import forget_recorded_options
 from configuration.plugins import PluginError, load_plugin
 from configuration.validation.experiment import violations_of
 from configuration.validation.tracking import tracking_violations
@@ -41,6 +42,7 @@ def _training_experiment(file: ConfigurationFile, scale: str | None) -> Experime
 
 def _load_plugins(file: ConfigurationFile) -> Path:
     """Load the plugins before the file is validated; return the folder that they are relative to."""
+    forget_recorded_options()
     folder, listed = Path(file.name).parent, child(file.document, "plugins")
     mistakes = []
     for item in listed.nodes if isinstance(listed, Items) else ():

@@ -8,10 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
-from pydantic import BeforeValidator, ValidationInfo, WithJsonSchema
+from pydantic import BeforeValidator, ValidationError, ValidationInfo, WithJsonSchema
 
-from configuration.plugins import Plugin, PluginError, load_plugin, loaded_plugins
+from configuration.plugins import Plugin, PluginError, load_plugin, loaded_plugins, read_plugin
 from foundation.atomic_files import disk_refusals, move_durably
+from foundation.errors import CorruptionError
 from foundation.names import Sha256
 from foundation.schema import JsonValue, Schema
 
@@ -33,12 +34,14 @@ def _loaded(value: object, info: ValidationInfo) -> object:
     forms = (str, Mapping, PluginFolder)
     if not isinstance(value, tuple | list) or not all(isinstance(each, forms) for each in value):
         return value
-    base = info.context[BASE] if isinstance(info.context, Mapping) and BASE in info.context else Path()
+    base = info.context.get(BASE) if isinstance(info.context, Mapping) else None
+    if base is None and any(isinstance(each, str) for each in value):
+        raise ValueError("a folder without its sha256; a record names plugins with both, and none is loaded for it")
     return tuple(_loaded_folder(each, base) for each in value)
 
 
-def _loaded_folder(value: object, base: Path) -> PluginFolder:
-    if not isinstance(value, str):
+def _loaded_folder(value: object, base: Path | None) -> PluginFolder:
+    if base is None or not isinstance(value, str):
         return PluginFolder.model_validate(value)  # the ledger has loaded it
     plugin = load_plugin(base / value)
     return PluginFolder(path=str(plugin.folder), sha256=plugin.sha256)
@@ -53,21 +56,21 @@ Plugins = Annotated[
 
 
 def recorded_plugins(document: JsonValue) -> tuple[PluginFolder, ...]:
-    """Return the plugins in a ledger's document of an experiment."""
+    """Return the plugins in a ledger's document of an experiment. Raises CorruptionError for one without its hash."""
     folders = document.get("plugins", []) if isinstance(document, dict) else []
-    return tuple(PluginFolder.model_validate(each) for each in folders) if isinstance(folders, list) else ()
+    try:
+        return tuple(PluginFolder.model_validate(each) for each in folders) if isinstance(folders, list) else ()
+    except ValidationError as fault:
+        raise CorruptionError("the ledger's document names a plugin without its sha256; restore the file") from fault
 
 
-def load_recorded(document: JsonValue, copies: Path) -> None:
-    """Load the plugins of a ledger's document: the copy in the results, or the folder if there is no copy.
+def recorded_copies(document: JsonValue, copies: Path) -> tuple[Plugin, ...]:
+    """Return the copies of the plugins of a ledger's document, nothing of which is imported.
 
-    A plugin that the experiment's file has loaded is kept: a run's identity compares its source with the ledger's.
-    Raises PluginError if the folder has moved or its source has changed, and there is no copy.
+    Raises PluginError if one has changed. A plugin without a copy is left out.
     """
-    for plugin in recorded_plugins(document):
-        if all(plugin.path != str(each.folder) and plugin.sha256 != each.sha256 for each in loaded_plugins()):
-            copy = copies / plugin.sha256
-            load_plugin(copy if copy.is_dir() else Path(plugin.path), plugin.sha256)
+    found = (_copy_in(copies, plugin.sha256) for plugin in recorded_plugins(document))
+    return tuple(plugin for plugin in found if plugin is not None)
 
 
 def are_loaded(document: JsonValue) -> bool:
@@ -76,17 +79,29 @@ def are_loaded(document: JsonValue) -> bool:
     return all(plugin.sha256 in loaded for plugin in recorded_plugins(document))
 
 
-def copy_plugins(folders: Iterable[PluginFolder], copies: Path) -> None:
+def copy_plugins(folders: Iterable[PluginFolder], copies: Path, source: Path | None = None) -> None:
     """Write a copy of the plugins into a folder; a copy that exists is kept, because its name is its hash.
 
-    Raises PluginError if a file has changed since the plugin was loaded, MachineError if the copy cannot be written.
+    They are loaded, or have a copy in `source`, nothing of which is imported. Raises PluginError if a file has
+    changed since the plugin was loaded or copied, MachineError if the copy cannot be written.
     """
-    wanted = {folder.sha256 for folder in folders}
-    for plugin in loaded_plugins():
-        if plugin.sha256 in wanted and not (copies / plugin.sha256).is_dir():
+    loaded = {plugin.sha256: plugin for plugin in loaded_plugins()}
+    found = [loaded.get(each) or _copy_in(source, each) for each in sorted({folder.sha256 for folder in folders})]
+    for plugin in found:
+        if plugin is not None and not (copies / plugin.sha256).is_dir():
             with disk_refusals(copies):
                 copies.mkdir(exist_ok=True)
                 _copy(plugin, copies)
+
+
+def _copy_in(source: Path | None, sha256: str) -> Plugin | None:
+    """Return the copy of a plugin in a folder, None if there is none. Raises PluginError if it has changed."""
+    if source is None or not (source / sha256).is_dir():
+        return None
+    plugin = read_plugin(source / sha256)
+    if plugin.sha256 != sha256:
+        raise PluginError(f"{plugin.folder}: its files have changed since they were copied; restore them")
+    return plugin
 
 
 def _copy(plugin: Plugin, copies: Path) -> None:

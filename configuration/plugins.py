@@ -24,7 +24,8 @@ from pydantic import BaseModel
 from configuration.plugin_declarations import DECLARED, DOWNSTREAM, declaration_mistakes
 from foundation.atomic_files import sha256_of
 from foundation.errors import ConfigurationError, first_lines
-from foundation.schema import JsonValue, fingerprint, options_changed
+from foundation.schema import JsonValue, OpenOption, fingerprint, options_changed
+from foundation.stand_ins import is_stand_in
 from search_space.architecture import Architecture
 from search_space.module_architecture import ModuleArchitecture
 from search_space.module_counts import PLUGINS
@@ -107,7 +108,7 @@ def load_plugin(folder: Path, sha256: str = "") -> Plugin:
 
     Raises PluginError with one line per reason, and then adds nothing; also if its hash is not the given one.
     """
-    plugin = _read(folder)
+    plugin = read_plugin(folder)
     if sha256 not in ("", plugin.sha256):
         raise PluginError(f"{folder}: the plugin's source has changed; its sha256 was {sha256}, now {plugin.sha256}")
     known = {module: _LOADED[module] for module in plugin.files if module in _LOADED}
@@ -149,6 +150,11 @@ def sources_of(value: object, tasks: Sequence[str] = ()) -> dict[str, JsonValue]
     return {**sources, **{module: source_hash(module) for module in outside}}
 
 
+def kinds_without_code(value: object) -> list[str]:
+    """Return the kinds of the options in a declaration of a record whose plugins are not loaded."""
+    return [str(each.kind) for each in _declarations(value) if isinstance(each, OpenOption) and is_stand_in(each)]
+
+
 def _declarations(value: object) -> list[BaseModel]:
     """Return all declarations in a value, itself included."""
     found, waiting = [], [value]
@@ -183,7 +189,8 @@ def _sublayers(value: BaseModel) -> set[str]:
     return {sublayers_by_letter()[letter].__module__ for letter in letters}
 
 
-def _read(folder: Path) -> Plugin:
+def read_plugin(folder: Path) -> Plugin:
+    """Return a plugin without importing anything of it. Raises PluginError with one line per reason."""
     if not folder.is_dir():
         raise PluginError(f"{folder}: no such folder; {MIRRORS}")
     files, mistakes = {}, []

@@ -3,9 +3,10 @@
 import json
 from collections.abc import Mapping
 from functools import reduce
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from foundation.schema import JsonValue, Schema
+from foundation.stand_ins import OF_RECORD
 
 ANY = "any value"
 
@@ -17,9 +18,12 @@ class Recorded(Schema):
     """By dotted path the value that a record may have at a removed field; `ANY` where it changed no result."""
 
     @classmethod
-    def of_record(cls, document: JsonValue, context: Any = None) -> Self:
-        """Return the declaration of a record. Raises ValidationError for fields that are unknown and not removed."""
-        return cls.model_validate_json(json.dumps(cls.without_removed(document)), context=context)
+    def of_record(cls, document: JsonValue) -> Self:
+        """Return the declaration of a record; an option of a plugin that is not loaded is known by its fields.
+
+        Raises ValidationError for fields that are unknown and not removed.
+        """
+        return cls.model_validate_json(json.dumps(cls.without_removed(document)), context=OF_RECORD)
 
     @classmethod
     def without_removed(cls, document: JsonValue) -> JsonValue:

@@ -23,6 +23,8 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticUndefined, core_schema
 
+from foundation.stand_ins import OF_RECORD, admit, with_stand_ins
+
 __all__ = ["JsonValue"]
 
 P = ParamSpec("P")
@@ -121,7 +123,7 @@ def options_of(union: Any) -> tuple[Any, ...]:
     if not _is_open(union):
         return (union,)
     package = import_module(union.package)
-    return _options_in(union, tuple(package.__path__))
+    return with_stand_ins(union, _options_in(union, tuple(package.__path__)))
 
 
 def option_in(module: ModuleType, axis: type[OpenOption]) -> type[OpenOption] | None:
@@ -209,10 +211,12 @@ def _validated_by(axis: type[OpenOption]) -> Callable[[Any, ValidationInfo], Ope
     """Return a validator for the options that the axis has when it is called; pydantic keeps the paths of errors."""
 
     def validated(value: Any, info: ValidationInfo) -> OpenOption:
+        if info.context is OF_RECORD and admit(axis, options_of(axis), value):
+            options_changed()
         adapter = _adapter(options_of(axis))
         if info.mode == "json":
-            return adapter.validate_json(json.dumps(value))
-        return adapter.validate_python(_option_named(value))
+            return adapter.validate_json(json.dumps(value), context=info.context)
+        return adapter.validate_python(_option_named(value), context=info.context)
 
     return validated
 
@@ -260,6 +264,12 @@ def _defaults(declaration: type[BaseModel]) -> dict[str, Any]:
     """Return the default of each field, `PydanticUndefined` without one."""
     fields = declaration.model_fields
     return {name: field.get_default(call_default_factory=True) for name, field in fields.items()}
+
+
+def defaults_of(declaration: type[BaseModel]) -> dict[str, JsonValue]:
+    """Return the default of each field as plain JSON, None where a value is needed; without the tag of a union."""
+    known = {name: value for name, value in _defaults(declaration).items() if name != VARIANT_KEY}
+    return {name: None if value is PydanticUndefined else _plain(value) for name, value in known.items()}
 
 
 def _plain(value: Any) -> JsonValue:

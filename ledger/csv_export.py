@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from configuration.plugin_folders import COPIES, load_recorded
+from configuration.plugin_options import OPTIONS, add_recorded_options
 from foundation.atomic_files import remove_directory, replaced_directory, sha256_of, write_whole
 from foundation.errors import CorruptionError
 from foundation.names import RelativeName, Sha256, inside, make_inside
@@ -43,6 +43,7 @@ FACTS = (
     "parents",
     "impossible",
     "manifest",
+    OPTIONS,
     TUNING,
     CHOICES,
 )
@@ -139,7 +140,7 @@ def read_export(folder: Path) -> ExportedLedger:
     source = folder / EXPORT_FOLDER
     _verify(source)
     facts = dict(_facts(source / "facts.csv"))
-    load_recorded(facts.get("document"), folder / COPIES)
+    add_recorded_options(facts.get(OPTIONS))
     return ExportedLedger(
         source,
         facts,

@@ -15,12 +15,12 @@ from typing import Any, Protocol, TypeVar
 
 from pydantic_core import to_json
 
-from configuration.plugin_folders import COPIES, load_recorded
+from configuration.plugin_options import OPTIONS, add_recorded_options
 from foundation.atomic_files import disk_refusals
 from foundation.errors import CorruptionError, MachineError, first_lines
 from foundation.schema import JsonValue, canonical_text, fingerprint
 from ledger.database_copy import in_memory
-from ledger.paths import ResultPaths, has_export
+from ledger.paths import has_export
 from ledger.records import ArmRow, Decision, Record, TrialRow
 from ledger.rows import IN_JSON, R, parsed, plain
 
@@ -163,8 +163,8 @@ class Ledger:
         return _with_sequence(decision, self._insert("decisions", name, document))
 
     def arms(self) -> tuple[ArmRow, ...]:
-        """Return the arms in the order of the table. Raises PluginError if a plugin of theirs cannot be loaded."""
-        load_recorded(self.fact("document"), ResultPaths.of(self.path.parent).root / COPIES)
+        """Return the arms in the order of the table; options of plugins that are not loaded are stand-ins."""
+        add_recorded_options(self.fact(OPTIONS))
         return self._parsed("arms", ArmRow)
 
     def trials(self) -> tuple[TrialRow, ...]:

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from configuration.plugin_folders import COPIES
 from foundation.atomic_files import disk_refusals
 from foundation.errors import CorruptionError
 from ledger.csv_export import read_export
 from ledger.database import LEDGER_NAME, Ledger, LedgerRows
-from ledger.paths import has_export
+from ledger.paths import ResultPaths, has_export
 from ledger.snapshot import Snapshot, snapshot
 
 FORMER_TIMINGS = "timing.json"
@@ -27,6 +28,11 @@ def open_rows(folder: Path) -> Iterator[LedgerRows]:
         return
     with closing(Ledger.at(folder)) as ledger:
         yield ledger
+
+
+def plugin_copies(folder: Path) -> Path:
+    """Return the folder of the copies of a ledger's plugins; of an export they are beside its rows."""
+    return (folder if not (folder / LEDGER_NAME).is_file() else ResultPaths.of(folder).root) / COPIES
 
 
 def snapshot_at(folder: Path) -> Snapshot:

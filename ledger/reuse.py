@@ -14,7 +14,7 @@ from ledger.csv_export import write_export
 from ledger.database import Ledger, LedgerRows
 from ledger.example_tables import attachments, example_tables
 from ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER, ResultPaths
-from ledger.reading import open_rows
+from ledger.reading import open_rows, plugin_copies
 from ledger.reused_rows import COPIES, copy_folder
 from ledger.reused_sources import FACT, reused_sources
 from ledger.sessions import sessions
@@ -40,7 +40,7 @@ def reuse(ledger: Ledger, folder: Path, sources: Iterable[Path], objects: str = 
             target = copy_folder(folder, sha256)
             make_folder(target)
             if not (target / EXPORT_FOLDER).is_dir():  # a killed run may have left the whole copy, without its fact
-                copy_plugins(recorded_plugins(rows.fact("document")), target / PLUGINS)
+                copy_plugins(recorded_plugins(rows.fact("document")), target / PLUGINS, plugin_copies(source))
                 move_durably(temporary / EXPORT_FOLDER, target / EXPORT_FOLDER)
             fact: dict[str, JsonValue] = {
                 "name": source.resolve().name,

@@ -22,6 +22,7 @@ from configuration.stage_label import (
 )
 from foundation.names import checked_sha256
 from foundation.schema import JsonValue, canonical
+from foundation.stand_ins import OF_RECORD
 from ledger.records import ArmRow, Decision, Record, Status, TrialRow
 from ledger.stage_results import (
     AttentionResult,
@@ -142,7 +143,7 @@ def parsed(kind: type[R], content: Mapping[str, Any]) -> R:
     values = dict(content)
     if kind is ArmRow:
         try:
-            values["candidate"] = Candidate.model_validate_json(values["candidate"])
+            values["candidate"] = Candidate.model_validate_json(values["candidate"], context=OF_RECORD)
         except ValidationError as error:
             raise ValueError(f"candidate: {first_fault(error)}") from error
     if kind is Record:

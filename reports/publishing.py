@@ -13,7 +13,7 @@ from ledger.csv_export import read_export, write_export
 from ledger.database import LEDGER_NAME
 from ledger.example_tables import attachments, example_tables, kept_example_tables
 from ledger.paths import EXPORT_FOLDER, has_export
-from ledger.reading import open_rows, refuse_former_timings
+from ledger.reading import open_rows, plugin_copies, refuse_former_timings
 from ledger.snapshot import snapshot
 from reports.report import build
 from reports.write import REPORT_FILES, differing_files, published_files, refuse_foreign, replace_files, write_report
@@ -32,7 +32,7 @@ def publish(source: Path, folder: Path, objects: str = "") -> None:
         make_folder(folder)
         if not (folder / EXPORT_FOLDER).is_dir():
             refuse_foreign(folder)
-        copy_plugins(recorded_plugins(rows.fact("document")), folder / COPIES)
+        copy_plugins(recorded_plugins(rows.fact("document")), folder / COPIES, plugin_copies(source))
         write_export(rows, folder, files)
     rebuild(folder)
 

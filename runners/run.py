@@ -10,6 +10,7 @@ from configuration.experiment import Experiment
 from configuration.latency import LatencyExperiment
 from configuration.loading import AnyExperiment
 from configuration.plugin_folders import COPIES, copy_plugins
+from configuration.plugin_options import OPTIONS, recorded_options
 from foundation.atomic_files import disk_refusals
 from foundation.environment import machine, manifest
 from foundation.errors import ConflictError, CorruptionError, StoppedError, UserError
@@ -229,12 +230,20 @@ def open_ledger(request: RunRequest) -> Iterator[Ledger]:
                 ledger.set_fact("scale", request.scale)
                 ledger.set_fact("labels", [*_trial_labels(experiment)])
                 ledger.set_fact("document", experiment.model_dump(mode="json"))
+                _keep_plugin_options(ledger)
                 ledger.set_fact("manifest", _manifest(request))
                 ledger.set_fact("impossible", experiment.impossible_points)
                 ledger.set_fact("identity", identity)
         elif not amend(ledger, experiment):
             raise ConflictError(_conflict(request, known, identity))
+        elif OPTIONS not in ledger.facts():  # of an earlier version
+            _keep_plugin_options(ledger)
         yield ledger
+
+
+def _keep_plugin_options(ledger: Ledger) -> None:
+    if (options := recorded_options()) is not None:
+        ledger.set_fact(OPTIONS, options)
 
 
 @contextmanager

@@ -7,12 +7,15 @@ from pydantic import (
     GetJsonSchemaHandler,
     ModelWrapValidatorHandler,
     SerializerFunctionWrapHandler,
+    ValidationInfo,
     model_serializer,
     model_validator,
 )
 from pydantic_core import CoreSchema
 
 from foundation.schema import VARIANT_KEY, Schema
+from foundation.stand_ins import OF_RECORD
+from search_space.program_parser import admit_sublayers
 
 ENCODER = "encoder"
 
@@ -53,14 +56,17 @@ class ArchitectureByKind(Schema):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _by_kind(cls, document: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+    def _by_kind(cls, document: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
         """Choose by `kind`: `encoder`, the default and never written, or that of a subclass."""
+        if info.context is OF_RECORD and isinstance(document, Mapping):
+            for text in (document.get("layers"), document.get("decoder_layers")):
+                admit_sublayers(text if isinstance(text, str) else "")
         kinds = cls._other_kinds()
         if not kinds or not isinstance(document, Mapping) or VARIANT_KEY not in document:
             return handler(document)
         kind = document[VARIANT_KEY]
         if isinstance(kind, str) and kind in kinds:
-            return kinds[kind].model_validate(document)
+            return kinds[kind].model_validate(document, context=info.context)
         if kind == ENCODER:
             return handler({name: value for name, value in document.items() if name != VARIANT_KEY})
         raise ValueError(f"{kind!r} is not a kind of architecture; allowed: {', '.join((ENCODER, *kinds))}")

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from foundation.errors import Violation, did_you_mean
 from foundation.schema import VARIANT_KEY, JsonValue, Schema, canonical, options_of
+from foundation.stand_ins import CodeNeeded
 from search_space.candidate import Candidate
 from search_space.convolution import ConvolutionOption
 
@@ -36,18 +37,29 @@ def absolute_path(path: str) -> tuple[str, ...]:
 
 
 def apply(candidate: Candidate, changes: Changes) -> Candidate:
-    """Return the candidate with the overrides. Raises InvalidOverride with all violations."""
+    """Return the candidate with the overrides. Raises InvalidOverride with all violations.
+
+    The rules of a recorded candidate whose plugin is not loaded are not known; its run has checked them.
+    """
+    changed = applied(candidate, changes)
+    try:
+        broken = [Violation((_blame(each.path, changes),), each.message) for each in changed.violations()]
+    except CodeNeeded:
+        return changed
+    if broken:
+        raise InvalidOverride(broken, only_in_combination=True)
+    return changed
+
+
+def applied(candidate: Candidate, changes: Changes) -> Candidate:
+    """Return the candidate with the overrides, its rules unchecked. Raises InvalidOverride for a wrong type."""
     document: dict[str, Any] = candidate.model_dump()
     for path in sorted(changes, key=lambda path: path.count(".")):  # an option before its own fields
         _assign(document, path, changes[path])
     try:
-        changed = Candidate.model_validate(document)
+        return Candidate.model_validate(document)
     except ValidationError as error:
         raise InvalidOverride(_explain(error, changes, document)) from None
-    broken = [Violation((_blame(violation.path, changes),), violation.message) for violation in changed.violations()]
-    if broken:
-        raise InvalidOverride(broken, only_in_combination=True)
-    return changed
 
 
 def difference(baseline: Candidate, candidate: Candidate) -> dict[str, JsonValue]:

@@ -32,17 +32,40 @@ from search_space.layer_program import (
     Setting,
     Sublayer,
 )
-from search_space.sublayer import sublayers_by_letter
+from search_space.sublayer import add_recorded_sublayer, sublayers_by_letter
 
 CHARACTERS_AT_MOST = 4096
 ITEMS_AT_MOST = 4096
 """Of an expanded program."""
+RECORDED_LETTERS_AT_MOST = 16
+"""Letters of one record's program that are of plugins that are not loaded."""
 
 Branch = TypeVar("Branch")
 
 
 class InvalidProgram(ValueError):
     """The text is no layer program; the message has the position of the mistake."""
+
+
+class UnknownSublayer(InvalidProgram):
+    """The text names a sublayer that there is not."""
+
+    def __init__(self, message: str, letter: str) -> None:
+        super().__init__(message)
+        self.letter = letter
+
+
+def admit_sublayers(text: str) -> None:
+    """Let layer programs name the sublayers of a record's program, whose plugins may not be loaded."""
+    for _ in range(RECORDED_LETTERS_AT_MOST):
+        try:
+            parse_program(text)
+        except UnknownSublayer as unknown:
+            add_recorded_sublayer(unknown.letter, unknown.letter)
+        except InvalidProgram:
+            return
+        else:
+            return
 
 
 def sandwich(layers: int, coefficient: int) -> LayerProgram:
@@ -144,7 +167,8 @@ class _Parser:
         token = self._take()
         if token.text not in sublayers_by_letter():
             found = f"{token.text!r} is no sublayer" if token.text else "a sublayer is needed"
-            self._refuse(f"{found}; allowed: {', '.join(sublayers_by_letter())}", token)
+            message = f"position {token.start + 1}: {found}; allowed: {', '.join(sublayers_by_letter())}"
+            raise UnknownSublayer(message, token.text) if _WORD.match(token.text) else InvalidProgram(message)
         touches = self._next.start == token.start + len(token.text)
         settings = self._settings() if self._next.text == "(" and touches else {}
         return Sublayer(token.text, tuple(sorted(settings.items())))

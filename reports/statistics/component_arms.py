@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from analysis.shapley import Coalition, all_orders
-from configuration.arm import changed_arm
 from configuration.designs.components import ComponentDesign
+from foundation.schema import canonical, canonical_text
 from ledger.records import ArmRow
 from reports.statistics.results import Results
-from search_space.overrides import InvalidOverride
+from search_space.overrides import InvalidOverride, applied
 
 LARGEST = 8
 """Most components of which every set is looked for: of more there are over 256."""
@@ -25,7 +25,7 @@ def arms_by_components(
 
 def _identity(results: Results, design: ComponentDesign, coalition: Coalition) -> str:
     try:
-        return changed_arm("", results.experiment.baseline, design.together(tuple(coalition))).identity
+        return canonical_text(canonical(applied(results.experiment.baseline, design.together(tuple(coalition)))))
     except InvalidOverride:
         return ""
 

@@ -5,11 +5,16 @@ A folder that extends the package's `__path__` adds sublayers.
 """
 
 import pkgutil
+from collections.abc import Mapping
 from importlib import import_module
 from inspect import isabstract
 from types import ModuleType
+from typing import Self
 
-from foundation.schema import cached_until_options_change
+from foundation.schema import cached_until_options_change, options_changed
+from foundation.stand_ins import refuse
+from search_space.layer_program import Setting
+from search_space.sublayer.stack_sizes import StackSizes
 from search_space.sublayer.sublayer import LetteredSublayer
 
 
@@ -21,7 +26,34 @@ def sublayers_by_letter() -> dict[str, type[LetteredSublayer]]:
         sublayer = lettered_sublayer(import_module(f"{__name__}.{file.name}"))
         if sublayer is not None:
             found.setdefault(sublayer.letter, sublayer)
-    return found
+    return {**_RECORDED, **found}
+
+
+_RECORDED: dict[str, type[LetteredSublayer]] = {}
+"""By letter, the sublayers of records whose plugins are not loaded."""
+
+
+def add_recorded_sublayer(letter: str, kind: str) -> None:
+    """Let layer programs name a sublayer by its letter alone, unless there is one of this letter."""
+    if letter not in sublayers_by_letter():
+        _RECORDED[letter] = type("RecordedSublayer", (_WithoutCode,), {"kind": kind, "letter": letter})
+        options_changed()
+
+
+def forget_recorded_sublayers() -> None:
+    """Let layer programs name the sublayers alone that are loaded."""
+    if _RECORDED:
+        _RECORDED.clear()
+        options_changed()
+
+
+class _WithoutCode(LetteredSublayer):
+    """A sublayer whose plugin is not loaded."""
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Setting], sizes: StackSizes) -> Self:
+        """Raise CodeNeeded."""
+        refuse(cls.kind)
 
 
 def lettered_sublayer(module: ModuleType) -> type[LetteredSublayer] | None:

@@ -2,17 +2,19 @@
 
 import importlib
 import pkgutil
+from importlib.util import find_spec
 
 from foundation.errors import ConfigurationError, did_you_mean
 from foundation.schema import cached_until_options_change
 from tasks.labelled.task import DownstreamTask
+from tasks.recorded_tasks import RECORDED
 
 
 @cached_until_options_change
 def task_names() -> tuple[str, ...]:
     """Return the names of all tasks in alphabetical order, those of plugins included."""
     names = (module.name for module in pkgutil.iter_modules(__path__))
-    return tuple(sorted(name for name in names if not name.startswith("_")))
+    return tuple(sorted({*(name for name in names if not name.startswith("_")), *RECORDED}))
 
 
 def find_task(name: str) -> DownstreamTask:
@@ -21,6 +23,8 @@ def find_task(name: str) -> DownstreamTask:
     if name not in known:
         hint = did_you_mean(name, known, written=str)
         raise ConfigurationError(f"{name!r} is not a downstream task; known: {', '.join(known)}.{hint}")
+    if name in RECORDED and find_spec(f"{__name__}.{name}") is None:
+        return RECORDED[name]
     task = importlib.import_module(f"{__name__}.{name}").TASK
     assert isinstance(task, DownstreamTask), f"{name}.TASK"
     assert task.name == name, f"{name}.TASK is named {task.name!r}"

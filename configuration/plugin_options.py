@@ -1,0 +1,107 @@
+"""What a ledger keeps of the plugins of its experiment, so that reading it runs none of their code.
+
+Of every option the fields with their defaults, of every sublayer its letter, of every task what its scores mean.
+"""
+
+import json
+from collections.abc import Mapping
+
+from pydantic import ValidationError
+
+from configuration.plugin_declarations import DOWNSTREAM
+from configuration.plugins import loaded_plugins
+from foundation.errors import CorruptionError
+from foundation.schema import (
+    JsonValue,
+    OpenOption,
+    Schema,
+    canonical,
+    defaults_of,
+    open_axes,
+    options_changed,
+    options_of,
+)
+from foundation.stand_ins import add, forget_stand_ins
+from search_space.objective import PretrainingObjective
+from search_space.sublayer import add_recorded_sublayer, forget_recorded_sublayers, sublayers_by_letter
+from tasks.downstream import find_task
+from tasks.recorded_tasks import RecordedTask, add_recorded_task, forget_recorded_tasks
+
+OPTIONS = "plugin_options"
+"""The fact of a ledger; absent without plugins."""
+
+
+class _Option(Schema):
+    fields: Mapping[str, JsonValue]
+    """By name the default, None without one."""
+    evaluation: str | None = None
+    """Of an objective: the kind whose evaluation set measures it."""
+
+
+class _PluginOptions(Schema):
+    options: Mapping[str, Mapping[str, _Option]]
+    """By package of the axis and kind."""
+    sublayers: Mapping[str, str]
+    """The kind by letter."""
+    tasks: Mapping[str, RecordedTask]
+
+
+def recorded_options() -> JsonValue:
+    """Return what a ledger keeps of the loaded plugins; None without any."""
+    modules = {module for plugin in loaded_plugins() for module in plugin.files}
+    if not modules:
+        return None
+    names = (module.rpartition(".") for module in sorted(modules))
+    found = _PluginOptions(
+        options={axis.package: each for axis in open_axes() if (each := _of_axis(axis, modules))},
+        sublayers={each.letter: each.kind for each in sublayers_by_letter().values() if each.__module__ in modules},
+        tasks={
+            name: RecordedTask.of(find_task(name))
+            for package, _, name in names
+            if package == DOWNSTREAM and not name.startswith("_")
+        },
+    )
+    return canonical(found)
+
+
+def _of_axis(axis: type[OpenOption], modules: set[str]) -> dict[str, _Option]:
+    own = [option for option in options_of(axis) if option.__module__ in modules]
+    return {str(each.model_fields["kind"].default): _kept(each) for each in own}
+
+
+def _kept(option: type[OpenOption]) -> _Option:
+    if not issubclass(option, PretrainingObjective):
+        return _Option(fields=defaults_of(option))
+    example = option.model_validate_json(json.dumps(dict(option.examples[0])))
+    return _Option(fields=defaults_of(option), evaluation=example.evaluation)
+
+
+def add_recorded_options(fact: JsonValue) -> None:
+    """Let options, sublayers and tasks of a ledger's plugins be known by their fields; those with code come before.
+
+    Raises CorruptionError for a fact of another form.
+    """
+    if fact is None:
+        return
+    try:
+        recorded = _PluginOptions.model_validate_json(json.dumps(fact))
+        for axis in open_axes():
+            for kind, option in recorded.options.get(axis.package, {}).items():
+                values = {} if option.evaluation is None else {"evaluation": option.evaluation}
+                if add(axis, options_of(axis), kind, option.fields, values):
+                    options_changed()
+    except (ValidationError, ValueError) as fault:
+        reason = str(fault).partition("\n")[0]
+        raise CorruptionError(f"the ledger's fact {OPTIONS} cannot be read ({reason}); restore the file") from fault
+    for letter, kind in recorded.sublayers.items():
+        add_recorded_sublayer(letter, kind)
+    for name, task in recorded.tasks.items():
+        add_recorded_task(name, task)
+
+
+def forget_recorded_options() -> None:
+    """Let a file use those options, sublayers and tasks alone whose code is there."""
+    if forget_stand_ins():
+        options_changed()
+    forget_recorded_sublayers()
+    forget_recorded_tasks()

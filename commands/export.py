@@ -25,7 +25,7 @@ SOURCES = (
 )
 
 
-def export(
+def export(  # noqa: PLR0913, PLR0917 — one argument per option of the command
     source: Annotated[str, typer.Argument(metavar="SOURCE", help=SOURCES)],
     out: NewFolder,
     trial: Annotated[str | None, typer.Option(metavar="ARM/SEED", help="A trial of the results folder.")] = None,

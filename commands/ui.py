@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from commands.arguments import folder_named
-from foundation.errors import MachineError
+from foundation.errors import ConflictError, MachineError
 from ledger.database import LEDGER_NAME, Ledger
 from ledger.paths import RESULTS, ResultPaths, has_export
 from ledger.snapshot import snapshot
 from runners.tracking import TrackingStore, serve
+from runners.tracking.errors import redacted
 from runners.tracking.store import URI_VARIABLE
 
 BrowsedFolder = Annotated[
@@ -31,10 +32,10 @@ def ui(
         current = snapshot(ledger)
     root, experiment = ResultPaths.of(folder).root, f"{current.experiment}-{current.scale}"
     declared = current.document.get("tracking")
-    store = TrackingStore.resolve(root, declared if isinstance(declared, str) else None, os.environ)
-    if store.database_file is None and not os.environ.get(URI_VARIABLE):  # the folder may be a stranger's
-        where = f"its runs are mirrored to {store.shown}, which is contacted only if {URI_VARIABLE} names it"
-        raise MachineError(f"{folder}: {where}")
+    if isinstance(declared, str) and not os.environ.get(URI_VARIABLE):
+        address = f"{URI_VARIABLE}={redacted(declared)} opens it"
+        raise ConflictError(f"{folder}: its runs are in the tracking store that its experiment names; {address}")
+    store = TrackingStore.resolve(root, None, os.environ)
     serve(_filled(store), port, experiment)
 
 

@@ -1,0 +1,201 @@
+"""A results folder of a stranger: reading it runs nothing of its plugin copies, and the report is the same."""
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import steeplechase
+from commands.arguments import choose
+from commands.recorded_code import code_of, refuse_without_code
+from configuration.plugin_folders import COPIES
+from configuration.plugin_options import OPTIONS, forget_recorded_options
+from configuration.plugins import loaded_plugins
+from foundation.errors import ConflictError
+from foundation.schema import canonical_text, fingerprint
+from ledger.artifacts import ArtifactStore
+from ledger.database import LEDGER_NAME, Ledger
+from ledger.paths import ResultPaths
+from ledger.reading import snapshot_at
+from reports.statistics.experiment import experiment_of
+from runners.run import RunRequest, open_ledger
+from runners.stage_labels import all_labels
+from tests.factories.command_calls import Call, record
+from tests.factories.first_cohort import declare_first_cohort
+from tests.factories.plugins import MODULE, OPTION, copy_of_example, no_plugins_left
+
+ARMED = """
+from pathlib import Path
+
+for _file in Path({canary!r}).parent.glob("armed"):
+    Path({canary!r}).write_text("ran")
+"""
+SEARCH = """
+design:
+  kind: search
+  space: { convolution: [none, gated_dilated], convolution.kernel_size: [3, 5] }
+  max_candidates: 4
+  cohort: 4
+  sampler: random
+"""
+FORMATS = ("terminal", "markdown", "csv", "json", "latex", "html")
+
+
+@pytest.fixture(autouse=True)
+def nothing_left() -> Iterator[None]:
+    with no_plugins_left():
+        yield
+    forget_recorded_options()
+
+
+@pytest.fixture(scope="module", params=["table", "search"])
+def foreign(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, str]:
+    """Return the results of an experiment with a plugin, its canary, and the kind of experiment."""
+    parent = tmp_path_factory.mktemp("foreign")
+    plugin, folder, canary = copy_of_example(parent / "plugin"), parent / "results", parent / "canary"
+    for place in (OPTION, MODULE):
+        with (plugin / place).open("a", encoding="utf-8") as file:
+            file.write(ARMED.format(canary=str(canary)))
+    file = plugin / "experiment.yaml"
+    if request.param == "search":
+        text = file.read_text(encoding="utf-8")
+        head, tail = text.partition("design:")[0], text.partition("pretraining:")[2]
+        file.write_text(f"{head}{SEARCH}\npretraining:{tail}", encoding="utf-8")
+    with no_plugins_left():
+        chosen = choose(file, "smoke")
+        with open_ledger(RunRequest(chosen.experiment, chosen.scale, ResultPaths.of(folder))) as ledger:
+            declare_first_cohort(chosen.experiment, ArtifactStore(folder / "stages"), ledger)
+            for number, trial in enumerate(ledger.trials()):
+                for label in all_labels(chosen.experiment):
+                    ledger.add_record(record(trial.name, label, number))
+    shutil.rmtree(plugin)
+    (parent / "armed").touch()
+    return folder, canary, request.param
+
+
+def test_no_reading_command_runs_a_plugin_copy(call: Call, foreign: tuple[Path, Path, str], tmp_path: Path) -> None:
+    folder, canary, kind = foreign
+    other = {"table": 4, "search": 0}[kind]
+    commands = {
+        **{("report", folder, "--format", each): 0 for each in FORMATS},
+        ("compare", folder): 0,
+        ("explore", folder, "--out", tmp_path / "page.html"): 0,
+        ("pilot", folder): 0 if kind == "table" else 4,
+        ("publish", folder, tmp_path / "published"): 0,
+        ("rebuild", tmp_path / "published", "--check"): 0,
+        ("report", tmp_path / "published"): 0,
+        ("replay", folder): 0,
+        ("submission", folder, tmp_path / "files.zip", "--trial", "baseline/1"): 4,
+        ("ui", folder): 5,
+        ("search", "compare", folder): other,
+        ("search", "export", folder, tmp_path / "table.json"): other,
+        ("generate", folder, "--input", __file__): 3,
+        ("describe", folder): 5,
+    }
+    found = {command: call(*command) for command in commands}
+    assert {command: answer.code for command, answer in found.items()} == commands
+    assert len(steeplechase.load(folder).trials()) > 0
+    assert not canary.exists()
+    assert not loaded_plugins()
+    (copied,) = (tmp_path / "published" / COPIES).iterdir()
+    assert (copied / OPTION).read_bytes() == (folder / COPIES / copied.name / OPTION).read_bytes()
+
+
+def test_a_report_is_the_same_with_and_without_the_code(
+    call: Call, foreign: tuple[Path, Path, str], tmp_path: Path
+) -> None:
+    folder, canary, _ = foreign
+    without = [call("report", folder, "--format", each).out for each in FORMATS]
+    (canary.parent / "armed").unlink()
+    try:
+        with code_of(folder, trusted=True):
+            assert loaded_plugins()
+            assert [call("report", folder, "--format", each).out for each in FORMATS] == without
+    finally:
+        (canary.parent / "armed").touch()
+        canary.unlink(missing_ok=True)
+    assert "gated_dilated" in without[2] or "gated" in without[1]
+
+
+def test_code_that_is_needed_is_named_and_run_only_when_it_is_trusted(foreign: tuple[Path, Path, str]) -> None:
+    folder, canary, _ = foreign
+    found = snapshot_at(folder)
+    architectures = [arm.candidate.architecture for arm in found.arms]
+    gated = next(each for each in architectures if each.convolution.kind == "gated_dilated")
+    (copied,) = (folder / COPIES).iterdir()
+    with pytest.raises(ConflictError) as refused, code_of(folder, trusted=False):
+        refuse_without_code(gated)
+    (line,) = refused.value.lines
+    assert line.startswith("gated_dilated: is of a plugin, whose code is not run to read results; --trust runs ")
+    assert f"{copied / OPTION} (sha256 " in line
+    assert f"{copied / MODULE} (sha256 " in line
+    assert not canary.exists()
+    with code_of(folder, trusted=True):
+        assert canary.read_text() == "ran"
+    canary.unlink()
+
+
+def changed(folder: Path, name: str, content: object) -> None:
+    """Change a fact of a ledger, with the checksum that it then has."""
+    with closing(sqlite3.connect(folder / LEDGER_NAME)) as database, database:
+        row = "SELECT sequence FROM facts WHERE name = ?"
+        (sequence,) = database.execute(row, (name,)).fetchone()
+        text = canonical_text(json.loads(json.dumps(content)))
+        update = "UPDATE facts SET content = ?, checksum = ? WHERE name = ?"
+        database.execute(update, (text, fingerprint([sequence, name, text]), name))
+
+
+HOSTILE = {
+    "a plugin without its hash": ("document", lambda plugin: [plugin["path"]]),
+    "a hash that is a path": ("document", lambda plugin: [{**plugin, "sha256": f"../../{plugin['path']}"}]),
+    "options of another form": (OPTIONS, lambda _: {"options": {"os": {"system": {"fields": {"__base__": 1}}}}}),
+    "a field that is a method": (OPTIONS, lambda _: with_fields({"parameters": 1})),
+    "a field of the class": (OPTIONS, lambda _: with_fields({"__module__": "os"})),
+}
+
+
+def with_fields(fields: dict[str, object]) -> dict[str, object]:
+    option = {"fields": fields, "evaluation": None}
+    return {"options": {"search_space.convolution": {"gated_dilated": option}}, "sublayers": {}, "tasks": {}}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_hostile_ledger_is_refused_and_runs_nothing(
+    call: Call, foreign: tuple[Path, Path, str], what: str, tmp_path: Path
+) -> None:
+    folder, canary, _ = foreign
+    kept = Path(shutil.copytree(folder, tmp_path / "kept"))
+    name, change = HOSTILE[what]
+    with closing(Ledger.at(kept)) as ledger:
+        document = dict(ledger.fact("document"))  # type: ignore[arg-type]
+    (plugin,) = document["plugins"]  # type: ignore[misc]
+    (copied,) = (kept / COPIES).iterdir()
+    value = change({**plugin, "path": str(copied)})  # type: ignore[dict-item, no-untyped-call]
+    changed(kept, name, {**document, "plugins": value} if name == "document" else value)
+    answers = [call("report", kept), call("publish", kept, tmp_path / "published")]
+    assert {each.code for each in answers} <= {0, 7}
+    assert name != "document" or 7 in {each.code for each in answers}
+    assert not canary.exists()
+    assert not loaded_plugins()
+
+
+def test_results_of_earlier_versions_are_read_by_the_fields_that_they_name(
+    foreign: tuple[Path, Path, str], tmp_path: Path
+) -> None:
+    folder, canary, kind = foreign
+    kept = Path(shutil.copytree(folder, tmp_path / "kept"))
+    changed(kept, OPTIONS, None)
+    forget_recorded_options()
+    found = snapshot_at(kept)
+    kinds = {arm.candidate.architecture.convolution.kind for arm in found.arms}
+    assert kinds >= {"none", "gated_dilated"}
+    assert experiment_of(found.document).experiment == "gated_convolution"
+    if kind == "table":
+        wide = next(arm.candidate.architecture.convolution for arm in found.arms if arm.name == "gated_wide")
+        assert wide.model_dump() == {"kind": "gated_dilated", "kernel_size": 5, "dilation": 4}
+    assert len(steeplechase.load(kept).effects()) > 0
+    assert not canary.exists()

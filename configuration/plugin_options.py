@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from pydantic import ValidationError
 
+from configuration.latency import LatencyExperiment, part_flops
 from configuration.plugin_declarations import DOWNSTREAM
 from configuration.plugins import loaded_plugins
 from foundation.errors import CorruptionError
@@ -44,10 +45,12 @@ class _PluginOptions(Schema):
     sublayers: Mapping[str, str]
     """The kind by letter."""
     tasks: Mapping[str, RecordedTask]
+    flops: Mapping[str, Mapping[str, int]] = {}
+    """Of a timing experiment: the FLOPs of the timed part by arm and length."""
 
 
-def recorded_options() -> JsonValue:
-    """Return what a ledger keeps of the loaded plugins; None without any."""
+def recorded_options(experiment: object) -> JsonValue:
+    """Return what a ledger keeps of the plugins of an experiment, which are loaded; None without any."""
     modules = {module for plugin in loaded_plugins() for module in plugin.files}
     if not modules:
         return None
@@ -60,8 +63,28 @@ def recorded_options() -> JsonValue:
             for package, _, name in names
             if package == DOWNSTREAM and not name.startswith("_")
         },
+        flops=_flops(experiment) if isinstance(experiment, LatencyExperiment) else {},
     )
     return canonical(found)
+
+
+def _flops(experiment: LatencyExperiment) -> dict[str, dict[str, int]]:
+    architectures = {arm.name: arm.candidate.architecture for arm in experiment.candidates}
+    part, lengths = experiment.timing.part, experiment.timing.lengths
+    return {name: {str(each): part_flops(own, part, each) for each in lengths} for name, own in architectures.items()}
+
+
+def recorded_flops(fact: JsonValue) -> Mapping[str, Mapping[str, int]]:
+    """Return the FLOPs of a timing experiment with plugins, by arm and length; empty for any other fact."""
+    return {} if fact is None else _read(fact).flops
+
+
+def _read(fact: JsonValue) -> _PluginOptions:
+    try:
+        return _PluginOptions.model_validate_json(json.dumps(fact))
+    except ValidationError as fault:
+        reason = str(fault).partition("\n")[0]
+        raise CorruptionError(f"the ledger's fact {OPTIONS} cannot be read ({reason}); restore the file") from fault
 
 
 def _of_axis(axis: type[OpenOption], modules: set[str]) -> dict[str, _Option]:
@@ -83,16 +106,16 @@ def add_recorded_options(fact: JsonValue) -> None:
     """
     if fact is None:
         return
-    try:
-        recorded = _PluginOptions.model_validate_json(json.dumps(fact))
-        for axis in open_axes():
-            for kind, option in recorded.options.get(axis.package, {}).items():
-                values = {} if option.evaluation is None else {"evaluation": option.evaluation}
-                if add(axis, options_of(axis), kind, option.fields, values):
-                    options_changed()
-    except (ValidationError, ValueError) as fault:
-        reason = str(fault).partition("\n")[0]
-        raise CorruptionError(f"the ledger's fact {OPTIONS} cannot be read ({reason}); restore the file") from fault
+    recorded = _read(fact)
+    for axis in open_axes():
+        for kind, option in recorded.options.get(axis.package, {}).items():
+            values = {} if option.evaluation is None else {"evaluation": option.evaluation}
+            try:
+                new = add(axis, options_of(axis), kind, option.fields, values)
+            except ValueError as fault:
+                raise CorruptionError(f"the ledger's fact {OPTIONS}: {kind}: {fault}; restore the file") from fault
+            if new:
+                options_changed()
     for letter, kind in recorded.sublayers.items():
         add_recorded_sublayer(letter, kind)
     for name, task in recorded.tasks.items():

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from configuration.arm import BASELINE
+from configuration.plugin_options import OPTIONS, recorded_flops
 from configuration.stage_label import PRETRAIN, ZERO_COST, StageLabel
 from foundation.errors import MachineError
 from foundation.schema import JsonValue
@@ -86,6 +87,8 @@ class Snapshot:
     """Impossible points of the designs: the name, then the reasons."""
     tuning: Tuning | None = None
     """Tuning, whose arms and trials are not in `arms` and `histories`."""
+    part_flops: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Of a timing experiment with plugins: the FLOPs of the timed part by arm and length."""
     manifest: Mapping[str, JsonValue] = field(default_factory=dict, compare=False)
     """Versions and machine of the first run."""
     sessions: tuple[Session, ...] = field(default=(), compare=False)
@@ -165,6 +168,7 @@ def snapshot(ledger: LedgerRows) -> Snapshot:
         parents=_names(ledger.fact(PARENTS)),
         impossible=_texts(added[-1].impossible if added else ledger.fact("impossible")),
         tuning=tuning,
+        part_flops=recorded_flops(ledger.fact(OPTIONS)),
         manifest=manifest if isinstance(manifest, dict) else {},
         sessions=sessions(ledger),
         reused_sources=reused_sources(ledger),

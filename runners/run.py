@@ -230,19 +230,19 @@ def open_ledger(request: RunRequest) -> Iterator[Ledger]:
                 ledger.set_fact("scale", request.scale)
                 ledger.set_fact("labels", [*_trial_labels(experiment)])
                 ledger.set_fact("document", experiment.model_dump(mode="json"))
-                _keep_plugin_options(ledger)
+                _keep_plugin_options(ledger, experiment)
                 ledger.set_fact("manifest", _manifest(request))
                 ledger.set_fact("impossible", experiment.impossible_points)
                 ledger.set_fact("identity", identity)
         elif not amend(ledger, experiment):
             raise ConflictError(_conflict(request, known, identity))
         elif OPTIONS not in ledger.facts():  # of an earlier version
-            _keep_plugin_options(ledger)
+            _keep_plugin_options(ledger, experiment)
         yield ledger
 
 
-def _keep_plugin_options(ledger: Ledger) -> None:
-    if (options := recorded_options()) is not None:
+def _keep_plugin_options(ledger: Ledger, experiment: AnyExperiment) -> None:
+    if (options := recorded_options(experiment)) is not None:
         ledger.set_fact(OPTIONS, options)
 
 

@@ -1,6 +1,6 @@
 """Latencies from raw seconds: the time per length and arm, and the paired ratio to the baseline."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -38,6 +38,8 @@ class LatencyEvidence:
 
     experiment: LatencyExperiment
     measured: tuple[LatencyResult, ...]
+    recorded_flops: Mapping[str, Mapping[str, int]]
+    """By arm and length, of an experiment with plugins."""
 
     @property
     def arms(self) -> tuple[str, ...]:
@@ -102,6 +104,8 @@ class LatencyEvidence:
         return {result.length: result for result in self.measured}
 
     def _flops(self, arm: str, length: int) -> int:
+        if recorded := self.recorded_flops.get(arm):
+            return recorded[str(length)]
         return part_flops(self.experiment.architecture_of(arm), self.experiment.timing.part, length)
 
     def _timed(self) -> Iterator[ArmLatency]:
@@ -132,7 +136,8 @@ def is_latency(snapshot: Snapshot) -> bool:
 def latency_evidence_of(snapshot: Snapshot) -> LatencyEvidence:
     """Return the latencies of an experiment, finished or not."""
     experiment = document_as(LatencyExperiment, snapshot.document)
-    return LatencyEvidence(experiment, tuple(result for _, result in with_results(snapshot.shared, LatencyResult)))
+    measured = tuple(result for _, result in with_results(snapshot.shared, LatencyResult))
+    return LatencyEvidence(experiment, measured, snapshot.part_flops)
 
 
 def latency_table(evidence: LatencyEvidence, name: str) -> Table:

@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,20 +14,29 @@ import steeplechase
 from commands.arguments import choose
 from commands.recorded_code import code_of, refuse_without_code
 from configuration.plugin_folders import COPIES
-from configuration.plugin_options import OPTIONS, forget_recorded_options
+from configuration.plugin_options import (
+    OPTIONS,
+    add_recorded_options,
+    forget_recorded_options,
+    recorded_flops,
+    recorded_options,
+)
 from configuration.plugins import loaded_plugins
 from foundation.errors import ConflictError
 from foundation.schema import canonical_text, fingerprint
+from foundation.stand_ins import CodeNeeded
 from ledger.artifacts import ArtifactStore
 from ledger.database import LEDGER_NAME, Ledger
 from ledger.paths import ResultPaths
 from ledger.reading import snapshot_at
 from reports.statistics.experiment import experiment_of
+from reports.statistics.latency import latency_evidence_of
 from runners.run import RunRequest, open_ledger
 from runners.stage_labels import all_labels
 from tests.factories.command_calls import Call, record
 from tests.factories.first_cohort import declare_first_cohort
-from tests.factories.plugins import MODULE, OPTION, copy_of_example, no_plugins_left
+from tests.factories.latencies import experiment, snapshot_of
+from tests.factories.plugins import MODULE, OPTION, copy_of_example, loaded, no_plugins_left
 
 ARMED = """
 from pathlib import Path
@@ -79,12 +89,13 @@ def foreign(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 def test_no_reading_command_runs_a_plugin_copy(call: Call, foreign: tuple[Path, Path, str], tmp_path: Path) -> None:
     folder, canary, kind = foreign
+    (tmp_path / "texts").write_text("a text\n")
     other = {"table": 4, "search": 0}[kind]
     commands = {
         **{("report", folder, "--format", each): 0 for each in FORMATS},
         ("compare", folder): 0,
         ("explore", folder, "--out", tmp_path / "page.html"): 0,
-        ("pilot", folder): 0 if kind == "table" else 4,
+        ("pilot", folder): 4,
         ("publish", folder, tmp_path / "published"): 0,
         ("rebuild", tmp_path / "published", "--check"): 0,
         ("report", tmp_path / "published"): 0,
@@ -93,7 +104,7 @@ def test_no_reading_command_runs_a_plugin_copy(call: Call, foreign: tuple[Path, 
         ("ui", folder): 5,
         ("search", "compare", folder): other,
         ("search", "export", folder, tmp_path / "table.json"): other,
-        ("generate", folder, "--input", __file__): 3,
+        ("generate", folder, "--input", tmp_path / "texts"): 3,
         ("describe", folder): 5,
     }
     found = {command: call(*command) for command in commands}
@@ -199,3 +210,19 @@ def test_results_of_earlier_versions_are_read_by_the_fields_that_they_name(
         assert wide.model_dump() == {"kind": "gated_dilated", "kernel_size": 5, "dilation": 4}
     assert len(steeplechase.load(kept).effects()) > 0
     assert not canary.exists()
+
+
+def test_latencies_keep_the_flops_that_need_the_code(tmp_path: Path) -> None:
+    plugin = copy_of_example(tmp_path / "plugin")
+    arms = {"attention": {}, "gated": {"convolution": "gated_dilated"}}
+    seconds = {length: dict.fromkeys(arms, (1.0, 2.0, 3.0)) for length in (8, 16)}
+    with loaded(plugin):
+        asked = experiment(arms).model_copy(update={"paper": None})
+        kept, found = recorded_options(asked), snapshot_of(seconds, asked)
+        with_code = latency_evidence_of(found).timed
+    add_recorded_options(kept)
+    recorded = latency_evidence_of(replace(found, part_flops=recorded_flops(kept)))
+    assert recorded.timed == with_code
+    assert not loaded_plugins()
+    with pytest.raises(CodeNeeded, match="gated_dilated: is of a plugin"):
+        _ = latency_evidence_of(found).timed

@@ -1,4 +1,4 @@
-"""Crash-safe files: atomic writes (temporary name, fsync, rename), locks, sha256, regular files only."""
+"""Crash-safe files: atomic writes (temporary name, fsync, rename), sha256, regular files only."""
 
 import errno
 import hashlib
@@ -43,23 +43,6 @@ def write_whole(path: Path, content: bytes, durable: bool = True) -> Path:
         with suppress(OSError):
             temporary.unlink()
         raise
-
-
-def open_lock(path: Path, permissions: int = 0o666) -> int:
-    """Return the descriptor of a lock file, created if missing. Raises OSError for anything but a regular file."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    try:
-        descriptor = os.open(path, flags, permissions)
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise OSError(errno.ELOOP, "a symbolic link, which is not followed", str(path)) from error
-        raise
-    try:
-        refuse_irregular(path, descriptor)
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
 
 
 @contextmanager

@@ -5,8 +5,6 @@ file is added, and the folder is renamed into place. The manifest has the stage'
 another stage's name is an error.
 """
 
-import fcntl
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,13 +17,13 @@ from foundation.atomic_files import (
     disk_refusals,
     flush,
     move_durably,
-    open_lock,
     read_regular,
     remove_links,
     sha256_of,
     write_whole,
 )
 from foundation.errors import CorruptionError
+from foundation.locking import Holder, holder_of, locked, sign
 from foundation.names import RelativeName, Sha256, checked_sha256, inside, make_inside, relative_name
 from foundation.schema import JsonValue, Schema, fingerprint
 from ledger.records import Status
@@ -101,23 +99,30 @@ class ArtifactStore:
         return folder
 
     @contextmanager
-    def computing(self, key: str) -> Iterator[Path]:
+    def computing(self, key: str, driver: str = "") -> Iterator[Path]:
         """Lock a stage for this process and give its work folder, with the files that a killed run left.
 
-        Raises MachineError if the stage's lock file cannot be opened.
+        It waits for another process that computes the stage; the driver tells so, as `holder` names it. Raises
+        MachineError if the stage's lock file cannot be opened or locked.
         """
         unfinished = make_inside(self.root, UNFINISHED)
-        with disk_refusals(unfinished):
-            descriptor = open_lock(inside(unfinished, f"{key}.lock"))
-        with os.fdopen(descriptor, "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with locked(self._lock_file(key)) as descriptor:
+            with disk_refusals(unfinished):
+                sign(descriptor, driver)
             folder = make_inside(unfinished, key)
             remove_links(folder)
             try:
                 yield folder
             finally:
                 self.progress_file(key).unlink(missing_ok=True)
-        (unfinished / f"{key}.lock").unlink(missing_ok=True)
+                self._lock_file(key).unlink(missing_ok=True)
+
+    def holder(self, key: str) -> Holder | None:
+        """Return the process that computes a stage, with the driver of its run; None if none does."""
+        return holder_of(self._lock_file(key))
+
+    def _lock_file(self, key: str) -> Path:
+        return inside(self.root, f"{UNFINISHED}/{key}.lock")
 
     def publish(
         self, kind: str, key: str, work: Path, outcome: Outcome, inputs: Mapping[str, str] | None = None

@@ -5,15 +5,14 @@ these are named by their sha256, `files/HASH`. So a partial upload is never a fi
 compute one stage write the same or harmless further files, and what is read is verified by its name.
 """
 
-import fcntl
-import os
 import shlex
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-from foundation.atomic_files import disk_refusals, open_lock, sha256_of
+from foundation.atomic_files import disk_refusals, sha256_of
 from foundation.errors import CorruptionError, MachineError
+from foundation.locking import locked
 from foundation.names import checked_sha256, inside, make_inside, relative_name
 from foundation.scratch import scratch_folder
 from ledger.artifacts import (
@@ -144,15 +143,9 @@ class ObjectArtifactStore(CopiedArtifacts):
             place = f"{self._objects.url}/{_manifest_name(manifest.kind, manifest.key)}"
             raise CorruptionError(advice(place, f"{name} ({_file_name(expected)}) differs from what was written"))
 
-    @contextmanager
-    def _placing(self, key: str) -> Iterator[None]:
+    def _placing(self, key: str) -> AbstractContextManager[int]:
         """Lock a stage's folder between the processes of this machine; the lock's file stays, so that it is one."""
-        locks = make_inside(self.root, LOCKS)
-        with disk_refusals(locks):
-            descriptor = open_lock(inside(locks, key))
-        with os.fdopen(descriptor, "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
+        return locked(inside(make_inside(self.root, LOCKS), key), doing="copies the same stage")
 
     def _scratch(self) -> AbstractContextManager[Path]:
         return scratch_folder(make_inside(self.root, UNFINISHED), "copy-")

@@ -1,6 +1,5 @@
 """Paths of results: one folder per experiment and scale, and the stores that experiments under `results/` share."""
 
-import fcntl
 import os
 import shlex
 from collections.abc import Iterator
@@ -8,8 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from foundation.atomic_files import make_folder, open_lock, read_regular, write_whole
+from foundation.atomic_files import make_folder, read_regular, write_whole
 from foundation.errors import ConflictError, CorruptionError, MachineError
+from foundation.locking import open_lock, try_lock
 from foundation.names import inside, make_inside
 from ledger.artifacts import MANIFEST, UNFINISHED, ArtifactStore
 from ledger.object_artifacts import CopiedArtifacts, artifact_store
@@ -136,20 +136,18 @@ class ResultPaths:
     def locked(self) -> Iterator[None]:
         """Lock the folder for this process.
 
-        Raises ConflictError if another run has the lock, MachineError if the lock file cannot be opened.
+        Raises ConflictError if another run has the lock, MachineError if the lock file cannot be opened or locked.
         """
         try:
             descriptor = open_lock(self.folder / LOCK)
         except OSError as error:
             raise MachineError(f"{self.folder / LOCK}: {error.strerror}") from error
         with os.fdopen(descriptor, "r+") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            if not try_lock(descriptor, self.folder / LOCK):
                 lock.seek(0)
                 holder = lock.read().strip() or "unknown"
                 message = f"{self.folder}: process {holder} is running this experiment; wait for it or end it first"
-                raise ConflictError(message) from None
+                raise ConflictError(message)
             lock.truncate(0)
             lock.seek(0)
             lock.write(str(os.getpid()))

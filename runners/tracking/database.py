@@ -12,8 +12,8 @@ from pathlib import Path
 
 from foundation.atomic_files import move_durably, temporary_name
 from foundation.errors import CorruptionError, MachineError, UserError
+from foundation.locking import locked
 from runners.tracking.errors import reason_of
-from runners.tracking.locking import locked
 
 MIRROR_TABLES = {
     "alembic_version",
@@ -39,7 +39,7 @@ def prepare_database(file: Path, lock_file: Path, artifacts: Path, patience_seco
     """
     try:
         if not _exists(file):
-            with locked(lock_file, patience_seconds):
+            with locked(lock_file, patience_seconds, permissions=0o600):
                 if not _exists(file):  # another process may have created it
                     _create(file, artifacts)
     except UserError:

@@ -9,9 +9,9 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from foundation.atomic_files import sha256_of
+from foundation.locking import locked
 from ledger.snapshot import Snapshot
 from runners.tracking.errors import TrackingUnavailable, reason_of
-from runners.tracking.locking import locked
 from runners.tracking.mirrored_run import (
     CHANGED_TAG,
     EXPERIMENT_TAG,
@@ -71,7 +71,7 @@ def mirror(
         store.prepare(patience.lock_seconds)
         from runners.tracking.mlflow_client import TrackingClient
 
-        with locked(store.lock_file, patience.lock_seconds):
+        with locked(store.lock_file, patience.lock_seconds, permissions=0o600):
             client = TrackingClient(store.uri)
             name = study_name(snapshot.experiment, snapshot.scale)
             folder = store.artifacts_of(name)

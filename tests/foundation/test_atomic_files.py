@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from foundation.atomic_files import make_folder, open_lock, read_regular, write_whole
+from foundation.atomic_files import make_folder, read_regular, write_whole
 from foundation.errors import MachineError
+from foundation.locking import open_lock
 from ledger.artifacts import ArtifactStore
 from ledger.database import Ledger
 from ledger.paths import ResultPaths

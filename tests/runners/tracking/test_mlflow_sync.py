@@ -18,6 +18,7 @@ from commands.stopping import Stopping
 from commands.terminal import mlflow_sync as mirroring
 from commands.terminal.mlflow_sync import Mirroring
 from foundation.errors import ConflictError, DataError, MachineError, StoppedError, UserError
+from foundation.locking import locked
 from ledger.artifacts import ArtifactStore
 from ledger.paths import ResultPaths
 from ledger.sessions import Stopwatch
@@ -25,7 +26,6 @@ from ledger.snapshot import Snapshot
 from runners.run import RunRequest, open_ledger
 from runners.stage_labels import all_labels
 from runners.tracking import TrackingStore
-from runners.tracking.locking import locked
 from runners.tracking.runs import study_name
 from tests.factories.command_calls import record
 from tests.factories.durations import ends_within

@@ -27,7 +27,8 @@ from runners.journal import Journal
 from runners.limits import UNLIMITED
 from runners.meter import Meter
 from runners.run import RunRequest, advance, open_ledger
-from runners.stages.stage import Job
+from runners.stage_watch import StageWatch
+from runners.stages.stage import Job, this_driver
 
 EXPERIMENT = Path(__file__).parents[1] / "experiments/table2.yaml"
 SHARED = ("corpus", "tokens", "evaluation_set")
@@ -63,7 +64,11 @@ def _shared(experiment: Experiment, folder: Path) -> None:
         journal = _journal(experiment, request, ledger)
         with LocalExecutor(request.paths.stages, 1) as executor:
             while journal.state.shared_pending:
-                advance(journal, executor, Meter(UNLIMITED, journal), lambda: None)
+                advance(journal, executor, Meter(UNLIMITED, journal), lambda: None, _watch(request))
+
+
+def _watch(request: RunRequest) -> StageWatch:
+    return StageWatch(ArtifactStore(request.paths.stages), this_driver())
 
 
 def _journal(experiment: Experiment, request: RunRequest, ledger: Ledger) -> Journal:
@@ -82,7 +87,11 @@ def _engine(experiment: Experiment, name: str, prepared: Path, folder: Path) -> 
         with open_executor(name, request.paths.stages, request.executor_settings) as executor:
             meter = Meter(UNLIMITED, journal)
             while advance(
-                journal, executor, meter, lambda: ends.extend([time.monotonic()] * (len(recorded) - len(ends)))
+                journal,
+                executor,
+                meter,
+                lambda: ends.extend([time.monotonic()] * (len(recorded) - len(ends))),
+                _watch(request),
             ):
                 pass
         own = sum(record.seconds for record in recorded[1:])

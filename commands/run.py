@@ -1,6 +1,7 @@
 """`steeplechase run`: pretrain, apply hurdles, fine-tune, compare. The same command resumes a stopped run."""
 
 import math
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -87,13 +88,24 @@ def run(  # noqa: PLR0913, PLR0917 — one argument per option of the command
     price_per_hour: Annotated[
         float | None, typer.Option(min=0, help="Price of one worker for an hour, for --stop-after-cost.")
     ] = None,
+    stage_limit: Annotated[
+        float | None,
+        typer.Option(
+            metavar="TIME",
+            parser=_seconds,
+            help="A stage without progress for so long: its worker is ended, the stage tried again. Default: "
+            "20 times the longest of its kind, at least 1h.",
+        ),
+    ] = None,
 ) -> None:
     """Run or resume an experiment, and report its results."""
     if address is not None and engine is not EngineName.RAY:
         raise typer.BadParameter("only Ray has a cluster's address; add --engine ray", param_hint="--address")
     if gpus_per_trial is not None:
         _check_gpus(gpus_per_trial, engine)
-    limits = limits_of(stop_after, stop_after_tokens, stop_after_cost, price_per_hour)
+    limits = replace(
+        limits_of(stop_after, stop_after_tokens, stop_after_cost, price_per_hour), stage_seconds=stage_limit
+    )
     given = tuple(settings or ()), tuple(reuse or ())
     options = RunOptions(
         engine.value, workers, out, address, *given, gpus_per_trial, limits, store, tuple(factories_of or ())

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from foundation.atomic_files import disk_refusals, sha256_of
+from foundation.atomic_files import sha256_of
 from foundation.errors import CorruptionError, MachineError
 from foundation.locking import locked
 from foundation.names import checked_sha256, inside, make_inside, relative_name

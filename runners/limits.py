@@ -49,6 +49,8 @@ class Limits:
     """In the currency of the price; running stages are interrupted."""
     price_per_hour: float = 0.0
     """Price of an hour of one worker, that is of one process of a running stage."""
+    stage_seconds: float | None = None
+    """Longest time of a stage without progress, after which its worker counts as dead; None: derived."""
 
     @property
     def watched(self) -> bool:

@@ -31,6 +31,11 @@ class Meter:
         """Stages beyond the token limit that have no result yet."""
         self._counted, self._in_ledger = -1, Spent()
 
+    @property
+    def stage_seconds(self) -> float | None:
+        """The longest time of a stage without progress; None if it is to be derived."""
+        return self._limits.stage_seconds
+
     def allows(self, task: StageTask) -> bool:
         """Return whether a stage may start; a result that exists already costs nothing."""
         if self._limits.tokens is None or self._limits.allows(task, self._spent()):

@@ -34,7 +34,8 @@ from runners.meter import LimitStop, Meter
 from runners.run_progress import RunProgress
 from runners.search.next_arms import importance_of_axes
 from runners.stage_labels import all_labels
-from runners.stages.stage import THREADS
+from runners.stage_watch import StageWatch
+from runners.stages.stage import THREADS, this_driver
 from runners.work_queue import StageTask
 from tasks.data_folder import with_paths_as_in
 
@@ -133,19 +134,22 @@ def run_stages(
 ) -> None:
     """Run the shared stages, then trials, until the scheduler has no further step. Raises LimitStop."""
     meter = meter or Meter(UNLIMITED, journal)
+    watch = StageWatch(journal.store, this_driver(), meter.stage_seconds)
     journal.reuse_shared()
     with reporter(journal.shared_progress) as report:
         while journal.state.shared_pending:
-            advance(journal, executor, meter, report)
+            advance(journal, executor, meter, report, watch)
     if not journal.state.has_trials:
         return
     journal.decide_next()  # declares the first cohort before its progress is reported
     with reporter(journal.trial_progress) as report:
-        while advance(journal, executor, meter, report):
+        while advance(journal, executor, meter, report, watch):
             pass
 
 
-def advance(journal: Journal, executor: Executor, meter: Meter, report: Callable[[], None]) -> bool:
+def advance(
+    journal: Journal, executor: Executor, meter: Meter, report: Callable[[], None], watch: StageWatch
+) -> bool:
     """Start the stages that may run, wait briefly, record those that ended; return False if none are left to run.
 
     Raises LimitStop.
@@ -162,7 +166,8 @@ def advance(journal: Journal, executor: Executor, meter: Meter, report: Callable
             return False
         meter.check_remaining(ready)
     for task, outcome in executor.finished():
-        journal.finish(task, outcome)
+        journal.finish(task, watch.explained(task, outcome))
+    watch.look(journal.started, journal.trial_progress.recorded, executor)
     meter.check()
     report()
     return True

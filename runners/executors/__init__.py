@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
+from foundation.locking import Holder
 from ledger.artifacts import Outcome
 from runners.work_queue import Failure, StageTask
 
@@ -41,6 +42,12 @@ class Executor(Protocol):
 
     def start(self, task: StageTask, following: Sequence[StageTask]) -> None:
         """Start a task. `following` are the later stages of its trial, in order, as far as known."""
+
+    def end_worker(self, task: StageTask, holder: Holder | None) -> bool:
+        """Kill the worker of a running task, whose death `finished` then returns; return whether that was possible.
+
+        `holder` is the process that holds the lock of its stage, if any.
+        """
 
     def finished(self) -> Sequence[TaskEnd]:
         """Wait briefly and return the tasks that have ended, possibly none."""

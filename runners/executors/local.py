@@ -3,12 +3,14 @@
 import json
 import os
 import selectors
+import signal
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from foundation.child_process import import_path, module_command
+from foundation.locking import Holder
 from ledger.artifacts import Outcome
 from runners.executors import ExecutorSettings
 from runners.executors.worker import as_line
@@ -16,6 +18,8 @@ from runners.stages.stage import THREADS, Job
 from runners.work_queue import Failure, StageTask, outcome_of
 
 SECONDS_BETWEEN_POLLS = 0.2
+SECONDS_TO_DIE = 5.0
+BYTES_AT_ONCE = 1 << 16
 ONE_THREAD = {name: str(THREADS) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
 QUIET = {"PYTHONHASHSEED": "0", "TOKENIZERS_PARALLELISM": "false", "CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
 
@@ -64,7 +68,15 @@ class LocalExecutor:
         """Return the tasks that have ended, after a short wait if there are none."""
         ends = [worker.collect() for worker in self._with_answers()]
         self._workers = [worker for worker in self._workers if worker.alive]
-        return ends
+        return [end for end in ends if end is not None]
+
+    def end_worker(self, task: StageTask, holder: Holder | None = None) -> bool:
+        """Kill the worker of a running task, with every process of its session."""
+        for worker in self._workers:
+            if worker.task is not None and worker.task.task_id == task.task_id:
+                worker.kill()
+                return True
+        return False
 
     def _with_answers(self) -> list["_Worker"]:
         with selectors.DefaultSelector() as selector:
@@ -82,7 +94,9 @@ class _Worker:
     def __init__(self) -> None:
         self.task: StageTask | None = None
         self.alive = True
-        self._process: subprocess.Popen[str] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._answer = b""
+        """What has been read of the answer."""
 
     @property
     def answers(self) -> int:
@@ -95,32 +109,40 @@ class _Worker:
         self.task = task
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):  # `collect` reports a dead worker
-            self._process.stdin.write(as_line(job) + "\n")
+            self._process.stdin.write(f"{as_line(job)}\n".encode())
             self._process.stdin.flush()
 
-    def collect(self) -> tuple[StageTask, Outcome | Failure]:
+    def collect(self) -> tuple[StageTask, Outcome | Failure] | None:
+        """Read what there is of the answer; return the task's end if that is all of it."""
         assert self._process is not None
-        assert self._process.stdout is not None
         assert self.task is not None
-        task, line = self.task, self._process.stdout.readline()
-        self.task = None
-        if not line:
+        part = os.read(self.answers, BYTES_AT_ONCE)
+        self._answer += part
+        if part and not self._answer.endswith(b"\n"):
+            return None
+        task, line, self.task, self._answer = self.task, self._answer, None, b""
+        if not part:  # an incomplete answer means that the worker has ended
             self.alive = False
             code = self._process.wait()
             return task, Failure(f"the worker process ended with code {code}", worker_died=True)
         return task, outcome_of(json.loads(line))
 
+    def kill(self) -> None:
+        """Kill the process and the further ones of its session, which compute a stage with it."""
+        if self._process is not None and self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+
     def end(self) -> None:
+        self.kill()
         if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+            with suppress(subprocess.TimeoutExpired):  # one in an uninterruptible system call ends after it
+                self._process.wait(SECONDS_TO_DIE)
 
 
-def _launch() -> subprocess.Popen[str]:
+def _launch() -> subprocess.Popen[bytes]:
     command, environment = module_command("runners.executors.worker"), worker_environment()
-    return subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True
-    )
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment, start_new_session=True)
 
 
 def worker_environment() -> dict[str, str]:

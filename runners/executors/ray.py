@@ -6,9 +6,11 @@ Ray runs in a separate process that exchanges lines of JSON with the driver.
 """
 
 import json
+import os
 import secrets
 import selectors
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -19,11 +21,12 @@ from typing import Any
 
 from foundation.child_process import module_command
 from foundation.errors import MachineError, StoppedError
+from foundation.locking import Holder
 from foundation.scratch import scratch_folder
 from ledger.artifacts import Outcome
 from ledger.object_store import ObjectStore
 from runners.executors import ExecutorSettings
-from runners.executors.local import SECONDS_BETWEEN_POLLS, LocalExecutor, worker_environment
+from runners.executors.local import BYTES_AT_ONCE, SECONDS_BETWEEN_POLLS, LocalExecutor, worker_environment
 from runners.executors.ray_pipes import Hosting, end_session
 from runners.executors.tune_adapter import CONTINUE, STOP, TuneAdapter
 from runners.work_queue import Failure, StageTask
@@ -105,6 +108,20 @@ class RayExecutor:
             self._local.end()
             self._host = self._launched()
         self._release(self._host)
+
+    def end_worker(self, task: StageTask, holder: Holder | None) -> bool:
+        """Kill the worker of a running task, if it is a process of this machine."""
+        if self._host is None or task.trial is None:
+            return self._local.end_worker(task)
+        if holder is None or not holder.here:
+            return False
+        try:
+            os.kill(holder.process, signal.SIGKILL)
+        except ProcessLookupError:  # ended meanwhile
+            return True
+        except PermissionError:  # of a cluster of another user
+            return False
+        return True
 
     def finished(self) -> Sequence[tuple[StageTask, Outcome | Failure]]:
         """Answer one request of Tune, or wait briefly; return the task that has ended with it, if any.
@@ -200,13 +217,14 @@ class _Host:
             environment |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
         command = module_command("runners.executors.ray_host", hosting.as_text())
         self._started = False
+        self._line = b""
+        """What has been read of a request."""
         with log.open("wb") as errors:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                text=True,
                 env=environment,
                 start_new_session=True,
             )
@@ -220,7 +238,8 @@ class _Host:
             self._process.wait(SECONDS_TO_END)
         end_session(self._process.pid)
         self._process.kill()
-        self._process.wait()
+        with suppress(subprocess.TimeoutExpired):  # one in an uninterruptible system call ends after it
+            self._process.wait(SECONDS_TO_END)
         assert self._process.stdout is not None
         self._process.stdout.close()
 
@@ -231,18 +250,21 @@ class _Host:
             selector.register(self._process.stdout, selectors.EVENT_READ)
             if not selector.select(SECONDS_BETWEEN_POLLS):
                 return None
-        line = self._process.stdout.readline()
-        if line.endswith("\n"):  # an incomplete line means that the host has ended
-            self._started = True
+        part = os.read(self._process.stdout.fileno(), BYTES_AT_ONCE)
+        self._line += part
+        if self._line.endswith(b"\n"):  # the host sends one request at a time
+            line, self._line, self._started = self._line, b"", True
             request: list[Any] = json.loads(line)
             return request
+        if part:
+            return None
         return [f"unexpectedly with code {self._process.wait()}" if self._started else NOT_STARTED]
 
     def answer(self, value: object) -> None:
         """Answer the last request."""
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):  # `request` reports a host that has ended
-            self._process.stdin.write(json.dumps(value) + "\n")
+            self._process.stdin.write(f"{json.dumps(value)}\n".encode())
             self._process.stdin.flush()
 
 

@@ -30,7 +30,7 @@ def execute(job: Job) -> Outcome:
         load_plugin(Path(folder_of_plugin), sha256)
     allow_packages(job.packages)
     store = artifact_store(Path(job.store), job.objects)
-    with store.computing(job.key) as folder:
+    with store.computing(job.key, job.driver) as folder:
         cached = store.outcome(job.stage, job.key)
         if cached is not None:
             return cached

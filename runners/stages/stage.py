@@ -1,5 +1,7 @@
 """A stage: a declaration, its input stages, and the key of its result in the stage store."""
 
+import os
+import socket
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -20,6 +22,11 @@ THREADS = 1  # per stage: the order of sums, and so the last bits of a result, d
 def installed_version(library: str) -> str:
     """Return the version of a distribution; cached: reading it takes milliseconds and every key needs it."""
     return version(library)
+
+
+def this_driver() -> str:
+    """Return the name of this process among the drivers that share a stage store."""
+    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 class StageDeclaration(Schema):
@@ -122,12 +129,13 @@ class Job:
     """URL of the object store that has the stages; `store` then has this machine's copies."""
     packages: Sequence[str] = ()
     """Packages outside plugins whose factories the user has allowed."""
+    driver: str = ""
+    """The run that asked for it, as `this_driver` names it."""
 
     @classmethod
     def of(cls, stage: Stage, store: str, objects: str = "") -> "Job":
         """Return the job that computes a stage."""
         inputs = {name: (source.kind, source.key) for name, source in stage.inputs.items()}
         plugins = [copied(plugin, Path(store).parent / COPIES) for plugin in stage.plugins]
-        return cls(
-            stage.kind, stage.key, stage.declaration.model_dump_json(), inputs, store, plugins, objects, [*PACKAGES]
-        )
+        declaration, driver = stage.declaration.model_dump_json(), this_driver()
+        return cls(stage.kind, stage.key, declaration, inputs, store, plugins, objects, [*PACKAGES], driver)

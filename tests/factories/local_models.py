@@ -14,6 +14,7 @@ from torch import Tensor
 
 from configuration.experiment import Experiment
 from configuration.initial_checkpoint import WEIGHTS, write_architecture, write_provenance
+from foundation.locking import Holder
 from foundation.schema import JsonValue
 from ledger.artifacts import ArtifactStore
 from ledger.paths import ResultPaths
@@ -193,6 +194,9 @@ class InThisProcess:
 
     def start(self, task: StageTask, following: Sequence[StageTask]) -> None:
         self._task.append(task)
+
+    def end_worker(self, task: StageTask, holder: Holder | None) -> bool:
+        return False
 
     def finished(self) -> list[TaskEnd]:
         task = self._task.pop()

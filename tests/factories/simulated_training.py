@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from configuration.experiment import Experiment
+from foundation.locking import Holder
 from foundation.schema import canonical, canonical_text
 from ledger.artifacts import ArtifactStore, Outcome
 from ledger.database import Ledger
@@ -232,6 +233,9 @@ class SimulatedExecutor:
 
     def start(self, task: StageTask, following: Sequence[StageTask]) -> None:
         self._running.append(task)
+
+    def end_worker(self, task: StageTask, holder: Holder | None) -> bool:
+        return False
 
     def finished(self) -> list[tuple[StageTask, Outcome | Failure]]:
         task = self._running.pop(self._track.order.randrange(len(self._running)))

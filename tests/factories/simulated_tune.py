@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from foundation.locking import Holder
 from ledger.artifacts import Outcome
 from runners.executors import Executor, TaskEnd
 from runners.executors.tune_adapter import STOP, TuneAdapter
@@ -53,6 +54,9 @@ class SimulatedTune:
     def start(self, task: StageTask, following: Sequence[StageTask]) -> None:
         self._tasks |= {one.stage.key: one for one in (task, *following)}
         (self._shared if task.trial is None else self._adapter).start(task, following)
+
+    def end_worker(self, task: StageTask, holder: Holder | None) -> bool:
+        return False
 
     def finished(self) -> Sequence[TaskEnd]:
         if self._shared.busy:

@@ -6,9 +6,8 @@ sequence number and content, and the numbers have no gaps, so that damaged or mi
 
 import json
 import sqlite3
-import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -20,18 +19,12 @@ from foundation.atomic_files import disk_refusals
 from foundation.errors import CorruptionError, MachineError, first_lines
 from foundation.schema import JsonValue, canonical_text, fingerprint
 from ledger.database_copy import in_memory
+from ledger.database_file import SCHEMA, SCHEMA_VERSION, begin, for_writing, missing_rows, refuse_irregular, writer_of
 from ledger.paths import has_export
 from ledger.records import ArmRow, Decision, Record, TrialRow
 from ledger.rows import IN_JSON, R, parsed, plain
 
 LEDGER_NAME = "ledger.sqlite"
-SCHEMA_VERSION = 1
-NAME_CONSTRAINTS = {"facts": "UNIQUE", "arms": "UNIQUE", "trials": "UNIQUE", "records": "", "decisions": "UNIQUE"}
-TABLES = "".join(
-    f"CREATE TABLE {table} (sequence INTEGER PRIMARY KEY, name TEXT {unique} NOT NULL, "
-    "content TEXT NOT NULL, checksum TEXT NOT NULL); "
-    for table, unique in NAME_CONSTRAINTS.items()
-)
 MACHINE_FAULTS = {
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_CANTOPEN,
@@ -84,9 +77,10 @@ class Ledger:
 
     def __init__(self, path: Path, read_only: bool = False) -> None:
         self.path = path
-        _refuse_irregular(path, read_only)
+        self._facts: dict[str, JsonValue] | None = None
+        refuse_irregular(path, read_only)
         with self._translated_errors(), disk_refusals(path):
-            self._connection = in_memory(path) if read_only else sqlite3.connect(path, isolation_level=None)
+            self._connection = in_memory(path) if read_only else for_writing(path)
         try:
             self._check() if read_only else self._open()
         except BaseException:
@@ -112,11 +106,12 @@ class Ledger:
     def transaction(self) -> Iterator[None]:
         """Write all rows that are added inside in one transaction."""
         with self._translated_errors():
-            self._connection.execute("BEGIN IMMEDIATE")
+            begin(self._connection, self.path)
         try:
             yield
         except BaseException:
             self._connection.execute("ROLLBACK")
+            self._facts = None
             raise
         with self._translated_errors():
             self._connection.execute("COMMIT")
@@ -128,14 +123,17 @@ class Ledger:
     def set_fact(self, name: str, value: JsonValue) -> None:
         """Write a fact about the experiment; a fact that exists already is unchanged."""
         self._insert("facts", name, value, or_ignore=True)
+        self._facts = None
 
     def fact(self, name: str) -> JsonValue:
         """Return a fact, None if it was never written."""
         return self.facts().get(name)
 
     def facts(self) -> dict[str, JsonValue]:
-        """Return all facts by name."""
-        return {name: content for _, name, content in self._rows("facts")}
+        """Return all facts by name; they are read once, since each is written once."""
+        if self._facts is None:
+            self._facts = {name: content for _, name, content in self._rows("facts")}
+        return self._facts
 
     def last_trial_record(self) -> int:
         """Return the sequence number of the last record of a trial, 0 if there is none."""
@@ -193,7 +191,7 @@ class Ledger:
     def _insert(self, table: str, name: str, content: JsonValue, or_ignore: bool = False) -> int:
         text = canonical_text(content)
         command = f"INSERT {'OR IGNORE ' if or_ignore else ''}INTO {table} VALUES (?, ?, ?, ?)"
-        with self._translated_errors():
+        with nullcontext() if self._connection.in_transaction else self.transaction(), self._translated_errors():
             (last,) = self._connection.execute(f"SELECT COALESCE(MAX(sequence), 0) FROM {table}").fetchone()
             sequence = int(last) + 1
             self._connection.execute(command, (sequence, name, text, _checksum(sequence, name, text)))
@@ -212,9 +210,8 @@ class Ledger:
         with self._translated_errors():
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
-            if self._empty():
-                script = f"BEGIN IMMEDIATE; {TABLES} PRAGMA user_version={SCHEMA_VERSION}; COMMIT;"
-                self._connection.executescript(script)
+            if self._empty():  # of an earlier version, killed while it was created
+                self._connection.executescript(SCHEMA)
         self._check()
 
     def _check(self) -> None:
@@ -229,6 +226,10 @@ class Ledger:
             raise CorruptionError(message)
         if sound != "ok":
             raise CorruptionError(f"{self.path}: {sound}; restore the file or move it away")
+        with self._translated_errors():
+            missing = next(missing_rows(self._connection), None)
+        if missing is not None:
+            raise CorruptionError(f"{self.path}: {missing}; restore the file")
 
     def _empty(self) -> bool:
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()
@@ -239,25 +240,12 @@ class Ledger:
         try:
             yield
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            if getattr(error, "sqlite_errorcode", 0) % 256 in MACHINE_FAULTS:  # the rest of the code is detail
+            code = getattr(error, "sqlite_errorcode", 0) % 256  # the rest of the code is detail
+            if code == sqlite3.SQLITE_BUSY:
+                raise MachineError(f"{self.path}: is locked by {writer_of(self.path)}; end it first") from error
+            if code in MACHINE_FAULTS:
                 raise MachineError(f"{self.path}: {error}") from error
             raise CorruptionError(f"{self.path}: {error}; restore the file or move it away") from error
-
-
-def _refuse_irregular(path: Path, read_only: bool) -> None:
-    """Raise MachineError unless the path is a regular file or free: SQLite would block on a pipe."""
-    try:
-        mode = path.lstat().st_mode
-        if stat.S_ISLNK(mode) and read_only:
-            mode = path.stat().st_mode
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise MachineError(f"{path}: {error.strerror}") from error
-    if stat.S_ISLNK(mode):
-        raise MachineError(f"{path}: is a symbolic link, and ledgers are not written through links; move it away")
-    if not stat.S_ISREG(mode):
-        raise MachineError(f"{path}: is not a regular file; move it away")
 
 
 def _no_ledger(folder: Path) -> str:

@@ -14,9 +14,10 @@ from pathlib import Path
 
 from foundation.errors import MachineError
 from foundation.scratch import scratch_folder
+from ledger.database_file import JOURNAL, LOG, LOG_INDEX, beside
 
-LOGS = ("-wal", "-journal")
-SHARED_INDEX = "-shm"
+LOGS = (LOG, JOURNAL)
+SHARED_INDEX = LOG_INDEX
 """Exists while a process has the ledger open; such a file must be read through SQLite only."""
 ATTEMPTS = 5
 
@@ -27,7 +28,7 @@ def in_memory(path: Path) -> sqlite3.Connection:
     Raises OSError and sqlite3.DatabaseError, MachineError if the file changes during every copy.
     """
     path = Path(os.path.realpath(path))  # the logs of a linked file are beside its target
-    if _beside(path, SHARED_INDEX).exists():
+    if beside(path, SHARED_INDEX).exists():
         return _loaded(f"{path.as_uri()}?mode=ro")
     for _ in range(ATTEMPTS):
         with scratch_folder() as scratch:
@@ -35,11 +36,11 @@ def in_memory(path: Path) -> sqlite3.Connection:
             copy = scratch / path.name
             shutil.copyfile(path, copy)
             for log in LOGS:
-                if _beside(path, log).exists():
-                    shutil.copyfile(_beside(path, log), _beside(copy, log))
+                if beside(path, log).exists():
+                    shutil.copyfile(beside(path, log), beside(copy, log))
             if _state(path) == before:
                 return _loaded(copy.as_uri())
-        if _beside(path, SHARED_INDEX).exists():
+        if beside(path, SHARED_INDEX).exists():
             return _loaded(f"{path.as_uri()}?mode=ro")
     raise MachineError(f"{path}: changes while it is read; try again")
 
@@ -58,7 +59,7 @@ def _loaded(address: str) -> sqlite3.Connection:
 
 def _state(path: Path) -> list[tuple[int, int, int] | None]:
     """Return the inode, size and time of the file and of each log, which change with every write."""
-    return [_stamp(_beside(path, ending)) for ending in ("", *LOGS, SHARED_INDEX)]
+    return [_stamp(beside(path, ending)) for ending in ("", *LOGS, SHARED_INDEX)]
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
@@ -67,7 +68,3 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
     except FileNotFoundError:
         return None
     return status.st_ino, status.st_size, status.st_mtime_ns
-
-
-def _beside(path: Path, ending: str) -> Path:
-    return path.with_name(f"{path.name}{ending}")

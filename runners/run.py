@@ -17,6 +17,7 @@ from foundation.errors import ConflictError, CorruptionError, StoppedError, User
 from foundation.schema import JsonValue
 from ledger.amendments import amend
 from ledger.database import LEDGER_NAME, Ledger
+from ledger.database_file import killed_while_created
 from ledger.object_store import refuse_url
 from ledger.paths import ResultPaths, has_export
 from ledger.reading import refuse_former_timings
@@ -279,16 +280,17 @@ def lost_ledger(paths: ResultPaths) -> str | None:
     with disk_refusals(paths.folder):
         size = path.stat().st_size if path.is_file() else None
         exported, missing = size is None and has_export(paths.folder), not path.exists()
+        begun = killed_while_created(path)  # nothing was written yet
         remains = paths.leftovers if size == 0 or (missing and not exported) else ()
     if exported:
         raise ConflictError(f"{paths.folder}: holds a published report. Did you mean another --out folder?")
-    if remains and not missing:
+    if remains and not (missing or begun):
         advice = "restore it, or move it away to begin a new one over the stages that are kept"
         raise CorruptionError(f"{path}: is empty, but {remains[0]} is beside it; {advice}")
     if not remains:
         return None
     consequence = "a new ledger is created, without the earlier records and decisions"
-    return f"{paths.folder}: has {remains[0]}, but no {LEDGER_NAME}; {consequence}"
+    return f"{paths.folder}: has {remains[0]}, but {'an empty' if begun else 'no'} {LEDGER_NAME}; {consequence}"
 
 
 def _executor_of(request: RunRequest) -> Executor:

@@ -37,7 +37,7 @@ def plan(
     return planned(path_of(file, "file"), scale, _path(out), _as_text(settings), factories_of=factories_of)
 
 
-def run(
+def run(  # noqa: PLR0913 — one argument per option of a run
     file: File,
     scale: str | None = None,
     *,

@@ -26,7 +26,8 @@ def filled(path: Path) -> Ledger:
     for number, status in enumerate((Status.FAILED, Status.FINISHED, Status.DIVERGED, Status.FINISHED)):
         loss, of_end = 5.5 + number, {Status.FAILED: {"error": "no"}, Status.DIVERGED: {"tokens": 64, "loss": "nan"}}
         result = result_of("pretrain", of_end.get(status, {"tokens": 64, "held_out_loss": loss}), status)
-        ledger.add_record(Record(0, "arm-1/1", "pretrain", f"p@{number // 2}", KEY, status, result, 0.25, False))
+        label = f"pretrain@{number // 2}"
+        ledger.add_record(Record(0, "arm-1/1", "pretrain", label, KEY, status, result, 0.25, False))
     for level in range(2):
         ledger.add_decision(Decision(0, "arm-1/1", level, not level, 5.5, 6.5, ("arm-0/1",)))
     return ledger

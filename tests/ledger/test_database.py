@@ -33,7 +33,7 @@ from ledger.stage_results import EvaluationSetResult
 ledger = Ledger(Path(sys.argv[1]))
 for number in range(10**6):
     result = EvaluationSetResult(sequences=1, questions=number)
-    ledger.add_record(Record(0, "a/1", "evaluation_set", f"p@{number}", KEY, Status.FINISHED, result, 0.5, False))
+    ledger.add_record(Record(0, None, "evaluation_set", f"p@{number}", KEY, Status.FINISHED, result, 0.5, False))
     print(number, flush=True)
 """
 

@@ -26,7 +26,8 @@ from runners.executors.worker import as_line
 from runners.journal import Journal
 from runners.limits import UNLIMITED
 from runners.meter import Meter
-from runners.run import RunRequest, advance, open_ledger
+from runners.opening import RunRequest, open_ledger
+from runners.run import advance
 from runners.stage_watch import StageWatch
 from runners.stages.stage import Job, this_driver
 

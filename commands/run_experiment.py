@@ -33,7 +33,7 @@ from reports.report import build
 from reports.sections.vocabulary import vocabulary_notes
 from reports.write import REPORT_FILES, files_to_attach, refuse_foreign, refuse_taken, write_report
 from runners.limits import UNLIMITED, LimitReached, Limits
-from runners.run import RunRequest, lost_ledger
+from runners.opening import RunRequest, lost_ledger
 from runners.run import run as drive
 from runners.run_progress import RunProgress
 from runners.task_sources import table_warnings

@@ -1,4 +1,4 @@
-"""Amendments: arms, claims and margins that were added to an experiment after its ledger was created.
+"""Amendments: later versions of an experiment in one ledger, with other arms, seeds, tasks, claims or margins.
 
 The ledger's sequence numbers order amendments and records, independent of the clock; the time of day is display only.
 """
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from analysis.difference import MeanTest
 from configuration.claims import parse_claim
@@ -35,11 +35,13 @@ class Amendment:
     moment: str
     """UTC time, for display only."""
     changed: tuple[str, ...]
-    """Changed parts: `arms` or names in `VERDICT_SECTIONS`."""
+    """Changed parts: `arms`, other sections that decide what is run, and names in `VERDICT_SECTIONS`."""
     document: Mapping[str, JsonValue]
     identity: JsonValue
     impossible: JsonValue
     """The impossible points that were left out."""
+    declared: Mapping[str, Any] | None = None
+    """Arms, seeds and stages from then on, which `ledger.declared_rows` reads; None where every row is declared."""
 
 
 def amendments(ledger: LedgerRows) -> tuple[Amendment, ...]:
@@ -53,34 +55,55 @@ def _read(ledger: LedgerRows) -> Iterator[Amendment]:
         if not isinstance(fact, dict):
             return
         document, changed, after = fact["document"], fact["changed"], fact["after_record"]
+        declared = fact.get("declared")
         assert isinstance(document, dict)
         assert isinstance(changed, list)
         assert isinstance(after, int)
+        assert declared is None or isinstance(declared, dict)
         names = tuple(map(str, changed))
-        yield Amendment(after, str(fact["moment"]), names, document, fact["identity"], fact["impossible"])
+        yield Amendment(after, str(fact["moment"]), names, document, fact["identity"], fact["impossible"], declared)
 
 
-def amend(ledger: Ledger, experiment: "AnyExperiment") -> bool:
-    """Record an amendment if the file only adds arms or changes claims; return False if it is another experiment."""
+def latest_identity(ledger: LedgerRows, wanted: JsonValue) -> JsonValue:
+    """Return the identity of the latest version of a ledger's experiment, its paths spelled as in the wanted one.
+
+    None if the ledger has no experiment yet.
+    """
+    earlier = amendments(ledger)
+    return with_paths_as_in(earlier[-1].identity if earlier else ledger.fact("identity"), wanted)
+
+
+def amend(ledger: Ledger, experiment: "AnyExperiment", declared: JsonValue, other_stages: bool) -> None:
+    """Record a version of an experiment, if it differs from the latest one in what is run or in its verdicts.
+
+    `declared` is what the version declares, None for all rows; `other_stages` is whether a shared stage differs.
+    """
     earlier, identity = amendments(ledger), experiment.identity()
-    known = with_paths_as_in(earlier[-1].identity if earlier else ledger.fact("identity"), identity)
-    differs = canonical_text(known) != canonical_text(identity)
-    if differs and not (experiment.may_grow and _adds_arms(known, identity)):
-        return False
+    known = latest_identity(ledger, identity)
     before = earlier[-1].document if earlier else ledger.fact("document")
     document = experiment.model_dump(mode="json")
-    changed = [part for part in VERDICT_SECTIONS if _part(before, part) != _part(document, part)]
-    if differs or changed:
+    changed = [*_changed_parts(known, identity)]
+    changed += [part for part in VERDICT_SECTIONS if _part(before, part) != _part(document, part)]
+    if changed or other_stages:
         entry: dict[str, JsonValue] = {
             "after_record": ledger.last_trial_record(),
             "moment": datetime.now(UTC).isoformat(timespec="seconds"),
-            "changed": [*(["arms"] if differs else []), *changed],
+            "changed": [*changed],
             "document": document,
             "identity": identity,
             "impossible": experiment.impossible_points,
+            **({} if declared is None else {"declared": declared}),
         }
         ledger.set_fact(FACT.format(len(earlier) + 1), entry)
-    return True
+
+
+def _changed_parts(known: JsonValue, identity: JsonValue) -> Iterator[str]:
+    """Yield the sections of an identity that differ; the arms, which a design makes, by that name."""
+    assert isinstance(known, dict)
+    assert isinstance(identity, dict)
+    for part in sorted(known.keys() | identity.keys()):
+        if canonical_text(known.get(part)) != canonical_text(identity.get(part)):
+            yield "arms" if part == "design" else part
 
 
 def _part(document: object, name: str) -> str:
@@ -91,13 +114,3 @@ def _part(document: object, name: str) -> str:
     if isinstance(part, dict):  # a field that earlier versions lack is empty in it
         part = {field: value for field, value in part.items() if value not in (None, [], {})}
     return canonical_text(part) if part and part != DEFAULTS.get(name) else ""
-
-
-def _adds_arms(known: JsonValue, identity: JsonValue) -> bool:
-    if not isinstance(known, dict) or not isinstance(identity, dict):
-        return False
-    arms, new = known.get("design"), identity.get("design")
-    if not isinstance(arms, dict) or not isinstance(new, dict):
-        return False
-    unchanged = all(name in new and canonical_text(new[name]) == canonical_text(arm) for name, arm in arms.items())
-    return unchanged and canonical_text({**known, "design": None}) == canonical_text({**identity, "design": None})

@@ -13,6 +13,7 @@ from foundation.errors import MachineError
 from foundation.schema import JsonValue
 from ledger.amendments import Amendment, amendments
 from ledger.database import LedgerRows
+from ledger.declared_rows import declared_rows
 from ledger.records import ArmRow, Decision, Record, Status, TrialRow, TrialStatus
 from ledger.reused_sources import ReusedSource, reused_sources
 from ledger.selected_settings import trial_status
@@ -145,7 +146,11 @@ class Snapshot:
 
 
 def snapshot(ledger: LedgerRows) -> Snapshot:
-    """Return the snapshot of a ledger. Raises MachineError if the ledger has no experiment yet."""
+    """Return the snapshot of a ledger, of what its experiment declares now.
+
+    Raises MachineError if the ledger has no experiment yet.
+    """
+    ledger = declared_rows(ledger)
     document, labels = ledger.fact("document"), ledger.fact("labels")
     if document is None:
         raise MachineError(f"{ledger.path}: nothing has been run here yet; start it with `steeplechase run`")

@@ -11,6 +11,7 @@ from foundation.errors import MachineError, UserError
 from foundation.schema import JsonValue
 from ledger.artifacts import ArtifactStore, Outcome
 from ledger.database import Ledger
+from ledger.declared_rows import declared_rows
 from ledger.records import Record, Status
 from ledger.reused_rows import NOTHING, ReusedRows
 from ledger.stage_results import FailedStage, StageResult
@@ -57,7 +58,8 @@ class Journal:
         self.store = store
         self.started: dict[TaskId, StageTask] = {}
         """The running stages, in starting order."""
-        rows = rows_of(ledger)
+        self._rows = declared_rows(ledger)
+        rows = rows_of(self._rows)
         last = max((row.sequence for row in rows if isinstance(row, Record)), default=0)
         self.state = RunState(experiment, shared, ledger.path, resumed_after=last)
         self.shared_progress, self.trial_progress = (
@@ -153,9 +155,9 @@ class Journal:
                 for trial in step.trials:
                     self._ledger.add_trial(trial)
                 decisions = [self._ledger.add_decision(decision) for decision in step.decisions]
-            count = len(self.state.rows.arms())
-            arms = self._ledger.arms()[count:] if step.arms else ()  # as a resumed run reads them
-            written += [*arms, *step.trials, *decisions]
+            names = {arm.name for arm in step.arms}
+            arms = self._rows.arms() if names else ()  # as a resumed run reads them
+            written += [*(arm for arm in arms if arm.name in names), *step.trials, *decisions]
         self._apply(written)
         return bool(written)
 

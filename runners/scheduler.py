@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from configuration.arm import BASELINE, Arm
+from configuration.arm import BASELINE
 from configuration.experiment import Experiment
 from configuration.seeds import first_seeds
-from configuration.tuning_experiment import tuning_view
 from foundation.schema import JsonValue
 from ledger.contamination import refuse_contamination
 from ledger.database import LedgerRows
@@ -22,7 +21,7 @@ from runners.scheduling.decisions import AUDIT, audited
 from runners.scheduling.rows import rows_of
 from runners.scheduling.state import RunState
 from runners.search.extra_seeds import extra_seeds
-from runners.search.next_arms import ArmEntry, count_of_proposals, listed_entries
+from runners.search.next_arms import ArmEntry, arm_row, count_of_proposals, listed_entries
 from runners.search.tuning_phase import choices, own_arms, tuning_arms
 from runners.search.warm_start import WARM_START
 from runners.work_queue import StageTask
@@ -77,7 +76,7 @@ def next_step(state: RunState) -> Step:
     refuse_contamination(state.experiment, state.shared_records.values())
     if decisions := state.decidable():
         return Step(decisions=decisions)
-    if (step := _policy_step(state)) is not None:
+    if (step := _policy_step(state) or _listed_step(state)) is not None:
         return step
     if live := state.live:
         cohorts = [trial.plan.cohort for trial in live if not trial.audited]
@@ -100,6 +99,11 @@ def _policy_step(state: RunState) -> Step | None:
     return Step(decisions=decisions) if decisions else None
 
 
+def _listed_step(state: RunState) -> Step | None:
+    """Return the rows of the arms and seeds of the file that have not entered a study that may grow."""
+    return entry_step(state, listed_entries(state.experiment, state.rows)) if state.lacks_listed else None
+
+
 def _next_cohort(state: RunState) -> Step:
     """Return the step after every trial has ended: the next cohort, then the audit.
 
@@ -115,7 +119,7 @@ def _next_cohort(state: RunState) -> Step:
         return _next_search_step(state)
     if experiment.tune is not None:
         return _next_tuning_step(state)
-    return entry_step(state, listed_entries(experiment, state.rows)) or _after_last_cohort(state)
+    return _after_last_cohort(state)
 
 
 def _next_search_step(state: RunState) -> Step:
@@ -165,27 +169,16 @@ def _after_last_cohort(state: RunState) -> Step:
 
 
 def entry_step(state: RunState, entries: Iterable[ArmEntry]) -> Step | None:
-    """Return the rows of a cohort's arms and trials, None without trials; a repeated arm already has its row."""
-    cohort, arms = state.cohort + 1, list[ArmRow]()
-    trials: list[TrialRow] = []
-    position = len(state.rows.arms())
+    """Return the rows of a cohort's arms and trials, None without trials; an arm that entered before has its row.
+
+    What a study grows by is of its one cohort, as if it had been declared from the start.
+    """
+    cohort, arms = 0 if state.experiment.may_grow else state.cohort + 1, list[ArmRow]()
+    known, trials = {arm.name for arm in state.rows.arms()}, list[TrialRow]()
     for entry in entries:
-        if not entry.repeats:
-            arms.append(_arm_row(state, entry.arm, position + len(arms)))
         name, repeat_cohort = entry.arm.name, cohort if entry.repeats else None
+        if name not in known:
+            position = len(known) + len(arms)
+            arms.append(arm_row(state.experiment, entry.arm, position, cohort, state.last_trial_record))
         trials += [TrialRow(f"{name}/{seed}", name, seed, repeat_cohort) for seed in entry.seeds]
     return Step(arms=tuple(arms), trials=tuple(trials)) if trials else None
-
-
-def _arm_row(state: RunState, arm: Arm, position: int) -> ArmRow:
-    experiment, candidate = state.experiment, arm.candidate
-    view = experiment if arm.tuning_trial_of is None else tuning_view(experiment)
-    return ArmRow(
-        **vars(arm),
-        position=position,
-        cohort=state.cohort + 1,
-        parameters=candidate.parameters,
-        forward_flops=candidate.architecture.forward_flops(candidate.recipe.sequence_length),
-        train_flops=candidate.train_flops(view.pretraining.tokens, experiment.baseline.architecture),
-        after_record=state.last_trial_record,
-    )

@@ -24,8 +24,11 @@ DECIDING: Mapping[str, Callable[[Experiment], object]] = {
     "metrics of the paper's orderings": lambda experiment: experiment.paper.metrics if experiment.paper else (),
     "headline metrics": lambda experiment: experiment.headline_metrics,
     "comparison": lambda experiment: experiment.comparison,
+    "pretraining seeds": lambda experiment: experiment.pretraining.seeds,
+    "fine-tuning seeds": lambda experiment: experiment.fine_tuning.seeds,
+    "downstream tasks": lambda experiment: sorted(experiment.fine_tuning.tasks),
 }
-"""Parts of an experiment that decide verdicts and of which the last change after results is reported, by name."""
+"""Parts of an experiment that decide verdicts, and of which the last change after results is reported, by name."""
 
 
 @dataclass(frozen=True)

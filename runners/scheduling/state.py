@@ -58,11 +58,22 @@ class RunState:
         self._audited: tuple[str, ...] = ()
         seeds = first_seeds(self.experiment.pretraining.seeds) if self.has_trials else ()
         self._replicates: dict[int, list[str]] = {seed: [] for seed in seeds}
+        self._listed = len(self.experiment.arms) * len(seeds) if self._may_grow else 0
+        """Trials of the file that have no row yet."""
         self._race: RaceOfTrials | None = None
         self._results: list[Record] = []
         """Records of trials that the race has not seen, in the order of their arrival."""
         self._decidable: dict[int, tuple[Decision, ...]] = {}
         """Cache: decisions by replicate, valid until a row of the replicate is applied."""
+
+    @property
+    def lacks_listed(self) -> bool:
+        """Whether a study that may grow has arms or seeds in its file that have not entered."""
+        return self._listed > 0
+
+    @property
+    def _may_grow(self) -> bool:
+        return self.has_trials and self.experiment.may_grow
 
     @property
     def has_trials(self) -> bool:
@@ -119,6 +130,7 @@ class RunState:
             probed=self._probed,
             exempt=arm.name == BASELINE,
         )
+        self._listed -= row.seed in self._replicates
         self._replicates[self._replicate_of(plan)].append(row.name)
         seed = 0 if self.has_policy else self._seeds.setdefault(row.seed, len(self._seeds))
         insort(self._order, (cohort, seed, len(self._order), row.name))

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from configuration.arm import BASELINE, Arm, changed_arm
 from configuration.experiment import Experiment
 from configuration.seeds import first_seeds
+from configuration.tuning_experiment import tuning_view
 from foundation.schema import JsonValue
 from ledger.database import LedgerRows
+from ledger.records import ArmRow
 from runners.search.history import SearchHistory
 from runners.search.optuna_sampler import importance, propose
 from runners.search.warm_start import warm_start_observations
@@ -15,18 +17,35 @@ from runners.search.warm_start import warm_start_observations
 
 @dataclass(frozen=True)
 class ArmEntry:
-    """An arm and the pretraining seeds at which it enters; a repeated arm has entered before at other seeds."""
+    """An arm and the pretraining seeds at which it enters; one that has entered before has its row already."""
 
     arm: Arm
     seeds: tuple[int, ...]
     repeats: bool = False
+    """Whether a search repeats it in a later cohort."""
 
 
 def listed_entries(experiment: Experiment, rows: LedgerRows) -> tuple[ArmEntry, ...]:
-    """Return the arms of the file that are not in the ledger: all at first, later those that were added."""
-    known = {arm.name for arm in rows.arms()}
+    """Return the arms of the file with the seeds that are not in the ledger: all at first, later what was added."""
+    known = {row.name for row in rows.trials()}
     seeds = first_seeds(experiment.pretraining.seeds)
-    return tuple(ArmEntry(arm, seeds) for arm in experiment.arms if arm.name not in known)
+    missing = ((arm, tuple(s for s in seeds if f"{arm.name}/{s}" not in known)) for arm in experiment.arms)
+    return tuple(ArmEntry(arm, added) for arm, added in missing if added)
+
+
+def arm_row(experiment: Experiment, arm: Arm, position: int, cohort: int, after_record: int) -> ArmRow:
+    """Return the row of an arm in the ledger, with its costs."""
+    candidate = arm.candidate
+    view = experiment if arm.tuning_trial_of is None else tuning_view(experiment)
+    return ArmRow(
+        **vars(arm),
+        position=position,
+        cohort=cohort,
+        parameters=candidate.parameters,
+        forward_flops=candidate.architecture.forward_flops(candidate.recipe.sequence_length),
+        train_flops=candidate.train_flops(view.pretraining.tokens, experiment.baseline.architecture),
+        after_record=after_record,
+    )
 
 
 def count_of_proposals(experiment: Experiment, cohort: int, rows: LedgerRows) -> int:

@@ -11,7 +11,7 @@ from commands.arguments import choose
 from commands.main import main
 from ledger.artifacts import ArtifactStore
 from ledger.paths import ResultPaths
-from runners.run import RunRequest, open_ledger
+from runners.opening import RunRequest, open_ledger
 from runners.stage_labels import all_labels
 from tests.factories.command_calls import ROOT, TABLE, Answer, Call, record
 from tests.factories.first_cohort import declare_first_cohort

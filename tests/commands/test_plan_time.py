@@ -16,7 +16,7 @@ from ledger.records import Record, Status
 from runners.cost_estimate.past_runs import measured_under
 from runners.cost_estimate.prediction import without_warm_up
 from runners.dag import shared_stages, trial_stages
-from runners.run import RunRequest, open_ledger
+from runners.opening import RunRequest, open_ledger
 from runners.stages.stage import Stage
 from search_space.cost import MATMUL
 from tests.factories.command_calls import TABLE, Call

@@ -10,7 +10,7 @@ from configuration.tuning_experiment import tuning_view
 from ledger.artifacts import ArtifactStore
 from ledger.paths import ResultPaths
 from runners.dag import shared_stages, trial_stages
-from runners.run import RunRequest, open_ledger
+from runners.opening import RunRequest, open_ledger
 from tests.factories.command_calls import ROOT, Call
 from tests.factories.first_cohort import declare_first_cohort
 from tests.factories.plans import kept, planned, written

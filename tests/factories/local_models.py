@@ -23,7 +23,8 @@ from models.encoder import Encoder
 from runners.dag import shared_stages
 from runners.executors import TaskEnd
 from runners.journal import Journal
-from runners.run import RunRequest, open_ledger, run_stages
+from runners.opening import RunRequest, open_ledger
+from runners.run import run_stages
 from runners.stages.execute import execute
 from runners.stages.stage import Job
 from runners.work_queue import StageTask

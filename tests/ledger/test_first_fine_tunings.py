@@ -12,7 +12,7 @@ from ledger.checkpoints import tuned_trials
 from ledger.paths import ResultPaths
 from ledger.records import Record, Status
 from ledger.selected_settings import first_fine_tunings
-from runners.run import RunRequest, open_ledger
+from runners.opening import RunRequest, open_ledger
 from tests.factories import simulated_training as simulated
 from tests.factories.first_cohort import declare_first_cohort
 from tests.factories.keys import KEY

@@ -21,7 +21,8 @@ from ledger.rows import read_result
 from ledger.snapshot import Snapshot
 from ledger.stage_results import LatencyResult
 from runners.latency_stages import latency_stages
-from runners.run import RunRequest, run
+from runners.opening import RunRequest
+from runners.run import run
 from runners.run_progress import RunProgress
 from runners.scheduler import DONE, next_step
 from runners.scheduling.state import RunState
@@ -37,7 +38,8 @@ KILLED = """
 import os, signal
 from pathlib import Path
 from ledger.paths import ResultPaths
-from runners.run import RunRequest, run
+from runners.opening import RunRequest
+from runners.run import run
 from tests.factories.latencies import experiment
 
 def watch(progress):

@@ -16,7 +16,8 @@ from ledger.sessions import sessions
 from ledger.snapshot import snapshot
 from runners.limits import UNLIMITED, Limits, Spent, seconds_in, time_text
 from runners.meter import LimitStop, Meter
-from runners.run import FAILED, RunRequest, open_ledger, run_stages, timed
+from runners.opening import RunRequest, open_ledger
+from runners.run import FAILED, run_stages, timed
 from runners.run_progress import RunProgress
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import Track, found

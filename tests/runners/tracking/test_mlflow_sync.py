@@ -23,7 +23,7 @@ from ledger.artifacts import ArtifactStore
 from ledger.paths import ResultPaths
 from ledger.sessions import Stopwatch
 from ledger.snapshot import Snapshot
-from runners.run import RunRequest, open_ledger
+from runners.opening import RunRequest, open_ledger
 from runners.stage_labels import all_labels
 from runners.tracking import TrackingStore
 from runners.tracking.runs import study_name

@@ -1,0 +1,96 @@
+"""The rows of a ledger that its experiment declares now: what a later version of the file leaves out is hidden.
+
+Nothing is removed: rows that are hidden are shown again when a still later version declares them again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import to_json
+
+from foundation.schema import JsonValue
+from ledger.amendments import Amendment, amendments
+from ledger.database import LedgerRows
+from ledger.records import ArmRow, Decision, Record, TrialRow
+from ledger.rows import IN_JSON, parsed
+
+
+@dataclass(frozen=True)
+class DeclaredRows:
+    """The rows of a ledger that its latest amendment declares; implements `LedgerRows`."""
+
+    ledger: LedgerRows
+    amendment: Amendment
+
+    @property
+    def path(self) -> Path:
+        """The file or folder of the rows."""
+        return self.ledger.path
+
+    def fact(self, name: str) -> JsonValue:
+        """Return a fact, None if it was never written; `labels` are those of the amendment."""
+        return self._declared["labels"] if name == "labels" else self.ledger.fact(name)
+
+    def arms(self) -> tuple[ArmRow, ...]:
+        """Return the declared arms that have a row, in the order and with the contents of the declaration."""
+        written = {arm.name: arm for arm in self.ledger.arms()}  # loads the plugins of its candidates
+        return tuple(self._current(arm, written[arm.name]) for arm in self._arms if arm.name in written)
+
+    def trials(self) -> tuple[TrialRow, ...]:
+        """Return the trials of declared arms and seeds, arm after arm; of extra seeds those that have a row."""
+        seeds = self._declared["seeds"]
+        places = {name: place for place, name in enumerate(self._names)}
+        found = [row for row in self.ledger.trials() if row.arm in places and (not seeds or row.seed in seeds)]
+        order = {seed: place for place, seed in enumerate(seeds or ())}
+        return tuple(sorted(found, key=lambda row: (places[row.arm], order.get(row.seed, 0))))
+
+    def records(self) -> tuple[Record, ...]:
+        """Return the records of declared stages, in the order in which they were written."""
+        return tuple(record for record in self.ledger.records() if self._shows(record))
+
+    def decisions(self) -> tuple[Decision, ...]:
+        """Return the decisions on declared trials, in the order in which they were taken."""
+        return tuple(decision for decision in self.ledger.decisions() if decision.trial in self._trials)
+
+    def _shows(self, record: Record) -> bool:
+        if record.trial is None:
+            return bool(self._declared["shared"].get(record.label) == record.key)
+        return record.trial in self._trials and record.label in self._stages
+
+    def _current(self, arm: ArmRow, row: ArmRow) -> ArmRow:
+        """Return an arm with its time of declaration; a name that had another candidate before is a later arm."""
+        after = row.after_record if row.identity == arm.identity else self.amendment.after_record
+        return replace(arm, after_record=after)
+
+    @cached_property
+    def _declared(self) -> Mapping[str, Any]:
+        assert self.amendment.declared is not None
+        return self.amendment.declared
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(arm["name"] for arm in self._declared["arms"])
+
+    @cached_property
+    def _arms(self) -> tuple[ArmRow, ...]:
+        return tuple(
+            parsed(ArmRow, {**arm, **{name: to_json(arm[name]) for name in IN_JSON if name in arm}})
+            for arm in self._declared["arms"]
+        )
+
+    @cached_property
+    def _stages(self) -> frozenset[str]:
+        return frozenset(self._declared["stages"])
+
+    @property
+    def _trials(self) -> frozenset[str]:
+        return frozenset(row.name for row in self.trials())
+
+
+def declared_rows(ledger: LedgerRows) -> LedgerRows:
+    """Return the rows that the experiment declares now: all of them, if no amendment hides any."""
+    latest = amendments(ledger)[-1:]
+    return DeclaredRows(ledger, latest[0]) if latest and latest[0].declared is not None else ledger

@@ -1,0 +1,268 @@
+"""Growth of a study: whether a results folder may go on with a changed experiment, and what it declares then.
+
+It may where no finished number would change. What the change leaves out is hidden and stays in the ledger.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from configuration.arm import BASELINE
+from configuration.designs import Search
+from configuration.experiment import Experiment
+from configuration.loading import AnyExperiment
+from configuration.seeds import first_seeds
+from configuration.stage_label import FINE_TUNE, LATENCY, PRETRAIN, StageLabel
+from foundation.errors import ConflictError
+from foundation.schema import JsonValue, canonical_text
+from ledger.amendments import amendments, latest_identity
+from ledger.database import LedgerRows
+from ledger.declared_rows import declared_rows
+from ledger.records import ArmRow, Record, Status, TrialStatus
+from ledger.rows import plain
+from ledger.snapshot import histories_of
+from runners.dag import SharedStages, trial_stages
+from runners.differences import differences
+from runners.latency_stages import LatencyStages
+from runners.scheduling.decisions import AUDIT
+from runners.scheduling.recorded_decisions import reproduce
+from runners.search.next_arms import arm_row
+from runners.stage_labels import all_labels
+from runners.stages.stage import Stage
+from search_space.candidate import Candidate
+
+GROWING = (("pretraining", "seeds"), ("fine_tuning", "seeds"), ("fine_tuning", "tasks"))
+"""Values by which a study may grow, beside its arms."""
+ENDED = (TrialStatus.FINISHED, TrialStatus.STOPPED, TrialStatus.DIVERGED)
+RESULTS = (Status.FINISHED, Status.DIVERGED)
+SHOWN = 3
+"""Finished stages that a refusal names."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """The difference between an experiment and the one that a ledger holds."""
+
+    declared: dict[str, JsonValue] | None
+    """What the experiment declares, for `ledger.declared_rows`; None where every row is declared."""
+    redeclared: bool = False
+    """Whether it declares other arms, seeds or stages than the ledger shows, or in another order."""
+    reasons: tuple[str, ...] = ()
+    """Why a finished number would change, one line each; empty if the ledger may go on."""
+    has_results: bool = False
+    """Whether a trial has ended; only asked where a number would change."""
+
+
+def change_of(rows: LedgerRows, experiment: AnyExperiment, shared: SharedStages | LatencyStages) -> Change:
+    """Return the difference between an experiment and the latest version of it in a ledger."""
+    identity = experiment.identity()
+    known = latest_identity(rows, identity)
+    declared = _declared(experiment, shared)
+    differs = canonical_text(known) != canonical_text(identity)
+    redeclared = declared is not None and _arms_shown(rows, declared) != _arms_of(declared)
+    other_shared = _other_shared(rows, shared.named())
+    if not (differs or redeclared or other_shared):
+        return Change(declared)
+    redeclared = redeclared or bool(other_shared)
+    if isinstance(experiment, Experiment) and isinstance(shared, SharedStages) and experiment.may_grow:
+        results = tuple(_changed_results(rows, experiment, shared, known))
+        results += tuple(_seeds_of_other_looks(rows, experiment, known))
+        if not results:
+            return Change(declared, redeclared)
+    elif isinstance(experiment, Experiment) and not other_shared and _adds_candidates(rows, experiment, known):
+        return Change(declared)
+    else:
+        results = ()
+    values = tuple(_values_that_differ(known, identity, experiment.may_grow))
+    others = () if values else (f"{label}: of other data, code or library versions" for label in other_shared)
+    return Change(declared, redeclared, (*values, *others, *results), _has_results(rows))
+
+
+def _declared(experiment: AnyExperiment, shared: SharedStages | LatencyStages) -> dict[str, JsonValue] | None:
+    """Return what an experiment that may grow declares, None for another one."""
+    if not isinstance(experiment, Experiment) or not isinstance(shared, SharedStages) or not experiment.may_grow:
+        return None
+    seeds = experiment.pretraining.seeds
+    first = first_seeds(seeds)[0]
+    arms = [arm_row(experiment, arm, place, 0, 0) for place, arm in enumerate(experiment.arms)]
+    stages = dict.fromkeys(label for arm in arms for label in trial_stages(experiment, shared, arm.candidate, first))
+    return {
+        "arms": [_plain(arm) for arm in arms],
+        "seeds": [*seeds] if isinstance(seeds, tuple) else None,
+        "labels": [*all_labels(experiment)],
+        "stages": [*stages],
+        "shared": {label: stage.key for label, stage in shared.named().items()},
+    }
+
+
+def _plain(arm: ArmRow) -> JsonValue:
+    return {name: value for name, value in plain(arm).items() if value is not None and name != "after_record"}
+
+
+def _arms_of(declared: Mapping[str, JsonValue]) -> list[str]:
+    """Return the arms of a declaration in their order, with all that a table shows of them."""
+    arms = declared["arms"]
+    assert isinstance(arms, list)
+    return [_shown(arm) for arm in arms if isinstance(arm, dict)]
+
+
+def _shown(arm: Mapping[str, JsonValue]) -> str:
+    return canonical_text([arm["name"], arm["changes"], arm.get("levels") or {}])
+
+
+def _arms_shown(rows: LedgerRows, declared: Mapping[str, JsonValue]) -> list[str]:
+    """Return the arms that a ledger shows; those of the declaration if none has entered yet."""
+    latest = amendments(rows)[-1:]
+    if latest and latest[0].declared is not None:
+        return _arms_of(latest[0].declared)
+    return [_shown(plain(arm)) for arm in rows.arms()] or _arms_of(declared)
+
+
+def _other_shared(rows: LedgerRows, stages: Mapping[str, Stage]) -> tuple[str, ...]:
+    """Return the labels of the shared stages whose results in the ledger are of another key."""
+    shown = declared_rows(rows).records()
+    keys = {record.label: record.key for record in shown if record.trial is None}
+    return tuple(label for label, stage in stages.items() if keys.get(label, stage.key) != stage.key)
+
+
+def _changed_results(
+    rows: LedgerRows, experiment: Experiment, shared: SharedStages, known: JsonValue
+) -> Iterator[str]:
+    """Yield the finished stages of trials, hidden ones too, that would be others, the first few by name."""
+    arms, seeds = {arm.name: arm for arm in experiment.arms}, experiment.pretraining.seeds
+    searched = _part(known, "fine_tuning", "search") != _part(experiment.identity(), "fine_tuning", "search")
+    results: dict[str, list[Record]] = {}
+    for record in rows.records():
+        if record.trial is not None and record.status in RESULTS:
+            results.setdefault(record.trial, []).append(record)
+    found: list[str] = []
+    for trial in rows.trials():
+        if trial.arm in arms and trial.name in results and not (isinstance(seeds, tuple) and trial.seed not in seeds):
+            candidate = arms[trial.arm].candidate
+            stages = trial_stages(experiment, shared, candidate, trial.seed)
+            for record in results[trial.name]:
+                if _would_change(record, stages, candidate, searched):
+                    found.append(f"{record.label} of {trial.name}")
+    if found:
+        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        yield f"finished, and would be another number: {', '.join(found[:SHOWN])}{more}"
+
+
+def _would_change(record: Record, stages: Mapping[str, Stage], candidate: Candidate, searched: bool) -> bool:
+    """Return whether a result would be another one under the stages of its trial.
+
+    A stage that is not declared is hidden. Of another budget it is so only where the training up to it depends on
+    no budget; a fine-tuning is so only where its settings are not chosen among others.
+    """
+    label = StageLabel.parse(record.label)
+    if label.kind == FINE_TUNE and searched:
+        return any(StageLabel.parse(other).cell == label.cell for other in stages)
+    if record.label in stages:
+        return stages[record.label].key != record.key
+    if label.kind != PRETRAIN or label.tokens is None:
+        return False
+    recipe = candidate.recipe
+    return recipe.pruning is not None or recipe.schedule.horizon(label.tokens, label.tokens) is not None
+
+
+def _seeds_of_other_looks(rows: LedgerRows, experiment: Experiment, known: JsonValue) -> Iterator[str]:
+    """Yield a line if `until_decided` would find trials that its own looks have not asked for."""
+    seeds = experiment.pretraining.seeds
+    same = canonical_text(_part(known, "pretraining", "seeds")) == canonical_text(
+        _part(experiment.identity(), "pretraining", "seeds")
+    )
+    if isinstance(seeds, tuple) or same:
+        return
+    beyond = sorted({trial.seed for trial in rows.trials()} - {*first_seeds(seeds)})
+    if beyond:
+        listed = ", ".join(map(str, beyond))
+        yield f"pretraining.seeds: trials at seed {listed} are there, which until_decided adds at its looks alone"
+
+
+def _adds_candidates(rows: LedgerRows, experiment: Experiment, known: JsonValue) -> bool:
+    """Return whether a search differs by more candidates alone, and has proposed and decided as it would have."""
+    search = experiment.search
+    if search is None or rows.fact(AUDIT) is not None:
+        return False
+    identity = experiment.identity()
+    if _without_candidates(known) != _without_candidates(identity):
+        return False
+    before = _candidates_in(known)
+    if before > search.max_candidates:
+        return False
+    if search.policy is not None:
+        try:
+            reproduce(experiment, rows)
+        except ConflictError:
+            return False
+        return True
+    return _same_cohorts(rows, experiment, before)
+
+
+def _same_cohorts(rows: LedgerRows, experiment: Experiment, before: int) -> bool:
+    """Return whether every cohort that has entered would have had as many proposals under more candidates."""
+    search, arms = experiment.search, rows.arms()
+    assert search is not None
+    repeats = [trial.cohort for trial in rows.trials() if trial.cohort is not None and trial.arm != BASELINE]
+    entered = [*(arm.cohort for arm in arms), *repeats]
+    for cohort in {*entered}:
+        proposed = sum(each < cohort for each in entered)
+        size = experiment.pretraining.hurdle.cohort_size(cohort, search.cohort)
+        if min(before - proposed, size) != min(search.max_candidates - proposed, size):
+            return False
+    return True
+
+
+def _searches_in(identity: JsonValue) -> list[dict[str, JsonValue]]:
+    """Return the search in an identity, without its number of candidates."""
+    design = identity.get("design") if isinstance(identity, dict) else None
+    designs = design if isinstance(design, list) else [design]
+    return [each for each in designs if isinstance(each, dict) and each.get("kind") == "search"]
+
+
+def _candidates_in(identity: JsonValue) -> int:
+    """Return the largest number of candidates of the search in an identity."""
+    default = Search.model_fields["max_candidates"].default
+    (number,) = (each.get("max_candidates", default) for each in _searches_in(identity))
+    assert isinstance(number, int)
+    return number
+
+
+def _without_candidates(identity: JsonValue) -> str:
+    """Return an identity as text, without the number of candidates of its search."""
+    copy = json.loads(canonical_text(identity))
+    for search in _searches_in(copy):
+        search.pop("max_candidates", None)
+    return canonical_text(copy)
+
+
+def _part(identity: JsonValue, section: str, name: str) -> JsonValue:
+    part = identity.get(section) if isinstance(identity, dict) else None
+    return part.get(name) if isinstance(part, dict) else None
+
+
+def _values_that_differ(known: JsonValue, wanted: JsonValue, grows: bool) -> Iterator[str]:
+    """Yield the values that differ, without those by which a study may grow."""
+    if grows:
+        known, wanted = (_common(identity, other) for identity, other in ((known, wanted), (wanted, known)))
+    yield from differences(known, wanted)
+
+
+def _common(identity: JsonValue, other: JsonValue) -> JsonValue:
+    """Return an identity without seeds, tasks, measurements, and the arms that another one lacks."""
+    copy = json.loads(canonical_text(identity))
+    for section, name in GROWING:
+        copy.get(section, {}).pop(name, None)
+    arms = other.get("design") if isinstance(other, dict) else None
+    assert isinstance(arms, dict)
+    copy["design"] = {name: arm for name, arm in copy["design"].items() if name in arms}
+    return copy
+
+
+def _has_results(rows: LedgerRows) -> bool:
+    """Return whether a trial has ended under a version of the experiment, or a latency was measured."""
+    labels = [rows.fact("labels"), *(a.declared["labels"] for a in amendments(rows) if a.declared is not None)]
+    versions = [tuple(map(str, each)) for each in labels if isinstance(each, list)]
+    if any(record.stage == LATENCY for record in rows.records()):
+        return True
+    return any(history.status in ENDED for each in versions for history in histories_of(rows, each))

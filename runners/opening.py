@@ -1,0 +1,184 @@
+"""A request to run an experiment, and its results folder: a new ledger, or one that a grown study goes on with."""
+
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from configuration.latency import LatencyExperiment
+from configuration.loading import AnyExperiment
+from configuration.plugin_folders import COPIES, copy_plugins
+from configuration.plugin_options import OPTIONS, recorded_options
+from foundation.atomic_files import disk_refusals
+from foundation.environment import manifest
+from foundation.errors import ConflictError, CorruptionError
+from foundation.schema import JsonValue
+from ledger.amendments import amend
+from ledger.database import LEDGER_NAME, Ledger
+from ledger.database_file import killed_while_created
+from ledger.object_store import refuse_url
+from ledger.paths import ResultPaths, has_export
+from ledger.reading import refuse_former_timings
+from runners.dag import SharedStages, shared_stages
+from runners.executors import ExecutorSettings
+from runners.growth import Change, change_of
+from runners.latency_stages import LatencyStages, latency_stages
+from runners.limits import UNLIMITED, Limits
+from runners.stage_labels import all_labels
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """An experiment to run, its results folder and its executor."""
+
+    experiment: AnyExperiment
+    scale: str
+    paths: ResultPaths
+    engine: str = "local"
+    workers: int = 2
+    address: str | None = None
+    """A Ray cluster's address; None starts Ray on this machine."""
+    command: str = ""
+    """The command line of the request, for the report."""
+    settings: tuple[str, ...] = ()
+    """Values of the command line in place of the file's, for the manifest; they are part of `experiment`."""
+    reuse: tuple[Path, ...] = ()
+    """Results folders and published reports whose finished trials with the same keys are taken over."""
+    gpus_per_trial: float | None = None
+    """GPUs of a trial under Ray; None shares all of them between the workers."""
+    limits: Limits = UNLIMITED
+    """What the run may spend."""
+    objects: str = ""
+    """URL of an object store for the stages; empty for the results folder."""
+    on_warning: Callable[[str], None] = lambda _: None
+    """Called with what the user should know before stages run."""
+
+    @property
+    def executor_settings(self) -> ExecutorSettings:
+        """Where trials run."""
+        return ExecutorSettings(self.workers, self.address, self.gpus_per_trial, self.objects.rstrip("/"))
+
+
+def stages_of(experiment: AnyExperiment) -> SharedStages | LatencyStages:
+    """Return the stages outside trials: the inputs of all trials, or every stage of a latency experiment."""
+    if isinstance(experiment, LatencyExperiment):
+        from runners.stages.latency import (
+            this_machine,  # imports torch, which other runs import in their workers only
+        )
+
+        return latency_stages(experiment, this_machine(experiment.timing.device))
+    return shared_stages(experiment)
+
+
+@contextmanager
+def open_ledger(request: RunRequest, shared: SharedStages | LatencyStages | None = None) -> Iterator[Ledger]:
+    """Lock the results folder and open its ledger, which goes on with a study that grew.
+
+    A ledger without the result of any trial is set aside for another experiment. `shared` are the experiment's shared
+    stages, if they are known. Raises ConflictError where another experiment has results.
+    """
+    refuse_former_timings(request.paths.folder)
+    lost_ledger(request.paths)
+    if request.objects:
+        refuse_url(request.objects)
+    request.paths.make()
+    with request.paths.locked():
+        request.paths.use_objects(request.objects, begun=(request.paths.folder / LEDGER_NAME).exists())
+        copy_plugins(request.experiment.plugins, request.paths.root / COPIES)
+        with ExitStack() as opened:
+            ledger = opened.enter_context(_ledger_in(request.paths.folder))
+            if ledger.fact("identity") is not None:
+                change = change_of(ledger, request.experiment, shared or stages_of(request.experiment))
+                if change.reasons and change.has_results:
+                    raise ConflictError(_conflict(request, change))
+                if change.reasons:
+                    opened.pop_all().close()
+                    request.on_warning(_set_aside(request.paths.folder))
+                    ledger = opened.enter_context(_ledger_in(request.paths.folder))
+                else:
+                    amend(ledger, request.experiment, change.declared, change.redeclared)
+            _begin(ledger, request)
+            yield ledger
+
+
+def _ledger_in(folder: Path) -> AbstractContextManager[Ledger]:
+    return closing(Ledger(folder / LEDGER_NAME))
+
+
+def _begin(ledger: Ledger, request: RunRequest) -> None:
+    """Write the facts of a new ledger; one that has them is unchanged."""
+    experiment = request.experiment
+    if ledger.fact("identity") is not None:
+        if OPTIONS not in ledger.facts():  # of an earlier version
+            _keep_plugin_options(ledger, experiment)
+        return
+    with ledger.transaction():
+        ledger.set_fact("experiment", experiment.experiment)
+        ledger.set_fact("scale", request.scale)
+        ledger.set_fact("labels", [*_trial_labels(experiment)])
+        ledger.set_fact("document", experiment.model_dump(mode="json"))
+        _keep_plugin_options(ledger, experiment)
+        ledger.set_fact("manifest", _manifest(request))
+        ledger.set_fact("impossible", experiment.impossible_points)
+        ledger.set_fact("identity", experiment.identity())
+
+
+def _keep_plugin_options(ledger: Ledger, experiment: AnyExperiment) -> None:
+    if (options := recorded_options(experiment)) is not None:
+        ledger.set_fact(OPTIONS, options)
+
+
+def _set_aside(folder: Path) -> str:
+    """Rename a ledger without the result of a trial, for another experiment; return a warning that says so."""
+    kept = next(path for n in count(1) if not (path := folder / f"ledger.former-{n}.sqlite").exists())
+    (folder / LEDGER_NAME).rename(kept)
+    return f"{folder}: no trial of the experiment in it had ended; begun anew, its ledger is kept in {kept.name}"
+
+
+def _manifest(request: RunRequest) -> dict[str, JsonValue]:
+    return {**manifest(), **({"settings": [*request.settings]} if request.settings else {})}
+
+
+def _trial_labels(experiment: AnyExperiment) -> tuple[str, ...]:
+    """Return the labels of a trial's stages; a latency experiment has no trials."""
+    return () if isinstance(experiment, LatencyExperiment) else all_labels(experiment)
+
+
+def lost_ledger(paths: ResultPaths) -> str | None:
+    """Return a warning if a folder has results but no ledger, because the run then starts with a new one.
+
+    Raises CorruptionError if the ledger is empty although there are results, ConflictError if the folder has a
+    published report, which holds the export of a ledger only.
+    """
+    path = paths.folder / LEDGER_NAME
+    with disk_refusals(paths.folder):
+        size = path.stat().st_size if path.is_file() else None
+        exported, missing = size is None and has_export(paths.folder), not path.exists()
+        begun = killed_while_created(path)  # nothing was written yet
+        remains = paths.leftovers if size == 0 or (missing and not exported) else ()
+    if exported:
+        raise ConflictError(f"{paths.folder}: holds a published report. Did you mean another --out folder?")
+    if remains and not (missing or begun):
+        advice = "restore it, or move it away to begin a new one over the stages that are kept"
+        raise CorruptionError(f"{path}: is empty, but {remains[0]} is beside it; {advice}")
+    if not remains:
+        return None
+    consequence = "a new ledger is created, without the earlier records and decisions"
+    return f"{paths.folder}: has {remains[0]}, but {'an empty' if begun else 'no'} {LEDGER_NAME}; {consequence}"
+
+
+def _conflict(request: RunRequest, change: Change) -> list[str]:
+    """Return what differs, and both remedies: a folder that takes over what is equal, or the values as they were."""
+    folder = request.paths.folder
+    other = next(path for n in count(2) if not (path := folder.with_name(f"{folder.name}-{n}")).exists())
+    command = [request.command or "steeplechase run", "--out", shlex.quote(str(other))]
+    if ResultPaths.of(other).root.resolve() != request.paths.root.resolve():
+        command += ["--reuse", shlex.quote(str(folder))]
+    return [
+        f"{folder}: holds another experiment's results; nothing was changed. What differs:",
+        *(f"  {line}" for line in change.reasons),
+        f"To keep both, and compute nothing twice that is equal: {' '.join(command)}",
+        "To add to this folder, give what differs its value there; arms, seeds and tasks may be added and left out",
+    ]

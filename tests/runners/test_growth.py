@@ -1,0 +1,251 @@
+"""A study grows and shrinks in one results folder: the table is that of one run, and no stage is computed twice."""
+
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from configuration.experiment import Experiment
+from foundation.errors import ConflictError
+from ledger.amendments import amendments
+from ledger.database import Ledger
+from ledger.declared_rows import declared_rows
+from ledger.paths import ResultPaths
+from ledger.snapshot import Snapshot, snapshot
+from reports.formats.csv import render
+from reports.report import build
+from runners.opening import RunRequest, open_ledger
+from tests.factories import simulated_training as simulated
+from tests.factories.simulated_training import ARCHITECTURE, RECIPE, Killed, Track
+
+ARMS: dict[str, Any] = {
+    "narrow": {"bottleneck_ratio": 2},
+    "dynamic": {"convolution": {"kind": "dynamic"}},
+    "long": {"convolution": {"kind": "dynamic", "kernel_size": 5}},
+}
+TASKS = ("docs_pair", "docs_acceptability")
+CONSTANT = {**RECIPE, "schedule": {"kind": "constant", "warmup_tokens": 64}}
+"""A schedule that does not depend on the budget."""
+
+
+def study(folder: Path, arms: Any = (*ARMS,), seeds: Any = (1, 2), tasks: Any = TASKS, **parts: Any) -> Experiment:
+    """Return a table of some arms, seeds and tasks; `parts` replace the sections of that name."""
+    document = {
+        "design": {"kind": "list", "arms": {name: ARMS[name] for name in arms}},
+        "pretraining": {"tokens": 2560, "seeds": seeds if isinstance(seeds, dict) else [*seeds]},
+        "fine_tuning": {"tasks": [*tasks], "seeds": [1], "sequence_length": 16} if tasks else {},
+        **parts,
+    }
+    return simulated.experiment(folder, **document)
+
+
+class Study:
+    """A results folder over which versions of an experiment are run."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        self.folder, self.computed, self.warnings = folder, list[str](), list[str]()
+
+    def run(self, experiment: Experiment, killed_after: int | None = None) -> Snapshot | None:
+        """Run one version; None if its driver was killed."""
+        paths = ResultPaths.of(self.folder / "results")
+        request = RunRequest(experiment, "whole", paths, workers=1, on_warning=self.warnings.append)
+        track = Track(experiment, self.folder / "results", left=killed_after, computed=self.computed)
+        with open_ledger(request):
+            pass
+        try:
+            return track.run()
+        except Killed:
+            return None
+
+
+def table(found: Snapshot | None) -> str:
+    assert found is not None
+    return render(build(found))
+
+
+def parts_of(names: tuple[Any, ...], least: int = 1) -> st.SearchStrategy[list[Any]]:
+    return st.lists(st.sampled_from(names), min_size=least, unique=True)
+
+
+VERSIONS = st.tuples(parts_of((*ARMS,)), parts_of((1, 2, 3)), parts_of(TASKS, 0), st.none() | st.integers(0, 12))
+
+
+@settings(max_examples=8)
+@example(edits=[(["dynamic"], [2], [], None), (["narrow", "dynamic"], [1, 2], ["docs_pair"], 3)])
+@example(edits=[([*ARMS], [1, 2, 3], [*TASKS], None), (["narrow"], [3], [], None)])
+@given(edits=st.lists(VERSIONS, min_size=1, max_size=3))
+def test_a_study_that_grew_in_any_order_has_the_table_of_one_run_and_computes_nothing_twice(edits: Any) -> None:
+    with TemporaryDirectory() as temporary:
+        grown, whole = Study(Path(temporary) / "grown"), Study(Path(temporary) / "whole")
+        for arms, seeds, tasks, killed_after in edits:
+            grown.run(study(grown.folder, arms, seeds, tasks), killed_after)
+        final = {"arms": ("long", "narrow", "dynamic"), "seeds": (2, 1, 3)}
+        after = grown.run(study(grown.folder, **final))
+        assert table(after) == table(whole.run(study(whole.folder, **final)))
+        assert len(grown.computed) == len({*grown.computed})
+        assert {*whole.computed} <= {*grown.computed}
+
+
+def test_what_is_left_out_is_hidden_and_comes_back_without_computing(tmp_path: Path) -> None:
+    here = Study(tmp_path)
+    first = table(here.run(study(tmp_path)))
+    count = len(here.computed)
+    less = here.run(study(tmp_path, ["narrow"], [2], ["docs_pair"]))
+    assert less is not None
+    assert [arm.name for arm in less.arms] == ["baseline", "narrow"]
+    assert {history.trial.name for history in less.histories} == {"baseline/2", "narrow/2"}
+    assert {record.label for history in less.histories for record in history.records} == {
+        "pretrain@2560",
+        "docs_pair#1",
+    }
+    assert "docs_acceptability" not in table(less)
+    assert table(here.run(study(tmp_path))) == first
+    assert len(here.computed) == count
+
+
+def test_the_ledger_keeps_what_was_declared_when(tmp_path: Path) -> None:
+    here = Study(tmp_path)
+    for seeds, tasks in (((1, 2), TASKS), ((1, 2, 3), TASKS[:1]), ((1, 2, 3), TASKS[:1])):
+        found = here.run(study(tmp_path, seeds=seeds, tasks=tasks))
+    assert found is not None
+    (added,) = found.amendments
+    assert added.changed == ("fine_tuning", "pretraining")
+    assert added.after_record > 0
+    footer = dict(build(found).footer)["Added after results"]
+    assert "pretraining seeds changed after 16 results" in footer
+    assert "downstream tasks changed after" in footer
+    with closing(Ledger.at(tmp_path / "results")) as ledger:
+        assert len(ledger.records()) > len(declared_rows(ledger).records())
+
+
+def test_a_table_in_another_order_is_shown_in_that_order(tmp_path: Path) -> None:
+    here = Study(tmp_path)
+    here.run(study(tmp_path, ["narrow", "dynamic"]))
+    found = here.run(study(tmp_path, ["dynamic", "narrow"]))
+    assert found is not None
+    assert [arm.name for arm in found.arms] == ["baseline", "dynamic", "narrow"]
+
+
+def baseline(**recipe: Any) -> dict[str, Any]:
+    return {
+        "architecture": ARCHITECTURE,
+        "objective": {"kind": "masked_language_model"},
+        "recipe": {**RECIPE, **recipe},
+    }
+
+
+FINE_TUNING = {"tasks": ["docs_pair"], "seeds": [1], "sequence_length": 16}
+OTHER_NUMBERS: dict[str, tuple[dict[str, Any], str]] = {
+    "recipe": ({"baseline": baseline(dropout=0.3)}, "baseline.recipe.dropout: the default there, 0.3 here"),
+    "a value of an arm": (
+        {"design": {"kind": "list", "arms": {"narrow": {"bottleneck_ratio": 4}}}},
+        "design.narrow.architecture.bottleneck_ratio: 2 there, 4 here",
+    ),
+    "evaluations": ({"pretraining": {"tokens": 2560, "seeds": [1, 2], "evaluations": 2}}, "pretraining.evaluations"),
+    "budget of a schedule that decays": (
+        {"pretraining": {"tokens": 5120, "seeds": [1, 2]}, "fine_tuning": {}},
+        "pretrain@2560 of baseline/1",
+    ),
+    "epochs of a finished task": (
+        {"fine_tuning": {**FINE_TUNING, "epochs": 7}},
+        "fine_tuning.epochs: the default there, 7 here",
+    ),
+    "a search over the settings of a finished task": (
+        {"fine_tuning": {**FINE_TUNING, "search": {"epochs": [2, 3]}}},
+        "fine_tuning.search",
+    ),
+    "seeds that other looks ask for": (
+        {
+            "pretraining": {
+                "tokens": 2560,
+                "seeds": {"until_decided": {"start": 2, "max": 4, "margin": {"held_out_loss": 0.1}}},
+            }
+        },
+        "pretraining.seeds: trials at seed 3 are there, which until_decided adds at its looks alone",
+    ),
+}
+
+
+@pytest.mark.parametrize(("parts", "reason"), OTHER_NUMBERS.values(), ids=[*OTHER_NUMBERS])
+def test_what_would_change_a_finished_number_is_refused_with_two_remedies(
+    tmp_path: Path, parts: dict[str, Any], reason: str
+) -> None:
+    here = Study(tmp_path)
+    here.run(study(tmp_path, ["narrow"], [1, 2, 3], ["docs_pair"]))
+    with closing(Ledger.at(tmp_path / "results")) as ledger:
+        before = ledger.facts()
+    request = RunRequest(
+        study(tmp_path, ["narrow", "long"], [1, 2], ["docs_pair"], **parts),
+        "whole",
+        ResultPaths.of(tmp_path / "results"),
+        command="steeplechase run mine.yaml",
+    )
+    with pytest.raises(ConflictError) as refused, open_ledger(request):
+        pass
+    first, *reasons, other, same = refused.value.lines
+    assert "another experiment's results; nothing was changed" in first
+    assert any(reason in line for line in reasons), reasons
+    assert not any("long" in line for line in reasons)  # an added arm is no reason
+    assert other.endswith(f"steeplechase run mine.yaml --out {tmp_path}/results-2 --reuse {tmp_path}/results")
+    assert "give what differs its value there" in same
+    with closing(Ledger.at(tmp_path / "results")) as ledger:
+        assert ledger.facts() == before
+
+
+def test_a_longer_budget_may_follow_where_the_schedule_does_not_depend_on_it(tmp_path: Path) -> None:
+    here, parts = Study(tmp_path), {"baseline": {**baseline(), "recipe": CONSTANT}, "tasks": ()}
+    first = table(here.run(study(tmp_path, **parts)))
+    longer = here.run(study(tmp_path, **parts, pretraining={"tokens": 5120, "seeds": [1, 2]}))
+    assert longer is not None
+    assert {record.label for history in longer.histories for record in history.records} == {"pretrain@5120"}
+    assert table(here.run(study(tmp_path, **parts))) == first
+
+
+def test_a_folder_in_which_no_trial_has_ended_is_taken_over(tmp_path: Path) -> None:
+    here = Study(tmp_path)
+    assert here.run(study(tmp_path), killed_after=9) is None
+    other = study(tmp_path, baseline=baseline(dropout=0.3))
+    found, apart = here.run(other), Study(tmp_path / "apart").run(other)
+    assert table(found) == table(apart)
+    (warning,) = here.warnings
+    assert "no trial of the experiment in it had ended; begun anew" in warning
+    assert (tmp_path / "results" / "ledger.former-1.sqlite").is_file()
+
+
+@pytest.mark.parametrize(("before", "after", "grows"), [(4, 8, True), (6, 8, False), (8, 4, False)])
+def test_a_search_takes_more_candidates_where_its_cohorts_stay_the_same(
+    tmp_path: Path, before: int, after: int, grows: bool
+) -> None:
+    def of(count: int) -> Experiment:
+        return simulated.search(tmp_path, design={**simulated.SEARCH, "max_candidates": count})
+
+    here = Study(tmp_path)
+    here.run(of(before))
+    if not grows:
+        with pytest.raises(ConflictError, match="design.max_candidates"):
+            here.run(of(after))
+        return
+    found, whole = here.run(of(after)), Study(tmp_path / "whole").run(of(after))
+    assert found is not None
+    assert whole is not None
+    assert simulated.found(found) == simulated.found(whole)
+    assert len(here.computed) == len({*here.computed})
+
+
+def test_an_export_of_a_grown_study_has_what_the_ledger_shows(tmp_path: Path) -> None:
+    from ledger.csv_export import read_export, write_export
+
+    here = Study(tmp_path)
+    here.run(study(tmp_path))
+    found = here.run(study(tmp_path, ["dynamic"], [1]))
+    with closing(Ledger.at(tmp_path / "results")) as ledger:
+        write_export(ledger, tmp_path)
+        assert len(amendments(ledger)) == 1
+    assert found is not None
+    assert snapshot(read_export(tmp_path)) == replace(found, sessions=(), reused_sources=())

@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from configuration.seeds import SeedList
 from configuration.text_generation import TextGeneration
-from foundation.schema import Count, JsonValue, Name, PositiveNumber, Schema, Seed, Share, partial
+from foundation.schema import Count, JsonValue, Name, PositiveNumber, Schema, Share, partial
 from tasks.corpora.corpus import Corpus
 from tasks.dataset_folder import PublishedData
 from tasks.downstream import find_task, task_names
@@ -121,7 +122,7 @@ class FineTuning(TaskExamples, TaskTraining):
 
     tasks: tuple[str, ...] = ()
     """Downstream tasks by name, such as cola or docs_pair, and of `own_tasks`; an empty list skips fine-tuning."""
-    seeds: tuple[Seed, ...] = Field(default=(1,), min_length=1)
+    seeds: SeedList = Field(default=(1,), min_length=1)
     """Fine-tuning seeds; their results are averaged within each pretraining seed."""
     corpus: Corpus | None = None
     """Source of the documents of docs_* tasks; by default the pretraining corpus."""
@@ -146,7 +147,7 @@ class FineTuning(TaskExamples, TaskTraining):
     """Settings of single tasks, over the common ones."""
     search: SettingsSearch | None = None
     """Search over settings, per task and fine-tuning seed."""
-    untrained_seeds: tuple[Seed, ...] = ()
+    untrained_seeds: SeedList = ()
     """Seeds of untrained encoders of the baseline's architecture; each is evaluated on every task, as a reference."""
     max_overlap: Share | None = None
     """Contamination limit, for text from the web: the largest share of a task's dev examples that it may have."""

@@ -64,12 +64,15 @@ def recorded_plugins(document: JsonValue) -> tuple[PluginFolder, ...]:
         raise CorruptionError("the ledger's document names a plugin without its sha256; restore the file") from fault
 
 
-def recorded_copies(document: JsonValue, copies: Path) -> tuple[Plugin, ...]:
-    """Return the copies of the plugins of a ledger's document, nothing of which is imported.
+def recorded_copies(documents: Iterable[JsonValue], copies: Path) -> tuple[Plugin, ...]:
+    """Return the copies of the plugins of a ledger's documents, nothing of which is imported.
+
+    Of a plugin in several documents, the one of the first is returned.
 
     Raises PluginError if one has changed. A plugin without a copy is left out.
     """
-    found = (_copy_in(copies, plugin.sha256) for plugin in recorded_plugins(document))
+    by_path = {plugin.path: plugin for document in reversed([*documents]) for plugin in recorded_plugins(document)}
+    found = (_copy_in(copies, plugin.sha256) for plugin in by_path.values())
     return tuple(plugin for plugin in found if plugin is not None)
 
 

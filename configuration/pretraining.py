@@ -17,7 +17,8 @@ class Pretraining(Schema):
     tokens: Count = Field(examples=[1_000_000])
     """Training tokens of every arm, multiplied by its `token_share`."""
     seeds: Seeds = Field(examples=[[1, 2, 3]])
-    """A list, or `until_decided`: further seeds for arms whose comparison the first ones leave undecided."""
+    """A list, a number (`3` is 1, 2, 3), a range (`1-5`), or `until_decided`: further seeds for arms whose comparison
+    the first ones leave undecided."""
     hurdle: HurdleRule = Field(default_factory=Finite)
     """Early stopping of a search's trials at rungs; `finite` stops diverged trials only."""
     audit: Audit | None = None

@@ -1,12 +1,13 @@
-"""`pretraining.seeds`: a list, or sequential seeds, which are added until every arm's comparison is decided."""
+"""Seeds: a list, a number or a range of them, or sequential ones, added until every arm's comparison is decided."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from analysis.group_sequential import Looks
-from foundation.schema import Count, PositiveNumber, Schema, Seed
+from foundation.schema import Count, PositiveNumber, Schema, Seed, canonical_text
 
 
 class SequentialSeeds(Schema):
@@ -47,7 +48,46 @@ class SeedsUntilDecided(Schema):
     """Initial and maximum number of seeds, the step between looks, and the equivalence margins."""
 
 
-Seeds = Annotated[tuple[Seed, ...], Field(min_length=1)] | SeedsUntilDecided
+SEEDS_AT_MOST = 10_000
+"""Seeds that a number or a range may stand for."""
+_RANGE = re.compile(r"\s*([0-9]{1,10})\s*-\s*([0-9]{1,10})\s*")
+_NUMBER_OR_RANGE = Annotated[int, Field(ge=1, le=SEEDS_AT_MOST)] | Annotated[str, Field(pattern=r"^[0-9]+-[0-9]+$")]
+
+
+def _listed(value: object) -> object:
+    """Return the seeds 1, 2, 3 for the number 3, and 4, 5, 6 for the range `4-6`; a list or mapping as it is."""
+    if isinstance(value, list):
+        return tuple(value)
+    if not isinstance(value, bool | int | float | str):
+        return value
+    found = _RANGE.fullmatch(value) if isinstance(value, str) else None
+    if found is None and (isinstance(value, bool) or not isinstance(value, int)):
+        needed = "a number of seeds such as 3, a range such as 1-5, or a list such as [1, 2, 3] is needed"
+        raise ValueError(f"{canonical_text(value)[:60]} is no number of seeds; {needed}")
+    first, last = (1, int(value)) if found is None else (int(found[1]), int(found[2]))
+    if not first <= last < first + SEEDS_AT_MOST:
+        raise ValueError(f"{str(value)[:60]} names no seeds or too many; 1 to {SEEDS_AT_MOST} are allowed")
+    return tuple(range(first, last + 1))
+
+
+def seeds_in(text: str) -> tuple[int, ...]:
+    """Return the seeds of a text of numbers and ranges such as `1,2` or `1-3`. Raises ValueError."""
+    needed = "write seeds as 1,2 or 1-3"
+    seeds: list[int] = []
+    for part in text.split(","):
+        found = _RANGE.fullmatch(part)
+        first, last = (found[1], found[2]) if found else (part.strip(), part.strip())
+        if not (first.isdecimal() and int(first) <= int(last) < int(first) + SEEDS_AT_MOST):
+            raise ValueError(f"{part.strip()!r} is no seed; {needed}")
+        seeds += range(int(first), int(last) + 1)
+    return tuple(dict.fromkeys(seeds))
+
+
+SeedList = Annotated[
+    tuple[Seed, ...], BeforeValidator(_listed, json_schema_input_type=tuple[Seed, ...] | _NUMBER_OR_RANGE)
+]
+"""Seeds in a list; `3` is the first three, `1-5` a range."""
+Seeds = Annotated[SeedList, Field(min_length=1)] | SeedsUntilDecided
 
 
 def first_seeds(seeds: Seeds) -> tuple[int, ...]:

@@ -10,8 +10,9 @@ from typing import Literal
 from pydantic import Field
 
 from configuration.designs.axis_values import Axis
+from configuration.seeds import SeedList
 from foundation.errors import Violation, listed_twice
-from foundation.schema import Count, Schema, Seed
+from foundation.schema import Count, Schema
 
 
 class Tune(Schema):
@@ -24,7 +25,7 @@ class Tune(Schema):
     """By recipe field: the values to try, or a range of them. Every combination is a point."""
     trials: int = Field(ge=2, le=256, examples=[9])
     """Maximum number of points per arm; the shared recipe of all arms is always one of them."""
-    seeds: tuple[Seed, ...] = Field(min_length=1, examples=[[101, 102]])
+    seeds: SeedList = Field(min_length=1, examples=[[101, 102]])
     """Pretraining seeds of tuning, disjoint from those of the comparison."""
     tokens: Count | None = None
     """Training tokens of a tuning trial; by default as many as in the comparison."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from analysis.difference import MeanTest
 from configuration.claims import parse_claim
 from configuration.metrics import HELD_OUT_LOSS, SCORE
+from configuration.plugin_options import OPTIONS
 from foundation.schema import JsonValue, canonical_text
 from ledger.database import Ledger, LedgerRows
 from tasks.data_folder import with_paths_as_in
@@ -24,6 +25,9 @@ VERDICT_SECTIONS = ("claims", "paper", "comparison", "headline_metrics", "study"
 DEFAULTS = {"comparison": MeanTest.WELCH, "headline_metrics": [HELD_OUT_LOSS, SCORE]}
 """Values that equal a missing section: ledgers of earlier versions lack it."""
 FACT = "amendment {}"
+OF_A_VERSION = ("importance", "parents", OPTIONS)
+"""Facts of one version of an experiment: about its search that has ended, which with more candidates ends again, and
+about its plugins."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,23 @@ def _read(ledger: LedgerRows) -> Iterator[Amendment]:
         assert declared is None or isinstance(declared, dict)
         names = tuple(map(str, changed))
         yield Amendment(after, str(fact["moment"]), names, document, fact["identity"], fact["impossible"], declared)
+
+
+def numbered(name: str) -> str:
+    """Return the pattern of a fact of one version of an experiment."""
+    return f"{name} {{}}"
+
+
+def set_fact_of_version(ledger: Ledger, name: str, value: JsonValue) -> None:
+    """Write a fact about the latest version of an experiment."""
+    number = len(amendments(ledger))
+    ledger.set_fact(numbered(name).format(number) if number else name, value)
+
+
+def fact_of_version(ledger: LedgerRows, name: str) -> JsonValue:
+    """Return a fact about the latest version that has it, None if none has."""
+    versions = (ledger.fact(numbered(name).format(number)) for number in range(len(amendments(ledger)), 0, -1))
+    return next((fact for fact in versions if fact is not None), ledger.fact(name))
 
 
 def latest_identity(ledger: LedgerRows, wanted: JsonValue) -> JsonValue:

@@ -130,7 +130,9 @@ def _choose(folder: Path, trial: str | None, current: Snapshot, finished: tuple[
         raise ConfigurationError(f"{folder}: choose one of its trials with --trial; {choices}")
     if trial in known:
         raise ConfigurationError(f"{folder}: {trial} is {known[trial]} and has no final weights; {choices}")
-    raise ConfigurationError(f"{folder}: {trial!r} is not a trial; {choices}.{did_you_mean(trial, known)}")
+    of_arm = [name for name in known if name.rpartition("/")[0] == trial]
+    meant = f" Did you mean {' or '.join(of_arm)}?" if of_arm else did_you_mean(trial, known)
+    raise ConfigurationError(f"{folder}: {trial!r} is not a trial; {choices}.{meant}")
 
 
 def files_of(store: ArtifactStore, record: Record) -> Path:

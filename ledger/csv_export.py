@@ -22,9 +22,9 @@ from foundation.atomic_files import remove_directory, replaced_directory, sha256
 from foundation.errors import CorruptionError
 from foundation.names import RelativeName, Sha256, inside, make_inside
 from foundation.schema import JsonValue, canonical_text
-from ledger.amendments import FACT, amendments
+from ledger.amendments import FACT, OF_A_VERSION, amendments, numbered
 from ledger.csv_cells import escaped, unescaped
-from ledger.database import LedgerRows
+from ledger.database import LedgerRows, plugin_options_in
 from ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER
 from ledger.records import ArmRow, Decision, Record, TrialRow
 from ledger.reused_sources import source_facts
@@ -111,7 +111,8 @@ def write_export(
         "decisions": ledger.decisions(),
     }
     texts = {f"{name}.csv": _table(ROW_TYPES[name], rows) for name, rows in tables.items()}
-    amended = (FACT.format(number) for number in range(1, len(amendments(ledger)) + 1))
+    numbers = range(1, len(amendments(ledger)) + 1)
+    amended = (name.format(number) for number in numbers for name in (FACT, *map(numbered, OF_A_VERSION)))
     facts = ((name, ledger.fact(name)) for name in (*FACTS, *amended, *session_facts(ledger), *source_facts(ledger)))
     texts["facts.csv"] = csv_text(FACT_COLUMNS, ((name, canonical_text(fact)) for name, fact in facts if fact))
     for name, text in texts.items():
@@ -140,7 +141,8 @@ def read_export(folder: Path) -> ExportedLedger:
     source = folder / EXPORT_FOLDER
     _verify(source)
     facts = dict(_facts(source / "facts.csv"))
-    add_recorded_options(facts.get(OPTIONS))
+    for options in plugin_options_in(facts):
+        add_recorded_options(options)
     return ExportedLedger(
         source,
         facts,

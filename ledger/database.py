@@ -6,7 +6,7 @@ sequence number and content, and the numbers have no gaps, so that damaged or mi
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import fields
 from pathlib import Path
@@ -162,7 +162,8 @@ class Ledger:
 
     def arms(self) -> tuple[ArmRow, ...]:
         """Return the arms in the order of the table; options of plugins that are not loaded are stand-ins."""
-        add_recorded_options(self.fact(OPTIONS))
+        for options in plugin_options_in(self.facts()):
+            add_recorded_options(options)
         return self._parsed("arms", ArmRow)
 
     def trials(self) -> tuple[TrialRow, ...]:
@@ -246,6 +247,17 @@ class Ledger:
             if code in MACHINE_FAULTS:
                 raise MachineError(f"{self.path}: {error}") from error
             raise CorruptionError(f"{self.path}: {error}; restore the file or move it away") from error
+
+
+def documents_in(facts: Mapping[str, JsonValue]) -> tuple[JsonValue, ...]:
+    """Return the versions of a ledger's experiment, the latest first."""
+    later = [fact["document"] for fact in facts.values() if isinstance(fact, dict) and "document" in fact]
+    return (*reversed(later), facts.get("document"))
+
+
+def plugin_options_in(facts: Mapping[str, JsonValue]) -> tuple[JsonValue, ...]:
+    """Return what the versions of a ledger's experiment keep of their plugins, the latest first."""
+    return tuple(reversed([fact for name, fact in facts.items() if name.partition(" ")[0] == OPTIONS]))
 
 
 def _no_ledger(folder: Path) -> str:

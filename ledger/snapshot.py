@@ -11,7 +11,7 @@ from configuration.plugin_options import OPTIONS, recorded_flops
 from configuration.stage_label import PRETRAIN, ZERO_COST, StageLabel
 from foundation.errors import MachineError
 from foundation.schema import JsonValue
-from ledger.amendments import Amendment, amendments
+from ledger.amendments import Amendment, amendments, fact_of_version
 from ledger.database import LedgerRows
 from ledger.declared_rows import declared_rows
 from ledger.records import ArmRow, Decision, Record, Status, TrialRow, TrialStatus
@@ -169,8 +169,8 @@ def snapshot(ledger: LedgerRows) -> Snapshot:
         shared=shared_records(ledger),
         amendments=added,
         first_document=document if added else {},
-        importance=_shares(ledger.fact("importance")),
-        parents=_names(ledger.fact(PARENTS)),
+        importance=_shares(fact_of_version(ledger, "importance")),
+        parents=_names(fact_of_version(ledger, PARENTS)),
         impossible=_texts(added[-1].impossible if added else ledger.fact("impossible")),
         tuning=tuning,
         part_flops=recorded_flops(ledger.fact(OPTIONS)),

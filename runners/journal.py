@@ -17,6 +17,7 @@ from ledger.reused_rows import NOTHING, ReusedRows
 from ledger.stage_results import FailedStage, StageResult
 from runners.dag import SharedStages
 from runners.latency_stages import LatencyStages
+from runners.part import WHOLE, Part
 from runners.reused_trials import ReusedTrials
 from runners.run_progress import RunProgress
 from runners.scheduler import ProposalRequest, Step, entry_step, next_step
@@ -54,6 +55,7 @@ class Journal:
         store: ArtifactStore,
         ledger: Ledger,
         reused: ReusedRows = NOTHING,
+        part: Part = WHOLE,
     ) -> None:
         self.store = store
         self.started: dict[TaskId, StageTask] = {}
@@ -62,6 +64,7 @@ class Journal:
         rows = rows_of(self._rows)
         last = max((row.sequence for row in rows if isinstance(row, Record)), default=0)
         self.state = RunState(experiment, shared, ledger.path, resumed_after=last)
+        self.state.part = part
         self.shared_progress, self.trial_progress = (
             RunProgress(self.state, self.started, shared=part) for part in (True, False)
         )

@@ -15,8 +15,8 @@ from foundation.atomic_files import disk_refusals
 from foundation.environment import manifest
 from foundation.errors import ConflictError, CorruptionError
 from foundation.schema import JsonValue
-from ledger.amendments import amend
-from ledger.database import LEDGER_NAME, Ledger
+from ledger.amendments import amend, amendments, set_fact_of_version
+from ledger.database import LEDGER_NAME, Ledger, plugin_options_in
 from ledger.database_file import killed_while_created
 from ledger.object_store import refuse_url
 from ledger.paths import ResultPaths, has_export
@@ -26,6 +26,7 @@ from runners.executors import ExecutorSettings
 from runners.growth import Change, change_of
 from runners.latency_stages import LatencyStages, latency_stages
 from runners.limits import UNLIMITED, Limits
+from runners.part import WHOLE, Part
 from runners.stage_labels import all_labels
 
 
@@ -52,6 +53,8 @@ class RunRequest:
     """What the run may spend."""
     objects: str = ""
     """URL of an object store for the stages; empty for the results folder."""
+    part: Part = WHOLE
+    """What of the experiment is run now."""
     on_warning: Callable[[str], None] = lambda _: None
     """Called with what the user should know before stages run."""
 
@@ -99,6 +102,7 @@ def open_ledger(request: RunRequest, shared: SharedStages | LatencyStages | None
                     ledger = opened.enter_context(_ledger_in(request.paths.folder))
                 else:
                     amend(ledger, request.experiment, change.declared, change.redeclared)
+                    _keep_plugin_options(ledger, request.experiment)
             _begin(ledger, request)
             yield ledger
 
@@ -111,23 +115,22 @@ def _begin(ledger: Ledger, request: RunRequest) -> None:
     """Write the facts of a new ledger; one that has them is unchanged."""
     experiment = request.experiment
     if ledger.fact("identity") is not None:
-        if OPTIONS not in ledger.facts():  # of an earlier version
-            _keep_plugin_options(ledger, experiment)
         return
     with ledger.transaction():
         ledger.set_fact("experiment", experiment.experiment)
         ledger.set_fact("scale", request.scale)
         ledger.set_fact("labels", [*_trial_labels(experiment)])
         ledger.set_fact("document", experiment.model_dump(mode="json"))
-        _keep_plugin_options(ledger, experiment)
         ledger.set_fact("manifest", _manifest(request))
         ledger.set_fact("impossible", experiment.impossible_points)
         ledger.set_fact("identity", experiment.identity())
+        _keep_plugin_options(ledger, experiment)
 
 
 def _keep_plugin_options(ledger: Ledger, experiment: AnyExperiment) -> None:
-    if (options := recorded_options(experiment)) is not None:
-        ledger.set_fact(OPTIONS, options)
+    options, known = recorded_options(experiment), plugin_options_in(ledger.facts())
+    if options is not None and (not known or (len(known) <= len(amendments(ledger)) and options != known[0])):
+        set_fact_of_version(ledger, OPTIONS, options)
 
 
 def _set_aside(folder: Path) -> str:

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from configuration.experiment import Experiment
 from foundation.environment import machine
 from foundation.errors import StoppedError, UserError
+from ledger.amendments import set_fact_of_version
 from ledger.database import Ledger
 from ledger.reuse import reuse
 from ledger.reused_rows import reused_rows
@@ -47,7 +48,7 @@ def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
             refuse_another_machine(ledger, shared.machine)
         reuse(ledger, request.paths.folder, request.reuse, request.objects)
         reused = reused_rows(request.paths.folder, ledger)
-        journal = Journal(experiment, shared, request.paths.store(request.objects), ledger, reused)
+        journal = Journal(experiment, shared, request.paths.store(request.objects), ledger, reused, request.part)
         meter = Meter(request.limits, journal, sessions(ledger), began)
         try:
             with timed(ledger, request, on_progress, meter) as reporter, _executor_of(request) as executor:
@@ -57,9 +58,9 @@ def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
         final = snapshot(ledger)
         # the importance includes failed trials, which the next run retries
         if isinstance(experiment, Experiment) and experiment.search is not None and not final.failed:
-            ledger.set_fact("importance", importance_of_axes(experiment, ledger))
+            set_fact_of_version(ledger, "importance", importance_of_axes(experiment, ledger))
             if journal.state.race is not None and journal.state.race.parents:
-                ledger.set_fact(PARENTS, {**journal.state.race.parents})
+                set_fact_of_version(ledger, PARENTS, {**journal.state.race.parents})
             final = snapshot(ledger)
         return final
 

@@ -83,7 +83,7 @@ def next_step(state: RunState) -> Step:
         first = min(cohorts, default=0)  # a retried trial may change the hurdles of later cohorts
         all_run = state.has_policy  # a policy has no cohorts: each of its candidates enters on its own
         runnable = (trial for trial in live if all_run or trial.audited or trial.plan.cohort == first)
-        return Step(ready=tuple(task for trial in runnable for task in trial.ready))
+        return Step(ready=tuple(task for trial in runnable for task in state.ready_of(trial)))
     return _next_cohort(state)
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from configuration.yaml.errors import Location, Mistake, Path, refuse
+from configuration.yaml.errors import Location, Mistake, Path
 from configuration.yaml.loader import ConfigurationFile
 from configuration.yaml.nodes import Entries, Items, Leaf, Node
 from configuration.yaml.reading import read_document
-from configuration.yaml.scales import SCALES_KEY, merged
+from configuration.yaml.scales import SCALES_KEY
 from configuration.yaml.text import unreadable_character
 from foundation.errors import ConfigurationError
 from foundation.schema import VARIANT_KEY
@@ -27,8 +27,9 @@ class _Unusable(Exception):
 def with_settings(file: ConfigurationFile, scale: str | None, settings: Sequence[str]) -> ConfigurationFile:
     """Return the file with settings `PATH=VALUE` put over its document at one scale, in the order given.
 
-    A value is YAML in one line. Mistakes of a value, here and in validation, name the flag in place of file and line.
-    Raises ConfigurationError with every setting that is malformed or cannot be applied.
+    A value is YAML in one line, and takes the place of the file's as a whole. Mistakes of a value, here and in
+    validation, name the flag in place of file and line. A setting that is malformed or cannot be applied is a mistake
+    of the file, which its validation reports with all others.
     """
     if not settings or scale not in file.documents:
         return file
@@ -42,9 +43,8 @@ def with_settings(file: ConfigurationFile, scale: str | None, settings: Sequence
             document = _put(document, value, keys, origin)
         except _Unusable as unusable:
             mistakes.append(Mistake(origin, 0, "", str(unusable)))
-    if mistakes:
-        refuse(mistakes)
-    return replace(file, documents={**file.documents, scale: document})
+    documents = {**file.documents, scale: document}
+    return replace(file, documents=documents, mistakes=(*file.mistakes, *mistakes))
 
 
 def _keys(setting: str, earlier: Sequence[str]) -> tuple[str, ...]:
@@ -92,21 +92,12 @@ def _located(node: Node, keys: Path, origin: str) -> Node:
 
 
 def _put(document: Entries, value: Node, keys: tuple[str, ...], origin: str, depth: int = 0) -> Entries:
-    """Return the document with a value at a path; missing mappings on the way are made, `{}` empties a mapping."""
+    """Return the document with a value at a path, in place of the one there; missing mappings on the way are made."""
     key, path = keys[depth], keys[: depth + 1]
-    below = document.nodes.get(key)
     if depth + 1 < len(keys):
-        inner = _as_mapping(below, path, origin)
-        new: Node = _put(inner, value, keys, origin, depth + 1)
-    else:
-        empty = isinstance(value, Entries) and not value.nodes
-        new = value if below is None or empty else _at(value.location, merged(below, value))
-    return Entries(document.location, {**document.nodes, key: new}, document.flawed)
-
-
-def _at(location: Location, node: Node) -> Node:
-    """Return a mapping at another place, so that mistakes of the whole mapping name the flag."""
-    return Entries(location, node.nodes, node.flawed) if isinstance(node, Entries) else node
+        inner = _as_mapping(document.nodes.get(key), path, origin)
+        value = _put(inner, value, keys, origin, depth + 1)
+    return Entries(document.location, {**document.nodes, key: value}, document.flawed)
 
 
 def _as_mapping(node: Node | None, path: Path, origin: str) -> Entries:

@@ -18,6 +18,7 @@ from foundation.errors import ConflictError
 from ledger.records import ArmRow, Decision, Record, Status, TrialRow
 from runners.dag import SharedStages, trial_stages
 from runners.latency_stages import LatencyStages
+from runners.part import WHOLE
 from runners.rare_word_stages import word_embeddings_labels
 from runners.scheduling.decisions import AUDIT, hurdle_decision_of, hurdle_decisions
 from runners.scheduling.race_of_trials import RaceOfTrials
@@ -39,6 +40,8 @@ class RunState:
         self, experiment: AnyExperiment, shared: SharedStages | LatencyStages, path: Path, resumed_after: int = 0
     ) -> None:
         self._declared = experiment
+        self.part = WHOLE
+        """The part of the trials that is run now."""
         self.rows = Rows(path)
         self.trials: dict[str, Trial] = {}
         """By name, in the order in which they were declared."""
@@ -199,6 +202,12 @@ class RunState:
         policy, which are declared in the order of its actions, by declaration.
         """
         return tuple(trial for trial in self._in_order() if not trial.ended)
+
+    def ready_of(self, trial: Trial) -> Iterator[StageTask]:
+        """Yield the stages of a trial that may run now and are in the part."""
+        row = trial.plan.row
+        if self.part.has_trial(row.arm, row.seed):
+            yield from (task for task in trial.ready if self.part.has_stage(task.label))
 
     def names_from(self, name: str) -> frozenset[str]:
         """Return the names of a trial and of all later ones."""

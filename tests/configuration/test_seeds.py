@@ -1,24 +1,39 @@
 """Seeds until decided: where they go, that order never matters, and that the real course takes and resumes them."""
 
+import json
 import random
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from analysis.group_sequential import Looks
 from configuration.next_seeds import next_seeds
-from configuration.seeds import SequentialSeeds
+from configuration.pretraining import Pretraining
+from configuration.seeds import Seeds, SequentialSeeds
 from foundation.schema import canonical, canonical_text
 from ledger.artifacts import Outcome
 from ledger.records import Status
 from runners.stages.declarations import PretrainStage
 from runners.work_queue import Failure, StageTask
 from tests.factories.simulated_training import Killed, Track, chance_of, curve, experiment, found
+
+LISTED = TypeAdapter[Any](Seeds)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [(3, (1, 2, 3)), (1, (1,)), ("1-5", (1, 2, 3, 4, 5)), ("4 - 6", (4, 5, 6)), ([7, 2], (7, 2)), ("0-1", (0, 1))],
+)
+def test_a_number_of_seeds_and_a_range_mean_what_they_say(written: object, meant: tuple[int, ...]) -> None:
+    assert LISTED.validate_json(json.dumps(written)) == meant
+    assert Pretraining.model_validate({"tokens": 10, "seeds": written}).seeds == meant
+
 
 RULE = SequentialSeeds(start=3, max=8, step=2, margin={"held_out_loss": 0.05})
 BASELINE = "baseline"

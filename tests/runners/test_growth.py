@@ -228,7 +228,7 @@ def test_a_search_takes_more_candidates_where_its_cohorts_stay_the_same(
     here = Study(tmp_path)
     here.run(of(before))
     if not grows:
-        with pytest.raises(ConflictError, match="design.max_candidates"):
+        with pytest.raises(ConflictError, match=r"design\.max_candidates"):
             here.run(of(after))
         return
     found, whole = here.run(of(after)), Study(tmp_path / "whole").run(of(after))

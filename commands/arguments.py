@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from foundation.errors import ConfigurationError, not_one_of
 from foundation.schema import canonical_text
 from ledger.paths import ResultPaths
 from ledger.records import WITHOUT_SCALES
+from runners.part import WHOLE, Part, part_of
 from search_space.cost import CONVENTIONS, Convention
 from search_space.module_factories import FLAG as FACTORIES_OF
 from search_space.module_factories import allow_packages
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from ledger.example_tables import ExampleTable
 
 DEFAULT_SCALE = "demo"
+GROWING = ("pretraining.seeds", "fine_tuning.seeds", "fine_tuning.tasks")
+"""Keys of settings that leave a study in its results folder."""
 SETTINGS_SHOWN = 60
 """Letters of the settings in the name of a results folder; longer ones are shortened and hashed."""
 
@@ -54,6 +58,20 @@ FactoryPackages = Annotated[
         FACTORIES_OF, metavar="PACKAGE", help="A package whose functions the file may name as factories; repeatable."
     ),
 ]
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """Return the names in a text that separates them by commas."""
+    return tuple(filter(None, (name.strip() for name in text.split(","))))
+
+
+ArmNames = Annotated[
+    str | None, typer.Option("--arms", metavar="NAMES", help="Only these arms, such as baseline,k3; others later.")
+]
+SeedNames = Annotated[
+    str | None, typer.Option("--seeds", metavar="SEEDS", help="Only these pretraining seeds, such as 1,2 or 1-3.")
+]
+TaskNames = Annotated[str | None, typer.Option("--tasks", metavar="NAMES", help="Only these downstream tasks.")]
 FlopsName = Annotated[
     str,
     typer.Option(
@@ -113,6 +131,31 @@ class Chosen:
     scale: str
     scales: tuple[str, ...] = ()
     """All scales of its file."""
+    command: str = ""
+    """The command line that runs it, for messages."""
+
+
+@dataclass(frozen=True)
+class PartNames:
+    """The part of an experiment to run, as the command line names it; None is all."""
+
+    arms: str | None = None
+    seeds: str | None = None
+    tasks: str | None = None
+
+    def of(self, experiment: AnyExperiment) -> Part:
+        """Return the part of an experiment. Raises ConfigurationError with everything that is unknown."""
+        given = {"--arms": self.arms, "--seeds": self.seeds, "--tasks": self.tasks}
+        if empty := [flag for flag, text in given.items() if text is not None and not _names(text)]:
+            raise ConfigurationError([f"{flag}: names nothing; leave it out for all" for flag in empty])
+        if isinstance(experiment, LatencyExperiment):
+            if any(given.values()):
+                raise ConfigurationError("--arms, --seeds, --tasks: a timing experiment is run as a whole")
+            return WHOLE
+        return part_of(experiment, _names(self.arms or ""), self.seeds or "", _names(self.tasks or ""))
+
+
+ALL = PartNames()
 
 
 def choose(path: Path, scale: str | None, packages: Sequence[str] = ()) -> Chosen:
@@ -138,10 +181,20 @@ def choose_any(
     return experiment_in(file, wanted), wanted or WITHOUT_SCALES, file.scales
 
 
+def command_of(file: Path, scale: str, settings: Sequence[str]) -> str:
+    """Return the command line that runs an experiment."""
+    at_scale = [] if scale == WITHOUT_SCALES else ["--scale", scale]
+    return shlex.join(["steeplechase", "run", str(file), *at_scale, *(f"{FLAG}={each}" for each in settings)])
+
+
 def results_of(out: Path | None, experiment: str, scale: str, settings: Sequence[str]) -> ResultPaths:
-    """Return the paths of the results: of `out`, or by default those named after experiment, scale and settings."""
+    """Return the paths of the results: of `out`, or by default those named after experiment, scale and settings.
+
+    Settings by which a study grows or shrinks are not in the name.
+    """
     if out is not None:
         return ResultPaths.of(out)
+    settings = [setting for setting in settings if setting.partition("=")[0] not in GROWING]
     changed = re.sub(r"[^A-Za-z0-9.,=_-]+", "_", ",".join(changed_keys(settings)))
     if len(changed) > SETTINGS_SHOWN:
         digest = hashlib.sha256(canonical_text([*settings]).encode()).hexdigest()

@@ -13,7 +13,7 @@ from ledger.records import TrialStatus
 from ledger.snapshot import Snapshot
 from reports.document import Report
 from reports.made_with import PROGRAM, duration
-from runners.run import RunRequest
+from runners.opening import RunRequest
 
 SEEDS = "pretraining.seeds"
 OPEN = (TrialStatus.WAITING, TrialStatus.RUNNING)

@@ -8,14 +8,20 @@ from typing import Annotated
 import typer
 
 from commands.arguments import (
+    ALL,
+    ArmNames,
     Chosen,
     ExperimentFile,
     FactoryPackages,
     FlopsName,
+    PartNames,
     Scale,
+    SeedNames,
     Settings,
     StoreUrl,
+    TaskNames,
     choose_any,
+    command_of,
     convention_named,
     folder_named,
     results_of,
@@ -37,6 +43,9 @@ def plan(  # noqa: PLR0913, PLR0917 — one argument per option of the command
     experiment: ExperimentFile,
     scale: Scale = None,
     settings: Settings = None,
+    arms: ArmNames = None,
+    seeds: SeedNames = None,
+    tasks: TaskNames = None,
     flops: FlopsName = MATMUL.name,
     out: PlannedFolder = None,
     store: StoreUrl = "",
@@ -44,21 +53,21 @@ def plan(  # noqa: PLR0913, PLR0917 — one argument per option of the command
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")] = False,
 ) -> None:
     """Show every arm, its difference from the baseline, its costs, its uses and its cached stages."""
-    convention = convention_named(flops)
+    convention, part = convention_named(flops), PartNames(arms, seeds, tasks)
     if as_json:
-        document = planned(experiment, scale, out, settings or (), convention, store, factories_of or ())
+        document = planned(experiment, scale, out, settings or (), convention, store, factories_of or (), part)
         print(json.dumps(document, indent=2, ensure_ascii=False))  # noqa: T201 - the requested output
         return
     declared, name, scales = choose_any(experiment, scale, settings or (), factories_of or ())
     if isinstance(declared, LatencyExperiment):
         show_latency_plan(declared, name, convention)
         return
-    chosen = Chosen(declared, name, scales)
+    chosen = Chosen(declared, name, scales, command_of(experiment, name, settings or ()))
     places = results_of(out, declared.experiment, name, settings or ())
-    show_plan(chosen, plan_of(chosen, convention, places, store), convention)
+    show_plan(chosen, plan_of(chosen, convention, places, store, part.of(declared)), convention)
 
 
-def planned(
+def planned(  # noqa: PLR0913, PLR0917 — one argument per option of the command
     experiment: Path,
     scale: str | None,
     out: Path | None = None,
@@ -66,11 +75,12 @@ def planned(
     convention: Convention = MATMUL,
     objects: str = "",
     factories_of: Sequence[str] = (),
+    part: PartNames = ALL,
 ) -> dict[str, JsonValue]:
     """Return the plan as plain data. Raises ConfigurationError with every mistake of the file and the settings."""
     declared, name, scales = choose_any(experiment, scale, settings, factories_of)
     if isinstance(declared, LatencyExperiment):
         return latency_plan_document(declared, name, convention)
-    chosen = Chosen(declared, name, scales)
+    chosen = Chosen(declared, name, scales, command_of(experiment, name, settings or ()))
     places = results_of(out, declared.experiment, name, settings)
-    return plan_document(chosen, plan_of(chosen, convention, places, objects), convention)
+    return plan_document(chosen, plan_of(chosen, convention, places, objects, part.of(declared)), convention)

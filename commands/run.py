@@ -8,11 +8,22 @@ from typing import Annotated
 
 import typer
 
-from commands.arguments import ExperimentFile, FactoryPackages, Scale, Settings, StoreUrl, folder_named
+from commands.arguments import (
+    ArmNames,
+    ExperimentFile,
+    FactoryPackages,
+    PartNames,
+    Scale,
+    SeedNames,
+    Settings,
+    StoreUrl,
+    TaskNames,
+    folder_named,
+)
 from commands.output import readers_may_go
 from commands.report import all_of
 from commands.report_format import print_report
-from commands.run_experiment import LOCAL, RunOptions, run_experiment
+from commands.run_experiment import LOCAL, RAY, RunOptions, run_experiment
 from reports.brief import brief
 from reports.document import Report
 from runners.limits import Limits, seconds_in
@@ -58,13 +69,16 @@ class EngineName(StrEnum):
     """Executor of the trials."""
 
     LOCAL = LOCAL
-    RAY = "ray"
+    RAY = RAY
 
 
 def run(  # noqa: PLR0913, PLR0917 — one argument per option of the command
     experiment: ExperimentFile,
     scale: Scale = None,
     settings: Settings = None,
+    arms: ArmNames = None,
+    seeds: SeedNames = None,
+    tasks: TaskNames = None,
     engine: Annotated[EngineName, typer.Option(help="Processes on this machine, or Ray Tune.")] = EngineName.LOCAL,
     workers: Annotated[int, typer.Option(min=1, max=1024, help="Trials at a time, one thread each.")] = 2,
     out: OutFolder = None,
@@ -107,9 +121,8 @@ def run(  # noqa: PLR0913, PLR0917 — one argument per option of the command
         limits_of(stop_after, stop_after_tokens, stop_after_cost, price_per_hour), stage_seconds=stage_limit
     )
     given = tuple(settings or ()), tuple(reuse or ())
-    options = RunOptions(
-        engine.value, workers, out, address, *given, gpus_per_trial, limits, store, tuple(factories_of or ())
-    )
+    packages, part = tuple(factories_of or ()), PartNames(arms, seeds, tasks)
+    options = RunOptions(engine.value, workers, out, address, *given, gpus_per_trial, limits, store, packages, part)
     _, snapshot = run_experiment(experiment, scale, options, _print_brief)
     if snapshot.failed:
         raise typer.Exit(DONE_WITH_FAILED_TRIALS)

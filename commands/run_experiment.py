@@ -1,15 +1,18 @@
 """One run of an experiment: checks, mirroring to MLflow, progress on the terminal, the report's files."""
 
+import os
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
-from commands.arguments import choose_any, results_of
+from commands.arguments import ALL, PartNames, choose_any, results_of
 from commands.next_command import deciding_lines, program
+from commands.planning.opening_line import opening_line
 from commands.stopping import Stopping, stopping
 from commands.terminal.live_view import LiveView
 from commands.terminal.mlflow_sync import Mirroring
@@ -26,6 +29,7 @@ from ledger.artifacts import ArtifactStore
 from ledger.database import LEDGER_NAME
 from ledger.example_tables import kept_example_tables
 from ledger.paths import has_export
+from ledger.records import TrialStatus
 from ledger.snapshot import Snapshot
 from reports.document import Report
 from reports.explorer.plotly_library import is_installed as explorer_is_installed
@@ -34,12 +38,15 @@ from reports.sections.vocabulary import vocabulary_notes
 from reports.write import REPORT_FILES, files_to_attach, refuse_foreign, refuse_taken, write_report
 from runners.limits import UNLIMITED, LimitReached, Limits
 from runners.opening import RunRequest, lost_ledger
+from runners.part import WHOLE
 from runners.run import run as drive
 from runners.run_progress import RunProgress
 from runners.task_sources import table_warnings
 from search_space.module_factories import FLAG as FACTORIES_OF
 
-LOCAL = "local"
+LOCAL, RAY = "local", "ray"
+RAY_ADDRESS = "RAY_ADDRESS"
+"""Environment variable that Ray reads for the address of a cluster."""
 OnReport = Callable[[Report, Path], None]
 """Called with the report and its folder, before the last mirroring to MLflow."""
 
@@ -64,6 +71,8 @@ class RunOptions:
     """URL of an object store for the stages."""
     factories_of: tuple[str, ...] = ()
     """Packages outside plugins whose functions the file may name as factories."""
+    part: PartNames = ALL
+    """What of the experiment is run now."""
 
     @property
     def of_trials(self) -> tuple[str, ...]:
@@ -85,26 +94,39 @@ def run_experiment(
     Raises ConfigurationError with every mistake of the file, StoppedError when a signal ends it, and LimitReached,
     after the report is written, when a limit does.
     """
-    declared, name, _ = choose_any(file, scale, options.settings, options.factories_of)
+    declared, name, scales = choose_any(file, scale, options.settings, options.factories_of)
     if isinstance(declared, LatencyExperiment) and options.of_trials:
         message = f"a timing experiment runs alone on this machine; leave {', '.join(options.of_trials)} out"
         raise ConfigurationError(f"{file}: {message}")
+    address = options.address or (cluster_in_environment() if options.engine == RAY else None)
     request = RunRequest(
         experiment=declared,
         scale=name,
         paths=results_of(options.out, declared.experiment, name, options.settings),
         engine=options.engine,
         workers=options.workers,
-        address=options.address,
+        address=address,
         command=_command(file, name, options),
         settings=options.settings,
         reuse=options.reuse,
         gpus_per_trial=options.gpus_per_trial,
         limits=options.limits,
         objects=options.objects,
+        part=options.part.of(declared),
     )
     with stopping() as stop:
-        return request, _drive(request, LastingConsole(stop.at_next_safe_point, stderr=True), stop, on_report)
+        console = LastingConsole(stop.at_next_safe_point, stderr=True)
+        request = replace(request, on_warning=partial(_warn, console))
+        _say(console, opening_line(request, is_default=scale is None and bool(scales)))
+        if address != options.address:
+            _say(console, f"Ray: the cluster at {address}, from {RAY_ADDRESS}; unset it to run on this machine")
+        return request, _drive(request, console, stop, on_report)
+
+
+def cluster_in_environment() -> str | None:
+    """Return the address of a Ray cluster in the environment; None where Ray starts on this machine."""
+    address = os.environ.get(RAY_ADDRESS, "").strip()
+    return None if address in ("", "local") else address
 
 
 def _command(file: Path, scale: str, options: RunOptions) -> str:
@@ -164,6 +186,7 @@ def _run_and_report(
             _warn(console, line)
     for line in (
         *_failures(snapshot, experiment),
+        *_left_for_later(request, snapshot),
         *deciding_lines(request, snapshot, report),
         f"report: {places.folder / REPORT_FILES['html']}",
         f"browse: {program()} ui {places.folder}",
@@ -185,6 +208,15 @@ def _failures(snapshot: Snapshot, experiment: AnyExperiment) -> Iterator[str]:
         yield "No decision that depends on their results has been made."
     if isinstance(experiment, Experiment) and experiment.search is not None:
         yield "A candidate that can never run is excluded by `constraints:`, in another --out folder."
+
+
+def _left_for_later(request: RunRequest, snapshot: Snapshot) -> Iterator[str]:
+    """Yield a line about the trials that a run of a part has not finished."""
+    waiting = sum(history.status in (TrialStatus.WAITING, TrialStatus.RUNNING) for history in snapshot.histories)
+    if request.part != WHOLE and waiting:
+        trials = "1 trial is" if waiting == 1 else f"{waiting} trials are"
+        rest = "the same command without --arms, --seeds and --tasks runs the rest"
+        yield f"left for later: {trials} unfinished; {rest}"
 
 
 def _warn(console: Console, warning: str | None) -> None:

@@ -45,6 +45,8 @@ class Change:
 
     declared: dict[str, JsonValue] | None
     """What the experiment declares, for `ledger.declared_rows`; None where every row is declared."""
+    differs: bool = False
+    """Whether anything that changes a result differs."""
     redeclared: bool = False
     """Whether it declares other arms, seeds or stages than the ledger shows, or in another order."""
     reasons: tuple[str, ...] = ()
@@ -68,14 +70,14 @@ def change_of(rows: LedgerRows, experiment: AnyExperiment, shared: SharedStages 
         results = tuple(_changed_results(rows, experiment, shared, known))
         results += tuple(_seeds_of_other_looks(rows, experiment, known))
         if not results:
-            return Change(declared, redeclared)
+            return Change(declared, True, redeclared)
     elif isinstance(experiment, Experiment) and not other_shared and _adds_candidates(rows, experiment, known):
-        return Change(declared)
+        return Change(declared, True)
     else:
         results = ()
     values = tuple(_values_that_differ(known, identity, experiment.may_grow))
     others = () if values else (f"{label}: of other data, code or library versions" for label in other_shared)
-    return Change(declared, redeclared, (*values, *others, *results), _has_results(rows))
+    return Change(declared, True, redeclared, (*values, *others, *results), _has_results(rows))
 
 
 def _declared(experiment: AnyExperiment, shared: SharedStages | LatencyStages) -> dict[str, JsonValue] | None:
@@ -143,6 +145,10 @@ def _changed_results(
             for record in results[trial.name]:
                 if _would_change(record, stages, candidate, searched):
                     found.append(f"{record.label} of {trial.name}")
+    if any(label.startswith(f"{PRETRAIN}@") for label in found) and _part(known, "pretraining", "tokens") != _part(
+        experiment.identity(), "pretraining", "tokens"
+    ):
+        yield "pretraining.tokens: the learning rate of these schedules depends on the budget: it is another training"
     if found:
         more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
         yield f"finished, and would be another number: {', '.join(found[:SHOWN])}{more}"

@@ -1,6 +1,5 @@
 """A request to run an experiment, and its results folder: a new ledger, or one that a grown study goes on with."""
 
-import shlex
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -21,9 +20,10 @@ from ledger.database_file import killed_while_created
 from ledger.object_store import refuse_url
 from ledger.paths import ResultPaths, has_export
 from ledger.reading import refuse_former_timings
+from runners.conflicts import conflict
 from runners.dag import SharedStages, shared_stages
 from runners.executors import ExecutorSettings
-from runners.growth import Change, change_of
+from runners.growth import change_of
 from runners.latency_stages import LatencyStages, latency_stages
 from runners.limits import UNLIMITED, Limits
 from runners.part import WHOLE, Part
@@ -95,7 +95,7 @@ def open_ledger(request: RunRequest, shared: SharedStages | LatencyStages | None
             if ledger.fact("identity") is not None:
                 change = change_of(ledger, request.experiment, shared or stages_of(request.experiment))
                 if change.reasons and change.has_results:
-                    raise ConflictError(_conflict(request, change))
+                    raise ConflictError(conflict(request.paths, change, request.command))
                 if change.reasons:
                     opened.pop_all().close()
                     request.on_warning(_set_aside(request.paths.folder))
@@ -170,18 +170,3 @@ def lost_ledger(paths: ResultPaths) -> str | None:
         return None
     consequence = "a new ledger is created, without the earlier records and decisions"
     return f"{paths.folder}: has {remains[0]}, but {'an empty' if begun else 'no'} {LEDGER_NAME}; {consequence}"
-
-
-def _conflict(request: RunRequest, change: Change) -> list[str]:
-    """Return what differs, and both remedies: a folder that takes over what is equal, or the values as they were."""
-    folder = request.paths.folder
-    other = next(path for n in count(2) if not (path := folder.with_name(f"{folder.name}-{n}")).exists())
-    command = [request.command or "steeplechase run", "--out", shlex.quote(str(other))]
-    if ResultPaths.of(other).root.resolve() != request.paths.root.resolve():
-        command += ["--reuse", shlex.quote(str(folder))]
-    return [
-        f"{folder}: holds another experiment's results; nothing was changed. What differs:",
-        *(f"  {line}" for line in change.reasons),
-        f"To keep both, and compute nothing twice that is equal: {' '.join(command)}",
-        "To add to this folder, give what differs its value there; arms, seeds and tasks may be added and left out",
-    ]

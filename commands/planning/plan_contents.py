@@ -1,7 +1,7 @@
 """Content of `plan`: arms with costs and table cells, cached stages, predicted time and disk."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from commands.arguments import Chosen
@@ -12,6 +12,7 @@ from configuration.claims import parse_orderings
 from configuration.designs import Factorial, Search
 from configuration.designs.axes import grid_size
 from configuration.designs.search import NON_ADAPTIVE
+from configuration.experiment import Experiment
 from configuration.metrics import HELD_OUT_LOSS, SCORE
 from configuration.seeds import first_seeds
 from configuration.validation.warnings import warnings_of
@@ -21,9 +22,11 @@ from foundation.schema import JsonValue
 from ledger.artifacts import ArtifactStore
 from ledger.paths import ResultPaths
 from reports.statistics.isolated_pairs import isolated_pairs
+from runners.conflicts import growth_lines
 from runners.cost_estimate.past_runs import measured_under
 from runners.cost_estimate.prediction import Prediction, predicted
 from runners.dag import SharedStages, shared_stages, trial_stages
+from runners.part import WHOLE, Part
 from runners.stage_labels import fine_tune_labels, has_long_sequence_phase, measure_labels
 from runners.stages.stage import Stage
 from runners.task_sources import table_warnings
@@ -70,10 +73,14 @@ class Plan:
     tuning: TuningCost | None = None
     warnings: tuple[str, ...] = ()
     """Warnings about likely mistakes in the experiment."""
+    growth: tuple[str, ...] = ()
+    """What `run` does with the results that the folder has of another version of the experiment."""
 
 
-def plan_of(chosen: Chosen, convention: Convention, places: ResultPaths, objects: str = "") -> Plan:
-    """Return the plan; `objects` is the URL of the object store of the stages, if it may be contacted.
+def plan_of(
+    chosen: Chosen, convention: Convention, places: ResultPaths, objects: str = "", part: Part = WHOLE
+) -> Plan:
+    """Return the plan of a part; `objects` is the URL of the object store of the stages, if it may be contacted.
 
     Raises CorruptionError if a ledger under the results is damaged.
     """
@@ -88,19 +95,23 @@ def plan_of(chosen: Chosen, convention: Convention, places: ResultPaths, objects
     cells = _cells(chosen)
     arms: list[ArmPlan] = []
     shared_list = [] if shared is None else list(shared.named().values())
-    remaining: list[Stage] = [stage for stage in shared_list if not _is_cached(store, stage)]
+    remaining: list[Stage] = [stage for stage in shared_list if not is_cached(store, stage)]
     missing_shared = len(remaining)
+    seeds = [seed for seed in first_seeds(experiment.pretraining.seeds) if not part.seeds or seed in part.seeds]
     for arm in experiment.arms:
-        stages = [] if shared is None else _stages(chosen, shared, arm)
-        missing = [stage for stage in stages if not _is_cached(store, stage)]
-        remaining += missing * _candidates_like(chosen, arm)
+        if part.arms and arm.name not in part.arms:
+            continue
+        stages = [] if shared is None else stages_of_arm(experiment, shared, arm, part)
+        missing = [stage for stage in stages if not is_cached(store, stage)]
+        remaining += missing * candidates_like(experiment, arm)
         cached = None if shared is None else len(stages) - len(missing)
-        arms.append(_arm_plan(chosen, arm, convention, cells.get(arm.name, {}), cached))
-    tuning = plan_tuning_of(experiment, shared, convention, partial(_is_cached, store), places.folder)
+        planned = _arm_plan(chosen, arm, convention, cells.get(arm.name, {}), cached)
+        arms.append(planned if part == WHOLE or shared is None else replace(planned, stages=len(stages)))
+    tuning = plan_tuning_of(experiment, shared, convention, partial(is_cached, store), places.folder)
     remaining += tuning.remaining if tuning is not None else ()
     return Plan(
         arms=tuple(arms),
-        values_per_cell=(len(first_seeds(experiment.pretraining.seeds)), len(experiment.fine_tuning.seeds)),
+        values_per_cell=(len(seeds), len(experiment.fine_tuning.seeds)),
         shared_stages=0 if shared is None else len(shared.named()),
         shared_cached=None if shared is None else len(shared.named()) - missing_shared,
         unknown=unknown,
@@ -110,6 +121,7 @@ def plan_of(chosen: Chosen, convention: Convention, places: ResultPaths, objects
         notes=tuple(_notes(chosen)),
         tuning=tuning,
         warnings=(*warnings_of(experiment, memory_bytes()), *table_warnings(experiment.fine_tuning)),
+        growth=() if shared is None else growth_lines(places, experiment, shared, chosen.command),
     )
 
 
@@ -133,21 +145,27 @@ def _arm_plan(
     )
 
 
-def _stages(chosen: Chosen, shared: SharedStages, arm: Arm) -> list[Stage]:
-    seeds = first_seeds(chosen.experiment.pretraining.seeds)
-    found = (trial_stages(chosen.experiment, shared, arm.candidate, seed).values() for seed in seeds)
-    return [stage for stages in found for stage in stages]
+def stages_of_arm(experiment: Experiment, shared: SharedStages, arm: Arm, part: Part) -> list[Stage]:
+    """Return the stages of an arm's trials in a part, over all pretraining seeds."""
+    return [
+        stage
+        for seed in first_seeds(experiment.pretraining.seeds)
+        if part.has_trial(arm.name, seed)
+        for label, stage in trial_stages(experiment, shared, arm.candidate, seed).items()
+        if part.has_stage(label)
+    ]
 
 
-def _candidates_like(chosen: Chosen, arm: Arm) -> int:
+def candidates_like(experiment: Experiment, arm: Arm) -> int:
     """Return the number of candidates that an arm represents: of a search only the first are known."""
-    search = chosen.experiment.search
+    search = experiment.search
     if search is None or arm.name != BASELINE:
         return 1
-    return max(1, search.max_candidates - len(chosen.experiment.arms) + 1)
+    return max(1, search.max_candidates - len(experiment.arms) + 1)
 
 
-def _is_cached(store: ArtifactStore, stage: Stage) -> bool:
+def is_cached(store: ArtifactStore, stage: Stage) -> bool:
+    """Return whether the result of a stage is in the store."""
     return store.has(stage.kind, stage.key)
 
 
@@ -246,6 +264,7 @@ def plan_document(chosen: Chosen, plan: Plan, convention: Convention) -> dict[st
         "impossible": [{"name": name, "reasons": [*reasons]} for name, *reasons in plan.impossible],
         "notes": [*plan.notes],
         "warnings": [*plan.warnings],
+        "growth": [*plan.growth],
         **({} if plan.tuning is None else {"tuning": tuning_document(plan.tuning)}),
         "published": published_document(chosen.experiment),
     }

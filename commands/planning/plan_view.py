@@ -44,6 +44,8 @@ def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
         console.print(f"scales of this file: {', '.join(chosen.scales)}", highlight=False)
     for warning in plan.warnings:
         console.print(f"warning: {printable(warning)}", highlight=False, style="yellow")
+    for line in plan.growth:
+        console.print(printable(line), highlight=False)
     _show_arms(console, plan.arms)
     for line in (_work(chosen), *_remarks(plan), *_remaining_work(chosen, plan)):
         console.print(line, highlight=False)
@@ -177,8 +179,8 @@ def _predicted(prediction: Prediction, searches: bool) -> Iterator[str]:
     )
     basis = f"from {prediction.measured} stages measured on this processor{without}"
     start = prediction.start_seconds
-    starts = "" if start is None else f", and about {_duration(start)} for each worker to get ready"
-    yield f"time: {_range(prediction.seconds, _duration)} of computing{bound}, shared by the workers{starts}; {basis}"
+    starts = "" if start is None else f", and about {duration(start)} for each worker to get ready"
+    yield f"time: {_range(prediction.seconds, duration)} of computing{bound}, shared by the workers{starts}; {basis}"
     disk = "unknown" if prediction.bytes is None else _range(prediction.bytes, _size)
     yield f"disk: {disk}"
 
@@ -189,7 +191,8 @@ def _range(amount: Range, text: Callable[[float], str]) -> str:
     return f"about {text(amount.middle)} ({text(amount.low)} to {text(amount.high)})"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Return a duration in the largest unit of which there are one and a half."""
     unit, name = next(((unit, name) for unit, name in UNITS if seconds >= 1.5 * unit), UNITS[-1])
     return f"{seconds / unit:.2g} {name}" if seconds < 100 * unit else f"{seconds / unit:,.0f} {name}"
 

@@ -215,6 +215,7 @@ class _Host:
         environment = {**worker_environment(), **SETTINGS}
         if hosting.address is None:  # only this run may submit work to its Ray
             environment |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+            environment.pop("RAY_ADDRESS", None)  # Ray would join a cluster that the run was not asked to join
         command = module_command("runners.executors.ray_host", hosting.as_text())
         self._started = False
         self._line = b""

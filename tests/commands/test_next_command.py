@@ -10,7 +10,7 @@ from commands.next_command import deciding_lines
 from ledger.paths import ResultPaths
 from reports.report import build
 from reports.statistics.experiment import experiment_of
-from runners.run import RunRequest
+from runners.opening import RunRequest
 from tests.factories.reports import document, snapshot
 from tests.reports.test_finding import Trial
 

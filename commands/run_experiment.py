@@ -29,7 +29,7 @@ from ledger.artifacts import ArtifactStore
 from ledger.database import LEDGER_NAME
 from ledger.example_tables import kept_example_tables
 from ledger.paths import has_export
-from ledger.records import TrialStatus
+from ledger.records import WITHOUT_SCALES, TrialStatus
 from ledger.snapshot import Snapshot
 from reports.document import Report
 from reports.explorer.plotly_library import is_installed as explorer_is_installed
@@ -131,7 +131,8 @@ def cluster_in_environment() -> str | None:
 
 def _command(file: Path, scale: str, options: RunOptions) -> str:
     """Return the command with all defaults filled in, without the results folder and the address of a cluster."""
-    arguments = ["steeplechase", "run", str(file), "--scale", scale, "--engine", options.engine]
+    at_scale = [] if scale == WITHOUT_SCALES else ["--scale", scale]
+    arguments = ["steeplechase", "run", str(file), *at_scale, "--engine", options.engine]
     arguments += ["--workers", str(options.workers)]
     arguments += [part for setting in options.settings for part in (FLAG, setting)]
     arguments += [part for package in options.factories_of for part in (FACTORIES_OF, package)]

@@ -1,0 +1,42 @@
+"""What `run` says first, where it puts results, and the cluster of the environment."""
+
+from pathlib import Path
+
+import pytest
+
+from commands.arguments import results_of
+from commands.planning.opening_line import opening_line
+from commands.run_experiment import cluster_in_environment
+from ledger.paths import ResultPaths
+from runners.opening import RunRequest
+from runners.part import Part
+from tests.factories import simulated_training as simulated
+from tests.factories.simulated_training import Track
+
+
+def test_the_first_line_has_experiment_scale_trials_and_time(tmp_path: Path) -> None:
+    declared = simulated.small_table(tmp_path)
+    request = RunRequest(declared, "demo", ResultPaths.of(tmp_path / "results"), part=Part(("narrow",)))
+    line = opening_line(request, is_default=True)
+    assert line == "simulated at scale demo (the default): 1 trial, no estimate of the time yet"
+    Track(declared, tmp_path / "results").run()
+    whole = RunRequest(declared, "whole", request.paths)
+    assert opening_line(whole, is_default=False) == "simulated: 3 trials, nothing left to compute"
+    assert "at most 12 trials" in opening_line(RunRequest(simulated.search(tmp_path), "whole", request.paths), False)
+
+
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        (["pretraining.seeds=1-3", "fine_tuning.tasks=[]"], "mine-demo"),
+        (["pretraining.tokens=1e5", "pretraining.seeds=3"], "mine-demo-tokens=1e5"),
+    ],
+)
+def test_settings_by_which_a_study_grows_leave_it_in_its_folder(settings: list[str], name: str) -> None:
+    assert results_of(None, "mine", "demo", settings).folder == Path("results") / name
+
+
+@pytest.mark.parametrize(("value", "address"), [("10.0.0.1:6379", "10.0.0.1:6379"), ("", None), ("local", None)])
+def test_the_cluster_of_the_environment(monkeypatch: pytest.MonkeyPatch, value: str, address: str | None) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", value)
+    assert cluster_in_environment() == address

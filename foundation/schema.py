@@ -291,6 +291,12 @@ def canonical_text(value: JsonValue) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
+def json_in_html(value: object) -> str:
+    """Return ASCII JSON that neither ends its `script` element nor begins an entity, for data and for scripts."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.translate({ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&"})
+
+
 def fingerprint(value: JsonValue) -> str:
     """Return the sha256 of the canonical text as 64 hexadecimal digits."""
     return hashlib.sha256(canonical_text(value).encode()).hexdigest()

@@ -1,6 +1,5 @@
 """The interactive page: the exploration as JSON, the library and the drawing script in one file, without network."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
@@ -31,6 +30,5 @@ def explorer_page(report: Report, exploration: Exploration) -> str:
 
 
 def embedded(exploration: Exploration) -> str:
-    """Return the data as JSON that cannot end its element: every `<` is escaped."""
-    text = json.dumps(asdict(exploration), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c")
+    """Return the data as JSON that cannot end its element."""
+    return json_in_html(asdict(exploration))

@@ -14,7 +14,7 @@ from ray.tune.search import Searcher
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from foundation.errors import MachineError
-from runners.executors.local import ONE_THREAD, QUIET
+from runners.executors.local import ONE_THREAD, QUIET, RETURNED_MEMORY
 from runners.executors.node_probe import NodeReport, environment, mistakes, named, report_of, unseen
 from runners.executors.ray_pipes import Driver, Hosting
 from runners.executors.worker import answer, failure
@@ -29,7 +29,7 @@ PACKAGES = ("foundation", "analysis", "search_space", "models", "tasks", "config
 def connect(hosting: Hosting) -> None:
     """Join the cluster at the address, or start Ray on this machine. Raises MachineError."""
     logging.getLogger("ray").setLevel(logging.ERROR)
-    variables = {**ONE_THREAD, **QUIET}
+    variables = {**ONE_THREAD, **QUIET, **RETURNED_MEMORY}
     try:
         if hosting.address is None:
             ray.init(

@@ -28,7 +28,7 @@ PREFERRED: Mapping[str, str] = MappingProxyType(
 )
 """Set unless the user's environment sets them."""
 
-ALLOWED_HOSTS = ("localhost", "localhost:*", "127.0.0.1", "127.0.0.1:*")  # the default adds all private networks
+HOSTS = ("localhost", "127.0.0.1")  # MLflow's default adds all private networks
 
 
 def client_environment(environment: Mapping[str, str]) -> dict[str, str]:
@@ -36,9 +36,12 @@ def client_environment(environment: Mapping[str, str]) -> dict[str, str]:
     return {**{name: value for name, value in PREFERRED.items() if name not in environment}, **ENFORCED}
 
 
-def server_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the complete environment of a server, without the user's MLflow settings."""
+def server_environment(environment: Mapping[str, str], port: int) -> dict[str, str]:
+    """Return the complete environment of a server at a port, without the user's MLflow settings.
+
+    Hosts are named with the port itself: in MLflow's patterns `localhost:*` is also `localhost:1.example.com`.
+    """
     kept = {name: value for name, value in environment.items() if not name.startswith(("MLFLOW_", "_MLFLOW_"))}
-    hosts = ",".join(ALLOWED_HOSTS)
+    hosts = ",".join(name for host in HOSTS for name in (host, f"{host}:{port}"))
     shown = {"MLFLOW_LOGGING_LEVEL": "WARNING"}
     return {**kept, **ENFORCED, **shown, "MLFLOW_SERVER_ALLOWED_HOSTS": hosts}

@@ -1,6 +1,5 @@
 """The MLflow client: the only module that imports MLflow."""
 
-import json
 import logging
 import os
 import warnings
@@ -11,6 +10,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TypeVar
 
+from foundation.schema import json_in_html
 from runners.tracking.environment import client_environment
 from runners.tracking.mirrored_run import IDENTITY_TAG, STUDY_TAG, SYNCED_TAG, Point, RunStatus
 
@@ -182,11 +182,11 @@ def pages(uri: str, artifacts: str, first_settings: Mapping[str, str], landing: 
         from mlflow.server.fastapi_app import app
 
     os.environ.update({BACKEND_STORE_URI_ENV_VAR: uri, ARTIFACT_ROOT_ENV_VAR: artifacts})
-    settings = json.dumps(dict(first_settings))
+    settings = json_in_html(dict(first_settings))
     script = (
         f"<script>for (const [key, value] of Object.entries({settings})) "
         "if (localStorage.getItem(key) === null) localStorage.setItem(key, value);"
-        f"if (!location.hash) location.hash = {json.dumps(landing)}</script>"
+        f"if (!location.hash) location.hash = {json_in_html(landing)}</script>"
     )
 
     async def with_settings(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:

@@ -61,7 +61,7 @@ def serve(store: TrackingStore, port: int | None, experiment: str | None = None)
     base = f"http://{HOST}:{chosen}"
     shown = pages_of(store, base, experiment)
     sys.stderr.write("starting MLflow\n")
-    environment = server_environment(os.environ)
+    environment = server_environment(os.environ, chosen)
     os.environ.clear()
     os.environ.update(environment)
     Thread(target=_announce, args=(base, [f"open {base}", *shown.lines, "(Ctrl-C ends it)"]), daemon=True).start()

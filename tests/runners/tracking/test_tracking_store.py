@@ -16,6 +16,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
+from mlflow.server.security_utils import is_allowed_host_header
 
 from foundation.errors import CorruptionError, MachineError
 from runners.tracking import TrackingStore, TrackingUnavailable, mirror
@@ -107,9 +108,12 @@ def test_a_foreign_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_server_ignores_the_users_settings() -> None:
     given = {"MLFLOW_SERVER_DISABLE_SECURITY_MIDDLEWARE": "true", "MLFLOW_HOST": "0.0.0.0", "PATH": "/bin"}
-    environment = server_environment(given)
+    environment = server_environment(given, 5001)
     assert environment.keys() - ENFORCED.keys() == {"PATH", "MLFLOW_SERVER_ALLOWED_HOSTS"}
     assert environment["MLFLOW_SERVER_ENABLE_JOB_EXECUTION"] == "false"
+    allowed = environment["MLFLOW_SERVER_ALLOWED_HOSTS"].split(",")
+    assert is_allowed_host_header(allowed, "localhost:5001")
+    assert not any(is_allowed_host_header(allowed, host) for host in ("localhost:5001.evil.com", "localhost:1"))
 
 
 def test_a_taken_port_is_refused_with_a_free_one(mirrored_results: Path, silent_port: int) -> None:

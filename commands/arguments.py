@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from configuration.experiment import Experiment
 from configuration.latency import LatencyExperiment
@@ -27,7 +26,7 @@ from search_space.module_factories import FLAG as FACTORIES_OF
 from search_space.module_factories import allow_packages
 
 if TYPE_CHECKING:
-    from ledger.example_tables import ExampleTable
+    pass
 
 DEFAULT_SCALE = "demo"
 GROWING = ("pretraining.seeds", "fine_tuning.seeds", "fine_tuning.tasks")
@@ -92,18 +91,6 @@ StoreUrl = Annotated[
         show_default=False,
     ),
 ]
-
-
-def kept_tables(folder: Path, objects: str) -> "dict[str, ExampleTable]":
-    """Return the values of single examples that a results folder has; a note says what only its store has."""
-    from ledger.example_tables import kept_example_tables
-
-    return kept_example_tables(folder, objects, lambda line: note(f"note: {line}"))
-
-
-def note(line: str) -> None:
-    """Print a line to the error stream."""
-    Console(stderr=True).print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def folder_named(name: str | Path) -> Path:

@@ -4,8 +4,9 @@ from typing import Annotated
 
 import typer
 
-from commands.arguments import ResultsFolder, StoreUrl, kept_tables
+from commands.arguments import ResultsFolder, StoreUrl
 from commands.report_format import TERMINAL, ReportFormat, print_report
+from ledger.example_tables import kept_example_tables
 from ledger.reading import snapshot_at
 from reports.pair_report import pair_report, pairs_of
 
@@ -24,5 +25,5 @@ def compare(
     store: StoreUrl = "",
 ) -> None:
     """Print the differences between any arms of a results folder, with intervals and corrected p values."""
-    results, pairs = pairs_of(snapshot_at(folder), kept_tables(folder, store), arms or (), metrics or ())
+    results, pairs = pairs_of(snapshot_at(folder), kept_example_tables(folder, store), arms or (), metrics or ())
     print_report(pair_report(results, pairs), form)

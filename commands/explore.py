@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from commands.arguments import ResultsFolder, StoreUrl, kept_tables
+from commands.arguments import ResultsFolder, StoreUrl
 from foundation.atomic_files import disk_refusals, read_regular
 from foundation.errors import ConflictError, MachineError
+from ledger.example_tables import kept_example_tables
 from ledger.reading import snapshot_at
 from reports.explorer.exploration import exploration_of
 from reports.explorer.page import POLICY, explorer_page
@@ -31,7 +32,7 @@ def explore(
     snapshot = snapshot_at(folder)
     if is_latency(snapshot):
         raise MachineError(f"{folder}: a timing experiment has no arms to explore; `steeplechase report` shows it")
-    tables = kept_tables(folder, store)
+    tables = kept_example_tables(folder, store)
     text = explorer_page(build(snapshot, example_tables=tables), exploration_of(results_of(snapshot, None, tables)))
     path = out or folder / PAGE
     with disk_refusals(path.parent):

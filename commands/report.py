@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from commands.arguments import ResultsFolder, StoreUrl, kept_tables
+from commands.arguments import ResultsFolder, StoreUrl
 from commands.report_format import TERMINAL, ReportFormat, print_report
+from ledger.example_tables import kept_example_tables
 from ledger.reading import snapshot_at
 from reports.brief import brief
 from reports.report import build
@@ -21,7 +22,7 @@ def report(
     store: StoreUrl = "",
 ) -> None:
     """Print the report of a results folder, finished or not."""
-    complete = build(snapshot_at(folder), example_tables=kept_tables(folder, store))
+    complete = build(snapshot_at(folder), example_tables=kept_example_tables(folder, store))
     print_report(complete if everything or form != TERMINAL else brief(complete, all_of(folder)), form)
 
 

@@ -61,7 +61,7 @@ class ArtifactStore:
     @property
     def whereabouts(self) -> str:
         """Where files that are not there may be, and how a command reads them."""
-        return "their stages have been moved away"
+        return "bring the stages back, or read the folder where they are"
 
     def folder(self, kind: str, key: str) -> Path:
         """Return the folder of a finished stage; of an object store that of its copy.

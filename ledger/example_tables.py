@@ -7,34 +7,28 @@ changes each by at most 0.05%, and a mean by less. What results folders keep is 
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from configuration.metrics import HELD_OUT_LOSS
 from foundation.errors import CorruptionError, MachineError
-from ledger.artifacts import ArtifactStore
 from ledger.csv_cells import escaped, unescaped
 from ledger.csv_export import ExportedLedger, attachment_names, csv_text, read_attachment
 from ledger.database import LedgerRows
 from ledger.example_values import array_bytes, read_example_values
+from ledger.kept_examples import KeptExamples, Mask
 from ledger.metrics import final_record
-from ledger.object_artifacts import CopiedArtifacts
-from ledger.paths import ResultPaths
 from ledger.reading import open_rows
 from ledger.records import Record, with_results
 from ledger.result_files import HELD_OUT_LOSSES, example_scores_file
 from ledger.reused_rows import ReusedRows, reused_rows
 from ledger.selected_settings import chosen_records
-from ledger.snapshot import Snapshot, TrialHistory, snapshot
-from ledger.stage_results import ExamplesResult, ExampleValues, FineTuneResult, PretrainResult, SquadPart
-from tasks.labelled.dev_halves import selection_half
-from tasks.labelled.encoding import load_examples
-from tasks.squad.subsets import selection_half_of_questions
-from tasks.squad.windows_on_disk import load_questions
+from ledger.snapshot import snapshot
+from ledger.stage_results import ExamplesResult, ExampleValues, FineTuneResult, PretrainResult
 
 INDEX = "replicates.csv"
 LARGEST_FLOAT16 = 65504.0
@@ -93,28 +87,30 @@ def example_tables(folder: Path, rows: LedgerRows, objects: str = "") -> dict[st
     return _stored(folder, rows, objects).tables()
 
 
-def kept_example_tables(
-    folder: Path, objects: str = "", on_missing: Callable[[str], None] = lambda line: None
-) -> dict[str, ExampleTable]:
+def kept_example_tables(folder: Path, objects: str = "") -> dict[str, ExampleTable]:
     """Return the tables of a results folder, or of an export, by metric, with an export's precision.
 
     `objects` is the URL of the object store of its stages, if it may be contacted. A metric of which values were not
-    kept, or whose stages were moved away, has no table; `on_missing` gets a line if an object store has the values.
-    Raises CorruptionError where a file is damaged.
+    kept has no table. Raises MachineError where files are missing, because a report without them would have other
+    intervals, CorruptionError where one is damaged.
     """
     with open_rows(folder) as rows:
         if isinstance(rows, ExportedLedger):
             return _exported(rows.path)
-        stored = _stored(folder, rows, objects)
-        found = stored.complete_tables()
-    if stored.only_in_objects:
-        on_missing(stored.only_in_objects)
-    return found
+        tables = _stored(folder, rows, objects).tables()
+        return {
+            metric: replace(tables[metric], values=_compact(tables[metric].values).astype(np.float32))
+            for metric in sorted(tables)
+        }
+
+
+def refuse_missing_examples(folder: Path, rows: LedgerRows, objects: str = "") -> None:
+    """Raise MachineError if values of single examples are missing that the report of a results folder needs."""
+    _stored(folder, rows, objects).refuse_missing()
 
 
 def _stored(folder: Path, rows: LedgerRows, objects: str) -> "_StoredExamples":
-    store = ResultPaths.of(folder).store(objects)
-    return _StoredExamples(snapshot(rows), store, ReusedExamples(reused_rows(folder, rows)))
+    return _StoredExamples(KeptExamples(folder, objects), rows, ReusedExamples(reused_rows(folder, rows)))
 
 
 def attachments(tables: Mapping[str, ExampleTable]) -> dict[str, bytes]:
@@ -183,113 +179,93 @@ class ReusedExamples:
         return np.stack([tables[metric].values[tables[metric].replicates.index(replicate)] for metric in metrics])
 
 
+@dataclass(frozen=True)
+class _Wanted:
+    """The file of one stage, and the metrics and the trained model that its rows are of."""
+
+    replicate: Replicate
+    metrics: tuple[str, ...]
+    record: Record
+    name: str
+    described: ExampleValues
+    halved: str | None = None
+    """The task whose search reports on half of these examples."""
+
+
 class _StoredExamples:
     """The files of finished stages that a table's values are of."""
 
-    def __init__(self, found: Snapshot, store: ArtifactStore, reused: ReusedExamples) -> None:
-        self._found, self._store, self._reused = found, store, reused
-        self._other_loss = found.arms_with_other_loss
-        self._missing: list[Path] = []
-        self._incomplete: set[str] = set()
-        """Metrics of which a file is missing."""
-        self._reported_examples: dict[str, Bool[np.ndarray, " examples"]] = {}
+    def __init__(self, kept: KeptExamples, rows: LedgerRows, reused: ReusedExamples) -> None:
+        self._kept, self._rows, self._reused = kept, rows, reused
+        self._found = snapshot(rows)
+        self._halves: dict[str, Mask | None] = {}
 
     def tables(self) -> dict[str, ExampleTable]:
-        """Read every file that there should be, and name all that are missing."""
-        rows = self._rows()
-        if self._missing:
-            count = f"{len(self._missing)} files of single examples are not there; the first is"
-            raise MachineError(f"{self._store.root}: {count} {self._missing[0]}; {self._store.whereabouts}")
-        return {metric: self._table(metric, found) for metric, found in rows.items()}
+        """Read every file that there should be. Raises MachineError if any is missing."""
+        self.refuse_missing()
+        found: dict[str, list[tuple[Replicate, np.ndarray]]] = {}
+        for wanted in self._wanted():
+            for metric, values in zip(wanted.metrics, self._read(wanted), strict=False):
+                found.setdefault(metric, []).append((wanted.replicate, values))
+        return {metric: self._table(metric, rows) for metric, rows in found.items()}
 
-    @property
-    def only_in_objects(self) -> str:
-        """The line about values that an object store has and this machine has not; empty if there are none."""
-        if not self._missing or not isinstance(self._store, CopiedArtifacts):
-            return ""
-        metrics = ", ".join(sorted(self._incomplete))
-        absent = f"{self._store.root}: the values of single examples are not here, for {metrics}"
-        return f"{absent}; {self._store.whereabouts}"
+    def refuse_missing(self) -> None:
+        """Raise MachineError with the number of the missing files and the first of them."""
+        missing = [path for path in map(self._missing, self._wanted()) if path is not None]
+        if missing:
+            fault = f"values of single examples are missing, which its intervals need: {len(missing)} files"
+            where = self._kept.store.whereabouts
+            raise MachineError(f"{self._kept.results}: {fault}, the first is {missing[0]}; {where}")
 
-    def complete_tables(self) -> dict[str, ExampleTable]:
-        """Read the metrics of which every file is there, with an export's precision."""
-        rows = self._rows()
-        tables = (self._table(metric, found) for metric, found in rows.items() if metric not in self._incomplete)
-        return {
-            table.metric: replace(table, values=_compact(table.values).astype(np.float32))
-            for table in sorted(tables, key=lambda table: table.metric)
-        }
+    def _missing(self, wanted: _Wanted) -> Path | None:
+        path = self._kept.file(wanted.record, wanted.name, wanted.described)
+        if not path.is_file():
+            return None if self._taken_over(wanted) is not None else path
+        if wanted.halved is None or self._half(wanted.halved) is not None:
+            return None
+        record = self._examples_of(wanted.halved)
+        return self._kept.store.folder(record.stage, record.key)
 
-    def _rows(self) -> dict[str, list[tuple[Replicate, np.ndarray]]]:
-        rows: dict[str, list[tuple[Replicate, np.ndarray]]] = {}
-        for history in self._found.histories:
-            for metric, replicate, values in self._of_trial(history):
-                rows.setdefault(metric, []).append((replicate, values))
-        return rows
+    def _taken_over(self, wanted: _Wanted) -> np.ndarray | None:
+        return self._reused.values(wanted.record.key, wanted.metrics, wanted.replicate.fine_tuning_seed)
+
+    def _read(self, wanted: _Wanted) -> np.ndarray:
+        path = self._kept.file(wanted.record, wanted.name, wanted.described)
+        if not path.is_file() and (taken := self._taken_over(wanted)) is not None:
+            return taken
+        values = read_example_values(path, wanted.described)
+        return values if wanted.halved is None else values[:, self._half(wanted.halved)]
 
     def _table(self, metric: str, rows: Sequence[tuple[Replicate, np.ndarray]]) -> ExampleTable:
         counts = sorted({len(values) for _, values in rows})
         if len(counts) > 1:
-            raise CorruptionError(f"{self._store.root}: {metric} is of {counts} examples; one number was expected")
+            raise CorruptionError(f"{self._kept.results}: {metric} is of {counts} examples; one number was expected")
         return ExampleTable(metric, tuple(one for one, _ in rows), np.stack([values for _, values in rows]))
 
-    def _of_trial(self, history: TrialHistory) -> Iterator[tuple[str, Replicate, np.ndarray]]:
-        arm, seed = history.trial.arm, history.trial.seed
-        last = final_record(history, self._found.labels)
-        losses = last.result.held_out_losses if last and isinstance(last.result, PretrainResult) else None
-        if last and losses and arm not in self._other_loss:
-            for values in self._read(last, HELD_OUT_LOSSES, losses, (HELD_OUT_LOSS,)):
-                yield HELD_OUT_LOSS, Replicate(arm, seed), values
-        chosen = chosen_records(history.records, self._found.labels)
-        for record, result in with_results(chosen, FineTuneResult):
-            replicate = Replicate(arm, seed, result.seed)
-            for part, described in (result.example_scores or {}).items():
-                ending = "" if part == "dev" else f" {part}"
-                metrics = tuple(f"{result.task}:{name}{ending}" for name in described.metrics)
-                found = self._read(record, example_scores_file(part), described, metrics, result.seed)
-                for metric, values in zip(metrics, found, strict=False):
-                    whole = values if ending else self._of_dev(result, values, metrics)
-                    if whole is not None:
-                        yield metric, replicate, whole
+    def _wanted(self) -> Iterator[_Wanted]:
+        other_loss = self._found.arms_with_other_loss
+        for history in self._found.histories:
+            arm, seed = history.trial.arm, history.trial.seed
+            last = final_record(history, self._found.labels)
+            losses = last.result.held_out_losses if last and isinstance(last.result, PretrainResult) else None
+            if last and losses and arm not in other_loss:
+                yield _Wanted(Replicate(arm, seed), (HELD_OUT_LOSS,), last, HELD_OUT_LOSSES, losses)
+            chosen = chosen_records(history.records, self._found.labels)
+            for record, result in with_results(chosen, FineTuneResult):
+                for part, described in (result.example_scores or {}).items():
+                    ending = "" if part == "dev" else f" {part}"
+                    metrics = tuple(f"{result.task}:{name}{ending}" for name in described.metrics)
+                    of_half = result.choice is not None and result.choice.reported != described.examples
+                    halved = result.task if of_half and not ending else None
+                    replicate = Replicate(arm, seed, result.seed)
+                    yield _Wanted(replicate, metrics, record, example_scores_file(part), described, halved)
 
-    def _read(
-        self,
-        record: Record,
-        name: str,
-        described: ExampleValues,
-        metrics: Sequence[str],
-        fine_tuning_seed: int | None = None,
-    ) -> np.ndarray:
-        path = self._store.file(record.stage, record.key, name)
-        if not path.is_file():
-            if (reused := self._reused.values(record.key, metrics, fine_tuning_seed)) is not None:
-                return reused
-            self._miss(path, metrics)
-            return np.empty((0, 0), np.float32)
-        return read_example_values(path, described)
+    def _half(self, task: str) -> Mask | None:
+        """Return the mask of the examples that the scores of a search are of."""
+        if task not in self._halves:
+            self._halves[task] = self._kept.reported_half(self._rows, task, self._examples_of(task))
+        return self._halves[task]
 
-    def _miss(self, path: Path, metrics: Sequence[str]) -> None:
-        self._missing.append(path)
-        self._incomplete.update(metrics)
-
-    def _of_dev(self, result: FineTuneResult, values: np.ndarray, metrics: Sequence[str]) -> np.ndarray | None:
-        """Return the values of the examples that the scores are of: after a search those of the reported half.
-
-        None where the examples' stage was moved away.
-        """
-        if result.choice is None or result.choice.reported == len(values):
-            return values
-        if result.task not in self._reported_examples:
-            shared = with_results(self._found.shared, ExamplesResult)
-            record, examples = next((record, found) for record, found in shared if found.task == result.task)
-            if not self._store.has(record.stage, record.key):
-                self._miss(self._store.folder(record.stage, record.key), metrics)
-                return None
-            self._reported_examples[result.task] = ~self._selection_half(record, examples)
-        return np.asarray(values[self._reported_examples[result.task]])
-
-    def _selection_half(self, record: Record, examples: ExamplesResult) -> Bool[np.ndarray, " examples"]:
-        dev = self._store.read(record.stage, record.key) / "dev"
-        if isinstance(examples.dev, SquadPart):
-            return selection_half_of_questions(load_questions(dev))
-        return selection_half(load_examples(dev))
+    def _examples_of(self, task: str) -> Record:
+        shared = with_results(self._found.shared, ExamplesResult)
+        return next(record for record, found in shared if found.task == task)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from foundation.atomic_files import make_folder, read_regular, write_whole
+from foundation.atomic_files import disk_refusals, make_folder, read_regular, write_whole
 from foundation.errors import ConflictError, CorruptionError, MachineError
 from foundation.locking import open_lock, try_lock
 from foundation.names import inside, make_inside
@@ -18,6 +18,8 @@ from ledger.object_store import ObjectStore, mistake_of_url, refuse_url
 RESULTS = "results"
 LOCK = "lock"
 STAGES = "stages"
+ROOT_LINK = "stage_store"
+"""File with the way from a results folder up to the folder that has its stages, such as `..`."""
 OBJECTS = "object_store"
 """File with the URL of the object store that has the stages."""
 LONGEST_URL = 4096
@@ -36,8 +38,8 @@ def has_export(folder: Path) -> bool:
 class ResultPaths:
     """`folder` has one experiment's ledger and report; `root` has the artifact store and the MLflow store.
 
-    Experiments under `results/` share one root, from whichever folder they are read. A folder elsewhere is its own
-    root.
+    Experiments under `results/` share one root, from whichever folder they are read and also if `results` is renamed.
+    A folder elsewhere, or with stages inside, is its own root.
     """
 
     folder: Path
@@ -52,6 +54,8 @@ class ResultPaths:
             inside = shared.resolve() in resolved.parents
         except (OSError, RuntimeError) as error:  # before Python 3.13 a loop is a RuntimeError
             raise MachineError(f"{folder}: cannot be resolved, a loop of symbolic links") from error
+        if _has_stages(resolved):
+            return cls(folder, folder)
         if inside:
             return cls(folder, shared)
         return cls(folder, _root_above(resolved) or folder)
@@ -117,11 +121,22 @@ class ResultPaths:
             write_whole(self.folder / OBJECTS, f"{wanted}\n".encode())
 
     def make(self) -> None:
-        """Create the folders. Raises MachineError if that fails, or a part of them is a symbolic link."""
+        """Create the folders, and record where the stages are.
+
+        Raises MachineError if that fails, or a part of them is a symbolic link.
+        """
         make_folder(self.folder)
         make_folder(make_inside(self.root, STAGES))
         for companion in self.folder.glob("*.sqlite-*"):  # which SQLite would write through a link
             inside(self.folder, companion.name)
+        way = os.path.relpath(self.root.resolve(), self.folder.resolve())
+        if way != os.curdir and not (self.folder / ROOT_LINK).exists():
+            with disk_refusals(self.folder):
+                write_whole(
+                    inside(self.folder, ROOT_LINK),
+                    f"{way}\
+".encode(),
+                )
 
     @property
     def leftovers(self) -> tuple[str, ...]:
@@ -155,11 +170,19 @@ class ResultPaths:
             yield
 
 
-def _root_above(folder: Path) -> Path | None:
-    """Return the folder `results` of another working directory that has the stages of a folder below it."""
+def _has_stages(folder: Path) -> bool:
     try:
-        if (folder / STAGES).exists():
-            return None
-        return next((each for each in folder.parents if each.name == RESULTS and (each / STAGES).is_dir()), None)
+        return (folder / STAGES).is_dir()
     except OSError:  # a folder that may not be entered is refused by what reads it
-        return None
+        return False
+
+
+def _root_above(folder: Path) -> Path | None:
+    """Return the folder above that has the stages of a folder: the recorded one, else one of the name `results`."""
+    try:
+        way = read_regular(folder / ROOT_LINK).decode().strip()
+    except (OSError, ValueError):  # results of an earlier version have no such file
+        way = ""
+    recorded = folder.joinpath(way).resolve() if way and set(way.split("/")) == {os.pardir} else None
+    named = (each for each in folder.parents if each.name == RESULTS)
+    return next((each for each in (recorded, *named) if each is not None and _has_stages(each)), None)

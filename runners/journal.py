@@ -12,6 +12,7 @@ from foundation.schema import JsonValue
 from ledger.artifacts import ArtifactStore, Outcome
 from ledger.database import Ledger
 from ledger.declared_rows import declared_rows
+from ledger.kept_examples import ExampleKeeper
 from ledger.records import Record, Status
 from ledger.reused_rows import NOTHING, ReusedRows
 from ledger.stage_results import FailedStage, StageResult
@@ -68,7 +69,7 @@ class Journal:
         self.shared_progress, self.trial_progress = (
             RunProgress(self.state, self.started, shared=part) for part in (True, False)
         )
-        self._ledger = ledger
+        self._ledger, self._examples = ledger, ExampleKeeper(ledger, store)
         runs = fine_tuning_runs(experiment.fine_tuning) if isinstance(experiment, Experiment) else ()
         self._fine_tuning_runs = {run.label: run for run in runs}
         self._reused = ReusedTrials(reused, self._fine_tuning_runs)
@@ -191,6 +192,7 @@ class Journal:
     def _add(self, task: StageTask, status: Status, result: StageResult, seconds: float, reused: bool) -> None:
         kind = task.stage.kind if task.trial is None else kind_of(task.label, task.stage)
         row = Record(0, task.trial, kind, task.label, task.stage.key, status, result, seconds, reused)
+        self._examples.keep(row, self.state.shared_records.values())
         record = self._ledger.add_record(row)
         (self.shared_progress if task.trial is None else self.trial_progress).recorded.append(record)
         self._apply([record])

@@ -89,7 +89,8 @@ def open_ledger(request: RunRequest, shared: SharedStages | LatencyStages | None
     request.paths.make()
     with request.paths.locked():
         request.paths.use_objects(request.objects, begun=(request.paths.folder / LEDGER_NAME).exists())
-        copy_plugins(request.experiment.plugins, request.paths.root / COPIES)
+        for place in {request.paths.root, request.paths.folder}:  # for workers, and for the folder after a move
+            copy_plugins(request.experiment.plugins, place / COPIES)
         with ExitStack() as opened:
             ledger = opened.enter_context(_ledger_in(request.paths.folder))
             if ledger.fact("identity") is not None:

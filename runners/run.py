@@ -9,6 +9,8 @@ from foundation.environment import machine
 from foundation.errors import StoppedError, UserError
 from ledger.amendments import set_fact_of_version
 from ledger.database import Ledger
+from ledger.example_tables import refuse_missing_examples
+from ledger.kept_examples import ExampleKeeper
 from ledger.reuse import reuse
 from ledger.reused_rows import reused_rows
 from ledger.sessions import Stopwatch, sessions
@@ -47,8 +49,10 @@ def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
         if isinstance(shared, LatencyStages):
             refuse_another_machine(ledger, shared.machine)
         reuse(ledger, request.paths.folder, request.reuse, request.objects)
-        reused = reused_rows(request.paths.folder, ledger)
-        journal = Journal(experiment, shared, request.paths.store(request.objects), ledger, reused, request.part)
+        reused, store = reused_rows(request.paths.folder, ledger), request.paths.store(request.objects)
+        ExampleKeeper(ledger, store).keep_all()
+        refuse_missing_examples(request.paths.folder, ledger, request.objects)
+        journal = Journal(experiment, shared, store, ledger, reused, request.part)
         meter = Meter(request.limits, journal, sessions(ledger), began)
         try:
             with timed(ledger, request, on_progress, meter) as reporter, _executor_of(request) as executor:

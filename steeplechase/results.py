@@ -1,6 +1,5 @@
 """Results of an experiment as pandas DataFrames and figures. The only import of pandas."""
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -139,10 +138,10 @@ def load(folder: str | PathLike[str], store: str = "") -> Results:
     """Return the results in a folder of `steeplechase run`, or in a published report with its rows.
 
     `store` is the URL of the object store of its stages, which is contacted only if it is given: values of single
-    examples that are nowhere else are then copied. Without it a warning says which are missing.
+    examples that are nowhere else are then copied.
 
-    Raises MachineError if the folder has neither, CorruptionError if its rows are damaged, ConfigurationError for an
-    object that is no path.
+    Raises MachineError if the folder has neither, or lacks values that its report needs, CorruptionError if its rows
+    are damaged, ConfigurationError for an object that is no path.
     """
     from ledger.example_tables import kept_example_tables
     from ledger.reading import snapshot_at
@@ -150,11 +149,7 @@ def load(folder: str | PathLike[str], store: str = "") -> Results:
 
     place = path_of(folder, "folder")
     snapshot = snapshot_at(place)
-    return Results(place, snapshot, build(snapshot, example_tables=kept_example_tables(place, store, _warn)))
-
-
-def _warn(line: str) -> None:
-    warnings.warn(line, stacklevel=4)
+    return Results(place, snapshot, build(snapshot, example_tables=kept_example_tables(place, store)))
 
 
 def path_of(place: object, what: str) -> Path:

@@ -1,7 +1,9 @@
 """Values of single examples: what stages have kept comes back by arm and seed, from the store and from an export."""
 
+import errno
 import io
 import json
+import os
 import shutil
 from collections.abc import Mapping
 from contextlib import closing
@@ -20,6 +22,7 @@ from ledger.csv_export import ExportedLedger, read_export, write_export
 from ledger.database import LEDGER_NAME, Ledger
 from ledger.example_tables import INDEX, ExampleTable, Replicate, attachments, example_tables, kept_example_tables
 from ledger.example_values import write_example_values
+from ledger.kept_examples import ExampleKeeper
 from ledger.paths import EXPORT_FOLDER
 from ledger.reading import open_rows
 from ledger.records import ArmRow, Record, Status, TrialRow
@@ -191,7 +194,7 @@ def test_losses_are_read_where_the_checkpoint_is_gone(results: Results) -> None:
 def test_missing_files_are_counted_and_the_first_is_named_in_one_line(results: Results, tmp_path: Path) -> None:
     for seed in SEEDS[1:]:
         results.file("baseline", seed).unlink()
-    with pytest.raises(MachineError, match="2 files of single examples are not there; the first is") as told:
+    with pytest.raises(MachineError, match="values of single examples are missing, .* 2 files, the first is") as told:
         example_tables_at(results.folder)
     assert str(results.file("baseline", 2)) in str(told.value)
     assert "\n" not in str(told.value)
@@ -206,16 +209,35 @@ def test_a_report_reads_the_metrics_of_which_every_file_is_there_as_an_export_ha
     for metric, table in found.items():
         assert (table.metric, table.replicates) == (metric, exported[metric].replicates)
         assert table.values.tolist() == exported[metric].values.tolist()
-    results.file("baseline", 2).unlink()
-    assert kept_example_tables(results.folder).keys() == {"docs_pair:accuracy", "docs_pair:accuracy other"}
 
 
-def test_after_a_search_a_task_whose_examples_are_gone_has_no_table_in_a_report(tmp_path: Path) -> None:
+def test_after_a_search_a_task_whose_examples_are_gone_is_refused(tmp_path: Path) -> None:
     results = Results(tmp_path / "results", searched=True)
     shutil.rmtree(results.store.folder("examples", results.key(None, "examples docs_pair")))
-    assert kept_example_tables(results.folder).keys() == {"held_out_loss", "docs_pair:accuracy other"}
-    with pytest.raises(MachineError, match="12 files of single examples are not there; the first is"):
-        example_tables_at(results.folder)
+    for read in (kept_example_tables, example_tables_at):
+        with pytest.raises(MachineError, match="values of single examples are missing, .* 12 files, the first is"):
+            read(results.folder)
+
+
+@pytest.mark.parametrize("linked", [True, False], ids=["hard links", "copies"])
+@pytest.mark.parametrize("searched", [True, False])
+def test_what_a_folder_keeps_gives_the_same_tables_without_its_stages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, searched: bool, linked: bool
+) -> None:
+    results = Results(tmp_path / "results", searched)
+    before = example_tables_at(results.folder)
+    if not linked:
+        monkeypatch.setattr(os, "link", lambda *_, **__: (_ for _ in ()).throw(OSError(errno.EXDEV, "two devices")))
+    with closing(Ledger(results.folder / LEDGER_NAME)) as ledger:
+        ExampleKeeper(ledger, results.store).keep_all()
+    kept = [*(results.folder / "examples").iterdir()]
+    assert {path.stat().st_nlink for path in kept} == {2 if linked else 1}
+    shutil.rmtree(results.store.root)
+    after = example_tables_at(results.folder)
+    assert after.keys() == before.keys()
+    for metric, table in before.items():
+        assert after[metric].replicates == table.replicates
+        assert (after[metric].values == table.values).all()
 
 
 @pytest.mark.parametrize("damage", ["changed", "cut", "empty"])

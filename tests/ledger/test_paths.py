@@ -45,6 +45,23 @@ def test_results_have_their_stages_from_every_working_directory(
         assert ResultPaths.of(written).stages == tmp_path / RESULTS / "stages"
         assert ResultPaths.of(written).folder == written
     assert ResultPaths.of(alone).stages == alone / "stages"
+    monkeypatch.chdir(tmp_path)
+    assert ResultPaths.of(alone).stages == alone / "stages"
+
+
+def test_results_know_their_stages_after_the_parent_was_renamed(tmp_path: Path) -> None:
+    folder = tmp_path / RESULTS / "group" / "mine"
+    (tmp_path / RESULTS / "stages").mkdir(parents=True)
+    ResultPaths.of(folder).make()
+    assert (folder / "stage_store").read_text() == "../..\n"
+    (tmp_path / RESULTS).rename(tmp_path / "former")
+    moved = tmp_path / "former" / "group" / "mine"
+    assert ResultPaths.of(moved).stages == tmp_path / "former" / "stages"
+    for wrong in ("/", str(tmp_path), "../../elsewhere", "", "a/..", "..\\.."):
+        (moved / "stage_store").write_text(wrong)
+        assert ResultPaths.of(moved).root == moved
+    alone = moved.rename(tmp_path / "alone")
+    assert ResultPaths.of(alone).stages == alone / "stages"
 
 
 def test_a_folder_without_write_permission_is_named_in_the_error(tmp_path: Path) -> None:

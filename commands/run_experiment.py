@@ -181,7 +181,8 @@ def _run_and_report(
     files = write_report(report, places.folder)
     on_report(report, places.folder)
     with scratch_folder() as scratch:
-        _warn(console, mirroring.finish(snapshot, files_to_attach(files, scratch)))
+        attached = files_to_attach(files, scratch)
+        _warn(console, mirroring.finish(snapshot, attached, partial(_say, console)))
     if isinstance(experiment, Experiment):
         for _, line in vocabulary_notes(experiment, snapshot.shared):
             _warn(console, line)

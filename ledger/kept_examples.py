@@ -1,8 +1,8 @@
 """Values of single examples inside a results folder, so that its report needs no stage, and is the same after a move.
 
 `examples/SHA256.npy` of the folder is the file of a stage under the sha256 that the record has: a hard link, which
-takes no space, or a copy where the file system has no such links. Where a search of settings reports on half of dev, the
-ledger has the mask of that half.
+takes no space, or a copy where the file system has no such links. Where a search of settings reports on half of dev,
+the ledger has the mask of that half.
 """
 
 import os

@@ -23,6 +23,8 @@ from ledger.tuning_selection import Choice
 
 PROGRESSIVE_HURDLES = "progressive_hurdles"
 """The policy that has hurdles of its own."""
+DRAWN_IDENTITY = "drawn identity"
+"""The fact with letters that were drawn when the ledger was made."""
 PARENTS = "parents"
 """Fact in the ledger: the parent of each mutant of a finished search by evolution."""
 
@@ -95,6 +97,8 @@ class Snapshot:
     sessions: tuple[Session, ...] = field(default=(), compare=False)
     reused_sources: tuple[ReusedSource, ...] = field(default=(), compare=False)
     """Other results that finished trials were taken from."""
+    drawn_identity: str = field(default="", compare=False)
+    """What tells the ledger from others of its experiment and scale, wherever its folder lies; empty of exports."""
 
     def of_arm(self, arm: str) -> tuple[TrialHistory, ...]:
         """Return the trials of one arm by seed."""
@@ -177,6 +181,7 @@ def snapshot(ledger: LedgerRows) -> Snapshot:
         manifest=manifest if isinstance(manifest, dict) else {},
         sessions=sessions(ledger),
         reused_sources=reused_sources(ledger),
+        drawn_identity=str(ledger.fact(DRAWN_IDENTITY) or ""),
     )
 
 

@@ -1,5 +1,6 @@
 """A request to run an experiment, and its results folder: a new ledger, or one that a grown study goes on with."""
 
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -13,13 +14,14 @@ from configuration.plugin_options import OPTIONS, recorded_options
 from foundation.atomic_files import disk_refusals
 from foundation.environment import manifest
 from foundation.errors import ConflictError, CorruptionError
-from foundation.schema import JsonValue
+from foundation.schema import JsonValue, fingerprint
 from ledger.amendments import amend, amendments, set_fact_of_version
 from ledger.database import LEDGER_NAME, Ledger, plugin_options_in
 from ledger.database_file import killed_while_created
 from ledger.object_store import refuse_url
 from ledger.paths import ResultPaths, has_export
 from ledger.reading import refuse_former_timings
+from ledger.snapshot import DRAWN_IDENTITY
 from runners.conflicts import conflict
 from runners.dag import SharedStages, shared_stages
 from runners.executors import ExecutorSettings
@@ -102,6 +104,8 @@ def open_ledger(request: RunRequest, shared: SharedStages | LatencyStages | None
                     request.on_warning(_set_aside(request.paths.folder))
                     ledger = opened.enter_context(_ledger_in(request.paths.folder))
                 else:
+                    if ledger.fact(DRAWN_IDENTITY) is None:  # before, the folder's name told ledgers apart
+                        ledger.set_fact(DRAWN_IDENTITY, fingerprint(request.paths.folder.name)[:12])
                     amend(ledger, request.experiment, change.declared, change.redeclared)
                     _keep_plugin_options(ledger, request.experiment)
             _begin(ledger, request)
@@ -118,6 +122,7 @@ def _begin(ledger: Ledger, request: RunRequest) -> None:
     if ledger.fact("identity") is not None:
         return
     with ledger.transaction():
+        ledger.set_fact(DRAWN_IDENTITY, secrets.token_hex(6))
         ledger.set_fact("experiment", experiment.experiment)
         ledger.set_fact("scale", request.scale)
         ledger.set_fact("labels", [*_trial_labels(experiment)])

@@ -6,7 +6,7 @@ in one line at the start and, if it persists, at the end.
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from threading import Event, Thread
@@ -20,7 +20,10 @@ from runners.tracking import Patience, TrackingStore, TrackingUnavailable, mirro
 SECONDS_BETWEEN_MIRRORS = 30.0
 LOCK_SECONDS_BETWEEN = 5.0  # while the experiment runs, since another mirror follows
 LONGEST_STOP_SECONDS = 10.0  # for the end of the current mirror
-LONGEST_FINISH_SECONDS = 120.0  # a first mirror of a thousand trials takes 80
+LONGEST_FINISH_SECONDS = 120.0  # without a run being sent; a first mirror of a thousand candidates takes 15
+SECONDS_BETWEEN_REPORTS = 10.0  # of the progress of a long mirror
+OnLine = Callable[[str], None]
+"""Called with a line for the user."""
 AGAIN = "nothing in the ledger is lost, and the same command mirrors it again"
 
 
@@ -55,9 +58,12 @@ class Mirroring:
         self._over.set()
         self._thread.join(LONGEST_STOP_SECONDS)
 
-    def finish(self, found: Snapshot, files: Sequence[Path]) -> str | None:
-        """Mirror the final state, with the report's files; return a warning on timeout or outage."""
-        return self._finish_within(LONGEST_FINISH_SECONDS, found, files)
+    def finish(self, found: Snapshot, files: Sequence[Path], say: OnLine = lambda _: None) -> str | None:
+        """Mirror the final state, with the report's files; return a warning on an outage.
+
+        A mirror ends as late as it has to, as long as it sends runs; `say` then gets a line about its progress.
+        """
+        return self._finish_within(LONGEST_FINISH_SECONDS, found, files, say)
 
     def interrupt(self) -> str | None:
         """End the runs of an interrupted session in MLflow; return a warning on timeout or outage.
@@ -73,17 +79,27 @@ class Mirroring:
             return None
         return self._finish_within(LONGEST_STOP_SECONDS, found, ())
 
-    def _finish_within(self, seconds: float, found: Snapshot, files: Sequence[Path]) -> str | None:
+    def _finish_within(
+        self, seconds: float, found: Snapshot, files: Sequence[Path], say: OnLine | None = None
+    ) -> str | None:
+        """Mirror within so many seconds; with `say`, within so many after the last runs that were sent."""
         until = time.monotonic() + seconds
         if self._thread.is_alive():  # it may be creating the database of a first run
             self._thread.join(seconds)
             if self._thread.is_alive():
                 return self._unanswered(seconds)
         outages: list[str] = []
+        progress = [(0, 0, time.monotonic())]
         stop = Event()
-        last = Thread(target=self._finish, args=(found, files, Patience(stop=stop), outages), daemon=True)
+        patience = Patience(stop=stop, sent=lambda sent, of: progress.append((sent, of, time.monotonic())))
+        last = Thread(target=self._finish, args=(found, files, patience, outages), daemon=True)
         last.start()
-        last.join(max(0.0, until - time.monotonic()))
+        while last.is_alive() and time.monotonic() < until:
+            last.join(min(SECONDS_BETWEEN_REPORTS, max(0.0, until - time.monotonic())))
+            sent, of, moment = progress[-1]
+            if say is not None and last.is_alive() and sent:
+                until = moment + seconds
+                say(f"MLflow: {sent} of {of} runs are sent")
         if last.is_alive():
             stop.set()
             return self._unanswered(seconds)
@@ -91,7 +107,7 @@ class Mirroring:
 
     def _finish(self, found: Snapshot, files: Sequence[Path], patience: Patience, outages: list[str]) -> None:
         try:
-            mirror(found, self._store, files, self._places.folder.name, patience)
+            mirror(found, self._store, files, patience)
         except TrackingUnavailable as outage:
             outages.append(str(outage))
 
@@ -105,8 +121,6 @@ class Mirroring:
                 continue
             try:
                 with closing(Ledger.at(self._places.folder)) as ledger:
-                    mirror(
-                        snapshot(ledger).under_way, self._store, origin=self._places.folder.name, patience=patience
-                    )
+                    mirror(snapshot(ledger).under_way, self._store, patience=patience)
             except (TrackingUnavailable, UserError):
                 continue  # reported at the end if it persists

@@ -47,6 +47,30 @@ def prepare_database(file: Path, lock_file: Path, artifacts: Path, patience_seco
     except Exception as error:  # disk full, read-only, or anything in the libraries under MLflow
         raise MachineError(f"{file}: {reason_of(error)}") from error
     check_database(file)
+    follow_move(file, artifacts)
+
+
+def follow_move(file: Path, artifacts: Path) -> None:
+    """Let a store that was moved or copied name the folder of artifacts beside it, in place of the former one.
+
+    MLflow keeps absolute places and has no call that changes them. An experiment follows if its artifacts lie in a
+    folder of the same name that is gone, or are here too; other places are left. Raises sqlite3.Error.
+    """
+    with closing(sqlite3.connect(file, timeout=LONGEST_READ_SECONDS)) as connection:
+        known = connection.execute("SELECT experiment_id, artifact_location FROM experiments").fetchall()
+        for experiment, place in known:
+            former = Path(str(place).removeprefix("file://"))
+            here = artifacts / former.name
+            if not former.is_absolute() or former.parent.name != artifacts.name or here == former:
+                continue
+            if here.is_dir() or not former.is_dir():
+                moved = "UPDATE runs SET artifact_uri = ? || substr(artifact_uri, ?) WHERE experiment_id = ? AND "
+                begins = f"{place}/"
+                values = (f"{here}/", len(begins) + 1, experiment, len(begins), begins)
+                with connection:
+                    connection.execute(f"{moved} substr(artifact_uri, 1, ?) = ?", values)
+                    located = "UPDATE experiments SET artifact_location = ? WHERE experiment_id = ?"
+                    connection.execute(located, (str(here), experiment))
 
 
 def check_database(file: Path) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import fmean, stdev
+from typing import TypeVar
 
 from configuration import metrics
 from configuration.measurements import ATTENTION
@@ -32,6 +33,8 @@ AUDIT = "audit/"
 """Prefix of curves from the audit of the hurdles, which trains stopped trials to the end."""
 DIGITS = 6  # significant digits of a final value; the ledger and the report have all
 LONGEST_CURVE_POINTS = 200  # per trial and curve; more than a screen resolves
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ def score_of(snapshot: Snapshot) -> Score:
     return Score(scored, 1 + max((record.sequence for record in records), default=0), description)
 
 
-def thinned(points: Sequence[Point], limit: int) -> tuple[Point, ...]:
+def thinned(points: Sequence[Item], limit: int) -> tuple[Item, ...]:
     """Return at most `limit` points, evenly chosen, the first and the last among them."""
     if len(points) <= limit:
         return tuple(points)
@@ -85,17 +88,11 @@ def curve_points(history: TrialHistory, labels: Sequence[str]) -> Iterator[Point
         seen, elapsed = 0, 0.0
         for record in records:
             measured = [(tokens, loss) for tokens, loss in finite_points(_points(record, curve)) if tokens > seen]
-            points = [
-                Point(
-                    f"{AUDIT if record in history.audit else ''}{metric}",
-                    loss,
-                    tokens,
-                    round(1000 * (elapsed + record.seconds * share)),
-                )
-                for tokens, loss, share in _shares(measured, seen)
-            ]
-            yield from thinned(points, limit)
-            seen, elapsed = max([seen, *(point.step for point in points)]), elapsed + record.seconds
+            name = f"{AUDIT if record in history.audit else ''}{metric}"
+            for tokens, loss in thinned(measured, limit):
+                share = (tokens - seen) / (measured[-1][0] - seen)  # of the record's work
+                yield Point(name, loss, tokens, round(1000 * (elapsed + record.seconds * share)))
+            seen, elapsed = max([seen, *(tokens for tokens, _ in measured)]), elapsed + record.seconds
 
 
 def _curves_of(records: Iterable[Record]) -> dict[str, Callable[[Pretraining], Curve]]:
@@ -230,9 +227,3 @@ def _mean(values: Sequence[FinalValue]) -> FinalValue:
 
 def _points(record: Record, curve: Callable[[Pretraining], Curve]) -> Curve:
     return curve(record.result) if isinstance(record.result, Pretraining) else ()
-
-
-def _shares(measured: Sequence[tuple[int, float]], start: int) -> Iterator[tuple[int, float, float]]:
-    """Add to each point the completed share of the record's work."""
-    for tokens, loss in measured:
-        yield tokens, loss, (tokens - start) / (measured[-1][0] - start)

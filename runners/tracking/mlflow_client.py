@@ -7,12 +7,13 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from http import HTTPStatus
+from itertools import zip_longest
 from pathlib import Path
 from typing import TypeVar
 
 from foundation.schema import json_in_html
 from runners.tracking.environment import client_environment
-from runners.tracking.mirrored_run import IDENTITY_TAG, STUDY_TAG, SYNCED_TAG, Point, RunStatus
+from runners.tracking.mirrored_run import IDENTITY_TAG, NAME_TAG, STUDY_TAG, KnownRun, MirroredRun, RunStatus
 
 os.environ.update(client_environment(os.environ))  # MLflow reads them during import
 
@@ -21,36 +22,22 @@ from alembic.script import ScriptDirectory  # MLflow's schema migrations
 from fastapi import FastAPI, Request, Response  # the framework of MLflow's server
 from mlflow.entities import Experiment, Metric, Param, Run, RunTag, ViewType
 from mlflow.exceptions import MlflowException
+from mlflow.store.tracking.dbmodels.models import SqlLatestMetric, SqlMetric, SqlParam, SqlRun, SqlTag
 from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 from mlflow.tracking import MlflowClient
 
-METRICS_PER_BATCH = 1000  # MLflow's limits for one call
-PARAMETERS_PER_BATCH = 100
-TAGS_PER_BATCH = 100
+METRICS_PER_BATCH = 800  # MLflow takes 1000 items in one call, of them at most
+ENTITIES_PER_BATCH = 100  # parameters, and as many tags
 RUNS_PER_PAGE = 1000
 HEADERS_OF_UNCHANGED_PAGE = ("content-length", "date", "etag", "last-modified")
+
+TABLES = {"runs": SqlRun, "tags": SqlTag, "params": SqlParam, "metrics": SqlMetric, "latest_metrics": SqlLatestMetric}
+"""MLflow's models of the tables of runs, by name."""
 
 Item = TypeVar("Item")
 
 for name in ("mlflow", "alembic"):
     logging.getLogger(name).setLevel(logging.CRITICAL)  # errors are raised as exceptions
-
-
-@dataclass(frozen=True)
-class KnownRun:
-    """A run in MLflow."""
-
-    run_id: str
-    started: int
-    """Milliseconds since 1970."""
-    status: RunStatus
-    tags: Mapping[str, str]
-    parameters: Mapping[str, str]
-
-    @property
-    def synced(self) -> str:
-        """Fingerprint of the last complete transmission, empty if there was none."""
-        return self.tags.get(SYNCED_TAG, "")
 
 
 @dataclass(frozen=True)
@@ -61,6 +48,8 @@ class KnownExperiment:
     name: str
     deleted: bool
     tags: Mapping[str, str]
+    artifacts: str
+    """URI of its runs' artifacts."""
 
 
 def make_database(uri: str, artifacts: str) -> None:
@@ -81,7 +70,7 @@ class TrackingClient:
         self._client = MlflowClient(tracking_uri=uri, registry_uri=uri)
 
     def experiment(self, name: str, artifacts: str | None, tags: Mapping[str, str]) -> KnownExperiment:
-        """Return an experiment; create it if missing, restore it if deleted."""
+        """Return an experiment; create it if missing, restore it if deleted; somebody may have renamed it."""
         known = self.known_experiment(name)
         if known is None:
             try:
@@ -96,11 +85,11 @@ class TrackingClient:
         return known
 
     def known_experiment(self, name: str) -> KnownExperiment | None:
-        """Return an existing experiment."""
+        """Return an existing experiment by its name, else the one that was made under that name."""
         known = self._client.get_experiment_by_name(name)
-        if known is None:
-            return None
-        return _known_experiment(known)
+        if known is not None:
+            return _known_experiment(known)
+        return next((each for each in self.experiments() if each.tags.get(NAME_TAG) == name), None)
 
     def experiments(self) -> list[KnownExperiment]:
         """Return the experiments, last created or renamed first."""
@@ -130,21 +119,24 @@ class TrackingClient:
             if not token:
                 return runs
 
-    def create(self, experiment: str, name: str, started: int, tags: Mapping[str, str]) -> KnownRun:
-        """Create a run with its identity as a tag, in one call."""
-        return _known(self._client.create_run(experiment, started, dict(tags), name))
+    def create(self, experiment: str, run: MirroredRun, started: int, tags: Mapping[str, str]) -> KnownRun:
+        """Create a run with its tags, in one call."""
+        return _known(self._client.create_run(experiment, started, dict(tags), run.name))
 
-    def log(
-        self, run: KnownRun, points: Sequence[Point], parameters: Mapping[str, str], tags: Mapping[str, str]
-    ) -> None:
-        """Send metrics, parameters and tags; existing ones are unchanged."""
-        metrics = [Metric(point.key, point.value, run.started + point.milliseconds, point.step) for point in points]
-        for batch in _batches(metrics, METRICS_PER_BATCH):
-            self._client.log_batch(run.run_id, metrics=batch)
-        for batch in _batches([Param(key, value) for key, value in parameters.items()], PARAMETERS_PER_BATCH):
-            self._client.log_batch(run.run_id, params=batch)
-        for batch in _batches([RunTag(key, value) for key, value in tags.items()], TAGS_PER_BATCH):
-            self._client.log_batch(run.run_id, tags=batch)
+    def send(self, run: KnownRun, wanted: MirroredRun, tags: Mapping[str, str]) -> None:
+        """Send points, tags and the absent parameters, in as few calls as MLflow takes; then the status."""
+        points = [
+            Metric(point.key, point.value, run.started + point.milliseconds, point.step) for point in wanted.points
+        ]
+        absent = [Param(key, text) for key, text in wanted.parameters.items() if key not in run.parameters]
+        kinds = (points, METRICS_PER_BATCH), (absent, ENTITIES_PER_BATCH), (_tags_of(tags), ENTITIES_PER_BATCH)
+        for metrics, parameters, texts in zip_longest(
+            *(_batches(items, size) for items, size in kinds), fillvalue=[]
+        ):
+            self._client.log_batch(run.run_id, metrics=metrics, params=parameters, tags=texts)
+        if run.name != wanted.name:
+            self._client.update_run(run.run_id, name=wanted.name)
+        self.set_status(run, wanted.status, wanted.compute_milliseconds)
 
     def attach(self, run: KnownRun, files: Sequence[Path], texts: Mapping[str, str]) -> None:
         """Copy files and texts to the run's artifacts, replacing those of the same name."""
@@ -203,17 +195,26 @@ def pages(uri: str, artifacts: str, first_settings: Mapping[str, str], landing: 
 
 
 def _known_experiment(known: Experiment) -> KnownExperiment:
-    return KnownExperiment(str(known.experiment_id), known.name, known.lifecycle_stage == "deleted", known.tags)
+    deleted = known.lifecycle_stage == "deleted"
+    return KnownExperiment(str(known.experiment_id), known.name, deleted, known.tags, known.artifact_location)
 
 
 def _known(run: Run) -> KnownRun:
     return KnownRun(
         run_id=run.info.run_id,
+        name=run.info.run_name,
         started=run.info.start_time,
+        ended=run.info.end_time,
         status=RunStatus(run.info.status),
         tags=run.data.tags,
         parameters=run.data.params,
+        metrics={name: (value,) for name, value in run.data.metrics.items()},
+        artifacts=run.info.artifact_uri,
     )
+
+
+def _tags_of(tags: Mapping[str, str]) -> list[RunTag]:
+    return [RunTag(key, text) for key, text in tags.items()]
 
 
 def _batches(items: Sequence[Item], size: int) -> Iterator[list[Item]]:

@@ -4,10 +4,11 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from configuration.arm import BASELINE
-from foundation.schema import canonical_text, fingerprint
+from foundation.schema import canonical_text
 from ledger.records import ArmRow, Record, TrialStatus
 from ledger.snapshot import Snapshot, TrialHistory
 from runners.tracking.measurements import (
@@ -46,15 +47,15 @@ def study_name(experiment: str, scale: str) -> str:
     return f"{experiment}-{scale}"
 
 
-def study_identity(snapshot: Snapshot, origin: str) -> str:
-    """Return the identity of a study: its name, and a hash of `origin` if given."""
+def study_identity(snapshot: Snapshot) -> str:
+    """Return the identity of a study: its name, and what its ledger has drawn, if it has."""
     name = study_name(snapshot.experiment, snapshot.scale)
-    return f"{name}@{fingerprint(origin)[:12]}" if origin else name
+    return f"{name}@{snapshot.drawn_identity}" if snapshot.drawn_identity else name
 
 
-def projected(snapshot: Snapshot, origin: str, artifacts: Sequence[Path]) -> tuple[MirroredRun, ...]:
+def projected(snapshot: Snapshot, artifacts: Sequence[Path]) -> tuple[MirroredRun, ...]:
     """Return every run of the study, parents first."""
-    projection = _Projection(snapshot, study_identity(snapshot, origin), score_of(snapshot))
+    projection = _Projection(snapshot, study_identity(snapshot), score_of(snapshot))
     rows, tried = _in_order(snapshot)
     runs = [projection.study(artifacts), *projection.arms(rows)]
     if snapshot.tuning is not None:
@@ -95,7 +96,7 @@ class _Projection:
         """Yield every arm, followed by its trials."""
         for arm in rows:
             yield self.arm(arm)
-            for number, history in enumerate(self.snapshot.of_arm(arm.name), start=1):
+            for number, history in enumerate(self._of_arm(arm.name), start=1):
                 yield self.trial(arm, history, number)
 
     def study(self, artifacts: Sequence[Path]) -> MirroredRun:
@@ -119,7 +120,7 @@ class _Projection:
         )
 
     def arm(self, arm: ArmRow) -> MirroredRun:
-        histories = self.snapshot.of_arm(arm.name)
+        histories = self._of_arm(arm.name)
         status, identity = arm_status(histories), f"{self.identity}/{arm.name}"
         tags = self._tags("arm", (arm.name, ALL, _convolution(arm.candidate)), status, identity)
         parameters, full_values = shortened(flat_parameters(arm.candidate))
@@ -170,17 +171,39 @@ class _Projection:
             return
         own = next((each.name for each in self.snapshot.arms if each.tuned_from == BASELINE), BASELINE)
         baseline = BASELINE if arm.tuned_from is None else own  # at its own recipe, if it differs
-        if STATUS[arm_status(self.snapshot.of_arm(baseline))].ended:
+        if STATUS[arm_status(self._of_arm(baseline))].ended:
             yield from differences(values, self._finals(baseline))
 
     def _finals(self, arm: str) -> dict[int, dict[str, FinalValue]]:
         """Return the final values by seed and metric, without a held-out loss that is another than the baseline's."""
-        hidden = HELD_OUT_LOSS if arm in self.snapshot.arms_with_other_loss else None
-        finals = {
-            each.trial.seed: final_values(each, self.snapshot.labels, self.score)
-            for each in self.snapshot.of_arm(arm)
-        }
-        return {seed: {key: value for key, value in own.items() if key != hidden} for seed, own in finals.items()}
+        if arm not in self._known_finals:
+            hidden = HELD_OUT_LOSS if arm in self._other_loss else None
+            finals = {
+                each.trial.seed: final_values(each, self.snapshot.labels, self.score) for each in self._of_arm(arm)
+            }
+            self._known_finals[arm] = {
+                seed: {key: value for key, value in own.items() if key != hidden} for seed, own in finals.items()
+            }
+        return self._known_finals[arm]
+
+    def _of_arm(self, arm: str) -> list[TrialHistory]:
+        return self._by_arm.get(arm, [])
+
+    @cached_property
+    def _by_arm(self) -> dict[str, list[TrialHistory]]:
+        """The trials of every arm by seed."""
+        found: dict[str, list[TrialHistory]] = {}
+        for history in sorted(self.snapshot.histories, key=lambda each: each.trial.seed):
+            found.setdefault(history.trial.arm, []).append(history)
+        return found
+
+    @cached_property
+    def _other_loss(self) -> frozenset[str]:
+        return self.snapshot.arms_with_other_loss
+
+    @cached_property
+    def _known_finals(self) -> dict[str, dict[int, dict[str, FinalValue]]]:
+        return {}
 
     @property
     def _names(self) -> tuple[str, str]:

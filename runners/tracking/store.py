@@ -1,6 +1,8 @@
 """Location of the mirror: MLFLOW_TRACKING_URI, else the experiment's `tracking`, else SQLite under the results."""
 
+import sqlite3
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -8,7 +10,7 @@ from urllib.parse import urlsplit
 from foundation.errors import MachineError
 from foundation.names import inside, refuse_links
 from runners.tracking.connectivity import not_reachable
-from runners.tracking.database import SQLITE_COMPANIONS, check_database, prepare_database
+from runners.tracking.database import SQLITE_COMPANIONS, check_database, follow_move, prepare_database
 from runners.tracking.errors import redacted
 
 URI_VARIABLE = "MLFLOW_TRACKING_URI"
@@ -105,6 +107,12 @@ class TrackingStore:
         self.check()
         if file := self.database_file:
             prepare_database(file, self.lock_file, self.artifacts, patience_seconds)
+
+    def follow_move(self) -> None:
+        """Let a SQLite store that was moved name its artifacts where they are now, if it can be written."""
+        if (file := self.database_file) and file.is_file():
+            with suppress(sqlite3.Error):  # the next mirror tries again
+                follow_move(file, self.artifacts)
 
     def _refuse_unknown(self) -> None:
         scheme = _scheme(self.uri)

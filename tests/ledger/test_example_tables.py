@@ -194,7 +194,7 @@ def test_losses_are_read_where_the_checkpoint_is_gone(results: Results) -> None:
 def test_missing_files_are_counted_and_the_first_is_named_in_one_line(results: Results, tmp_path: Path) -> None:
     for seed in SEEDS[1:]:
         results.file("baseline", seed).unlink()
-    with pytest.raises(MachineError, match="values of single examples are missing, .* 2 files, the first is") as told:
+    with pytest.raises(MachineError, match=r"single examples are missing, .* 2 files, the first is") as told:
         example_tables_at(results.folder)
     assert str(results.file("baseline", 2)) in str(told.value)
     assert "\n" not in str(told.value)
@@ -215,7 +215,7 @@ def test_after_a_search_a_task_whose_examples_are_gone_is_refused(tmp_path: Path
     results = Results(tmp_path / "results", searched=True)
     shutil.rmtree(results.store.folder("examples", results.key(None, "examples docs_pair")))
     for read in (kept_example_tables, example_tables_at):
-        with pytest.raises(MachineError, match="values of single examples are missing, .* 12 files, the first is"):
+        with pytest.raises(MachineError, match=r"values of single examples are missing, .* 12 files, the first is"):
             read(results.folder)
 
 

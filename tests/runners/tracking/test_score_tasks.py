@@ -49,7 +49,7 @@ def later(snapshot: Snapshot) -> Snapshot:
 def test_the_score_is_the_reports(docs_answer: float, docs_pair: float, described: str) -> None:
     snapshot = view(docs_answer=docs_answer, docs_pair=docs_pair)
     values = results_of(snapshot, primary).values
-    study, *runs = projected(snapshot, "", ())
+    study, *runs = projected(snapshot, ())
     assert study.tags[SCORE_TAG].startswith(described)
     for run in runs:
         by_seed = values[run.tags["arm"]].get("score", {})
@@ -60,8 +60,8 @@ def test_the_score_is_the_reports(docs_answer: float, docs_pair: float, describe
 
 def test_there_is_no_score_before_it_is_known_which_tasks_count() -> None:
     whole = view(docs_answer=60.0, docs_pair=70.0)
-    assert all(score_of(run) is None and SCORE_TAG not in run.tags for run in projected(still_running(whole), "", ()))
-    limited = projected(replace(still_running(whole), sessions=LIMITED), "", ())
+    assert all(score_of(run) is None and SCORE_TAG not in run.tags for run in projected(still_running(whole), ()))
+    limited = projected(replace(still_running(whole), sessions=LIMITED), ())
     assert any(score_of(run) is not None for run in limited)
 
 

@@ -179,7 +179,7 @@ def test_a_retried_trial_loses_its_stop_reason(store: TrackingStore) -> None:
 def test_two_ledgers_of_one_experiment_share_an_mlflow_experiment_and_no_run(store: TrackingStore) -> None:
     snapshot = study(arms=1, seeds=(1,))
     for origin in ("here", "there", "here"):
-        mirror(snapshot, store, origin=origin)
+        mirror(replace(snapshot, drawn_identity=origin), store)
     assert len(rows(store.database_file, "SELECT * FROM runs")) == 6
     assert len(rows(store.database_file, "SELECT * FROM experiments WHERE name = 'table2-laptop'")) == 1
 
@@ -219,7 +219,7 @@ def test_points_sent_before_do_not_change_when_the_trial_continues() -> None:
     whole = study(arms=1, seeds=(1,))
     (history,) = whole.histories
     part = replace(whole, histories=(replace(history, records=history.records[:1]),))
-    early, late = ({*projected(snapshot, "", ())[2].points} for snapshot in (part, whole))
+    early, late = ({*projected(snapshot, ())[2].points} for snapshot in (part, whole))
     assert early < late
 
 
@@ -234,7 +234,7 @@ def test_the_terms_of_a_loss_are_curves_under_their_names() -> None:
     }
     named = replace(pretrain, result=pretrain.result.model_copy(update={"term_curves": terms}))
     part = replace(whole, histories=(replace(history, records=(named,)),))
-    points = projected(part, "", ())[2].points
+    points = projected(part, ())[2].points
     found = {(point.key, point.step): point.value for point in points if "/" in point.key and "train" in point.key}
     assert found == {
         ("train_loss_by_tokens/masked_language_model", 1024): 6.0,

@@ -27,7 +27,7 @@ def of_level(runs: Any, level: str) -> list[Any]:
 
 
 def test_every_trial_is_mirrored_once_under_its_arm(done: Snapshot) -> None:
-    runs = projected(done, "", ())
+    runs = projected(done, ())
     assert done.tuning is not None
     assert [run.name for run in of_level(runs, "arm")] == ["baseline", "narrow", "dynamic", "dynamic@own"]
     assert [run.name for run in of_level(runs, "tuning arm")] == [arm.name for arm in done.tuning.arms]
@@ -43,7 +43,7 @@ def test_every_trial_is_mirrored_once_under_its_arm(done: Snapshot) -> None:
 
 
 def test_arms_have_differences_to_the_baseline_and_tuning_arms_have_none(done: Snapshot) -> None:
-    runs = projected(done, "", ())
+    runs = projected(done, ())
     values = {run.name: {point.key: point.value for point in run.points} for run in of_level(runs, "arm")}
     assert "delta/held_out_loss" not in values["baseline"]
     for name in ("narrow", "dynamic", "dynamic@own"):  # the baseline is best at the shared recipe
@@ -62,8 +62,8 @@ def test_no_run_changes_its_row_when_arms_at_own_recipes_are_added(done: Snapsho
         histories=tuple(one for one in done.histories if one.trial.arm not in own),
         tuning=replace(done.tuning, choices=()),
     )
-    places = {run.identity: run.order for run in projected(done, "", ())}
-    assert {run.identity: run.order for run in projected(before, "", ())}.items() <= places.items()
+    places = {run.identity: run.order for run in projected(done, ())}
+    assert {run.identity: run.order for run in projected(before, ())}.items() <= places.items()
 
 
 def test_a_tuning_trial_that_failed_is_a_failed_trial_of_the_study(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_tuning_trial_that_failed_is_a_failed_trial_of_the_study(tmp_path: Pat
         return Failure("ValueError: no") if work.trial == "narrow@shared/101" else curve(work)
 
     found = ran(tmp_path, tuned(tmp_path), answer=answer, publishes=False, ledger_path=Path(":memory:"))
-    study, *runs = projected(replace(found, labels=("pretrain@2560",)), "", ())
+    study, *runs = projected(replace(found, labels=("pretrain@2560",)), ())
     assert "1 failed" in study.tags["trials"]
     assert next(run for run in runs if run.name == "narrow@shared/101").status is RunStatus.FAILED
 

@@ -114,7 +114,7 @@ class TrackingClient:
                 [experiment], query, ViewType.ACTIVE_ONLY, RUNS_PER_PAGE, ["attributes.start_time ASC"], token
             )
             for run in page:
-                runs.setdefault(run.data.tags[IDENTITY_TAG], _known(run))
+                runs.setdefault(run.data.tags.get(IDENTITY_TAG, ""), _known(run))
             token = page.token
             if not token:
                 return runs

@@ -26,7 +26,13 @@ RUNS, TAGS, PARAMETERS, METRICS, LATEST = (model.__table__ for model in TABLES.v
 ACTIVE = "active"
 NAME = "mlflow.runName"
 """The tag in which MLflow repeats the name of a run."""
-SOURCE = {"source_type": "UNKNOWN", "source_name": "", "entry_point_name": "", "source_version": "", "user_id": ""}
+SOURCE = {
+    "source_type": "UNKNOWN",
+    "source_name": "",
+    "entry_point_name": "",
+    "source_version": "",
+    "user_id": "unknown",
+}
 WAIT_SECONDS = 20.0
 """For another client that writes the file."""
 LONGEST_TEXT = 8000
@@ -73,7 +79,7 @@ class RunTables:
                 metrics=metrics.get(run.run_uuid, {}),
                 artifacts=run.artifact_uri,
             )
-            found.setdefault(known.tags[IDENTITY_TAG], known)
+            found.setdefault(known.tags.get(IDENTITY_TAG, ""), known)
         return found
 
     def write(self, experiment: str, runs: Sequence[tuple[KnownRun, MirroredRun, Mapping[str, str]]]) -> None:

@@ -134,13 +134,14 @@ class _Mirror:
             yield run, run.content({file.name: sha256_of(file) for file in run.files})
 
     def _holds(self, run: MirroredRun, content: str) -> bool:
-        known, numbers = self.known.get(run.identity), latest_values if self.tables is None else totals
-        if known is None or not known.holds(run, self._parent(run), content, numbers):
+        known, parent = self.known.get(run.identity), self._parent(run)
+        if known is None or (parent is None and run.parent is not None):  # somebody may have deleted the parent
             return False
-        return has_artifacts(known.artifacts, run)
+        numbers = latest_values if self.tables is None else totals
+        return known.holds(run, parent, content, numbers) and has_artifacts(known.artifacts, run)
 
     def _parent(self, run: MirroredRun) -> "KnownRun | None":
-        """Return the run's parent; None for the study, and for one that somebody has deleted, until it is sent."""
+        """Return the run's parent; None for the study, and until the parent is sent."""
         return None if run.parent is None else self.known.get(run.parent)
 
     def _send(self, runs: Sequence[tuple[MirroredRun, str]], now: int) -> None:
@@ -157,7 +158,8 @@ class _Mirror:
             if self.tables is None:
                 if known.synced:
                     self.client.tag(known, SYNCED_TAG, "")  # empty until everything is sent
-                self.client.send(known, run, {tag: text for tag, text in tags.items() if tag != SYNCED_TAG})
+                changed = {tag: text for tag, text in tags.items() if known.tags.get(tag) != text}
+                self.client.send(known, run, {tag: text for tag, text in changed.items() if tag != SYNCED_TAG})
                 for tag in TRANSIENT_TAGS:
                     if tag in known.tags and tag not in tags:
                         self.client.remove_tag(known, tag)

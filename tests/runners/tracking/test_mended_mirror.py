@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from commands.terminal import mlflow_sync
 from commands.terminal.mlflow_sync import Mirroring
 from ledger.paths import ResultPaths
-from runners.tracking import Patience, TrackingStore, mirror, sync
+from runners.tracking import Patience, TrackingStore, mirror, mlflow_tables, sync
 from tests.factories.mlflow_rows import everything, rows, statuses
 from tests.factories.tracked_study import still_running, study
 
@@ -69,6 +70,54 @@ def test_what_somebody_has_changed_is_mended(store: TrackingStore, report: Path,
     assert mirror(STUDY, store, [report]).updated == 1
     assert content(store) == before
     assert mirror(STUDY, store, [report]).unchanged == 5
+
+
+@pytest.fixture
+def as_a_server(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Return a function after which stores are written by MLflow's own calls, as servers are."""
+    return lambda: monkeypatch.setattr(mlflow_tables, "RunTables", lambda _: None)
+
+
+def named(store: TrackingStore) -> dict[str, list[Any]]:
+    """Return every row of the runs under their names, without what is drawn or a time of day."""
+    names = dict(rows(store.database_file, "SELECT run_uuid, name FROM runs"))
+    drawn = "lifecycle_stage, source_type, source_name, entry_point_name, user_id, source_version, status"
+    queries = {
+        "runs": f"SELECT run_uuid, end_time - start_time, {drawn} FROM runs",
+        **{name: f"SELECT run_uuid, key, value FROM {name}" for name in ("tags", "params")},
+        **{name: f"SELECT run_uuid, key, value, step, is_nan FROM {name}" for name in ("metrics", "latest_metrics")},
+    }
+    return {
+        table: sorted(repr([names.get(cell, cell) for cell in row]) for row in rows(store.database_file, query))
+        for table, query in queries.items()
+    }
+
+
+def test_the_rows_are_those_that_the_calls_of_mlflow_write(
+    store: TrackingStore, tmp_path: Path, report: Path, as_a_server: Callable[[], None]
+) -> None:
+    place = Path(shutil.copytree(store.results_root, tmp_path / "other"))
+    other = TrackingStore.resolve(place, None, {})
+    for stage in (still_running(STUDY), STUDY):
+        mirror(stage, store, [report])
+    as_a_server()
+    for stage in (still_running(STUDY), STUDY):
+        mirror(stage, other, [report])
+    assert named(other) == named(store)
+
+
+@pytest.mark.parametrize("edit", ["status", "name", "metrics", "parameters", "tag", "parent", "stop reason"])
+def test_what_a_server_shows_of_a_change_is_mended(
+    store: TrackingStore, as_a_server: Callable[[], None], edit: str
+) -> None:
+    as_a_server()
+    mirror(STUDY, store)
+    before = named(store)
+    latest = f"DELETE FROM latest_metrics WHERE run_uuid = {ONE}"
+    edited(store, EDITS[edit], *([latest] if edit == "metrics" else []))
+    assert mirror(STUDY, store).updated == 1
+    assert named(store) == before
+    assert mirror(STUDY, store).unchanged == 5
 
 
 def test_what_others_have_added_is_kept(store: TrackingStore) -> None:

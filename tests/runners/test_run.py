@@ -9,12 +9,13 @@ import pytest
 
 from configuration.experiment import Experiment
 from foundation.errors import ConflictError, DataError, MachineError
+from foundation.schema import fingerprint
 from ledger.amendments import amendments
 from ledger.database import Ledger
 from ledger.paths import ResultPaths
 from ledger.records import TrialStatus
 from ledger.sessions import sessions
-from ledger.snapshot import snapshot
+from ledger.snapshot import DRAWN_IDENTITY, snapshot
 from runners.opening import RunRequest, open_ledger
 from runners.run import run, run_stages, timed
 from runners.run_progress import RunProgress
@@ -55,6 +56,30 @@ def test_another_experiment_in_the_folder_is_refused_with_every_key_that_differs
     assert results.startswith("  finished, and would be another number: pretrain@2560 of baseline/1, ")
     with closing(Ledger.at(tmp_path / "results")) as ledger:
         assert ledger.fact("identity") == before
+
+
+def test_a_ledger_keeps_the_identity_that_was_drawn_for_it(tmp_path: Path) -> None:
+    asked = request(tmp_path, simulated.small_table(tmp_path))
+    others = replace(asked, paths=ResultPaths.of(tmp_path / "others"))
+    with open_ledger(asked) as ledger, open_ledger(others) as other:
+        drawn = snapshot(ledger).drawn_identity
+        assert len(drawn) == len(snapshot(other).drawn_identity) == 12
+        assert drawn != snapshot(other).drawn_identity
+    renamed = replace(asked, paths=ResultPaths.of((tmp_path / "results").rename(tmp_path / "renamed")))
+    with open_ledger(renamed) as ledger:
+        assert snapshot(ledger).drawn_identity == drawn
+
+
+def test_a_ledger_of_an_earlier_version_keeps_the_runs_that_were_named_after_its_folder(tmp_path: Path) -> None:
+    asked = request(tmp_path, simulated.small_table(tmp_path))
+    with open_ledger(asked) as ledger:
+        facts = {name: fact for name, fact in ledger.facts().items() if name != DRAWN_IDENTITY}
+    asked.paths.folder.joinpath("ledger.sqlite").unlink()
+    with closing(Ledger(asked.paths.folder / "ledger.sqlite")) as former:
+        for name, fact in facts.items():
+            former.set_fact(name, fact)
+    with open_ledger(asked) as ledger:
+        assert snapshot(ledger).drawn_identity == fingerprint("results")[:12]
 
 
 def test_a_run_that_starts_beside_another_does_not_change_its_object_store(tmp_path: Path) -> None:

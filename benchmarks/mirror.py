@@ -39,11 +39,14 @@ def main(candidates: int) -> None:
 
 def search(candidates: int) -> Snapshot:
     """Return a finished search with one trial for each candidate."""
-    costs = {"cohort": 0, "parameters": 1, "forward_flops": 1, "train_flops": 1}
     names = ["baseline", *(f"candidate{number}" for number in range(1, candidates))]
-    arms = tuple(ArmRow(name, Candidate(), {}, position=place, **costs) for place, name in enumerate(names))
+    arms = tuple(_arm(name, place) for place, name in enumerate(names))
     labels = (f"{PRETRAIN}@{TOKENS}",)
     return Snapshot("search", "whole", {}, labels, arms, tuple(_history(arm, labels[0]) for arm in arms), ())
+
+
+def _arm(name: str, place: int) -> ArmRow:
+    return ArmRow(name, Candidate(), {}, position=place, cohort=0, parameters=1, forward_flops=1, train_flops=1)
 
 
 def _history(arm: ArmRow, label: str) -> TrialHistory:

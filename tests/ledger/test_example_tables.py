@@ -1,9 +1,7 @@
 """Values of single examples: what stages have kept comes back by arm and seed, from the store and from an export."""
 
-import errno
 import io
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from contextlib import closing
@@ -22,7 +20,6 @@ from ledger.csv_export import ExportedLedger, read_export, write_export
 from ledger.database import LEDGER_NAME, Ledger
 from ledger.example_tables import INDEX, ExampleTable, Replicate, attachments, example_tables, kept_example_tables
 from ledger.example_values import write_example_values
-from ledger.kept_examples import ExampleKeeper
 from ledger.paths import EXPORT_FOLDER
 from ledger.reading import open_rows
 from ledger.records import ArmRow, Record, Status, TrialRow
@@ -217,27 +214,6 @@ def test_after_a_search_a_task_whose_examples_are_gone_is_refused(tmp_path: Path
     for read in (kept_example_tables, example_tables_at):
         with pytest.raises(MachineError, match=r"values of single examples are missing, .* 12 files, the first is"):
             read(results.folder)
-
-
-@pytest.mark.parametrize("linked", [True, False], ids=["hard links", "copies"])
-@pytest.mark.parametrize("searched", [True, False])
-def test_what_a_folder_keeps_gives_the_same_tables_without_its_stages(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, searched: bool, linked: bool
-) -> None:
-    results = Results(tmp_path / "results", searched)
-    before = example_tables_at(results.folder)
-    if not linked:
-        monkeypatch.setattr(os, "link", lambda *_, **__: (_ for _ in ()).throw(OSError(errno.EXDEV, "two devices")))
-    with closing(Ledger(results.folder / LEDGER_NAME)) as ledger:
-        ExampleKeeper(ledger, results.store).keep_all()
-    kept = [*(results.folder / "examples").iterdir()]
-    assert {path.stat().st_nlink for path in kept} == {2 if linked else 1}
-    shutil.rmtree(results.store.root)
-    after = example_tables_at(results.folder)
-    assert after.keys() == before.keys()
-    for metric, table in before.items():
-        assert after[metric].replicates == table.replicates
-        assert (after[metric].values == table.values).all()
 
 
 @pytest.mark.parametrize("damage", ["changed", "cut", "empty"])

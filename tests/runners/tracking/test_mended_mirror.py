@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -214,7 +215,7 @@ def test_a_long_mirror_reports_its_progress_and_ends(
     def slowly(*arguments: Any) -> None:
         patience: Patience = arguments[3]
         for sent in range(1, 7):
-            mlflow_sync.time.sleep(0.1)
+            time.sleep(0.1)
             patience.sent(sent, 6)
 
     monkeypatch.setattr(mlflow_sync, "LONGEST_FINISH_SECONDS", 0.4)

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 
 from foundation.errors import CorruptionError, MachineError
 from ledger.database import LEDGER_NAME, Ledger
+from ledger.database_file import killed_while_created
 from ledger.records import Decision, Record, TrialRow
 from tests.factories.ledger_rows import arm, everything, filled
 from tests.factories.paths import ROOT
@@ -26,8 +28,10 @@ from tests.factories.stage_results import drawn_records
 
 APPEND_FOREVER = """
 import sys
+import threading
 from pathlib import Path
 from ledger.database import LEDGER_NAME, Ledger
+from ledger.database_file import killed_while_created
 from ledger.records import Record, Status
 from ledger.stage_results import EvaluationSetResult
 ledger = Ledger(Path(sys.argv[1]))
@@ -215,3 +219,54 @@ def test_another_schema_version_is_an_error_and_unchanged(tmp_path: Path) -> Non
     with pytest.raises(CorruptionError, match="schema 7, this version reads 1"):
         Ledger.at(tmp_path)
     assert (tmp_path / "ledger.sqlite").read_bytes() == before
+
+
+@pytest.mark.parametrize("counted", [True, False], ids=["with counts", "of an earlier version"])
+@pytest.mark.parametrize(
+    ("table", "reference"),
+    [("records", "rung"), ("trials", "trials"), ("arms", "arms"), ("decisions", None)],
+)
+def test_rows_that_are_missing_at_the_end_are_refused(
+    tmp_path: Path, table: str, reference: str | None, counted: bool
+) -> None:
+    path = tmp_path / LEDGER_NAME
+    filled(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"DELETE FROM {table} WHERE sequence > 1")
+        for name in () if counted else ("facts", "arms", "trials", "records", "decisions"):
+            connection.execute(f"DROP TRIGGER count_{name}")
+        if not counted:
+            connection.execute("DROP TABLE ends")
+        connection.commit()
+    if not counted and reference is None:  # nothing refers to decisions
+        Ledger(path).close()
+        return
+    for refused in (lambda: Ledger(path), lambda: Ledger.at(tmp_path)):
+        with pytest.raises(CorruptionError, match=f"{table}: has 1 of the" if counted else reference):
+            refused()
+
+
+def test_what_a_kill_leaves_of_a_ledgers_creation_is_begun_anew(tmp_path: Path) -> None:
+    path = tmp_path / LEDGER_NAME
+    path.touch()
+    assert not killed_while_created(path)
+    (tmp_path / f"{LEDGER_NAME}-journal").write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + bytes(504))
+    assert killed_while_created(path)
+    filled(path).close()
+    with closing(Ledger.at(tmp_path)) as ledger:
+        assert len(ledger.records()) == 4
+
+
+def test_another_writer_is_waited_for_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("ledger.database_file.SILENT_SECONDS", 0.05)
+    path = tmp_path / LEDGER_NAME
+    with closing(filled(path)) as ledger, closing(sqlite3.connect(path, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        release = threading.Timer(0.3, other.rollback)
+        release.start()
+        ledger.set_fact("later", 1)
+        release.join()
+        assert ledger.fact("later") == 1
+    assert capsys.readouterr().err.count(f"{path}: waits for") == 1

@@ -41,6 +41,8 @@ SETTINGS = {
     "TUNE_GLOBAL_CHECKPOINT_S": "1000000",
     "TUNE_RESULT_BUFFER_LENGTH": "1",
 }
+LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+"""Ray's setting for one machine, also on Linux: each of its ports listens on 127.0.0.1 instead of all interfaces."""
 LOG = "ray.log"
 PREFIX = "steeplechase-ray-"
 LONGEST_PARENT = 12
@@ -214,7 +216,7 @@ class _Host:
     def __init__(self, hosting: Hosting, log: Path) -> None:
         environment = {**worker_environment(), **SETTINGS}
         if hosting.address is None:  # only this run may submit work to its Ray
-            environment |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+            environment |= LOOPBACK | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
             environment.pop("RAY_ADDRESS", None)  # Ray would join a cluster that the run was not asked to join
         command = module_command("runners.executors.ray_host", hosting.as_text())
         self._started = False

@@ -146,7 +146,7 @@ def test_the_table_is_printed_before_the_last_mirror(
 
     monkeypatch.setattr(Mirroring, "finish", finish)
     monkeypatch.setattr(commands.run_experiment, "drive", drive)
-    monkeypatch.setattr(commands.run_experiment, "kept_example_tables", lambda _: {})
+    monkeypatch.setattr(commands.run_experiment, "kept_example_tables", lambda *_: {})
     places.folder.mkdir(parents=True)
     console = Console(file=StringIO())
     request = RunRequest(chosen.experiment, chosen.scale, places, "local", 1, None)

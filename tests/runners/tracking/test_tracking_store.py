@@ -26,6 +26,18 @@ from runners.tracking.server import pages_of
 from tests.factories.paths import ROOT
 from tests.factories.tracked_study import study
 
+
+@pytest.mark.parametrize("name", ["artifacts", "mlflow.db", "mlflow.db-wal", "artifacts/table2-laptop/run/report.md"])
+def test_nothing_is_mirrored_through_a_symbolic_link(tmp_path: Path, name: str) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "results" / name
+    link.parent.mkdir(parents=True)
+    link.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(TrackingUnavailable, match="a symbolic link is on this path"):
+        mirror(study(), TrackingStore.resolve(tmp_path / "results", None, {}))
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
 SERVER = "from pathlib import Path; import sys; from runners.tracking import TrackingStore, serve; "
 SERVE_IT = f"{SERVER}serve(TrackingStore.resolve(Path(sys.argv[1]), None, {{}}), int(sys.argv[2]), 'table2-laptop')"
 

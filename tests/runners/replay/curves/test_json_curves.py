@@ -1,7 +1,9 @@
 """Recorded curves of TaskSet and final scores of NAS-Bench-BERT as JSON: what is read, one clear line per error."""
 
+import gzip
 import json
 import lzma
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,17 @@ def test_a_json_file_that_is_no_list_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(DataError) as refused:
         read_curves(path)
     assert [line.startswith(f"{path}: a list is needed") for line in refused.value.lines] == [True]
+
+
+@pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".xz", lzma.compress)])
+def test_an_archive_that_grows_beyond_its_bound_is_one_line(
+    tmp_path: Path, suffix: str, pack: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / f"task.json{suffix}"
+    path.write_bytes(pack(bytes(2**24)))
+    with pytest.raises(DataError, match="bytes when unpacked, the most that is read") as refused:
+        read_curves(path)
+    assert len(refused.value.lines) == 1
 
 
 def test_integers_beyond_doubles_are_divergence(tmp_path: Path) -> None:

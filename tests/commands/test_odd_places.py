@@ -11,7 +11,7 @@ from types import FrameType
 import pytest
 
 from ledger.database import LEDGER_NAME
-from ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER, LOCK, ResultPaths
+from ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER, LOCK, STAGES, ResultPaths
 from reports.write import FIGURES, REPORT_FILES
 from tests.factories.command_calls import MAIN, ROOT, TABLE, Call, listed
 
@@ -90,6 +90,7 @@ FOR_RUN = (
     {f"{LOCK} a {kind}": holding(LOCK, make) for kind, make in KINDS.items()}
     | {f"{LEDGER_NAME} a {kind}": holding(LEDGER_NAME, make) for kind, make in KINDS.items()}
     | {f"{name} a folder": holding(name, Path.mkdir) for name in REPORT_FILES.values()}
+    | {f"{name} a link": holding(name, to_a_folder) for name in (STAGES, f"{LEDGER_NAME}-wal")}
     | {f"{FIGURES} a link": holding(FIGURES, to_a_folder), f"{FIGURES} a file": holding(FIGURES, Path.touch)}
 )
 

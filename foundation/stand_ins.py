@@ -5,7 +5,7 @@ A reader of a ledger shows an option by its fields; what the option's code would
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, NoReturn, cast
 
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, create_model
@@ -115,11 +115,17 @@ def _stand_in(axis: type[BaseModel], kind: str, defaults: Mapping[str, Any], val
             declared = cast("Any", Annotated)[(known[name].annotation, *(known[name].metadata or (None,)))]
         held = default if isinstance(default, BaseModel) else TypeAdapter(declared).validate_json(json.dumps(default))
         fields[name] = (declared, Field(default=held))
-    unknown = getattr(axis, "__abstractmethods__", frozenset()) - values.keys()
-    namespace = {name: _without_code(axis, name, kind) for name in unknown}
-    namespace |= {name: property(lambda self, value=value: value) for name, value in values.items()}
-    base = type(axis)(f"Recorded{axis.__name__}", (axis,), {**namespace, "__module__": __name__})
-    return create_model(f"Recorded_{kind}", __base__=base, __module__=__name__, **fields)
+    abstract: frozenset[str] = getattr(axis, "__abstractmethods__", frozenset())
+    namespace: dict[str, Any] = {name: _without_code(axis, name, kind) for name in abstract - values.keys()}
+    namespace |= {name: property(_returning(value)) for name, value in values.items()}
+    make: Any = type(axis)
+    base: type[BaseModel] = make(f"Recorded{axis.__name__}", (axis,), {**namespace, "__module__": __name__})
+    made: type[Any] = create_model(f"Recorded_{kind}", __base__=base, __module__=__name__, **fields)
+    return made
+
+
+def _returning(value: Any) -> Callable[[Any], Any]:
+    return lambda option: value
 
 
 def _without_code(axis: type[BaseModel], name: str, kind: str) -> Any:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from foundation.child_process import import_path, module_command
+from foundation.errors import ConfigurationError
 from foundation.schema import cached_until_options_change
 from search_space.module_factories import PACKAGES, refusal
 
@@ -20,7 +21,7 @@ PLUGINS: list[tuple[str, str]] = []
 """Folder and sha256 of the plugins that the child process loads; the plugin loader keeps it."""
 
 
-class ModuleFault(Exception):
+class ModuleFault(ConfigurationError):
     """A module cannot be built or counted; one line for the user."""
 
 

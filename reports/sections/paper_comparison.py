@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from analysis.difference import Difference, Effect
 from configuration.metrics import DESCRIPTIONS, SCORE
 from foundation.schema import JsonValue
+from foundation.stand_ins import CodeNeeded
 from ledger.records import ArmRow
 from reports.grid import Column, Grid, grid
 from reports.number_format import NOTHING, fixed, mean_text, scientific, short
@@ -17,6 +18,7 @@ from reports.statistics.metrics import Metric, in_place_of_score
 from reports.statistics.results import Results
 from reports.table import Row, Table, number, table
 from search_space.cost import CONVENTIONS
+from search_space.module_counts import ModuleFault
 from search_space.released.papers import PublishedRow, PublishedTable, published
 
 PAPER = "paper"
@@ -85,7 +87,10 @@ def _own_columns(effect: Effect | None) -> dict[str, JsonValue]:
 def _costs(results: Results, arm: ArmRow, rows: dict[str, str], row: PublishedRow) -> Iterator[Row]:
     yield {**_head(arm.name, rows, PARAMETERS, row), "n": 1, "mean": arm.parameters, "sd": None, "beware": None}
     tokens = results.experiment.pretraining.tokens
-    flops = arm.candidate.train_flops(tokens, results.experiment.baseline.architecture, ELECTRA)
+    try:
+        flops = arm.candidate.train_flops(tokens, results.experiment.baseline.architecture, ELECTRA)
+    except (CodeNeeded, ModuleFault):  # reports run no plugin, and the ledger has no FLOPs of this convention
+        return
     long_sequences = arm.candidate.recipe.long_sequence_share
     caveat = f"both by ELECTRA's count{', both without the lengthening' if long_sequences else ''}"
     yield {**_head(arm.name, rows, TRAIN_FLOPS, row), "n": 1, "mean": flops, "sd": None, "beware": caveat}

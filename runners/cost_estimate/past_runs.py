@@ -27,6 +27,8 @@ from ledger.records import ArmRow, Record, Status
 from runners.cost_estimate.flops import examples_expected, task_flops
 from runners.stage_labels import pretrain_labels
 from search_space.candidate import Candidate
+from search_space.module_architecture import ModuleArchitecture
+from search_space.module_factories import refusal
 
 MOST_MEASURED_FOLDERS = 40
 """Maximum number of stages per kind whose disk usage is measured, since walking thousands of folders is slow."""
@@ -96,12 +98,20 @@ def _measured_in(path: Path, store: ArtifactStore, measured_folders: Counter[str
         table = _Declared.of(experiment)
         tuning = table if experiment.tune is None else _Declared.of(tuning_view(experiment))
         arms = {arm.name: arm for arm in ledger.arms()}
+        if any(_refused(arm.candidate) for arm in arms.values()):
+            return
         arm_of = {trial.name: arms[trial.arm] for trial in ledger.trials()}
         for record in ledger.records():
             if record.status is Status.FINISHED and not record.reused:
                 arm = None if record.trial is None else arm_of[record.trial]
                 declared = table if arm is None or arm.tuning_trial_of is None else tuning
                 yield _measurement(record, arm, declared, store, measured_folders)
+
+
+def _refused(candidate: Candidate) -> bool:
+    """Return whether its costs need a factory that this command may not call."""
+    architecture = candidate.architecture
+    return isinstance(architecture, ModuleArchitecture) and refusal(architecture.factory) is not None
 
 
 def _measurement(

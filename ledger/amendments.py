@@ -25,9 +25,8 @@ VERDICT_SECTIONS = ("claims", "paper", "comparison", "headline_metrics", "study"
 DEFAULTS = {"comparison": MeanTest.WELCH, "headline_metrics": [HELD_OUT_LOSS, SCORE]}
 """Values that equal a missing section: ledgers of earlier versions lack it."""
 FACT = "amendment {}"
-OF_A_VERSION = ("importance", "parents", OPTIONS)
-"""Facts of one version of an experiment: about its search that has ended, which with more candidates ends again, and
-about its plugins."""
+OF_A_VERSION = ("scale", "importance", "parents", OPTIONS)
+"""Facts of one version: its scale, those of a search that has ended, which ends again with more candidates, plugins."""
 
 
 @dataclass(frozen=True)

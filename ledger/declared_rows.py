@@ -49,21 +49,27 @@ class DeclaredRows:
 
     def records(self) -> tuple[Record, ...]:
         """Return the records of declared stages, in the order in which they were written."""
-        return tuple(record for record in self.ledger.records() if self._shows(record))
+        trials, shared = self._trial_names(), self._declared["shared"]
+        return tuple(
+            record
+            for record in self.ledger.records()
+            if (record.trial is None and shared.get(record.label) == record.key)
+            or (record.trial in trials and record.label in self._stages)
+        )
 
     def decisions(self) -> tuple[Decision, ...]:
         """Return the decisions on declared trials, in the order in which they were taken."""
-        return tuple(decision for decision in self.ledger.decisions() if decision.trial in self._trials)
+        trials = self._trial_names()
+        return tuple(decision for decision in self.ledger.decisions() if decision.trial in trials)
 
-    def _shows(self, record: Record) -> bool:
-        if record.trial is None:
-            return bool(self._declared["shared"].get(record.label) == record.key)
-        return record.trial in self._trials and record.label in self._stages
+    def _trial_names(self) -> frozenset[str]:
+        return frozenset(row.name for row in self.trials())
 
     def _current(self, arm: ArmRow, row: ArmRow) -> ArmRow:
         """Return an arm with its time of declaration; a name that had another candidate before is a later arm."""
-        after = row.after_record if row.identity == arm.identity else self.amendment.after_record
-        return replace(arm, after_record=after)
+        if row.identity != arm.identity:
+            return replace(arm, after_record=self.amendment.after_record)
+        return replace(arm, after_record=row.after_record, cohort=row.cohort)
 
     @cached_property
     def _declared(self) -> Mapping[str, Any]:
@@ -84,10 +90,6 @@ class DeclaredRows:
     @cached_property
     def _stages(self) -> frozenset[str]:
         return frozenset(self._declared["stages"])
-
-    @property
-    def _trials(self) -> frozenset[str]:
-        return frozenset(row.name for row in self.trials())
 
 
 def declared_rows(ledger: LedgerRows) -> LedgerRows:

@@ -165,7 +165,7 @@ def snapshot(ledger: LedgerRows) -> Snapshot:
     added = amendments(ledger)
     return Snapshot(
         experiment=str(ledger.fact("experiment")),
-        scale=str(ledger.fact("scale")),
+        scale=str(fact_of_version(ledger, "scale")),
         document=added[-1].document if added else document,
         labels=names,
         arms=tuple(arm for arm in ledger.arms() if arm.name not in tuning_arms),

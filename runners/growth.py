@@ -66,18 +66,25 @@ def change_of(rows: LedgerRows, experiment: AnyExperiment, shared: SharedStages 
     if not (differs or redeclared or other_shared):
         return Change(declared)
     redeclared = redeclared or bool(other_shared)
+    results: tuple[str, ...] = ()
     if isinstance(experiment, Experiment) and isinstance(shared, SharedStages) and experiment.may_grow:
         results = tuple(_changed_results(rows, experiment, shared, known))
         results += tuple(_seeds_of_other_looks(rows, experiment, known))
-        if not results:
+        if not results and _same_kind(known, identity):
             return Change(declared, True, redeclared)
     elif isinstance(experiment, Experiment) and not other_shared and _adds_candidates(rows, experiment, known):
         return Change(declared, True)
-    else:
-        results = ()
     values = tuple(_values_that_differ(known, identity, experiment.may_grow))
     others = () if values else (f"{label}: of other data, code or library versions" for label in other_shared)
     return Change(declared, True, redeclared, (*values, *others, *results), _has_results(rows))
+
+
+def _same_kind(known: JsonValue, wanted: JsonValue) -> bool:
+    """Return whether an earlier version has the name of the wanted one, and its arms were listed too."""
+    assert isinstance(known, dict)
+    assert isinstance(wanted, dict)
+    listed = "design" in known and not _searches_in(known) and not known.get("tune")
+    return listed and known["experiment"] == wanted["experiment"]
 
 
 def _declared(experiment: AnyExperiment, shared: SharedStages | LatencyStages) -> dict[str, JsonValue] | None:
@@ -242,9 +249,10 @@ def _without_candidates(identity: JsonValue) -> str:
     return canonical_text(copy)
 
 
-def _part(identity: JsonValue, section: str, name: str) -> JsonValue:
-    part = identity.get(section) if isinstance(identity, dict) else None
-    return part.get(name) if isinstance(part, dict) else None
+def _part(document: JsonValue, *path: str) -> JsonValue:
+    for name in path:
+        document = document.get(name) if isinstance(document, dict) else None
+    return document
 
 
 def _values_that_differ(known: JsonValue, wanted: JsonValue, grows: bool) -> Iterator[str]:
@@ -256,12 +264,11 @@ def _values_that_differ(known: JsonValue, wanted: JsonValue, grows: bool) -> Ite
 
 def _common(identity: JsonValue, other: JsonValue) -> JsonValue:
     """Return an identity without seeds, tasks, measurements, and the arms that another one lacks."""
-    copy = json.loads(canonical_text(identity))
+    copy, arms = json.loads(canonical_text(identity)), _part(other, "design")
     for section, name in GROWING:
         copy.get(section, {}).pop(name, None)
-    arms = other.get("design") if isinstance(other, dict) else None
-    assert isinstance(arms, dict)
-    copy["design"] = {name: arm for name, arm in copy["design"].items() if name in arms}
+    if isinstance(arms, dict) and isinstance(copy.get("design"), dict):
+        copy["design"] = {name: arm for name, arm in copy["design"].items() if name in arms}
     return copy
 
 

@@ -107,6 +107,7 @@ def open_ledger(request: RunRequest, shared: SharedStages | LatencyStages | None
                     if ledger.fact(DRAWN_IDENTITY) is None:  # before, the folder's name told ledgers apart
                         ledger.set_fact(DRAWN_IDENTITY, fingerprint(request.paths.folder.name)[:12])
                     amend(ledger, request.experiment, change.declared, change.redeclared)
+                    set_fact_of_version(ledger, "scale", request.scale)
                     _keep_plugin_options(ledger, request.experiment)
             _begin(ledger, request)
             yield ledger
@@ -142,7 +143,9 @@ def _keep_plugin_options(ledger: Ledger, experiment: AnyExperiment) -> None:
 def _set_aside(folder: Path) -> str:
     """Rename a ledger without the result of a trial, for another experiment; return a warning that says so."""
     kept = next(path for n in count(1) if not (path := folder / f"ledger.former-{n}.sqlite").exists())
-    (folder / LEDGER_NAME).rename(kept)
+    for suffix in ("", "-wal", "-shm"):  # the latter two where another process reads it
+        if (file := folder / f"{LEDGER_NAME}{suffix}").exists():
+            file.rename(f"{kept}{suffix}")
     return f"{folder}: no trial of the experiment in it had ended; begun anew, its ledger is kept in {kept.name}"
 
 

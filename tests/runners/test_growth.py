@@ -160,6 +160,14 @@ OTHER_NUMBERS: dict[str, tuple[dict[str, Any], str]] = {
         {"fine_tuning": {**FINE_TUNING, "search": {"epochs": [2, 3]}}},
         "fine_tuning.search",
     ),
+    "a search of the same name": (
+        {
+            "design": {"kind": "search", "space": {"bottleneck_ratio": [1, 2, 4]}, "max_candidates": 4},
+            "pretraining": {"tokens": 2560, "seeds": [1]},
+        },
+        "design.max_candidates: the default there, 4 here",
+    ),
+    "another name": ({"experiment": "renamed"}, 'experiment: "simulated" there, "renamed" here'),
     "seeds that other looks ask for": (
         {
             "pretraining": {

@@ -269,7 +269,8 @@ def _common(identity: JsonValue, other: JsonValue) -> JsonValue:
         copy.get(section, {}).pop(name, None)
     if isinstance(arms, dict) and isinstance(copy.get("design"), dict):
         copy["design"] = {name: arm for name, arm in copy["design"].items() if name in arms}
-    return copy
+    common: JsonValue = copy
+    return common
 
 
 def _has_results(rows: LedgerRows) -> bool:

@@ -20,6 +20,7 @@ from configuration.stage_label import TASK_STAGES, UNTRAINED, StageLabel
 from configuration.tuning_experiment import tuning_view
 from foundation.environment import processor
 from foundation.errors import CorruptionError
+from foundation.schema import JsonValue
 from ledger.amendments import amendments
 from ledger.artifacts import ArtifactStore
 from ledger.database import LEDGER_NAME, EmptyLedger, Ledger
@@ -88,7 +89,7 @@ class _Declared:
 def _measured_in(path: Path, store: ArtifactStore, measured_folders: Counter[str]) -> Iterator[Measured]:
     with closing(Ledger(path, read_only=True)) as ledger:
         manifest, latest = ledger.fact("manifest"), amendments(ledger)[-1:]
-        document = latest[0].document if latest else ledger.fact("document")
+        document: JsonValue = {**latest[0].document} if latest else ledger.fact("document")
         if not isinstance(manifest, dict) or manifest.get("processor") != processor() or not are_loaded(document):
             return
         try:

@@ -11,11 +11,10 @@ from runners.cost_estimate.past_runs import measured_under
 from runners.cost_estimate.prediction import predicted
 from runners.dag import shared_stages
 from runners.opening import RunRequest
-from runners.stages.stage import Stage
 
 
 def opening_line(request: RunRequest, is_default: bool) -> str:
-    """Return the line; `is_default` is whether nobody chose the scale."""
+    """Return the line; `is_default` is whether nobody chose the scale. Raises DataError where data are missing."""
     experiment = request.experiment
     default = " (the default)" if is_default else ""
     name = experiment.experiment + ("" if request.scale == WITHOUT_SCALES else f" at scale {request.scale}{default}")
@@ -34,10 +33,19 @@ def _trials(experiment: Experiment, request: RunRequest) -> str:
 
 
 def _time(experiment: Experiment, request: RunRequest) -> str:
-    """Return the estimate of what is not in the store; another run's damaged ledger is no reason to say no more."""
+    """Return the estimate of what is not in the store; a ledger beside it that is damaged leaves it open.
+
+    Raises DataError or MachineError where the data are missing.
+    """
+    shared = shared_stages(experiment)
     try:
-        remaining = _remaining(experiment, request)
-        prediction = predicted(remaining, measured_under(request.paths.root, request.paths.store()))
+        store = request.paths.store()
+        remaining = [stage for stage in shared.named().values() if not is_cached(store, stage)]
+        for arm in experiment.arms:
+            stages = stages_of_arm(experiment, shared, arm, request.part)
+            missing = [stage for stage in stages if not is_cached(store, stage)]
+            remaining += missing * candidates_like(experiment, arm)
+        prediction = predicted(remaining, measured_under(request.paths.root, store))
     except UserError:
         return "no estimate of the time"
     if not remaining:
@@ -46,12 +54,3 @@ def _time(experiment: Experiment, request: RunRequest) -> str:
         return "no estimate of the time yet"
     workers = min(request.workers, len(remaining))
     return f"about {duration(prediction.seconds.middle / workers + (prediction.start_seconds or 0.0))}"
-
-
-def _remaining(experiment: Experiment, request: RunRequest) -> list[Stage]:
-    shared, store = shared_stages(experiment), request.paths.store()
-    remaining = [stage for stage in shared.named().values() if not is_cached(store, stage)]
-    for arm in experiment.arms:
-        stages = stages_of_arm(experiment, shared, arm, request.part)
-        remaining += [stage for stage in stages if not is_cached(store, stage)] * candidates_like(experiment, arm)
-    return remaining

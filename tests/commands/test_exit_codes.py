@@ -96,7 +96,7 @@ def test_a_folder_of_another_experiment_is_a_conflict_that_names_what_differs(ca
         6,
         str(results),
         "pretraining.tokens: 20000 there, 1000000 here",
-        "another --out folder? To begin anew",
+        f"To keep both, and compute nothing twice that is equal: steeplechase run {TABLE} --scale demo",
     )
     assert sorted(path.name for path in results.rglob("*")) == before
 

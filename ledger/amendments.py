@@ -26,7 +26,7 @@ DEFAULTS = {"comparison": MeanTest.WELCH, "headline_metrics": [HELD_OUT_LOSS, SC
 """Values that equal a missing section: ledgers of earlier versions lack it."""
 FACT = "amendment {}"
 OF_A_VERSION = ("scale", "importance", "parents", OPTIONS)
-"""Facts of one version: its scale, those of a search that has ended, which ends again with more candidates, plugins."""
+"""Facts of one version: its scale, what the end of a search knows, what it keeps of its plugins."""
 
 
 @dataclass(frozen=True)

@@ -70,25 +70,81 @@ def _resolved(tuning: FineTuning, name: str, table: TableFormat | None) -> Resol
     return ResolvedRarified(**fields, of=rarified.of, words=words, table=table)
 
 
-def table_warnings(tuning: FineTuning) -> Iterator[str]:
-    """Yield one line per table whose train and dev share texts, and one whose labels differ in case or form alone.
+NO_LABEL = frozenset({"-1", "-", "--", "?", "n/a", "na", "nan", "null"})
+"""Labels, in lower case, by which data sets say that a text has none."""
+SHOWN_LABELS = 12
 
-    A table with mistakes is an error elsewhere.
-    """
+
+def _tables(tuning: FineTuning) -> Iterator[tuple[str, ResolvedTable]]:
+    """Yield the tables whose tasks are evaluated; one with mistakes is an error elsewhere."""
     for name in tuning.tasks:
         own = tuning.own_tasks.get(name)
         if isinstance(own, TableTask):
             try:
-                table = resolve(name, own)
+                yield name, resolve(name, own)
             except DataError:
                 continue
-            if table.repeated_in_train:
-                share = f"{table.repeated_in_train} of {table.counts['dev']} dev examples"
-                yield f"fine_tuning.own_tasks.{name}: {share} have the texts of a train example"
-            if alike := _alike(table.format.all_labels):
-                shown = "; ".join(", ".join(ascii(label) for label in labels) for labels in alike)
-                rule = "labels that differ in case or Unicode form alone are different labels"
-                yield f"fine_tuning.own_tasks.{name}: {rule}: {shown}"
+
+
+def table_notes(tuning: FineTuning) -> Iterator[str]:
+    """Yield one line per table: its examples by part, its labels, and the rows that are left out."""
+    for name, table in _tables(tuning):
+        counts = ", ".join(f"{part} {count:,}" for part, count in table.counts.items())
+        labels = table.labels.get("train", {})
+        shown = ", ".join(f"{label} {count:,}" for label, count in [*labels.items()][:SHOWN_LABELS])
+        more = f" and {len(labels) - SHOWN_LABELS} more" if len(labels) > SHOWN_LABELS else ""
+        left_out = f"; {table.unlabelled:,} rows without a label are left out" if table.unlabelled else ""
+        yield f"{name}: {counts} examples{f'; labels in train: {shown}{more}' if labels else ''}{left_out}"
+
+
+def table_warnings(tuning: FineTuning) -> Iterator[str]:
+    """Yield one line for everything in a table that may be a mistake of its author; it is read all the same."""
+    for name, table in _tables(tuning):
+        yield from (f"fine_tuning.own_tasks.{name}: {line}" for line in _warnings(table))
+
+
+def _warnings(table: ResolvedTable) -> Iterator[str]:
+    if table.repeated_in_train:
+        share = f"{table.repeated_in_train} of {table.counts['dev']} dev examples"
+        yield f"{share} have the texts of a train example"
+    if alike := _alike(table.format.all_labels):
+        shown = "; ".join(", ".join(ascii(label) for label in labels) for labels in alike)
+        yield f"labels that differ in case or Unicode form alone are different labels: {shown}"
+    labels = table.labels.get("train", {})
+    for label in labels if table.format.columns.predicted == "label" else ():
+        if label.lower() in NO_LABEL and set(labels) != {"-1", "1"}:
+            count = sum(of_part.get(label, 0) for of_part in table.labels.values())
+            rest = f"may mean no label; unlabelled: [{label!r}] leaves such rows out"
+            yield f"the label {label!r} ({count} examples) {rest}"
+    if table.quoted:
+        rule = "begin and end with a quotation mark, which is read as text; quotes: true reads them as quoted"
+        yield f"{table.quoted} cells of .tsv {rule}"
+    yield from _without_value(table)
+    if table.answers_absent or table.answers_moved:
+        yield answers_warning(table.answers, table.answers_absent, table.answers_moved)
+
+
+def answers_warning(answers: int, absent: int, moved: int) -> str:
+    """Return how many answers do not stand in their contexts, and how many stand elsewhere than the file says."""
+    said = [f"{absent} of {answers} answers do not stand in their contexts, so that none can be learned"] * bool(
+        absent
+    )
+    said += [f"{moved} of {answers} answers do not stand where the file says, and were found nearby"] * bool(moved)
+    return "; ".join(said)
+
+
+def _without_value(table: ResolvedTable) -> Iterator[str]:
+    """Yield the metrics that have no value because the dev examples have one label or one value."""
+    dev = table.labels.get("dev", {})
+    if len(dev) == 1 and table.format.columns.predicted == "label":
+        (label,) = dev
+        undefined = [metric for metric in table.format.chosen_metrics if metric in ("f1", "macro_f1", "matthews")]
+        if undefined:
+            shown = f"{', '.join(undefined)} {'has' if len(undefined) == 1 else 'have'} no value"
+            yield f"all {table.counts['dev']} dev examples have the label {label!r}, so that {shown}"
+    if table.values.get("dev") == 1:
+        shown = ", ".join(table.format.chosen_metrics)
+        yield f"all {table.counts['dev']} dev examples have one value, so that {shown} have no value"
 
 
 def _alike(labels: tuple[str, ...]) -> list[list[str]]:

@@ -74,7 +74,7 @@ def _lines(path: Path) -> list[str]:
 
 def _text(path: Path) -> str:
     try:
-        return read_bounded(path, LARGEST_VOCABULARY_BYTES).decode("utf-8")
+        return read_bounded(path, LARGEST_VOCABULARY_BYTES).decode("utf-8-sig")
     except FileNotFoundError as absent:
         raise missing(f"{path}: {absent.strerror}") from absent
     except OSError as failure:

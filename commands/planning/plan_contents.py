@@ -29,7 +29,7 @@ from runners.dag import SharedStages, shared_stages, trial_stages
 from runners.part import WHOLE, Part
 from runners.stage_labels import fine_tune_labels, has_long_sequence_phase, measure_labels
 from runners.stages.stage import Stage
-from runners.task_sources import table_warnings
+from runners.task_sources import table_notes, table_warnings
 from search_space.cost import Convention
 
 PAIRS_AMONG_AT_MOST = 128
@@ -118,7 +118,7 @@ def plan_of(
         prediction=None if shared is None else predicted(remaining, measured_under(places.root, store)),
         aliases=dict(arm_table.aliases),
         impossible=tuple((one.name, *one.reasons) for one in arm_table.impossible),
-        notes=tuple(_notes(chosen)),
+        notes=(*_notes(chosen), *table_notes(experiment.fine_tuning)),
         tuning=tuning,
         warnings=(*warnings_of(experiment, memory_bytes()), *table_warnings(experiment.fine_tuning)),
         growth=() if shared is None else growth_lines(places, experiment, shared, chosen.command),

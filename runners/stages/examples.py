@@ -18,7 +18,6 @@ from tasks.lead import lead_scores
 from tasks.majority import majority_score
 from tasks.most_frequent_tag import most_frequent_tag_scores
 from tasks.own_tasks.split import repeated_in_train
-from tasks.own_tasks.table import TableFiles
 from tasks.round_trip import round_trip_scores
 from tasks.squad.prepare import Amounts, prepare
 from tasks.tokenizer import Tokenizer, load_tokenizer
@@ -122,7 +121,6 @@ def _question_windows(
     assert task.files is not None
     assert task.squad is not None
     assert stage.data is not None
-    assert not isinstance(stage.data, TableFiles)
     files = {part: stage.data.questions(task.files, part, task.squad) for part in task.files.needed}
     refuse_changed(task, stage)
     amounts = Amounts(stage.train_examples, stage.dev_examples, stage.sequence_length)

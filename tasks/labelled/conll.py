@@ -5,18 +5,27 @@ aclanthology.org/W03-0419, for NER, where the first column is the word and the l
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from foundation.errors import DataError
 from tasks.corpora.file_lines import check_signature, text_lines
 from tasks.labelled.iob import to_iob2
 from tasks.labelled.mistakes import Mistakes
 from tasks.labelled.task import DownstreamTask, Example, Part, TaskFiles
 
 COMMENT = "# "
+DOCUMENT = "-DOCSTART-"
+"""First cell of a line that begins a document, in the files of the shared task of 2003."""
+NAMED_COLUMNS = "# global.columns ="
+"""Comment of CoNLL-U Plus that names the columns: universaldependencies.org/ext-format.html."""
+CONLL_U = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
+NO_WORD = re.compile(r"[0-9]+[-.][0-9]+")
+"""Number of a range of words, or of an empty node, in CoNLL-U."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,3 +162,64 @@ def _word(layout: TaggedFiles, cells: list[str], line: int, mistakes: Mistakes) 
         mistakes.add(line, "a tag without a word")
         return None
     return word, layout.tags.index(tag)
+
+
+TaggedSentence = tuple[int, list[str], list[str]]
+"""The line of the first word, the words, and their tags."""
+
+
+def conll_sentences(
+    path: Path, name: str, columns: Sequence[str | int], mistakes: Mistakes
+) -> Iterator[TaggedSentence]:
+    """Yield the sentences of a user's file, whose `columns` are those of the words and of the tags.
+
+    A column is a number, 1 the first and -1 the last, or a name of CoNLL-U or of a comment `# global.columns`. Columns
+    are separated by tabs if the first line of words has one, else by spaces. Comments, lines of -DOCSTART-, and ranges
+    and empty nodes of CoNLL-U are left out. A line with another number of columns is a mistake. Raises DataError for a
+    file that cannot be read or lacks a column.
+    """
+    check_signature(path, name, path.suffix if path.suffix in (".gz", ".xz") else "")
+    names, start, tabs, width = _first_words(path, name)
+    places = [_place(column, names, width, f"{name}:{start}") for column in columns]
+    numbered = path.name.removesuffix(path.suffix if path.suffix in (".gz", ".xz") else "").endswith(".conllu")
+    first, words, tags = 0, list[str](), list[str]()
+    for number, line in text_lines(path, name):
+        cells = line.split("\t") if tabs else line.split()
+        if not line.strip() or cells[0].strip() == DOCUMENT:
+            if words:
+                yield first, words, tags
+            words, tags = [], []
+        elif line.startswith(COMMENT) and (tabs or len(cells) != width):
+            continue
+        elif len(cells) != width:
+            mistakes.add(number, f"{len(cells)} columns, expected {width} as in line {start}")
+        elif not (numbered and NO_WORD.fullmatch(cells[0])):
+            word, tag = ("".join(cells[place].split()) for place in places)
+            first = first if words else number
+            words, tags = [*words, word], [*tags, tag]
+            if not word or not tag:
+                mistakes.add(number, f"the {'tag' if word else 'word'} is empty")
+    if words:
+        yield first, words, tags
+
+
+def _first_words(path: Path, name: str) -> tuple[Sequence[str], int, bool, int]:
+    """Return the names of the columns, and of the first line of words its number, whether it has tabs, and its width."""
+    names: Sequence[str] = CONLL_U if ".conllu" in path.suffixes else ()
+    for number, line in text_lines(path, name):
+        if line.startswith(NAMED_COLUMNS):
+            names = line.removeprefix(NAMED_COLUMNS).split()
+        elif line.strip() and not line.startswith((COMMENT, DOCUMENT)):
+            return names, number, "\t" in line, len(line.split("\t") if "\t" in line else line.split())
+    raise DataError(f"{name}:1: the file has no words")
+
+
+def _place(column: str | int, names: Sequence[str], width: int, where: str) -> int:
+    """Return the index of a column. Raises DataError if there is none."""
+    number = names.index(column) + 1 if isinstance(column, str) and column in names else column
+    if isinstance(number, str):
+        known = f"; its names are {', '.join(names)}" if names else ""
+        raise DataError(f"{where}: no column {column!r}{known}; columns of CoNLL have numbers: text: 1, tags: -1")
+    if abs(number) > width:
+        raise DataError(f"{where}: no column {number}; the line has {width} columns")
+    return number - (number > 0)

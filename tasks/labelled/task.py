@@ -100,6 +100,8 @@ class TaskFiles:
 
     None for SQuAD, whose reader returns questions instead of examples.
     """
+    read_questions: Callable[[str, Path, str], object] | None = field(default=None, kw_only=True)
+    """Of a user's table read as SQuAD: called as `read`, returns a `SquadFile`."""
     counts: Mapping[str, int]  # number of examples of the official train and dev parts, to predict durations
     needed: tuple[str, ...] = ("train", "dev")
     splits: Mapping[str, Split] = field(default_factory=dict)

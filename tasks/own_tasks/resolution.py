@@ -1,8 +1,9 @@
 """Reads all files of a table before a run begins: labels, counts, and every mistake of every file at once."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from foundation.atomic_files import sha256_of
 from foundation.errors import DataError
 from tasks.own_tasks.parsing import ParsedFile, ParsedRow, parse_file, unknown_labels
 from tasks.own_tasks.split import repeated_in_train, split, texts_of
-from tasks.own_tasks.table import TableFormat, TableTask
+from tasks.own_tasks.table import TableFormat, TableTask, questions_of
 
 WHOLE_NUMBER = re.compile(r"-?[0-9]+")
 ENTITIES, OUTSIDE = "entity_", "O"
@@ -27,6 +28,20 @@ class ResolvedTable:
     """Number of examples by part."""
     repeated_in_train: int
     """Number of dev examples whose texts are also in train."""
+    labels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Number of examples (of tags: of words) by part and label; empty for other targets."""
+    values: Mapping[str, int] = field(default_factory=dict)
+    """Number of different values by part, of a regression."""
+    unlabelled: int = 0
+    """Number of rows without a label, in all files, which are left out."""
+    quoted: int = 0
+    """Number of cells in quotation marks that are read as text."""
+    answers: int = 0
+    """Number of answers, with `squad`."""
+    answers_moved: int = 0
+    """Number of answers found near their start in the file, with `squad`."""
+    answers_absent: int = 0
+    """Number of answers that are not near their start in the file, with `squad`."""
 
 
 def resolve(name: str, task: TableTask) -> ResolvedTable:
@@ -51,7 +66,7 @@ def _resolved(declared: TableFormat, content: tuple[tuple[str, Path, str], ...])
     unreadable: list[str] = []
     for path in dict.fromkeys(path for _, path, _ in content):
         try:
-            files[path] = parse_file(declared.columns, path, str(path))
+            files[path] = parse_file(declared, path, str(path))
         except DataError as error:
             unreadable += error.lines
     by_part = {part: files[path] for part, path, _ in content if path in files}
@@ -69,15 +84,33 @@ def _resolved(declared: TableFormat, content: tuple[tuple[str, Path, str], ...])
     _refuse_one_target(content[0][1], rows["train"], table)
     train, dev = ([row.example for row in rows[part]] for part in ("train", "dev"))
     repeated = repeated_in_train(train, dev)
-    return ResolvedTable(table, {part: len(each) for part, each in rows.items()}, repeated)
+    squad = [questions_of(each, table.squad, content[0][1].name) for each in rows.values()] if table.squad else ()
+    return ResolvedTable(
+        table,
+        {part: len(each) for part, each in rows.items()},
+        repeated,
+        labels={part: _counted(each, table) for part, each in rows.items()} if table.label_column else {},
+        values={part: len(_targets(each)) for part, each in rows.items()} if table.value_range else {},
+        unlabelled=sum(file.unlabelled for file in files.values()),
+        quoted=sum(file.quoted for file in files.values()),
+        answers=sum(len(question.answers) for file in squad for question in file.questions),
+        answers_moved=sum(file.answers_moved for file in squad),
+        answers_absent=sum(file.answers_lost for file in squad),
+    )
+
+
+def _counted(rows: Sequence[ParsedRow], table: TableFormat) -> Mapping[str, int]:
+    """Return the number of examples, or words, with each label, in the order of the labels."""
+    counts = Counter(label for row in rows for label in row.labels)
+    return {label: counts[label] for label in table.all_labels if counts[label]}
 
 
 def _with_labels(declared: TableFormat, train: ParsedFile) -> TableFormat:
     """Return the format with the labels and the range of values of the train file, where they are not declared."""
-    if declared.columns.target in ("label", "tags") and not declared.labels:
+    if declared.columns.predicted in ("label", "tags") and not declared.labels:
         return declared.model_copy(update={"labels": _ordered(train.labels)})
     values = [row.example.value for row in train.rows if row.example.value is not None]
-    if declared.columns.target == "value" and declared.value_range is None and values:
+    if declared.columns.predicted == "value" and declared.value_range is None and values:
         return declared.model_copy(update={"value_range": (min(values), max(values))})
     return declared
 
@@ -102,13 +135,13 @@ def _check_labels(declared: TableFormat, table: TableFormat, by_part: Mapping[st
         for file in {id(file): file for file in by_part.values()}.values():
             for line, message in _outside(file, declared.value_range, str(table.columns.value)):
                 file.mistakes.add(line, message)
-    if table.columns.target == "tags" and (message := _no_entities(table)):
+    if table.columns.predicted == "tags" and (message := _no_entities(table)):
         train.mistakes.add(1, f"{table.columns.tags}: {message}")
-    if len(targets) == 1 and table.columns.target in ("label", "value", "tags") and not train.mistakes.count:
+    if len(targets) == 1 and table.columns.predicted in ("label", "value", "tags") and not train.mistakes.count:
         (only,) = targets
         message = f"all {len(train.rows)} rows have {only!r}; training needs two different ones"
         train.mistakes.add(1, f"{table.label_column or table.columns.value}: {message}")
-    if "f1" in table.chosen_metrics and table.columns.target == "label" and len(table.labels) > 2:
+    if "f1" in table.chosen_metrics and table.columns.predicted == "label" and len(table.labels) > 2:
         train.mistakes.add(1, f"f1 is of two labels, and there are {len(table.labels)}; use macro_f1")
 
 
@@ -133,16 +166,17 @@ def _no_entities(table: TableFormat) -> str:
     metric = next((metric for metric in table.chosen_metrics if metric.startswith(ENTITIES)), None)
     if metric is None or not others:
         return ""
+    remedy = "Name them, in order, by labels" if all(tag.isdecimal() for tag in others) else "Convert them"
     return (
         f"{metric} reads the tags O, B-TYPE and I-TYPE; {', '.join(map(repr, others[:SHOWN_TAGS]))} "
-        f"{'is' if len(others) == 1 else 'are'} none of them. Convert them, or write metrics: [accuracy]"
+        f"{'is' if len(others) == 1 else 'are'} none of them. {remedy}, or write metrics: [accuracy]"
     )
 
 
 def _refuse_one_target(path: Path, train: Sequence[ParsedRow], table: TableFormat) -> None:
     """Raise DataError if dev_share leaves train with one label or value only."""
     targets = _targets(train)
-    if table.columns.target in ("label", "value", "tags") and len(targets) == 1:
+    if table.columns.predicted in ("label", "value", "tags") and len(targets) == 1:
         (only,) = targets
         message = (
             f"all {len(train)} rows that dev_share leaves in train have {only!r}; training needs two different ones"

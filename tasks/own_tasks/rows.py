@@ -1,4 +1,4 @@
-"""Reads the rows of CSV, TSV, JSONL and Parquet files, with the numbers that messages name them by."""
+"""Reads the rows of CSV, TSV, JSONL, Parquet and CoNLL files, with the numbers that messages name them by."""
 
 import json
 from collections import Counter
@@ -9,13 +9,16 @@ from pathlib import Path
 from foundation.errors import DataError, did_you_mean
 from tasks.corpora.file_lines import check_signature, json_of_line, text_lines
 from tasks.corpora.parquet import parquet_columns, parquet_rows
-from tasks.labelled.delimited import check_header, delimited_rows
+from tasks.labelled.conll import conll_sentences
+from tasks.labelled.delimited import delimited_rows, header_mistakes
 from tasks.labelled.mistakes import Mistakes
+from tasks.own_tasks.columns import Column, TableLayout
 
 COMPRESSED = (".gz", ".xz")
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 JSON_LINES, PARQUET = (".jsonl", ".ndjson"), ".parquet"
-KNOWN = (*DELIMITERS, *JSON_LINES, PARQUET)
+CONLL = (".conll", ".conllu", ".txt", ".bio", ".iob", ".iob2")
+KNOWN = (*DELIMITERS, *JSON_LINES, PARQUET, *CONLL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,7 @@ class TableRow:
     """One row: the line where it begins, in Parquet its number, and its values by column."""
 
     line: int
-    values: Mapping[str, object]
+    values: Mapping[Column, object]
 
 
 def format_of(path: str) -> str | None:
@@ -31,28 +34,72 @@ def format_of(path: str) -> str | None:
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
-        return suffixes[-1] if suffixes and suffixes[-1] in KNOWN[:-1] else None
+        return suffixes[-1] if suffixes and suffixes[-1] in KNOWN and suffixes[-1] != PARQUET else None
     return suffixes[-1] if suffixes and suffixes[-1] in KNOWN else None
 
 
-def table_rows(path: Path, name: str, wanted: Sequence[str], mistakes: Mistakes) -> Iterator[TableRow]:
-    """Yield the rows of a file by its suffix; malformed rows are mistakes and are not yielded.
+def is_conll(path: str, layout: TableLayout) -> bool:
+    """Return whether a file has a word per line: by its suffix, or a .tsv whose words and tags are numbered columns."""
+    numbered = layout.columns.tags is not None and isinstance(layout.columns.text, int)
+    return format_of(path) in CONLL or (numbered and format_of(path) == ".tsv")
+
+
+def table_rows(path: Path, name: str, layout: TableLayout, mistakes: Mistakes) -> Iterator[TableRow]:
+    """Yield the rows of a file by its suffix, of CoNLL its sentences; malformed rows are mistakes and not yielded.
 
     Raises DataError, with line and byte, for a file that cannot be read, is empty or lacks a column.
     """
-    kind = format_of(path.name)
-    if kind in DELIMITERS:
-        for row in delimited_rows(path, name, DELIMITERS[kind], wanted, mistakes):
+    kind, wanted = format_of(path.name), layout.columns.wanted
+    names = [column for column in wanted if isinstance(column, str)]
+    if is_conll(path.name, layout):
+        words, tags = layout.columns.text, layout.columns.tags
+        assert tags is not None
+        for line, of_words, of_tags in conll_sentences(path, name, (words, tags), mistakes):
+            yield TableRow(line, {words: of_words, tags: of_tags})
+    elif kind in DELIMITERS:
+        for row in delimited_rows(path, name, DELIMITERS[kind], wanted, mistakes, layout.quotes):
             yield TableRow(row.line, row.cells)
+    elif len(names) < len(wanted):
+        raise DataError(f"{name}: columns of {kind} have names, not numbers")
     elif kind in JSON_LINES:
-        yield from _json_rows(path, name, wanted, mistakes)
+        yield from _json_rows(path, name, names, mistakes)
     elif kind == PARQUET:
-        check_signature(path, name, PARQUET)
-        check_header(name, 1, parquet_columns(path, name), wanted)
-        for number, values in enumerate(parquet_rows(path, name, wanted), start=1):
-            yield TableRow(number, dict(zip(wanted, values, strict=True)))
+        yield from _parquet_rows(path, name, names)
     else:
         raise DataError(f"{name}: the suffix is none of {', '.join(KNOWN)}")
+
+
+def _parquet_rows(path: Path, name: str, wanted: Sequence[str]) -> Iterator[TableRow]:
+    check_signature(path, name, PARQUET)
+    found = parquet_columns(path, name)
+    top = {column: column if column in found else column.partition(".")[0] for column in wanted}
+    absent = [column for column in wanted if top[column] not in found]
+    if wrong := header_mistakes(name, 1, found, absent):
+        raise DataError(wrong)
+    read = tuple(dict.fromkeys(top.values()))
+    for number, values in enumerate(parquet_rows(path, name, read), start=1):
+        row = dict(zip(read, values, strict=True))
+        try:
+            yield TableRow(number, {column: inside(row, column) for column in wanted})
+        except KeyError as without:
+            raise DataError(f"{name}: row {number}: {without.args[0]}") from without
+
+
+def inside(row: object, column: str) -> object:
+    """Return the value of a column; `a.b` is the field `b` of `a`, of a list of objects the field of each.
+
+    Raises KeyError with a message if there is none.
+    """
+    if isinstance(row, list):
+        return [inside(each, column) for each in row]
+    if not isinstance(row, dict):
+        raise KeyError(f"no field {column!r} in {json.dumps(row, default=str)[:40]}")
+    if column in row:
+        return row[column]
+    first, _, rest = column.partition(".")
+    if first not in row or not rest:
+        raise KeyError(f"no field {column!r}.{did_you_mean(column, row)}")
+    return None if row[first] is None else inside(row[first], rest)
 
 
 def _json_rows(path: Path, name: str, wanted: Sequence[str], mistakes: Mistakes) -> Iterator[TableRow]:
@@ -68,14 +115,17 @@ def _json_rows(path: Path, name: str, wanted: Sequence[str], mistakes: Mistakes)
         if not isinstance(values, dict):
             mistakes.add(number, "not a JSON object")
             continue
-        absent = [column for column in wanted if column not in values]
-        for column in absent:
-            mistakes.add(number, f"no field {column!r}.{did_you_mean(column, values)}")
-        repeated = _repeated(line, wanted)
+        found: dict[Column, object] = {}
+        for column in wanted:
+            try:
+                found[column] = inside(values, column)
+            except KeyError as without:
+                mistakes.add(number, str(without.args[0]))
+        repeated = _repeated(line, [column if column in values else column.partition(".")[0] for column in wanted])
         for column, count in repeated.items():
             mistakes.add(number, f"{count} fields are named {column!r}")
-        if not absent and not repeated:
-            yield TableRow(number, values)
+        if len(found) == len(wanted) and not repeated:
+            yield TableRow(number, found)
 
 
 def _repeated(line: str, wanted: Sequence[str]) -> dict[str, int]:

@@ -1,6 +1,6 @@
-"""`kind: table`, a user's own task from CSV, TSV, JSONL or Parquet files. Its form follows from its columns."""
+"""`kind: table`, a user's own task from CSV, TSV, JSONL, Parquet or CoNLL files. Its form follows from its columns."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -12,25 +12,28 @@ from foundation.atomic_files import sha256_of
 from foundation.errors import DataError, Violation, did_you_mean, listed_twice
 from foundation.schema import JsonValue, Schema, Share
 from tasks.data_folder import resolved
-from tasks.labelled.task import DownstreamTask, Example, Part, TaskFiles
-from tasks.own_tasks.columns import METRICS, TableColumns
-from tasks.own_tasks.parsing import ParsedRow, parse_file, unknown_labels
-from tasks.own_tasks.rows import KNOWN, format_of
+from tasks.labelled.task import DownstreamTask, Example, Part, TaskFiles, Version
+from tasks.own_tasks.columns import DEFAULTS, METRICS, Column, TableColumns, TableLayout
+from tasks.own_tasks.parsing import ParsedFile, ParsedRow, parse_file, unknown_labels
+from tasks.own_tasks.rows import KNOWN, format_of, is_conll
 from tasks.own_tasks.split import split
+from tasks.splits import LoadedSplit
+from tasks.squad.questions import SquadFile
+from tasks.squad.rows import read_rows
 
 PARTS = ("train", "dev", "test")
+SQUAD_METRICS = ("f1", "exact")
+"""Official metrics of SQuAD 2.0."""
+SHORTEST_WINDOW = 68
+"""[CLS], a question of 64 tokens, [SEP], one token, [SEP]."""
 
 
-class TableFormat(Schema):
+class TableFormat(TableLayout):
     """What examples a table's files give; independent of the files' names."""
 
     kind: Literal["table"] = "table"
-    columns: TableColumns
-    """Column names by content."""
     metrics: tuple[str, ...] = Field(default=(), examples=[["f1", "accuracy"]])
     """Metrics by name, the primary one first; by default those of the columns' target."""
-    labels: tuple[str, ...] = Field(default=(), examples=[["negative", "positive"]])
-    """Labels or tags in order; by default those of the train file, sorted. F1 is of the second of two labels."""
     value_range: tuple[float, float] | None = Field(default=None, examples=[[0.0, 5.0]])
     """Smallest and largest value of a regression, to which predictions are limited; by default those of train."""
     dev_share: Share | None = Field(default=None, gt=0, lt=1, examples=[0.1])
@@ -43,7 +46,7 @@ class TableFormat(Schema):
         return DownstreamTask(
             name=name,
             version=1,
-            form=self.columns.form,
+            form="windows" if self.squad else self.columns.form,
             labels=options or self.labels,
             metrics=self.chosen_metrics,
             chance=None,
@@ -51,26 +54,39 @@ class TableFormat(Schema):
                 folder=name,
                 parts=dict.fromkeys(PARTS, ""),
                 origin=f"fine_tuning.own_tasks.{name}",
-                read=self.read,
+                read=None if self.squad else self.read,
+                read_questions=self.questions if self.squad else None,
                 counts={},
             ),
-            value_range=values if self.columns.target == "value" else None,
+            value_range=values if self.columns.predicted == "value" else None,
+            squad=self.squad,
+            shortest_sequence=SHORTEST_WINDOW if self.squad else 0,
+            long_sequences=self.squad is not None,
         )
 
     @property
     def chosen_metrics(self) -> tuple[str, ...]:
-        """The metrics, the primary one first; by default accuracy, correlations, entity F1, or F1 of answers."""
-        default = METRICS[self.columns.target]
-        return self.metrics or (default[:1] if self.columns.target == "label" else default)
+        """The metrics, the primary one first; by default those of the target; of SQuAD 2.0 its official ones."""
+        return self.metrics or (SQUAD_METRICS if self.squad == "v2.0" else DEFAULTS[self.columns.predicted])
 
     def read(self, part: str, path: Path, name: str) -> Part:
         """Return the examples of a part; raises DataError with every mistake of its file."""
-        file = parse_file(self.columns, path, name)
+        file, rows = self._rows(part, path, name)
+        return Part(tuple(self.example(row) for row in rows), file.unlabelled)
+
+    def questions(self, part: str, path: Path, name: str) -> SquadFile:
+        """Return the questions of a part, as of SQuAD; raises DataError with every mistake of its file."""
+        assert self.squad is not None
+        _, rows = self._rows(part, path, name)
+        return questions_of(rows, self.squad, Path(name).name)
+
+    def _rows(self, part: str, path: Path, name: str) -> tuple[ParsedFile, tuple[ParsedRow, ...]]:
+        file = parse_file(self, path, name)
         for line, message in unknown_labels(file, self.all_labels, self.label_column, "of this task"):
             file.mistakes.add(line, message)
         file.mistakes.refuse()
-        rows = file.rows if self.dev_share is None or part == "test" else split(file.rows, self.dev_share)[part]
-        return Part(tuple(self.example(row) for row in rows))
+        shared = self.dev_share is not None and part != "test"
+        return file, split(file.rows, self.dev_share)[part] if shared and self.dev_share else file.rows
 
     def example(self, row: ParsedRow) -> Example:
         """Return the example of a row, with the indices of its labels."""
@@ -85,9 +101,25 @@ class TableFormat(Schema):
         return self.task("").labels
 
     @property
-    def label_column(self) -> str:
+    def label_column(self) -> Column:
         """The column of labels or tags; empty for other targets."""
-        return self.columns.tags or self.columns.label or ""
+        columns = (self.columns.tags, self.columns.label)
+        return next((column for column in columns if column is not None), "")
+
+
+def questions_of(rows: Sequence[ParsedRow], version: Version, name: str) -> SquadFile:
+    """Return the questions of the rows of a table, with the rules of SQuAD's files; raises DataError."""
+    columns: dict[str, list[JsonValue]] = {
+        "id": [row.example.row for row in rows],
+        "title": [""] * len(rows),
+        "context": [row.example.second for row in rows],
+        "question": [row.example.first for row in rows],
+        "answers": [
+            {"text": [text for text, _ in row.answers], "answer_start": [start for _, start in row.answers]}
+            for row in rows
+        ],
+    }
+    return read_rows(LoadedSplit(columns), version, name)
 
 
 @cache
@@ -100,7 +132,7 @@ class TableFiles(Schema):
 
     kind: Literal["table"] = "table"
     train: str = Field(min_length=1, examples=["reviews.csv"])
-    """The training examples: a file that ends in .csv, .tsv, .jsonl or .parquet."""
+    """The training examples: a file that ends in .csv, .tsv, .jsonl or .parquet, of CoNLL in .conll, .conllu or .txt."""
     dev: str | None = Field(default=None, min_length=1)
     """The dev examples, on which arms are compared; or give `dev_share`."""
     test: str | None = Field(default=None, min_length=1)
@@ -130,6 +162,15 @@ class TableFiles(Schema):
         """Return the examples of every part; raises DataError with every mistake of a file."""
         assert files.read is not None
         return {part: files.read(part, path, str(path)) for part, path in self.located(files).items()}
+
+    def questions(self, files: TaskFiles, part: str, version: Version) -> SquadFile:
+        """Return the questions of a part; raises DataError with every mistake of its file."""
+        assert files.read_questions is not None
+        path = self.located(files)[part]
+        found = files.read_questions(part, path, str(path))
+        assert isinstance(found, SquadFile)
+        assert found.version == version
+        return found
 
 
 EXAMPLE: dict[str, JsonValue] = {
@@ -172,15 +213,18 @@ class TableTask(TableFormat, TableFiles):
         for part in PARTS:
             path = getattr(self, part)
             if path is not None and format_of(path) is None:
-                message = f"{path!r} ends in none of {', '.join(KNOWN)}; .gz or .xz may follow the first four"
+                message = f"{path!r} ends in none of {', '.join(KNOWN)}; .gz or .xz may follow all but .parquet"
+                yield Violation((part,), message)
+            elif path is not None and self.is_consistent and is_conll(path, self) and not _is_tagged(self.columns):
+                message = f"{path!r} has a word per line; only columns of text and tags can be read from it"
                 yield Violation((part,), message)
         if self.is_consistent:
             yield from self._target_violations()
 
     def _target_violations(self) -> Iterator[Violation]:
-        target = self.columns.target
+        target = self.columns.predicted
         for position, metric in enumerate(self.metrics):
-            allowed = METRICS[target]
+            allowed = SQUAD_METRICS if self.squad == "v2.0" else METRICS[target]
             if metric not in allowed:
                 hint = did_you_mean(metric, allowed)
                 message = f"{metric!r} is no metric of {target}; allowed: {', '.join(allowed)}.{hint}"
@@ -194,5 +238,16 @@ class TableTask(TableFormat, TableFiles):
         yield from listed_twice(self.labels, "labels")
         if len(self.labels) == 1:
             yield Violation(("labels",), "one label only; two or more are needed")
+        if self.unlabelled and (target not in ("label", "value") or set(self.unlabelled) & set(self.labels)):
+            both = ", ".join(sorted(set(self.unlabelled) & set(self.labels)))
+            yield Violation(
+                ("unlabelled",), f"{both} is a label too" if both else f"is of labels and values, not {target}"
+            )
+        if self.squad is not None and target != "answer":
+            yield Violation(("squad",), f"needs columns of pair, answer and answer_start; the target is {target}")
         if self.value_range is not None and (target != "value" or self.value_range[0] >= self.value_range[1]):
             yield Violation(("value_range",), "needs a smallest value below a largest, and the column `value`")
+
+
+def _is_tagged(columns: TableColumns) -> bool:
+    return columns.tags is not None and columns.id is None

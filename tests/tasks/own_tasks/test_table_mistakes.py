@@ -90,8 +90,9 @@ def test_all_mistakes_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
     assert lines == [
         "test.csv:1: no column 'review'; found are 'text'.",
         "test.csv:1: no column 'stars'; found are 'text'.",
+        "test.csv:1: is the first line no header? Then number the columns from 1, as in text: 1, label: 2",
         "train.csv:2: review: empty, expected a text",
-        "train.csv:4: stars: empty",
+        'train.csv:4: stars: empty; unlabelled: [""] leaves such rows out',
         "dev.csv:3: 3 cells, expected 2: review, stars",
         "dev.csv:2: stars: 'yess' is not a label of train.csv: no, yes. Did you mean 'yes'?",
     ]

@@ -1,0 +1,248 @@
+"""Files as their field writes them: without a header, with quotes, CoNLL, nested columns, numbered tags, no label."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from configuration.fine_tuning import FineTuning
+from foundation.errors import DataError
+from runners.task_sources import table_notes, table_warnings, task_source
+from tasks.labelled.task import Example
+from tasks.own_tasks.table import TableTask
+
+CONLL = "# a comment\n-DOCSTART- -X- O O\n\nAnna NNP I-NP I-PER\nsings VBZ I-VP O\n\n# 3 x\nOslo NNP I-NP I-LOC\n"
+CONLL_U = (
+    "# text = x\n1-2\tIm\t_\t_\n1\tin\tin\tADP\n2\tdem\tder\tDET\n2.1\t_\t_\tX\n\n# more\n1\tOslo\tOslo\tPROPN\n"
+)
+ENTITIES = [("Anna sings", ("I-PER", "O")), ("Oslo", ("I-LOC",))]
+REVIEWS = [("good, really", "yes"), ('a "bad" one', "no")]
+ANSWERS = {"q": "Who?", "c": "Anna and Oslo", "answers": {"text": ["Anna", "Oslo"], "answer_start": [0, 9]}}
+NESTED = {"text": "q", "pair": "c", "answer": "answers.text", "answer_start": "answers.answer_start"}
+
+
+def tuning_of(folder: Path, name: str, content: str | bytes, **declared: Any) -> FineTuning:
+    """Return the settings of an experiment with one task `r`, whose train file has the content."""
+    (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    document = {"kind": "table", "train": str(folder / name), "dev": str(folder / name), **declared}
+    return FineTuning.model_validate({"own_tasks": {"r": document}, "tasks": ("r",)}, strict=False)
+
+
+def examples_of(tuning: FineTuning) -> tuple[Example, ...]:
+    """Return the train examples as the stage of examples reads them."""
+    source = task_source(tuning, "r")
+    assert source.data is not None
+    assert source.task.files is not None
+    return source.data.parts(source.task.files)["train"].examples
+
+
+def labelled(tuning: FineTuning) -> list[tuple[str, str]]:
+    """Return the texts with their labels."""
+    labels = task_source(tuning, "r").task.labels
+    return [(each.first, labels[each.label or 0]) for each in examples_of(tuning)]
+
+
+def tagged(tuning: FineTuning) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the sentences with their tags."""
+    labels = task_source(tuning, "r").task.labels
+    return [(each.first, tuple(labels[tag] for tag in each.tags)) for each in examples_of(tuning)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "declared"),
+    [
+        ("r.csv", '"good, really",yes\n"a ""bad"" one",no\n', {"columns": {"text": 1, "label": 2}}),
+        ("r.csv", '7,"good, really",yes\n8,"a ""bad"" one",no\n', {"columns": {"text": -2, "label": -1, "id": 1}}),
+        ("r.tsv", 'good, really\tyes\na "bad" one\tno\n', {"columns": {"text": 1, "label": 2}}),
+        (
+            "r.tsv",
+            't\tl\n"good, really"\tyes\n"a ""bad"" one"\tno\n',
+            {"columns": {"text": "t", "label": "l"}, "quotes": True},
+        ),
+        ("r.tsv", 'good, really\t1\na "bad" one\t0\n', {"columns": {"text": 1, "label": 2}, "labels": ["no", "yes"]}),
+        (
+            "r.csv",
+            '"good, really",yes\nx,-\n"a ""bad"" one",no\n',
+            {"columns": {"text": 1, "label": 2}, "unlabelled": ["-"]},
+        ),
+        (
+            "r.csv",
+            '"good, really",yes\nx,\n"a ""bad"" one",no\n',
+            {"columns": {"text": 1, "label": 2}, "unlabelled": [""]},
+        ),
+        (
+            "r.jsonl",
+            "".join(json.dumps({"x": {"t": text, "l": label}}) + "\n" for text, label in [*REVIEWS, ("x", -1)]),
+            {"columns": {"text": "x.t", "label": "x.l"}, "unlabelled": [-1]},
+        ),
+    ],
+)
+def test_labelled_texts_of_every_layout_are_the_same(
+    name: str, content: str, declared: dict[str, Any], tmp_path: Path
+) -> None:
+    assert labelled(tuning_of(tmp_path, name, content, **declared)) == REVIEWS
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "declared", "expected"),
+    [
+        ("r.conll", CONLL, {"columns": {"text": 1, "tags": 4}}, ENTITIES),
+        ("r.txt", CONLL, {"columns": {"text": 1, "tags": -1}}, ENTITIES),
+        ("r.tsv", CONLL.replace(" ", "\t"), {"columns": {"text": 1, "tags": -1}}, ENTITIES),
+        (
+            "r.conllu",
+            CONLL_U,
+            {"columns": {"text": "FORM", "tags": "UPOS"}, "metrics": ["accuracy"]},
+            [("in dem", ("ADP", "DET")), ("Oslo", ("PROPN",))],
+        ),
+        (
+            "r.jsonl",
+            '{"w": ["Anna", "sings"], "t": [1, 0]}\n{"w": ["Oslo"], "t": [2]}\n',
+            {"columns": {"text": "w", "tags": "t"}, "labels": ["O", "I-PER", "I-LOC"]},
+            ENTITIES,
+        ),
+    ],
+)
+def test_tagged_sentences_of_every_layout(
+    name: str, content: str, declared: dict[str, Any], expected: object, tmp_path: Path
+) -> None:
+    assert tagged(tuning_of(tmp_path, name, content, **declared)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "declared", "message"),
+    [
+        (
+            "r.conll",
+            CONLL,
+            {"columns": {"text": "word", "tags": "tag"}},
+            "r.conll:4: no column 'word'; columns of CoNLL have numbers: text: 1, tags: -1",
+        ),
+        ("r.conll", CONLL, {"columns": {"text": 1, "tags": 9}}, "r.conll:4: no column 9; the line has 4 columns"),
+        (
+            "r.conll",
+            f"{CONLL}x O\n",
+            {"columns": {"text": 1, "tags": 4}},
+            "r.conll:9: 2 columns, expected 4 as in line 4",
+        ),
+        (
+            "r.csv",
+            "good,yes\nbad,no\n",
+            {"columns": {"text": 1, "label": 3}},
+            "r.csv:1: no column 3; the line has 2 cells",
+        ),
+        (
+            "r.csv",
+            "good,yes\nbad\n",
+            {"columns": {"text": 1, "label": 2}},
+            "r.csv:2: 1 cells, expected 2 as in the first line",
+        ),
+        (
+            "r.jsonl",
+            '{"x": {"t": "a"}}\n',
+            {"columns": {"text": "x.t", "label": "x.l"}},
+            "r.jsonl:1: no field 'l'. Did you mean 't'?",
+        ),
+        (
+            "r.csv",
+            "a,-\nb,-\n",
+            {"columns": {"text": 1, "label": 2}, "unlabelled": ["-"]},
+            "r.csv:1: the file has no rows with a label: 2 are unlabelled",
+        ),
+    ],
+)
+def test_a_file_that_does_not_fit_is_refused_in_one_line(
+    name: str, content: str, declared: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    tuning = tuning_of(tmp_path, name, content, **declared)
+    with pytest.raises(DataError) as refusal:
+        task_source(tuning, "r")
+    assert [line.replace(f"{tmp_path}/", "") for line in refusal.value.lines] == [message]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_questions_with_several_answers_are_read_as_squad(form: str, tmp_path: Path) -> None:
+    rows = [ANSWERS, {"q": "Where?", "c": "In oslo", "answers": {"text": ["Oslo"], "answer_start": [3]}}]
+    path = tmp_path / f"r.{form}"
+    if form == "parquet":
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+    content = path.read_bytes() if form == "parquet" else "".join(json.dumps(row) + "\n" for row in rows)
+    tuning = tuning_of(tmp_path, path.name, content, columns=NESTED, squad="v1.1")
+    source = task_source(tuning, "r")
+    assert source.task.form == "windows"
+    assert source.table is not None
+    assert (source.table.answers_moved, source.table.answers_absent) == (0, 2)  # train and dev are the same file
+    own = tuning.own_tasks["r"]
+    assert isinstance(own, TableTask)
+    assert source.task.files is not None
+    questions = own.table_files.questions(source.task.files, "dev", "v1.1").questions
+    assert [[(answer.text, answer.start) for answer in each.answers] for each in questions] == [
+        [("Anna", 0), ("Oslo", 9)],
+        [("Oslo", None)],
+    ]
+    assert "r: 2 of 6 answers do not stand in their contexts" in " ".join(table_warnings(tuning))
+
+
+def test_target_texts_are_a_task_of_text_pairs(tmp_path: Path) -> None:
+    content = '{"translation": {"en": "a dog", "de": "ein Hund"}}\n'
+    columns = {"text": "translation.en", "target": "translation.de"}
+    tuning = tuning_of(tmp_path, "r.jsonl", content, columns=columns)
+    assert [(each.first, each.second) for each in examples_of(tuning)] == [("a dog", "ein Hund")]
+    assert (task_source(tuning, "r").task.form, task_source(tuning, "r").task.metrics) == (
+        "text_pair",
+        ("bleu", "chrf"),
+    )
+
+
+def test_the_second_text_of_a_choice_begins_every_option(tmp_path: Path) -> None:
+    content = "Anna has a cat.,She,sings,sleeps,1\n"
+    tuning = tuning_of(tmp_path, "r.csv", content, columns={"text": 1, "pair": 2, "options": [3, 4], "label": 5})
+    assert [(each.first, each.endings, each.label) for each in examples_of(tuning)] == [
+        ("Anna has a cat.", ("She sings", "She sleeps"), 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "declared", "said"),
+    [
+        (
+            "r.csv",
+            "a,x\nb,-\nc,y\n",
+            {"columns": {"text": 1, "label": 2}},
+            "r: the label '-' (2 examples) may mean no label; unlabelled: ['-'] leaves such rows out",
+        ),
+        (
+            "r.csv",
+            "a,0\nb,-1\nc,1\n",
+            {"columns": {"text": 1, "label": 2}},
+            "r: the label '-1' (2 examples) may mean no label",
+        ),
+        (
+            "r.tsv",
+            't\tl\n"a"\tx\nb\ty\n',
+            {"columns": {"text": "t", "label": "l"}},
+            "r: 1 cells of .tsv begin and end with a quotation mark, which is read as text; quotes: true reads them as quoted",
+        ),
+    ],
+)
+def test_what_may_be_a_mistake_is_told(
+    name: str, content: str, declared: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    assert any(said in line for line in table_warnings(tuning_of(tmp_path, name, content, **declared)))
+
+
+def test_the_labels_that_no_one_agreed_on_are_no_warning_where_they_are_one_of_two(tmp_path: Path) -> None:
+    tuning = tuning_of(tmp_path, "r.csv", "a,1\nb,-1\n", columns={"text": 1, "label": 2})
+    assert not [line for line in table_warnings(tuning) if "may mean no label" in line]
+    assert "r: train 2, dev 2 examples; labels in train: -1 1, 1 1" in " ".join(table_notes(tuning))
+
+
+def test_a_dev_set_of_one_label_has_metrics_without_a_value(tmp_path: Path) -> None:
+    tuning = tuning_of(tmp_path, "r.csv", "a,x\nb,y\n", columns={"text": 1, "label": 2}, metrics=["f1", "matthews"])
+    (tmp_path / "dev.csv").write_text("a,x\nc,x\n")
+    own = tuning.own_tasks["r"].model_copy(update={"dev": str(tmp_path / "dev.csv")})
+    warned = " ".join(table_warnings(FineTuning(own_tasks={"r": own}, tasks=("r",))))
+    assert "r: all 2 dev examples have the label 'x', so that f1, matthews have no value" in warned

@@ -117,7 +117,7 @@ def _warnings(table: ResolvedTable) -> Iterator[str]:
             rest = f"may mean no label; unlabelled: [{label!r}] leaves such rows out"
             yield f"the label {label!r} ({count} examples) {rest}"
     if table.quoted:
-        rule = "begin and end with a quotation mark, which is read as text; quotes: true reads them as quoted"
+        rule = "begin and end with a quotation mark, which is read as text; quotes: true reads them"
         yield f"{table.quoted} cells of .tsv {rule}"
     yield from _without_value(table)
     if table.answers_absent or table.answers_moved:

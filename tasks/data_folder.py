@@ -1,6 +1,7 @@
 """The data folder of published data sets: `$STEEPLECHASE_DATA`, by default `data`.
 
-A declaration refers to a file in it as `$STEEPLECHASE_DATA/text/corpus`; other paths are used unchanged.
+A declaration refers to a file in it as `$STEEPLECHASE_DATA/text/corpus`; in every path `~` is the home folder and
+`$NAME` an environment variable.
 """
 
 import os
@@ -14,7 +15,8 @@ VARIABLE = "STEEPLECHASE_DATA"
 DEFAULT = "data"
 FETCHED = "fetched"  # subfolder for `steeplechase data fetch`, with a folder per configuration
 BEGINNING = re.compile(rf"\$(?:{VARIABLE}(?![A-Za-z0-9_])|\{{{VARIABLE}\}})")
-PATHS = frozenset({"path", "train", "dev", "test"})
+ANY_VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([^{}]*)\})")
+PATHS = frozenset({"path", "train", "dev", "test", "init_checkpoint"})
 HINT = f"`steeplechase data` lists the published data sets; they are in ${VARIABLE}, `{DEFAULT}` where it is unset"
 """The last line of every error about missing data."""
 
@@ -25,11 +27,26 @@ def data_folder() -> Path:
 
 
 def resolved(path: str) -> Path:
-    """Return a declared path with a leading `$STEEPLECHASE_DATA` replaced by the data folder."""
+    """Return a declared path with `~`, environment variables and the data folder in their places.
+
+    Raises DataError for a variable that is not set, unless there is a file of this very name.
+    """
     variable = BEGINNING.match(path)
-    if variable is None:
-        return Path(path)
-    return data_folder() / path[variable.end() :].lstrip("/")
+    start = data_folder() if variable is not None else None
+    rest = path if variable is None else path[variable.end() :].lstrip("/")
+    unset = [name for name in _variables(rest) if name not in os.environ]
+    if unset and not Path(path).exists():
+        raise DataError(f"{path}: the environment variable {unset[0] or repr('')} is not set")
+    if not unset:
+        rest = ANY_VARIABLE.sub(lambda found: os.environ[found[1] or found[2]], rest)
+    try:
+        return Path(rest).expanduser() if start is None else start / rest
+    except RuntimeError:  # `~name` of no user
+        return Path(rest)
+
+
+def _variables(path: str) -> list[str]:
+    return [found[1] or found[2] for found in ANY_VARIABLE.finditer(path)]
 
 
 def missing(*lines: str) -> DataError:
@@ -55,5 +72,8 @@ def with_paths_as_in(document: JsonValue, other: JsonValue) -> JsonValue:
 def _path_as_in(path: JsonValue, other: JsonValue) -> JsonValue:
     if not isinstance(path, str):
         return with_paths_as_in(path, other)
-    both = isinstance(other, str)
-    return other if both and resolved(str(path)).resolve() == resolved(str(other)).resolve() else path
+    try:
+        same = isinstance(other, str) and resolved(path).resolve() == resolved(other).resolve()
+    except DataError:  # a variable of another machine
+        same = False
+    return other if same else path

@@ -1,7 +1,6 @@
 """Validation rules between the sections of an experiment; each violation has the path of the offending value."""
 
 from collections.abc import Collection, Iterator
-from pathlib import Path
 
 from configuration.claims import UnclearClaim, parse_orderings, unknown_arms
 from configuration.experiment import Experiment
@@ -26,6 +25,7 @@ from configuration.validation.tuning import tune_violations
 from foundation.errors import UserError, Violation, did_you_mean, listed_twice
 from foundation.schema import LARGEST_COUNT
 from search_space.overrides import absolute_path
+from tasks.data_folder import resolved
 from tasks.dataset_folder import origin_of
 from tasks.downstream import find_task, task_names
 
@@ -99,7 +99,7 @@ def _initial_checkpoint_violations(experiment: Experiment) -> Iterator[Violation
     if experiment.pretraining.init_checkpoint is None:
         return
     try:
-        checkpoint = read_initial_checkpoint(Path(experiment.pretraining.init_checkpoint))
+        checkpoint = read_initial_checkpoint(resolved(experiment.pretraining.init_checkpoint))
         yield from _architecture_violations(experiment, checkpoint)
         if experiment.tokenizer.inputs() != checkpoint.vocabulary:
             yield Violation(("tokenizer",), checkpoint.remedy)

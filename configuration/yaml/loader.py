@@ -14,6 +14,7 @@ from configuration.yaml.explanations import mistakes_of_rules, mistakes_of_types
 from configuration.yaml.inheritance import with_inherited_scales
 from configuration.yaml.nodes import Entries, plain
 from configuration.yaml.reading import read_document
+from configuration.yaml.relative_paths import with_paths_beside
 from configuration.yaml.released_baseline import with_released_baseline
 from configuration.yaml.scales import SCALES_KEY, documents, refuse_unknown_scale, split
 from configuration.yaml.text import read_text
@@ -97,6 +98,7 @@ def read_file(path: Path) -> ConfigurationFile:
     """
     name = str(path)
     written, mistakes = read_document(name, read_text(path))
+    written = with_paths_beside(written, path.parent)
     document, inheritance_mistakes = with_inherited_scales(path, written)
     base, overrides, malformed = split(name, document)
     return ConfigurationFile(

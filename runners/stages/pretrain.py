@@ -26,6 +26,7 @@ from runners.training.data_parallel import group_of
 from runners.training.loop import NotFinite, Step, TrainingData, held_out_losses, train
 from runners.training.optimisers import build_optimiser
 from search_space.module_factories import PACKAGES
+from tasks.data_folder import resolved
 from tasks.evaluation_set import EvaluationSet
 from tasks.objectives import build_model
 from tasks.objectives.pretraining_model import PretrainingModel, mean_loss
@@ -145,7 +146,7 @@ def _load_initial_weights(stage: PretrainStage, model: PretrainingModel[Any]) ->
     """
     if stage.init_checkpoint is None:
         return
-    initial = read_initial_checkpoint(Path(stage.init_checkpoint))
+    initial = read_initial_checkpoint(resolved(stage.init_checkpoint))
     if initial.weights_hash != stage.init_checkpoint_weights:
         raise CorruptionError(f"{initial.folder}: its weights changed after the run began; run again")
     initial.verify(WEIGHTS)

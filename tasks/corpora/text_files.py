@@ -26,7 +26,8 @@ READING = "reading text files"
 EXTRACTED = b"<doc id="
 WANTED = (
     "the corpus is your own text: WikiExtractor output, .txt, .jsonl or .parquet, one file or a folder of them, "
-    "at the path that the experiment's `corpus` names; a relative path begins at the working directory"
+    "at the path that the experiment's `corpus` names; a relative path begins at the working directory, or "
+    "else at the folder of the experiment's file"
 )
 
 
@@ -40,8 +41,9 @@ class TextFilesCorpus(CorpusOption):
     path: str = Field(min_length=1, examples=["text"])
     """A file or a folder: .txt, WikiExtractor output, .jsonl (each also .gz or .xz), .parquet.
 
-    A relative path begins at the working directory, not at the experiment's file.
-    `$STEEPLECHASE_DATA` at its beginning is the folder of published data sets, `data` where the variable is unset.
+    A relative path begins at the working directory, or, if there is nothing, at the folder of the experiment's file.
+    `~` and `$NAME` are the home folder and variables; `$STEEPLECHASE_DATA` at its beginning is the folder of
+    published data sets, `data` where the variable is unset.
     """
 
     split_by: Literal["section", "file"] = "section"

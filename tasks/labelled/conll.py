@@ -173,10 +173,10 @@ def conll_sentences(
 ) -> Iterator[TaggedSentence]:
     """Yield the sentences of a user's file, whose `columns` are those of the words and of the tags.
 
-    A column is a number, 1 the first and -1 the last, or a name of CoNLL-U or of a comment `# global.columns`. Columns
-    are separated by tabs if the first line of words has one, else by spaces. Comments, lines of -DOCSTART-, and ranges
-    and empty nodes of CoNLL-U are left out. A line with another number of columns is a mistake. Raises DataError for a
-    file that cannot be read or lacks a column.
+    A column is a number, 1 the first and -1 the last, or a name of CoNLL-U or of a comment `# global.columns`.
+    Columns are separated by tabs if the first line of words has one, else by spaces. Comments, lines of -DOCSTART-,
+    and ranges and empty nodes of CoNLL-U are left out. A line with another number of columns is a mistake. Raises
+    DataError for a file that cannot be read or lacks a column.
     """
     check_signature(path, name, path.suffix if path.suffix in (".gz", ".xz") else "")
     names, start, tabs, width = _first_words(path, name)
@@ -204,7 +204,7 @@ def conll_sentences(
 
 
 def _first_words(path: Path, name: str) -> tuple[Sequence[str], int, bool, int]:
-    """Return the names of the columns, and of the first line of words its number, whether it has tabs, and its width."""
+    """Return the names of the columns; of the first line of words its number, whether it has tabs, and its width."""
     names: Sequence[str] = CONLL_U if ".conllu" in path.suffixes else ()
     for number, line in text_lines(path, name):
         if line.startswith(NAMED_COLUMNS):

@@ -28,9 +28,9 @@ def delimited_rows(
 ) -> Iterator[DelimitedRow]:
     """Yield the rows below the header, of columns by number all rows; empty lines are skipped.
 
-    Tab-separated files have no quotes unless they are `quoted`: a quotation mark is text. A row with another number of
-    cells than the first line is a mistake and is not yielded. Raises DataError for invalid UTF-8, an open quote, an
-    empty file, a repeated or missing column.
+    Tab-separated files have no quotes unless they are `quoted`: a quotation mark is text. A row with another number
+    of cells than the first line is a mistake and is not yielded. Raises DataError for invalid UTF-8, an open quote,
+    an empty file, a repeated or missing column.
     """
     rows = _cells(path, name, delimiter, quoted or delimiter != "\t")
     if any(isinstance(column, int) for column in wanted):

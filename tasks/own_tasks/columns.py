@@ -30,6 +30,11 @@ Column = Annotated[str, Field(min_length=1)] | int
 """A column by its name; in a file without a header by its number, from 1, or from the last one backwards as -1."""
 
 
+def named(column: Column) -> str:
+    """Return a column's name in messages."""
+    return column if isinstance(column, str) else f"column {column}"
+
+
 def _as_text(value: object) -> object:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
@@ -47,7 +52,7 @@ class TableColumns(Schema):
     text: Column = Field(examples=["review"])
     """The text; of `tags` the words, of `options` the context, of `answer` the question, of `target` the source."""
     pair: Column | None = Field(default=None, examples=["hypothesis"])
-    """The second text of a pair; of `answer` the context that contains the answer; of `options` what each begins with."""
+    """The second text of a pair; of `answer` the context that contains it; of `options` what each begins with."""
     label: Column | None = Field(default=None, examples=["stars"])
     """The label; of `options` the index of the right one from 0, or its column."""
     value: Column | None = Field(default=None, examples=["similarity"])
@@ -127,5 +132,5 @@ class TableLayout(Schema):
     quotes: bool = False
     """Whether cells of a .tsv may be in quotation marks, as pandas writes them; of a .csv they always may."""
     squad: Version | None = None
-    """Reads answers as SQuAD of this version does: long contexts in overlapping windows, several answers of a question,
-    starts that are wrong by a few characters, in v2.0 questions without an answer; the official metrics."""
+    """Reads answers as SQuAD of this version does: long contexts in overlapping windows, several answers of a
+    question, starts that are wrong by a few characters, in v2.0 questions without an answer; the official metrics."""

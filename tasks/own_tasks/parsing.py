@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from foundation.errors import did_you_mean
 from tasks.labelled.choice_files import is_ambiguous
 from tasks.labelled.mistakes import Mistakes
 from tasks.labelled.task import Example
-from tasks.own_tasks.columns import Column, TableLayout
+from tasks.own_tasks.columns import Column, TableLayout, named
 from tasks.own_tasks.rows import TableRow, format_of, table_rows
 
 SHOWN_CHARACTERS = 40
@@ -79,7 +79,7 @@ class _Parser:
         if self._is_unlabelled(row):
             self.unlabelled += 1
             return None
-        parsed = self._parsed(identifier, row)
+        parsed = self._tagged(identifier, row) if self._columns.tags is not None else self._parsed(identifier, row)
         self.labels.update(filter(None, parsed.labels))
         return parsed if self._mistakes.count == before else None
 
@@ -94,30 +94,29 @@ class _Parser:
         return any(text in self._layout.unlabelled for text in texts)
 
     def _parsed(self, identifier: str, row: TableRow) -> ParsedRow:
-        columns, source = self._columns, self._mistakes.name
-        if columns.tags is not None:
-            return self._tagged(identifier, row)
+        columns = self._columns
         first = self._text(row, columns.text)
         second = None if columns.pair is None else self._text(row, columns.pair)
-        example = Example(first, second, source=source, row=identifier)
+        example = Example(first, second, source=self._mistakes.name, row=identifier)
         if columns.target is not None:
             target = self._text(row, columns.target)
-            return ParsedRow(row.line, Example(first.strip(), target.strip(), source=source, row=identifier))
+            return ParsedRow(row.line, replace(example, first=first.strip(), second=target.strip()))
         if columns.options:
             endings = tuple(self._text(row, option) for option in columns.options)
             label = self._option(row, endings)
             endings = endings if second is None else tuple(f"{second} {ending}" for ending in endings)
-            return ParsedRow(row.line, Example(first, source=source, row=identifier, endings=endings), (label,))
+            return ParsedRow(row.line, replace(example, second=None, endings=endings), (label,))
         if columns.value is not None:
-            value = self._number(row, columns.value)
-            return ParsedRow(row.line, Example(first, second, source=source, value=value, row=identifier))
-        if columns.answer is not None and self._layout.squad is not None:
-            return ParsedRow(row.line, example, answers=self._answers(row))
+            return ParsedRow(row.line, replace(example, value=self._number(row, columns.value)))
         if columns.answer is not None:
-            span = self._span(row, str(second))
-            return ParsedRow(row.line, Example(first, second, answer=span, source=source, row=identifier))
+            return self._answered(row, example)
         assert columns.label is not None
         return ParsedRow(row.line, example, (self._named(self._label(row, columns.label)),))
+
+    def _answered(self, row: TableRow, example: Example) -> ParsedRow:
+        if self._layout.squad is not None:
+            return ParsedRow(row.line, example, answers=self._answers(row))
+        return ParsedRow(row.line, replace(example, answer=self._span(row, str(example.second))))
 
     def _named(self, label: str) -> str:
         """Return the label that a whole number is the index of, where labels are declared; else what is written."""
@@ -256,7 +255,7 @@ class _Parser:
         return words
 
     def _wrong(self, row: TableRow, column: Column, message: str) -> None:
-        self._mistakes.add(row.line, f"{column}: {message}")
+        self._mistakes.add(row.line, f"{named(column)}: {message}")
 
 
 def _listed(value: object) -> list[object]:
@@ -280,5 +279,5 @@ def unknown_labels(file: ParsedFile, labels: Sequence[str], column: Column, orig
                 allowed = ", ".join(labels[:12]) + (", …" if len(labels) > 12 else "")
                 yield (
                     row.line,
-                    f"{column}: {label!r} is not a label {origin}: {allowed}.{did_you_mean(label, labels)}",
+                    f"{named(column)}: {label!r} is not a label {origin}: {allowed}.{did_you_mean(label, labels)}",
                 )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from foundation.atomic_files import sha256_of
 from foundation.errors import DataError
+from tasks.own_tasks.columns import named
 from tasks.own_tasks.parsing import ParsedFile, ParsedRow, parse_file, unknown_labels
 from tasks.own_tasks.split import repeated_in_train, split, texts_of
 from tasks.own_tasks.table import TableFormat, TableTask, questions_of
@@ -133,14 +134,14 @@ def _check_labels(declared: TableFormat, table: TableFormat, by_part: Mapping[st
     targets = _targets(train.rows)
     if declared.value_range is not None:
         for file in {id(file): file for file in by_part.values()}.values():
-            for line, message in _outside(file, declared.value_range, str(table.columns.value)):
+            for line, message in _outside(file, declared.value_range, named(table.columns.value or 0)):
                 file.mistakes.add(line, message)
     if table.columns.predicted == "tags" and (message := _no_entities(table)):
-        train.mistakes.add(1, f"{table.columns.tags}: {message}")
+        train.mistakes.add(1, f"{named(table.label_column)}: {message}")
     if len(targets) == 1 and table.columns.predicted in ("label", "value", "tags") and not train.mistakes.count:
         (only,) = targets
         message = f"all {len(train.rows)} rows have {only!r}; training needs two different ones"
-        train.mistakes.add(1, f"{table.label_column or table.columns.value}: {message}")
+        train.mistakes.add(1, f"{named(table.label_column or table.columns.value or 0)}: {message}")
     if "f1" in table.chosen_metrics and table.columns.predicted == "label" and len(table.labels) > 2:
         train.mistakes.add(1, f"f1 is of two labels, and there are {len(table.labels)}; use macro_f1")
 
@@ -181,7 +182,7 @@ def _refuse_one_target(path: Path, train: Sequence[ParsedRow], table: TableForma
         message = (
             f"all {len(train)} rows that dev_share leaves in train have {only!r}; training needs two different ones"
         )
-        raise DataError(f"{path}: {table.label_column or table.columns.value}: {message}")
+        raise DataError(f"{path}: {named(table.label_column or table.columns.value or 0)}: {message}")
 
 
 def _refuse_empty(content: Sequence[tuple[str, Path, str]], rows: Mapping[str, Sequence[ParsedRow]]) -> None:

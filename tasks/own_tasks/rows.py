@@ -39,7 +39,7 @@ def format_of(path: str) -> str | None:
 
 
 def is_conll(path: str, layout: TableLayout) -> bool:
-    """Return whether a file has a word per line: by its suffix, or a .tsv whose words and tags are numbered columns."""
+    """Return whether a file has a word per line: by its suffix, or a .tsv of words and tags in numbered columns."""
     numbered = layout.columns.tags is not None and isinstance(layout.columns.text, int)
     return format_of(path) in CONLL or (numbered and format_of(path) == ".tsv")
 

@@ -1,4 +1,4 @@
-"""`kind: table`, a user's own task from CSV, TSV, JSONL, Parquet or CoNLL files. Its form follows from its columns."""
+"""`kind: table`, a user's own task from CSV, TSV, JSONL, Parquet or CoNLL files; its columns decide its form."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -55,7 +55,7 @@ class TableFormat(TableLayout):
                 parts=dict.fromkeys(PARTS, ""),
                 origin=f"fine_tuning.own_tasks.{name}",
                 read=None if self.squad else self.read,
-                read_questions=self.questions if self.squad else None,
+                read_questions=self.squad_questions if self.squad else None,
                 counts={},
             ),
             value_range=values if self.columns.predicted == "value" else None,
@@ -74,7 +74,7 @@ class TableFormat(TableLayout):
         file, rows = self._rows(part, path, name)
         return Part(tuple(self.example(row) for row in rows), file.unlabelled)
 
-    def questions(self, part: str, path: Path, name: str) -> SquadFile:
+    def squad_questions(self, part: str, path: Path, name: str) -> SquadFile:
         """Return the questions of a part, as of SQuAD; raises DataError with every mistake of its file."""
         assert self.squad is not None
         _, rows = self._rows(part, path, name)
@@ -128,11 +128,11 @@ def _indices(labels: tuple[str, ...]) -> Mapping[str, int]:
 
 
 class TableFiles(Schema):
-    """The files of a table; relative paths begin at the working directory, or at `$STEEPLECHASE_DATA`."""
+    """The files of a table; relative paths begin at the working directory, or else at the experiment's file."""
 
     kind: Literal["table"] = "table"
     train: str = Field(min_length=1, examples=["reviews.csv"])
-    """The training examples: a file that ends in .csv, .tsv, .jsonl or .parquet, of CoNLL in .conll, .conllu or .txt."""
+    """The training examples: a file that ends in .csv, .tsv, .jsonl or .parquet, of CoNLL in .conll or .txt."""
     dev: str | None = Field(default=None, min_length=1)
     """The dev examples, on which arms are compared; or give `dev_share`."""
     test: str | None = Field(default=None, min_length=1)

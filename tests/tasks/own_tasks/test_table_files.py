@@ -91,7 +91,7 @@ def test_labelled_texts_of_every_layout_are_the_same(
     [
         ("r.conll", CONLL, {"columns": {"text": 1, "tags": 4}}, ENTITIES),
         ("r.txt", CONLL, {"columns": {"text": 1, "tags": -1}}, ENTITIES),
-        ("r.tsv", CONLL.replace(" ", "\t"), {"columns": {"text": 1, "tags": -1}}, ENTITIES),
+        ("r.tsv", CONLL.replace(" ", "\t").replace("#\t", "# "), {"columns": {"text": 1, "tags": -1}}, ENTITIES),
         (
             "r.conllu",
             CONLL_U,
@@ -144,7 +144,7 @@ def test_tagged_sentences_of_every_layout(
             "r.jsonl",
             '{"x": {"t": "a"}}\n',
             {"columns": {"text": "x.t", "label": "x.l"}},
-            "r.jsonl:1: no field 'l'. Did you mean 't'?",
+            "r.jsonl:1: no field 'l'.",
         ),
         (
             "r.csv",
@@ -222,9 +222,9 @@ def test_the_second_text_of_a_choice_begins_every_option(tmp_path: Path) -> None
         ),
         (
             "r.tsv",
-            't\tl\n"a"\tx\nb\ty\n',
+            't\tl\n"a"\tx\n"b"\ty\n',
             {"columns": {"text": "t", "label": "l"}},
-            "r: 1 cells of .tsv begin and end with a quotation mark, which is read as text; quotes: true reads them as quoted",
+            "r: 2 cells of .tsv begin and end with a quotation mark, which is read as text; quotes: true reads them",
         ),
     ],
 )

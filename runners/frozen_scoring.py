@@ -42,4 +42,4 @@ def _of_words(task: DownstreamTask, examples: Path, predicted: Path, part: str) 
     if part != "dev":
         return found, {}
     layers = json.loads((predicted / layers_file(part)).read_text())
-    return found, {"layers": [scores(layer)[task.metrics[0]] for layer in layers]}
+    return found, {"layers": [scores(layer)[task.metrics[0]] for layer in layers if task.metrics[0] in found]}

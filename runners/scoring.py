@@ -27,6 +27,7 @@ from tasks.labelled.encoding import EncodedExamples, load_examples
 from tasks.labelled.scoring import references_of, score, score_tags
 from tasks.labelled.task import DownstreamTask, Version
 from tasks.labelled.text_pairs import EncodedTextPairs, load_text_pairs
+from tasks.labelled.without_value import without_value
 from tasks.labelled.words import EncodedWords, load_words
 from tasks.squad.official_metrics import squad_scores
 from tasks.squad.subsets import selection_half_of_questions
@@ -123,9 +124,21 @@ def part_scores(
         else:
             continue
         result |= _with_part_name(part, scores)
+        if part == "dev" and (absent := _without_value(task, examples_folder / part)):
+            result["without_value"] = {**absent}
         if task.form != "span" and len(set(predictions)) == 1:
             result["constant" if part == "dev" else f"constant {part}"] = True
     return result
+
+
+def _without_value(task: DownstreamTask, folder: Path) -> dict[str, str]:
+    """Return the metrics that the examples of a part give no value, each with the reason."""
+    if task.form in ("text_pair", "span"):
+        return {}
+    if task.form == "tags":
+        return without_value(task, load_words(folder).tags)
+    references = references_of(task, load_examples(folder))
+    return {} if references is None else without_value(task, references)
 
 
 def _with_part_name(part: str, scores: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -211,7 +224,7 @@ def _searched_scores(
     selection, reporting = _dev_masks(search, len(dev), partial(selection_half, dev))
     return {
         "scores": {**scores(reporting)},
-        "choice": _choice(search, scores(selection)[task.metrics[0]], selection, reporting),
+        "choice": _choice(search, scores(selection).get(task.metrics[0]), selection, reporting),
     }
 
 
@@ -226,7 +239,7 @@ def _dev_masks(
 
 
 def _choice(
-    search: FineTuningRun, score: float, selection: NDArray[np.bool_], reporting: NDArray[np.bool_]
+    search: FineTuningRun, score: float | None, selection: NDArray[np.bool_], reporting: NDArray[np.bool_]
 ) -> dict[str, JsonValue]:
     return {
         "score": score,

@@ -1,7 +1,7 @@
 """Where a stage reads a task: its declaration in the experiment, resolved, and its files."""
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from configuration.fine_tuning import FineTuning
@@ -133,18 +133,18 @@ def answers_warning(answers: int, absent: int, moved: int) -> str:
     return "; ".join(said)
 
 
+def grouped(reasons: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the metrics of each reason."""
+    found: dict[str, list[str]] = {}
+    for metric, reason in reasons.items():
+        found.setdefault(reason, []).append(metric)
+    return found
+
+
 def _without_value(table: ResolvedTable) -> Iterator[str]:
     """Yield the metrics that have no value because the dev examples have one label or one value."""
-    dev = table.labels.get("dev", {})
-    if len(dev) == 1 and table.format.columns.predicted == "label":
-        (label,) = dev
-        undefined = [metric for metric in table.format.chosen_metrics if metric in ("f1", "macro_f1", "matthews")]
-        if undefined:
-            shown = f"{', '.join(undefined)} {'has' if len(undefined) == 1 else 'have'} no value"
-            yield f"all {table.counts['dev']} dev examples have the label {label!r}, so that {shown}"
-    if table.values.get("dev") == 1:
-        shown = ", ".join(table.format.chosen_metrics)
-        yield f"all {table.counts['dev']} dev examples have one value, so that {shown} have no value"
+    for reason, metrics in sorted(grouped(table.without_value).items()):
+        yield f"no value of {', '.join(metrics)} on dev: {reason}"
 
 
 def _alike(labels: tuple[str, ...]) -> list[list[str]]:

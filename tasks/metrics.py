@@ -10,7 +10,7 @@ _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 
 
 def matthews(predictions: Sequence[int], references: Sequence[int]) -> float:
-    """Return Matthews's correlation, from -1 to 1; 0 if the predictions or the references are constant."""
+    """Return Matthews's correlation, from -1 to 1; 0 if a side is constant, as in scikit-learn."""
     if len(set(predictions)) < 2 or len(set(references)) < 2:
         return 0.0
     from sklearn.metrics import matthews_corrcoef

@@ -11,7 +11,7 @@ OF_DATA = PATHS | {"paths", "data"}
 
 
 def with_paths_beside(document: Entries, folder: Path) -> Entries:
-    """Return a document in which paths that the folder alone has, not the working directory, begin with the folder."""
+    """Return a document whose paths begin with the folder where it has the file and the working directory has not."""
     return replace(document, nodes={key: _node(key, node, folder) for key, node in document.nodes.items()})
 
 

@@ -89,6 +89,8 @@ class FineTuneResult(Result, extra="allow"):
     examples: int
     scores: Mapping[str, Real]
     """On dev, by metric."""
+    without_value: Mapping[str, str] | None = None
+    """The metrics that the examples of dev give no value, each with the reason."""
     primary_metric: str | None = None
     """The primary metric of a task that the experiment declares; None: that of the known task."""
     official: Mapping[str, Real] | None = None

@@ -10,6 +10,7 @@ from tasks.labelled.entities import entity_scores
 from tasks.labelled.minimal_pairs import PairScores, pair_accuracy
 from tasks.labelled.tag_scores import supersense_scores
 from tasks.labelled.task import DownstreamTask
+from tasks.labelled.without_value import without_value
 from tasks.labelled.words import EncodedWords
 from tasks.metrics import accuracy, exact_match, f1, macro_f1, matthews, overlap_f1, pearson, spearman
 
@@ -31,7 +32,8 @@ def score(
 ) -> dict[str, float]:
     """Return each of the task's metrics times 100: of labels or values, or of answer texts for spans.
 
-    Raises ValueError if there are no references or the numbers of predictions and references differ.
+    A metric that the references give no value (`without_value`) is left out. Raises ValueError if there are no
+    references or the numbers of predictions and references differ.
     """
     if len(predictions) != len(references) or not references:
         raise ValueError(f"{task.name}: {len(predictions)} predictions for {len(references)} references")
@@ -40,11 +42,13 @@ def score(
             (str(prediction), str(reference)) for prediction, reference in zip(predictions, references, strict=True)
         ]
         return {metric: 100 * fmean(_ANSWER_METRICS[metric](*pair) for pair in pairs) for metric in task.metrics}
+    absent = without_value(task, references)
+    metrics = [metric for metric in task.metrics if metric not in absent]
     if task.value_range is not None:
         values, targets = [float(value) for value in predictions], [float(value) for value in references]
-        return {metric: 100 * _VALUE_METRICS[metric](values, targets) for metric in task.metrics}
+        return {metric: 100 * _VALUE_METRICS[metric](values, targets) for metric in metrics}
     predicted, expected = [int(label) for label in predictions], [int(label) for label in references]
-    return {metric: 100 * _LABEL_METRICS[metric](predicted, expected) for metric in task.metrics}
+    return {metric: 100 * _LABEL_METRICS[metric](predicted, expected) for metric in metrics}
 
 
 def example_scores(
@@ -88,13 +92,14 @@ def score_tags(
     """
     if len(predictions) != len(references) or not references:
         raise ValueError(f"{task.name}: {len(predictions)} predictions for {len(references)} references")
+    absent = without_value(task, references)
     scores = {"accuracy": accuracy(predictions, references)} if "accuracy" in task.metrics else {}
     predicted, expected = ([task.labels[tag] for tag in tags] for tags in (predictions, references))
     if any(metric.startswith("entity") for metric in task.metrics):
         scores |= entity_scores(predicted, expected, sentences)
     if any(metric.startswith("supersense") for metric in task.metrics):
         scores |= supersense_scores(predicted, expected)
-    return {metric: 100 * scores[metric] for metric in task.metrics}
+    return {metric: 100 * scores[metric] for metric in task.metrics if metric not in absent}
 
 
 def sentence_scores(predictions: Sequence[int], words: EncodedWords) -> dict[str, Sequence[float]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from foundation.atomic_files import sha256_of
 from foundation.errors import DataError
+from tasks.labelled.without_value import without_value
 from tasks.own_tasks.columns import named
 from tasks.own_tasks.parsing import ParsedFile, ParsedRow, parse_file, unknown_labels
 from tasks.own_tasks.split import repeated_in_train, split, texts_of
@@ -31,8 +32,8 @@ class ResolvedTable:
     """Number of dev examples whose texts are also in train."""
     labels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Number of examples (of tags: of words) by part and label; empty for other targets."""
-    values: Mapping[str, int] = field(default_factory=dict)
-    """Number of different values by part, of a regression."""
+    without_value: Mapping[str, str] = field(default_factory=dict)
+    """The metrics that the dev examples give no value, each with the reason."""
     unlabelled: int = 0
     """Number of rows without a label, in all files, which are left out."""
     quoted: int = 0
@@ -91,13 +92,23 @@ def _resolved(declared: TableFormat, content: tuple[tuple[str, Path, str], ...])
         {part: len(each) for part, each in rows.items()},
         repeated,
         labels={part: _counted(each, table) for part, each in rows.items()} if table.label_column else {},
-        values={part: len(_targets(each)) for part, each in rows.items()} if table.value_range else {},
+        without_value={} if table.squad or table.columns.target else _without_value(table, rows["dev"]),
         unlabelled=sum(file.unlabelled for file in files.values()),
         quoted=sum(file.quoted for file in files.values()),
         answers=sum(len(question.answers) for file in squad for question in file.questions),
         answers_moved=sum(file.answers_moved for file in squad),
         answers_absent=sum(file.answers_lost for file in squad),
     )
+
+
+def _without_value(table: TableFormat, dev: Sequence[ParsedRow]) -> Mapping[str, str]:
+    examples = [table.example(row) for row in dev]
+    references = [
+        reference
+        for each in examples
+        for reference in (each.tags or (each.value if each.value is not None else each.label or 0,))
+    ]
+    return without_value(table.task(""), references)
 
 
 def _counted(rows: Sequence[ParsedRow], table: TableFormat) -> Mapping[str, int]:

@@ -245,4 +245,4 @@ def test_a_dev_set_of_one_label_has_metrics_without_a_value(tmp_path: Path) -> N
     (tmp_path / "dev.csv").write_text("a,x\nc,x\n")
     own = tuning.own_tasks["r"].model_copy(update={"dev": str(tmp_path / "dev.csv")})
     warned = " ".join(table_warnings(FineTuning(own_tasks={"r": own}, tasks=("r",))))
-    assert "r: all 2 dev examples have the label 'x', so that f1, matthews have no value" in warned
+    assert "r: no value of matthews on dev: all 2 examples have the label 'x'" in warned

@@ -34,6 +34,7 @@ from ledger.snapshot import Snapshot
 from reports.document import Report
 from reports.explorer.plotly_library import is_installed as explorer_is_installed
 from reports.report import build
+from reports.sections.squad import answer_lines
 from reports.sections.vocabulary import vocabulary_notes
 from reports.write import REPORT_FILES, files_to_attach, refuse_foreign, refuse_taken, write_report
 from runners.limits import UNLIMITED, LimitReached, Limits
@@ -184,7 +185,8 @@ def _run_and_report(
         attached = files_to_attach(files, scratch)
         _warn(console, mirroring.finish(snapshot, attached, partial(_say, console)))
     if isinstance(experiment, Experiment):
-        for _, line in vocabulary_notes(experiment, snapshot.shared):
+        told = (line for _, line in vocabulary_notes(experiment, snapshot.shared))
+        for line in (*told, *answer_lines(snapshot.shared)):
             _warn(console, line)
     for line in (
         *_failures(snapshot, experiment),

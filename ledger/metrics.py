@@ -28,7 +28,7 @@ def values_of_trial(
     """Yield every metric of the trial so far, with one value per fine-tuning seed.
 
     `task` names a task's primary metric, `task:metric` a further one. The score is the mean over the tasks of
-    `scored`, by default over all.
+    `scored`, by default over all; a task whose dev examples give its metric no value is no part of it.
     """
     loss = final_loss(history, labels)
     if loss is not None:
@@ -43,9 +43,16 @@ def values_of_trial(
             task_values[task if metric == primary(task) else f"{task}:{metric}"] = values
     yield from task_values.items()
     yield from _glue(task_values)
-    in_score = tasks if scored is None else scored
+    undefined = _without_value(history)
+    in_score = [task for task in (tasks if scored is None else scored) if (task, primary(task)) not in undefined]
     if in_score and all(task in task_values for task in in_score):
         yield SCORE, _mean_over_tasks([task_values[task] for task in in_score])
+
+
+def _without_value(history: TrialHistory) -> set[tuple[str, str]]:
+    """Return the tasks with the metrics that their dev examples give no value."""
+    results = (result for _, result in with_results(history.records, FineTuneResult))
+    return {(result.task, metric) for result in results for metric in result.without_value or ()}
 
 
 def _glue(task_values: Mapping[str, tuple[float, ...]]) -> Iterator[tuple[str, tuple[float, ...]]]:

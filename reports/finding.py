@@ -11,7 +11,10 @@ from reports.number_format import interval_text_with_n
 from reports.pretraining_sentence import pretraining_sentence
 from reports.search_finding import search_finding
 from reports.sections.attention import attention_clause
+from reports.sections.equal_arms import equal_arms_clause
 from reports.sections.failures import failures_clause
+from reports.sections.squad import absent_answers_clause
+from reports.sections.without_value import without_value_clause
 from reports.statistics.comparisons import Verdict
 from reports.statistics.evidence import Evidence
 from reports.statistics.isolated_pairs import IsolatedPair, isolated_pairs
@@ -47,7 +50,7 @@ def results_finding(results: Results, pairs: tuple[IsolatedPair, ...]) -> str:
     clauses = [*crossed_clauses(results, measured), *(metric_clause(results, metric) for metric in measured)]
     clauses += _single_changes(results, pairs, measured)
     clauses += claims_clauses(results)
-    clauses += filter(None, [_below_clause(results), attention_clause(results), failed])
+    clauses += filter(None, [_below_clause(results), attention_clause(results), *empty_comparisons(results), failed])
     sentence = "; ".join(clauses) + "."
     if ended < total:
         return f"So far, with {ended} of {total} trials ended: {sentence}"
@@ -57,6 +60,12 @@ def results_finding(results: Results, pairs: tuple[IsolatedPair, ...]) -> str:
 def measured_headlines(results: Results) -> list[Metric]:
     """Return the headline metrics that at least one arm has a value on."""
     return [metric for metric in results.headlines if _means(results, metric)]
+
+
+def empty_comparisons(results: Results) -> tuple[str, ...]:
+    """Return what makes a comparison empty: equal arms, metrics without a value, answers outside their contexts."""
+    snapshot = results.snapshot
+    return equal_arms_clause(results), without_value_clause(snapshot), absent_answers_clause(snapshot.shared)
 
 
 def _below_clause(results: Results) -> str:

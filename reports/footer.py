@@ -14,6 +14,7 @@ from reports.number_format import counted, short
 from reports.sections.constant_predictions import constant_notes
 from reports.sections.contamination import leakage_notes
 from reports.sections.differences_from_paper import option_notes
+from reports.sections.equal_arms import equal_arms_notes
 from reports.sections.evaluation_set import evaluation_set_notes, objective_notes, segment_pair_notes
 from reports.sections.failures import failures_notes, limit_notes
 from reports.sections.post_hoc_additions import addition_notes, known_before
@@ -23,6 +24,7 @@ from reports.sections.squad import squad_notes
 from reports.sections.truncation import truncation_notes
 from reports.sections.tuning_trials import tuning_footer
 from reports.sections.vocabulary import vocabulary_notes
+from reports.sections.without_value import without_value_notes
 from reports.statistics.results import Results
 from search_space.architecture import Architecture
 from search_space.architecture_kind import ENCODER
@@ -81,6 +83,8 @@ def footer_of(results: Results) -> Notes:
         *failures_notes(results),
         *limit_notes(results.snapshot),
         *constant_notes(results),
+        *equal_arms_notes(results),
+        *without_value_notes(results.snapshot),
         *settings_notes(results),
         *truncation_notes(shared),
         *leakage_notes(shared),

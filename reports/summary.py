@@ -8,7 +8,7 @@ from configuration.metrics import SCORE
 from ledger.task_references import TITLES as REFERENCE_TITLES
 from reports.claims_finding import claims_clauses
 from reports.document import Summary
-from reports.finding import measured_headlines, metric_clause
+from reports.finding import empty_comparisons, measured_headlines, metric_clause
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, difference_text, fixed, mean_text, short
 from reports.sections.failures import failures_clause
@@ -29,7 +29,9 @@ def summary_of(results: Results) -> Summary | None:
     if results.is_search or not results.arms or not (measured or results.below_reference):
         return None
     clauses = [metric_clause(results, metric) for metric in measured]
-    clauses.append("; ".join(filter(None, [*claims_clauses(results), failures_clause(results)])))
+    clauses.append(
+        "; ".join(filter(None, [*claims_clauses(results), *empty_comparisons(results), failures_clause(results)]))
+    )
     undecided = dict(_undecided(results))
     known = [seeds for seeds in undecided.values() if seeds is not None]
     return Summary(

@@ -25,7 +25,8 @@ def _collapsed(results: Results) -> Iterator[str]:
         for history in results.trials[arm.name]:
             for _, result in with_results(chosen_records(history.records, labels), FineTuneResult):
                 fine_tunings[result.task] += 1
-                parts = ("" if part == "dev" else f" {part}" for part in result.constant_parts)
+                undefined = result.without_value or {}  # whatever is predicted
+                parts = ("" if part == "dev" else f" {part}" for part in result.constant_parts if not undefined)
                 constant.update((result.task, part) for part in parts)
         for (task, part), count in sorted(constant.items()):
             yield f"{arm.name} on {task}{part} in {count} of {fine_tunings[task]} fine-tunings"

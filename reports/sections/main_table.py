@@ -16,6 +16,7 @@ from reports.sections.matched_budget import budget_text, matched_note
 from reports.sections.searched_settings import settings_legend, tasks_selected_on_dev, title_of
 from reports.sections.trial_status import status_of
 from reports.sections.variance import low_variance
+from reports.sections.without_value import reasons_of
 from reports.statistics.arm_costs import costs_of
 from reports.statistics.comparisons import TEST_NAMES
 from reports.statistics.evidence import Evidence
@@ -29,6 +30,7 @@ DELTA = "Δ [95%]"
 RESULT_COLUMNS = ("arm", "metric", "n", "mean", "sd", "delta", "low", "high", "parameters", "train_flops", "status")
 MATCHED_COLUMNS = ("matched_arm", "matched_spend", "matched_n", "matched_delta", "matched_low", "matched_high")
 MATCHED_DELTA = "matched Δ [95%] (n)"
+NO_VALUE = "no value"
 LOW_VARIANCE = ", low variance"
 BELOW_REFERENCE = ", below reference"
 
@@ -89,10 +91,12 @@ def _row(results: Results, position: int, groups: list[MetricColumns]) -> list[s
     if results.matched_arms:
         cells.append(budget_text(results, arm))
     cells.append(status_of(results.trials[arm.name], results.seeds_in_all))
+    without = _without_value(results)
     for group in groups:
         effect, strong = group.effects[arm.name], group.best == arm.name
         mark = BEST_MARK if strong else ""
-        cells.append(Cell(mean_text(effect, group.decimals) + mark, strong))
+        text = NO_VALUE if group.metric.name in without else mean_text(effect, group.decimals) + mark
+        cells.append(Cell(text, strong))
         cells.append(_difference(results, group, arm.name))
         if results.matched_arms:
             cells.append(interval_cell(results.matched(arm.name, group.metric), group.decimals))
@@ -166,11 +170,22 @@ def _notes(results: Results) -> Iterator[str]:
         yield "?: a single seed has no standard deviation and no interval."
     if any(effect.difference.n > 1 and effect.difference.low is None for effect in effects):
         yield "[?]: values that do not vary over seeds give no interval and no test."
-    if any(effect.n == 0 for effect in effects):
+    without = _without_value(results)
+    for task, reason in without.items():
+        yield f"{NO_VALUE}: {task}: {reason}, in dev."
+    measurable = [metric for metric in results.shown if metric.name not in without]
+    if any(results.effect(arm.name, metric).n == 0 for arm in results.arms for metric in measurable):
         yield "–: not measured at the end of the budget."
     if any(results.diverged(arm.name)[0] for arm in results.arms):
         yield "Diverged seeds are left out here; the table of diverged seeds also has the worst value in their place."
     yield from filter(None, [matched_note(results), counting_note(results.arms)])
+
+
+def _without_value(results: Results) -> dict[str, str]:
+    """Return the tasks whose primary metric has no value, each with the reason."""
+    primary = results.experiment.fine_tuning.primary_metric
+    reasons = reasons_of(results.snapshot)
+    return {task: found[primary(task)] for task, found in reasons.items() if primary(task) in found}
 
 
 def _task_notes(results: Results) -> Iterator[str]:

@@ -1,9 +1,9 @@
 """Conditions of SQuAD scores: files, number of questions, and the data on which the threshold was selected."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from configuration.stage_label import FINE_TUNE
-from ledger.records import with_results
+from ledger.records import Record, with_results
 from ledger.snapshot import Snapshot
 from ledger.stage_results import ExamplesResult, FineTuneResult, SquadPart
 
@@ -19,8 +19,39 @@ def squad_notes(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 def _part(part: SquadPart) -> str:
     count = f"all {part.examples}" if part.examples == part.of else f"{part.examples} of {part.of}"
     unofficial = "" if part.official_name else ", not the official file"
+    absent = f", {part.answers_misplaced_in_file} answers not in their contexts" * bool(
+        part.answers_misplaced_in_file
+    )
+    moved = f", {part.answers_moved_in_file} answers found near their start" * bool(part.answers_moved_in_file)
     answers_lost = f", {part.answers_lost} without a complete answer in any window" if part.answers_lost else ""
-    return f"{count} questions of {part.file}{unofficial}{answers_lost}"
+    return f"{count} questions of {part.file}{unofficial}{absent}{moved}{answers_lost}"
+
+
+def absent_answers_clause(shared: Iterable[Record]) -> str:
+    """Return the numbers of answers that do not stand in their contexts; empty without one."""
+    found = [
+        f"{part.answers_misplaced_in_file} answers of {part.file} do not stand in their contexts"
+        for _, result in with_results(shared, ExamplesResult)
+        for part in (result.train, result.dev)
+        if isinstance(part, SquadPart) and part.answers_misplaced_in_file
+    ]
+    return "; ".join(dict.fromkeys(found))
+
+
+def answer_lines(shared: Iterable[Record]) -> Iterator[str]:
+    """Yield one line per part of a task whose answers are absent, moved or cut off."""
+    for _, result in with_results(shared, ExamplesResult):
+        for name, part in result.parts.items():
+            absent, moved = (
+                (part.answers_misplaced_in_file, part.answers_moved_in_file)
+                if isinstance(part, SquadPart)
+                else (0, 0)
+            )
+            said = [f"{absent} answers do not stand in their contexts"] * bool(absent)
+            said += [f"{moved} answers were found near their start"] * bool(moved)
+            said += [f"{part.answers_lost} answers are cut off"] * bool(part.answers_lost)
+            if said:
+                yield f"{result.task}, {name}, {part.examples:,} examples: {', '.join(said)}"
 
 
 def _threshold(snapshot: Snapshot, task: str) -> str:

@@ -16,7 +16,7 @@ def without_value(task: DownstreamTask, references: Sequence[float] | Sequence[s
     """
     if task.form == "tags":
         tags = {task.labels[int(tag)] for tag in references}
-        reason = "no tag of the examples is one of an entity"
+        reason = "no tag is one of an entity"
         return {metric: reason for metric in task.metrics if metric.startswith(OF_ENTITIES) and tags <= {OUTSIDE}}
     different = set(references)
     if task.value_range is not None and len(different) == 1:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
+from models.argument_effects import silent_arguments
 from models.contract import Broken, Outcome, outcomes_of
 from models.initialisation import initialise
 from models.module_encoder import ModuleEncoder
@@ -71,12 +72,19 @@ def start_is_a_function_of_the_seed(architecture: ModuleArchitecture) -> None:
         raise Broken("every weight is the same with another seed")
 
 
+def every_argument_reaches_something(architecture: ModuleArchitecture) -> None:
+    """Check that another value of each argument, one at a time, changes weights or hidden states."""
+    if silent := silent_arguments(architecture, _tokens(architecture, 1)):
+        raise Broken(f"another value changes neither weights nor hidden states: {', '.join(silent)}")
+
+
 CONTRACTS: dict[str, Callable[[ModuleArchitecture], None]] = {
     "the built module is what is declared": is_what_it_declares,
     "hidden states follow from the tokens": hidden_states_follow_from_the_tokens,
     "the content of padding changes no other position": padding_changes_nothing,
     "gradients reach every parameter": gradients_reach_every_parameter,
     "initial values are a function of the seed": start_is_a_function_of_the_seed,
+    "every argument reaches something": every_argument_reaches_something,
 }
 """By name."""
 

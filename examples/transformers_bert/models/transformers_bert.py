@@ -38,7 +38,7 @@ def build(
             num_hidden_layers=depth,
             num_attention_heads=heads,
             intermediate_size=feed_forward_width,
-            hidden_dropout_prob=0.0,
-            attention_probs_dropout_prob=0.0,
+            hidden_dropout_prob=dropout,
+            attention_probs_dropout_prob=dropout,
         )
     )

@@ -16,7 +16,8 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_serializer, model_validator
 
-from foundation.errors import did_you_mean
+from configuration.metrics import BUILT_IN_METRICS
+from foundation.errors import closest, did_you_mean
 from foundation.schema import PositiveNumber, Schema
 
 QUOTED = r'"(?:[^"\\]|\\.)*"|' + r"'(?:[^'\\]|\\.)*'"
@@ -218,6 +219,9 @@ def parse_claim(text: str) -> Claim:
         raise UnclearClaim(f"{text!r} is not a claim; write {EXAMPLE}, and {QUOTING}")
     sign, keyword, metric = Sign(match["sign"]), match["keyword"], match["metric"]
     if match["other_metric"] != metric:
+        unknown = next((each for each in (metric, match["other_metric"]) if _is_misspelt(each)), None)
+        if unknown is not None:
+            raise UnclearClaim(f"{text!r}: {unknown!r} is not a metric.{did_you_mean(unknown, BUILT_IN_METRICS)}")
         raise UnclearClaim(f"{text!r} compares {metric} with {match['other_metric']}; both sides must be one metric")
     if keyword != ("within" if sign is Sign.LEVEL else "by") and (keyword or sign is Sign.LEVEL):
         needed = "~ needs `within` and a size" if sign is Sign.LEVEL else f"{sign} takes `by` and a size, or nothing"
@@ -229,6 +233,10 @@ def parse_claim(text: str) -> Claim:
     if first == second:
         raise UnclearClaim(f"{text!r} compares {first} with itself")
     return claim_of(metric, first, sign, second, size)
+
+
+def _is_misspelt(metric: str) -> bool:
+    return metric not in BUILT_IN_METRICS and closest(metric, BUILT_IN_METRICS) is not None
 
 
 def parse_orderings(text: str) -> tuple[Ordering, ...]:

@@ -8,6 +8,9 @@ HELD_OUT_LOSS, SCORE = "held_out_loss", "score"
 ATTENTION_DIAGONAL = "attention_diagonal"
 DESCRIPTIONS = (ATTENTION_DIAGONAL,)
 """Descriptive metrics without a better direction: compared, and allowed in claims, but without a verdict."""
+COSTS = ("parameters", "train_flops")
+"""Known before training, without a spread over seeds: allowed in claims alone, which they decide exactly."""
+BUILT_IN_METRICS = (HELD_OUT_LOSS, SCORE, *DESCRIPTIONS, *COSTS)
 
 PrimaryMetric = Callable[[str], str]
 """From a task's name to its primary metric."""

@@ -194,7 +194,8 @@ def read_plugin(folder: Path) -> Plugin:
     if not folder.is_dir():
         raise PluginError(f"{folder}: no such folder; {MIRRORS}")
     files, mistakes = {}, []
-    for path in sorted(folder.resolve().rglob("*.py")):
+    tops = dict.fromkeys(folder.resolve() / each.partition("/")[0] for each in TREE)  # other files are the user's own
+    for path in sorted(path for top in tops for path in top.rglob("*.py")):
         place = path.relative_to(folder.resolve())
         package = place.parent
         if any(part.startswith((".", "__pycache__")) or HASH.fullmatch(part) for part in place.parts[:-1]):
@@ -210,7 +211,7 @@ def read_plugin(folder: Path) -> Plugin:
         else:
             files[".".join(place.with_suffix("").parts)] = path
     if not files and not mistakes:
-        mistakes.append(f"{folder}: no Python file; {MIRRORS}")
+        mistakes.append(f"{folder}: no Python file in it is of a plugin; {MIRRORS}")
     if mistakes:
         raise PluginError(first_lines(mistakes, lambda more: f"{folder}: {more} more such files"))
     return Plugin(folder.resolve(), files)

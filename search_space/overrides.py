@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from foundation.errors import Violation, did_you_mean
+from foundation.errors import Violation, closest, did_you_mean
 from foundation.schema import VARIANT_KEY, JsonValue, Schema, canonical, options_of
 from foundation.stand_ins import CodeNeeded
 from search_space.candidate import Candidate
@@ -139,8 +139,24 @@ def _misplaced(path: tuple[str, ...], document: dict[str, Any]) -> str:
         return (
             f"{leaf} is not a field of the {path[1]} {option.get(VARIANT_KEY)}{did_you_mean(leaf, names, '. ', str)}"
         )
-    names = [name for part in ("architecture", *ROOTS) for name in document[part] if name != leaf]
-    return f"{leaf} is not a field of {path[0]}{did_you_mean(leaf, names, '. ', str)}"
+    return f"{leaf} is not a field of {path[0]}{_meant(leaf, path, document)}"
+
+
+def _meant(leaf: str, path: tuple[str, ...], document: dict[str, Any]) -> str:
+    """Return the whole paths that a name may stand for: those of fields with this name, else with the nearest one."""
+    places: dict[str, list[str]] = {}
+    for part in ("architecture", *ROOTS):
+        prefix = "" if part == "architecture" else f"{part}."
+        for name, value in document[part].items():
+            if (part, name) != path[:2]:
+                places.setdefault(name, []).append(f"{prefix}{name}")
+            for inner in value if isinstance(value, dict) and VARIANT_KEY in value else ():
+                places.setdefault(inner, []).append(f"{prefix}{name}.{inner}")
+    for option in options_of(ConvolutionOption):
+        for name in option.model_fields:
+            places.setdefault(name, []).append(f"convolution.{name}")
+    near = leaf if leaf in places and leaf != VARIANT_KEY else closest(leaf, [*places])
+    return "" if near is None else f". Did you mean {' or '.join(dict.fromkeys(places[near]))}?"
 
 
 def _blame(path: tuple[str | int, ...], changes: Changes) -> str:

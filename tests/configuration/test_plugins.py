@@ -194,7 +194,10 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     "pipe": lambda folder: os.mkfifo(folder / BESIDE / "_pipe.py"),
     "link to nowhere": lambda folder: (folder / BESIDE / "_nowhere.py").symlink_to("/nowhere"),
     "folder": lambda folder: (folder / BESIDE / "_folder.py").mkdir(),
-    "scripts": lambda folder: [(folder / f"script{number}.py").touch() for number in range(100)],
+    "scripts": lambda folder: [
+        (folder / "models/x").mkdir(),
+        *((folder / f"models/x/script{number}.py").touch() for number in range(100)),
+    ],
     "no default": lambda folder: replaced(folder, f'kind: Literal["{KIND}"] = "{KIND}"', f'kind: Literal["{KIND}"]'),
 }
 
@@ -209,7 +212,8 @@ def wrong(folder: Path, how: str) -> Path:
         (folder / MODULE).rename(folder / "models" / "convolution" / "dynamic.py")
         (folder / OPTION).rename(folder / "search_space" / "convolution" / "dynamic.py")
     elif how == "outside":
-        (folder / "mine.py").write_text("", encoding="utf-8")
+        (folder / "models" / "mine").mkdir()
+        (folder / "models" / "mine" / "mine.py").write_text("", encoding="utf-8")
     elif how == "other kind":
         replaced(folder, f'"{KIND}"', '"gated"')
     elif how in NOT_IMPORTED:
@@ -226,21 +230,29 @@ REFUSED = {
     "missing": ["nowhere: no such folder; a plugin mirrors folders of search_space/, models/, tasks/, runners/"],
     "no module": [f"{OPTION}: an option without its module; ", f"{MODULE} is needed"],
     "built-in": ["convolution/dynamic.py: the name of a built-in file; choose another"],
-    "outside": ["mine.py: outside the mirrored tree; a plugin mirrors folders of"],
+    "outside": ["models/mine/mine.py: outside the mirrored tree; a plugin mirrors folders of"],
     "other kind": [f"{OPTION}: GatedDilated: its kind is 'gated'; the file is named {KIND}"],
     "import": [f"{OPTION}:3: cannot be imported: ModuleNotFoundError: No module named 'nothing_of_this_name'"],
     "exit": [f"{OPTION}:3: cannot be imported: SystemExit: 0"],
     "syntax": [f"{OPTION}:1: cannot be imported: SyntaxError: "],
-    "empty": ["no Python file; a plugin mirrors"],
+    "empty": ["no Python file in it is of a plugin; a plugin mirrors"],
     "module with NUL": [f"{MODULE}:1: cannot be imported: SyntaxError: source code string cannot contain null bytes"],
     "module's syntax": [f"{MODULE}:2: cannot be imported: SyntaxError: invalid syntax"],
     "module in Latin-1": [f"{MODULE}:1: cannot be imported: SyntaxError: (unicode error) 'utf-8' codec can't decode"],
     "pipe": ["models/convolution/_pipe.py: not a file; a plugin's files are Python files"],
     "link to nowhere": ["models/convolution/_nowhere.py: not a file; a plugin's files are Python files"],
     "folder": ["models/convolution/_folder.py: not a file; a plugin's files are Python files"],
-    "scripts": ["script0.py: outside the mirrored tree", ": 80 more such files"],
+    "scripts": ["models/x/script0.py: outside the mirrored tree", ": 80 more such files"],
     "no default": [f'{OPTION}: GatedDilated: kind has no default; write kind: Literal["{KIND}"] = "{KIND}"'],
 }
+
+
+def test_a_folder_may_hold_other_files(copy: Path) -> None:
+    before = load_experiment(copy / "experiment.yaml", "smoke").plugins
+    for name in ("make_data.py", "scripts/run.py", ".venv/lib/models/x.py", "notebooks/models/y.py"):
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        (copy / name).write_text("1 / 0\n", encoding="utf-8")
+    assert load_experiment(copy / "experiment.yaml", "smoke").plugins == before
 
 
 @pytest.mark.parametrize("how", REFUSED)

@@ -52,19 +52,31 @@ def plan(  # noqa: PLR0913, PLR0917 — one argument per option of the command
     factories_of: FactoryPackages = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")] = False,
 ) -> None:
-    """Show every arm, its difference from the baseline, its costs, its uses and its cached stages."""
+    """Show every arm, its difference from the baseline, its costs, its uses and its cached stages.
+
+    Where data are missing or malformed the plan begins with the reason, and the exit code is that of `run`.
+    """
     convention, part = convention_named(flops), PartNames(arms, seeds, tasks)
-    if as_json:
-        document = planned(experiment, scale, out, settings or (), convention, store, factories_of or (), part)
-        print(json.dumps(document, indent=2, ensure_ascii=False))  # noqa: T201 - the requested output
-        return
     declared, name, scales = choose_any(experiment, scale, settings or (), factories_of or ())
     if isinstance(declared, LatencyExperiment):
-        show_latency_plan(declared, name, convention)
+        if as_json:
+            _print(latency_plan_document(declared, name, convention))
+        else:
+            show_latency_plan(declared, name, convention)
         return
     chosen = Chosen(declared, name, scales, command_of(experiment, name, settings or ()))
     places = results_of(out, declared.experiment, name, settings or ())
-    show_plan(chosen, plan_of(chosen, convention, places, store, part.of(declared)), convention)
+    found = plan_of(chosen, convention, places, store, part.of(declared))
+    if as_json:
+        _print(plan_document(chosen, found, convention))
+    else:
+        show_plan(chosen, found, convention)
+    if found.refusal is not None:
+        raise typer.Exit(found.refusal.exit_code)
+
+
+def _print(document: dict[str, JsonValue]) -> None:
+    print(json.dumps(document, indent=2, ensure_ascii=False))  # noqa: T201 - the requested output
 
 
 def planned(  # noqa: PLR0913, PLR0917 — one argument per option of the command

@@ -18,8 +18,8 @@ SEED = 1
 def silent_arguments(architecture: ModuleArchitecture, tokens: Tensor) -> list[str]:
     """Return the arguments, those at a default included, none of whose other values changes the built module.
 
-    Compared are the weights, and the hidden states of `tokens` in training and in evaluation, all at one seed. A value
-    that the factory refuses says nothing, and neither does an argument of which no other value is known: a text, None.
+    Compared are the weights, and the hidden states of `tokens` in training and in evaluation, all at one seed. A
+    value that the factory refuses says nothing, and neither does an argument without another known value, as a text.
     """
     reference = _effects(architecture, tokens)
     return [

@@ -17,7 +17,7 @@ from configuration.metrics import HELD_OUT_LOSS, SCORE
 from configuration.seeds import first_seeds
 from configuration.validation.warnings import warnings_of
 from foundation.environment import memory_bytes
-from foundation.errors import DataError, MachineError
+from foundation.errors import DataError, MachineError, UserError
 from foundation.schema import JsonValue
 from ledger.artifacts import ArtifactStore
 from ledger.paths import ResultPaths
@@ -31,7 +31,10 @@ from runners.stage_labels import fine_tune_labels, has_long_sequence_phase, meas
 from runners.stages.stage import Stage
 from runners.task_sources import table_notes, table_warnings
 from search_space.cost import Convention
+from tasks.data_folder import HINT
 
+ABSENT = (HINT, "no such file", "is not set", "pip install")
+"""What lines about missing data contain."""
 PAIRS_AMONG_AT_MOST = 128
 """Maximum number of arms for the search of pairs, which is quadratic."""
 
@@ -63,6 +66,8 @@ class Plan:
     shared_cached: int | None
     unknown: str
     """Reasons why the cache and the remaining costs are unknown; empty if they are known."""
+    refusal: UserError | None
+    """What `unknown` is from, with its exit code."""
     prediction: Prediction | None
     """For the stages that are not in the store; candidates of a search count at the baseline's size."""
     aliases: dict[str, str]
@@ -76,6 +81,11 @@ class Plan:
     growth: tuple[str, ...] = ()
     """What `run` does with the results that the folder has of another version of the experiment."""
 
+    @property
+    def needs(self) -> str:
+        """What is wrong with the data: missing, or malformed."""
+        return "missing" if any(word in self.unknown for word in ABSENT) else "malformed"
+
 
 def plan_of(
     chosen: Chosen, convention: Convention, places: ResultPaths, objects: str = "", part: Part = WHOLE
@@ -86,12 +96,12 @@ def plan_of(
     """
     experiment, arm_table = chosen.experiment, chosen.experiment.arm_table
     store = places.store(objects)
+    shared: SharedStages | None
+    refusal: UserError | None = None
     try:
         shared = shared_stages(experiment)
-    except (DataError, MachineError) as refusal:  # the data of another scale may be on another machine
-        shared, unknown = None, "\n".join(refusal.lines)
-    else:
-        unknown = ""
+    except (DataError, MachineError) as error:  # the data of another scale may be on another machine
+        shared, refusal = None, error
     cells = _cells(chosen)
     arms: list[ArmPlan] = []
     shared_list = [] if shared is None else list(shared.named().values())
@@ -114,7 +124,8 @@ def plan_of(
         values_per_cell=(len(seeds), len(experiment.fine_tuning.seeds)),
         shared_stages=0 if shared is None else len(shared.named()),
         shared_cached=None if shared is None else len(shared.named()) - missing_shared,
-        unknown=unknown,
+        unknown="" if refusal is None else "\n".join(refusal.lines),
+        refusal=refusal,
         prediction=None if shared is None else predicted(remaining, measured_under(places.root, store)),
         aliases=dict(arm_table.aliases),
         impossible=tuple((one.name, *one.reasons) for one in arm_table.impossible),

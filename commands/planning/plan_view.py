@@ -42,6 +42,9 @@ def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
     console.print(printable(heading), style="bold")
     if chosen.scales:
         console.print(f"scales of this file: {', '.join(chosen.scales)}", highlight=False)
+    if plan.unknown:
+        lines = "\n".join(f"  {line}" for line in plan.unknown.splitlines())
+        console.print(f"{plan.needs}, and `run` needs it:\n{lines}", highlight=False, style="yellow")
     for warning in plan.warnings:
         console.print(f"warning: {printable(warning)}", highlight=False, style="yellow")
     for line in plan.growth:
@@ -56,9 +59,6 @@ def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
     console.print(f"FLOPs counted as {convention.name}: {convention.rule}", style="dim")
     if note := counting_note(row.arm for row in plan.arms):
         console.print(note, style="dim")
-    if plan.unknown:
-        lines = "\n".join(f"  {line}" for line in plan.unknown.splitlines())
-        console.print(f"missing, and `run` needs it:\n{lines}", highlight=False, style="yellow")
 
 
 def _show_arms(console: Console, arms: Sequence[ArmPlan]) -> None:
@@ -150,7 +150,7 @@ def _remarks(plan: Plan) -> Iterator[str]:
 
 def _remaining_work(chosen: Chosen, plan: Plan) -> Iterator[str]:
     if plan.prediction is None:
-        yield "in the cache, time, disk: unknown without the data that are missing, at the end of this plan"
+        yield f"in the cache, time, disk: unknown, because data are {plan.needs}, as said above"
         return
     tuning = plan.tuning
     stages = plan.shared_stages + sum(arm.stages for arm in plan.arms) + (tuning.stages if tuning else 0)

@@ -8,7 +8,7 @@ from configuration.fine_tuning import FineTuning
 from configuration.fine_tuning_runs import is_frozen, settings_of
 from configuration.hurdles import ZeroCost
 from configuration.initial_checkpoint import InitialCheckpoint, differing_fields, read_initial_checkpoint
-from configuration.metrics import ATTENTION_DIAGONAL, SCORE
+from configuration.metrics import ATTENTION_DIAGONAL, COSTS, SCORE
 from configuration.validation.fine_tuning import fine_tuning_violations
 from configuration.validation.lexicon import lexicon_violations
 from configuration.validation.margins import margin_violations
@@ -86,7 +86,7 @@ def _claim_violations(experiment: Experiment) -> Iterator[Violation]:
     arms = [arm.name for arm in experiment.accepted_arms]
     if not arms:
         return
-    measurements = [] if experiment.measure.attention_diagonal is None else [ATTENTION_DIAGONAL]
+    measurements = [*COSTS, *([] if experiment.measure.attention_diagonal is None else [ATTENTION_DIAGONAL])]
     for position, claim in enumerate(experiment.claims):
         reason = unmeasured(claim.metric, experiment.fine_tuning, measurements)
         messages = [*([reason] if reason else []), *unknown_arms((claim.first, claim.second), arms)]

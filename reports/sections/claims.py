@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from configuration.claims import Claim, Sign
+from configuration.metrics import COSTS
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, UNKNOWN, counted, fixed, p_text
 from reports.section import Content, Section
@@ -68,7 +69,7 @@ def claims_grid(results: Results, claims: Table) -> Iterator[Grid]:
             fallback if chance is None else fixed(chance, 2)
             for chance, fallback in zip(chances, (UNKNOWN, NOTHING), strict=True)
         ]
-        difference = difference_cell(row, results.decimals(metric))
+        difference = difference_cell(row, 0 if metric.name in COSTS else results.decimals(metric))
         caveat = ["; ".join(_caveats(row)) or NOTHING] if warned else []
         p_values = [p_text(number(row[name])) for name in ("p_supported", "p_contradicted")]
         verdicts = [str(row["verdict"]), str(row["pointwise"])]

@@ -18,6 +18,8 @@ from analysis.distributions import t_below
 from analysis.estimates import Estimates
 from analysis.power import power_of_t, power_of_t_within
 from configuration.claims import Claim, Sign, parse_orderings
+from configuration.metrics import COSTS
+from reports.statistics.arm_costs import costs_of
 from reports.statistics.experiment import paper_margins_of
 from reports.statistics.metrics import Metric, in_place_of_score
 from reports.statistics.results import Results
@@ -129,6 +131,8 @@ def on_the_single_task(claim: Claim, tasks: Sequence[str]) -> Claim:
 def _tested(results: Results, by: str, text: str, claim: Claim) -> TestedClaim:
     if not {claim.first, claim.second} <= results.values.keys():
         return _without_test(by, text, claim, Difference())
+    if claim.metric in COSTS:
+        return _of_costs(results, by, text, claim)
     metric = Metric(claim.metric)
     alpha = 1 - max(results.confidence(claim.first), results.confidence(claim.second))
     difference = results.difference(claim.first, claim.second, metric)
@@ -136,6 +140,17 @@ def _tested(results: Results, by: str, text: str, claim: Claim) -> TestedClaim:
         return _without_test(by, text, claim, difference, ClaimOutcome.NOT_TESTED)
     found = results.estimate(claim.first, claim.second, metric)
     return decide(claim, found, difference, alpha, by, text)
+
+
+def _of_costs(results: Results, by: str, text: str, claim: Claim) -> TestedClaim:
+    """Return a claim about costs, which have no spread: it is true or false, with p 0 of the other."""
+    costs = {arm.name: float(getattr(costs_of(results, arm), claim.metric)) for arm in results.arms}
+    delta = costs[claim.first] - costs[claim.second]
+    low, high = claim.bounds
+    holds = low < delta < high or (claim.sign is Sign.LEVEL and delta == 0)
+    test = ClaimTest(0.0, None) if holds else ClaimTest(None, 0.0)
+    outcome = ClaimOutcome.SUPPORTED if holds else ClaimOutcome.CONTRADICTED
+    return TestedClaim(claim, by, text, Difference(1, delta, delta, delta), test, outcome, float(holds), None)
 
 
 def _without_test(

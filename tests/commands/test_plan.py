@@ -142,7 +142,7 @@ def test_a_file_without_scales_and_tasks_has_neither_in_its_plan(call: Call, tmp
     assert "of 100,000 tokens, then no fine-tuning " in text
 
 
-def test_all_data_that_are_missing_are_named_at_once_at_the_end_of_the_plan_and_by_run(
+def test_all_data_that_are_missing_are_named_at_once_at_the_head_of_the_plan_and_by_run(
     call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     text = """
@@ -153,8 +153,8 @@ fine_tuning: { data: nowhere/data, tasks: [cola, rte, squad_v1_1], corpus: { kin
     file, wanted = written(tmp_path, text), ("nowhere/text", "nowhere/other", "CoLA/train.tsv", "RTE/", "train-v1.1")
     monkeypatch.setenv("COLUMNS", "300")
     planned_ = call("plan", file, "--out", tmp_path / "results")
-    assert planned_.code == 0
-    *_, heading, one, other, cola, rte, squad, hint = planned_.out.rstrip().splitlines()
+    assert planned_.code == 4
+    _, heading, one, other, cola, rte, squad, hint, *_ = planned_.out.rstrip().splitlines()
     assert "STEEPLECHASE_DATA" in hint
     assert heading == "missing, and `run` needs it:"
     for line, words in zip((one, other, cola, rte, squad), wanted, strict=True):

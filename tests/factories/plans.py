@@ -23,7 +23,7 @@ pretraining: { tokens: 1000000, seeds: [1, 2] }
 
 def planned(call: Call, *arguments: str | Path) -> Any:
     answer = call("plan", *arguments, "--json")
-    assert answer.code == 0, answer.err
+    assert answer.code in (0, 4), answer.err  # 4: data are missing, and the plan says so
     return json.loads(answer.out)
 
 

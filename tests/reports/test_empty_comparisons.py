@@ -1,4 +1,4 @@
-"""Comparisons that cannot show anything: arms with equal values, metrics without a value, answers outside contexts."""
+"""Comparisons that cannot show anything: equal arms, metrics without a value, answers outside contexts; costs."""
 
 import json
 
@@ -64,3 +64,13 @@ def test_answers_outside_their_contexts_are_told() -> None:
     view = snapshot([Trial("baseline", 1).pretrained(6.0)], arms={"baseline": {}}, resolved=document())
     built = build(view.__class__(**{**vars(view), "shared": (*view.shared, record)}))
     assert "30 answers of train-v1.1.json do not stand in their contexts" in built.finding
+
+
+def test_claims_about_costs_are_true_or_false() -> None:
+    claims = ["parameters(wide) < parameters(baseline) by 1000", "train_flops(wide) < train_flops(baseline)"]
+    trials = [Trial(arm, seed).pretrained(6.0 + seed / 9) for arm in ("baseline", "wide") for seed in (1, 2)]
+    arms = {name: ARMS[name] for name in ("baseline", "wide")}
+    built = build(snapshot(trials, arms=arms, resolved=document(seeds=(1, 2)) | {"claims": claims}))
+    verdicts = [row["verdict"] for table in built.tables if table.name == "claims" for row in table.rows]
+    assert verdicts == ["supported", "contradicted"]
+    assert "1 supported, 1 contradicted" in built.finding

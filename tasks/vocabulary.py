@@ -9,6 +9,7 @@ from pathlib import Path
 from foundation.atomic_files import read_bounded
 from foundation.errors import DataError, first_lines
 from tasks.data_folder import missing
+from tasks.tokenizer_file import TOKENIZER_FILE, Settings, is_tokenizer_file, merges_of, model_of, numbered_pieces
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 OTHER_SPECIAL_TOKENS = (("<pad>",), ("<unk>",), ("<cls>", "<s>"), ("<sep>", "</s>"), ("<mask>",))
@@ -25,13 +26,18 @@ def vocabulary_text(pieces: Sequence[str]) -> str:
     return "".join(f"{piece}\n" for piece in pieces)
 
 
-def read_vocabulary(path: Path, largest: int | None = None) -> list[str]:
+def read_vocabulary(path: Path, largest: int | None = None, settings: Settings | None = None) -> list[str]:
     """Return the pieces of a vocabulary file in order; `largest` is the maximum number of pieces.
+
+    The file may be a tokenizer.json of WordPiece that has these `settings`.
 
     Raises DataError, all mistakes at once: not a readable UTF-8 file, empty lines, spaces, duplicates (with
     both lines), missing special tokens, too many pieces.
     """
-    pieces = _lines(path)
+    if is_tokenizer_file(path):
+        pieces = numbered_pieces(path, model_of(path, "WordPiece", settings or {}).get("vocab"))
+    else:
+        pieces = _lines(path)
     mistakes = _mistakes(str(path), pieces)
     missing_ones = [token for token in SPECIAL_TOKENS if token not in set(pieces)]
     if missing_ones:
@@ -98,15 +104,24 @@ def scores_text(pieces: Sequence[str], scores: Sequence[float]) -> str:
     return "".join(f"{piece}\t{score!r}\n" for piece, score in zip(pieces, scores, strict=True))
 
 
-def read_merges(folder: Path, largest: int | None = None) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the pieces and the merges of a folder with vocab.json and merges.txt.
+def read_merges(
+    folder: Path, largest: int | None = None, settings: Settings | None = None
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the pieces and the merges of a folder with vocab.json and merges.txt, or of a tokenizer.json.
+
+    A tokenizer.json has to have these `settings`; in a folder it is read where there is no vocab.json.
 
     Raises DataError, all mistakes of a file at once: numbers that are not 0 to the last, merges of pieces that are
     not in the vocabulary, duplicates, missing special tokens, too many pieces.
     """
     path, merges_path = folder / NUMBERED_FILE, folder / MERGES_FILE
-    pieces = _numbered_pieces(path)
-    lines = list(enumerate(_lines(merges_path), start=1))
+    whole = folder if is_tokenizer_file(folder) else folder / TOKENIZER_FILE
+    if is_tokenizer_file(whole) and not path.exists():
+        path, merges_path, model = whole, whole, model_of(whole, "BPE", settings or {})
+        pieces, written = numbered_pieces(whole, model.get("vocab")), merges_of(whole, model.get("merges"))
+    else:
+        pieces, written = _numbered_pieces(path), _lines(merges_path)
+    lines = list(enumerate(written, start=1))
     if lines[0][1].startswith("#version"):
         lines = lines[1:]
     known = frozenset(pieces)

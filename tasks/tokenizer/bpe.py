@@ -11,6 +11,7 @@ from foundation.schema import JsonValue
 from tasks.data_folder import resolved
 from tasks.tokenizer.library import Pipeline, bert_pipeline, learned_merges, library, pieces_in_order
 from tasks.tokenizer.tokenizer import Tokenizer, TokenizerOption, exactly
+from tasks.tokenizer_file import Settings
 from tasks.vocabulary import (
     MERGES_FILE,
     NUMBERED_FILE,
@@ -26,13 +27,17 @@ MINIMUM_FREQUENCY = 2  # a merge that occurs once is not learned
 END_OF_WORD = "</w>"
 
 
+SETTINGS: Settings = {("model", "end_of_word_suffix"): END_OF_WORD}
+"""Of a tokenizer.json that tokenizes as this does."""
+
+
 class BpeOption(TokenizerOption):
     """Byte-pair encoding of characters, learned from the corpus's train split or given (Transformer, GPT)."""
 
     kind: Literal["bpe"] = "bpe"
     """Chooses byte-pair encoding of characters."""
     path: str | None = None
-    """Folder of a given vocabulary: vocab.json and merges.txt. Default: learned from the corpus."""
+    """A given vocabulary: a folder with vocab.json and merges.txt, or a tokenizer.json. Default: learned."""
     lowercase: bool = True
     """Lower-case the text and strip accents."""
 
@@ -40,13 +45,13 @@ class BpeOption(TokenizerOption):
         """Return the settings, or the sha256 of the given files; raises DataError where they are wrong."""
         if self.path is None:
             return {"kind": self.kind, "lowercase": self.lowercase, "training_version": TRAINING_VERSION}
-        given = Bpe.read(resolved(self.path), self.lowercase)
+        given = Bpe(*read_merges(resolved(self.path), settings=SETTINGS), self.lowercase)
         return {"kind": self.kind, "lowercase": self.lowercase, "sha256": given.vocabulary_hash}
 
     def tokenizer(self, texts: Iterable[str], vocabulary_size: int) -> "Bpe":
         """Return the given tokenizer, or one trained on the texts, of exactly `vocabulary_size` pieces."""
         if self.path is not None:
-            return Bpe(*read_merges(resolved(self.path), vocabulary_size), self.lowercase)
+            return Bpe(*read_merges(resolved(self.path), vocabulary_size, SETTINGS), self.lowercase)
         return self._trained(list(texts), vocabulary_size)
 
     def _trained(self, texts: list[str], vocabulary_size: int) -> "Bpe":

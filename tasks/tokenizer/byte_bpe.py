@@ -12,11 +12,16 @@ from tasks.data_folder import resolved
 from tasks.tokenizer.bpe import MINIMUM_FREQUENCY, Bpe
 from tasks.tokenizer.library import Pipeline, learned_merges, library, pieces_in_order
 from tasks.tokenizer.tokenizer import TokenizerOption, exactly
+from tasks.tokenizer_file import Settings
 from tasks.vocabulary import SPECIAL_TOKENS, read_merges
 
 TRAINING_VERSION = 1  # incremented when the vocabulary of the same texts changes
 WHITE_SPACE = tuple("ĠĊĉčċČ")
 """The bytes of a space, of line breaks and of tabs, as the library writes them."""
+
+
+SETTINGS: Settings = {("pre_tokenizer", "type"): "ByteLevel"}
+"""Of a tokenizer.json that tokenizes as this does."""
 
 
 class ByteBpeOption(TokenizerOption):
@@ -25,18 +30,22 @@ class ByteBpeOption(TokenizerOption):
     kind: Literal["byte_bpe"] = "byte_bpe"
     """Chooses byte-pair encoding of bytes."""
     path: str | None = None
-    """Folder of a given vocabulary: vocab.json and merges.txt, as RoBERTa's. Default: learned from the corpus."""
+    """A given vocabulary: a folder with vocab.json and merges.txt, as RoBERTa's, or a tokenizer.json. Default:
+    learned from the corpus."""
 
     def inputs(self) -> JsonValue:
         """Return the settings, or the sha256 of the given files; raises DataError where they are wrong."""
         if self.path is None:
             return {"kind": self.kind, "training_version": TRAINING_VERSION}
-        return {"kind": self.kind, "sha256": ByteBpe.read(resolved(self.path), False).vocabulary_hash}
+        return {
+            "kind": self.kind,
+            "sha256": ByteBpe(*read_merges(resolved(self.path), settings=SETTINGS), False).vocabulary_hash,
+        }
 
     def tokenizer(self, texts: Iterable[str], vocabulary_size: int) -> "ByteBpe":
         """Return the given tokenizer, or one trained on the texts, of exactly `vocabulary_size` pieces."""
         if self.path is not None:
-            return ByteBpe(*read_merges(resolved(self.path), vocabulary_size), False)
+            return ByteBpe(*read_merges(resolved(self.path), vocabulary_size, SETTINGS), False)
         untrained = _pipeline_of(library().models.BPE())
         initial = [*SPECIAL_TOKENS, *sorted(library().pre_tokenizers.ByteLevel.alphabet())]
         if vocabulary_size < len(initial):

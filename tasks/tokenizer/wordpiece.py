@@ -14,6 +14,7 @@ from foundation.schema import JsonValue
 from tasks.data_folder import resolved
 from tasks.tokenizer.library import Pipeline, bert_pipeline, library, pieces_in_order
 from tasks.tokenizer.tokenizer import Tokenizer, TokenizerOption
+from tasks.tokenizer_file import Settings
 from tasks.vocabulary import SPECIAL_TOKENS, VOCABULARY_FILE, alphabet_of, read_vocabulary, vocabulary_text
 
 TRAINING_VERSION = 1  # incremented when the vocabulary of the same texts changes
@@ -45,18 +46,30 @@ class GivenVocabulary(TokenizerOption):
     kind: Literal["vocabulary"] = "vocabulary"
     """Chooses a WordPiece vocabulary that is there already."""
     path: str = Field(examples=["vocab.txt"])
-    """The vocabulary file, one piece to a line, special tokens first; `$STEEPLECHASE_DATA` may be its beginning."""
+    """The vocabulary file, one piece to a line, special tokens first, or a tokenizer.json of WordPiece;
+    `$STEEPLECHASE_DATA` may be its beginning."""
     lowercase: bool = True
     """Lower-case the text and strip accents; has to fit the vocabulary."""
 
     def inputs(self) -> JsonValue:
         """Return the sha256 of the vocabulary; raises DataError where the file is wrong."""
-        text = vocabulary_text(read_vocabulary(resolved(self.path)))
+        text = vocabulary_text(read_vocabulary(resolved(self.path), settings=self._settings))
         return {"kind": self.kind, "lowercase": self.lowercase, "sha256": hashlib.sha256(text.encode()).hexdigest()}
 
     def tokenizer(self, texts: Iterable[str], vocabulary_size: int) -> "WordPiece":
         """Return the tokenizer of the file; the texts are not read."""
-        return WordPiece(read_vocabulary(resolved(self.path), vocabulary_size), self.lowercase)
+        return WordPiece(read_vocabulary(resolved(self.path), vocabulary_size, self._settings), self.lowercase)
+
+    @property
+    def _settings(self) -> Settings:
+        """The settings of a tokenizer.json that tokenizes as this does."""
+        return {
+            ("model", "unk_token"): SPECIAL_TOKENS[1],
+            ("model", "continuing_subword_prefix"): CONTINUATION,
+            ("normalizer", "type"): "BertNormalizer",
+            ("normalizer", "lowercase"): self.lowercase,
+            ("pre_tokenizer", "type"): "BertPreTokenizer",
+        }
 
 
 class WordPiece(Tokenizer):

@@ -19,6 +19,7 @@ import typer
 from typer.core import TyperGroup
 
 from commands.output import let_go_of_output
+from foundation.atomic_files import free_space
 from foundation.errors import MachineError, UserError
 from foundation.hidden_packages import hidden_packages
 
@@ -169,7 +170,7 @@ def main() -> None:
             raise
         place = error.filename2 or error.filename or "the output, or a file without a name"
         let_go_of_output()
-        _leave(MachineError(f"{place}: {error.strerror}"))
+        _leave(MachineError(f"{place}: {error.strerror}{free_space(error, Path(place))}"))
 
 
 def _prepare_streams() -> None:

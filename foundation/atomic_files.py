@@ -13,6 +13,9 @@ from typing import BinaryIO
 
 from foundation.errors import ConflictError, DataError, MachineError
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""Errors of a full disk, and of a quota that is used up."""
+
 
 def temporary_name(path: Path) -> Path:
     """Return the name under which a file or directory is written, beside it; a killed process may leave it."""
@@ -52,7 +55,31 @@ def disk_refusals(place: Path) -> Iterator[None]:
         yield
     except OSError as error:
         file = error.filename2 or error.filename or place  # the second name of a rename is the target
-        raise MachineError(f"{file}: {error.strerror or error}") from error
+        raise MachineError(f"{file}: {error.strerror or error}{free_space(error, place)}") from error
+
+
+@contextmanager
+def full_disk_refused(folder: Path) -> Iterator[None]:
+    """Turn the OSError of a full disk into a MachineError that names the folder and the free space."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        raise MachineError(f"{folder}: {error.strerror}{free_space(error, folder)}") from error
+
+
+def free_space(error: OSError, folder: Path) -> str:
+    """Return the end of a message about a full disk, empty for other errors."""
+    if error.errno not in FULL:
+        return ""
+    free = shutil.disk_usage(existing(folder)).free
+    return f": {free / 1e6:,.1f} MB are free; `steeplechase plan` predicts what is needed"
+
+
+def existing(folder: Path) -> Path:
+    """Return a folder, or the nearest one above it that exists."""
+    return next((each for each in (folder, *folder.absolute().parents) if each.exists()), Path())
 
 
 def make_folder(folder: Path) -> None:

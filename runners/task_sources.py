@@ -101,6 +101,24 @@ def table_warnings(tuning: FineTuning) -> Iterator[str]:
     """Yield one line for everything in a table that may be a mistake of its author; it is read all the same."""
     for name, table in _tables(tuning):
         yield from (f"fine_tuning.own_tasks.{name}: {line}" for line in _warnings(table))
+    yield from _squad_warnings(tuning)
+
+
+def _squad_warnings(tuning: FineTuning) -> Iterator[str]:
+    """Yield one line per file of SQuAD whose answers are absent from their contexts, or stand elsewhere."""
+    known = [name for name in tuning.tasks if name in tuning.known_tasks and not tuning.is_table(name)]
+    for task in dict.fromkeys(tuning.root_of(name) for name in known):
+        found = tuning.find(task)
+        if found.squad is None or found.files is None or tuning.data is None:
+            continue
+        for part in found.files.needed:
+            try:
+                file = tuning.data.questions(found.files, part, found.squad)
+            except DataError:  # an error elsewhere
+                continue
+            if file.answers_lost or file.answers_moved:
+                count = sum(len(question.answers) for question in file.questions)
+                yield f"{task}, {file.name}: {answers_warning(count, file.answers_lost, file.answers_moved)}"
 
 
 def _warnings(table: ResolvedTable) -> Iterator[str]:

@@ -24,7 +24,7 @@ from ledger.paths import ResultPaths
 from reports.statistics.isolated_pairs import isolated_pairs
 from runners.conflicts import growth_lines
 from runners.cost_estimate.past_runs import measured_under
-from runners.cost_estimate.prediction import Prediction, predicted
+from runners.cost_estimate.prediction import Prediction, disk_shortage, predicted
 from runners.dag import SharedStages, shared_stages, trial_stages
 from runners.part import WHOLE, Part
 from runners.stage_labels import fine_tune_labels, has_long_sequence_phase, measure_labels
@@ -119,6 +119,7 @@ def plan_of(
         arms.append(planned if part == WHOLE or shared is None else replace(planned, stages=len(stages)))
     tuning = plan_tuning_of(experiment, shared, convention, partial(is_cached, store), places.folder)
     remaining += tuning.remaining if tuning is not None else ()
+    prediction = None if shared is None else predicted(remaining, measured_under(places.root, store))
     return Plan(
         arms=tuple(arms),
         values_per_cell=(len(seeds), len(experiment.fine_tuning.seeds)),
@@ -126,12 +127,16 @@ def plan_of(
         shared_cached=None if shared is None else len(shared.named()) - missing_shared,
         unknown="" if refusal is None else "\n".join(refusal.lines),
         refusal=refusal,
-        prediction=None if shared is None else predicted(remaining, measured_under(places.root, store)),
+        prediction=prediction,
         aliases=dict(arm_table.aliases),
         impossible=tuple((one.name, *one.reasons) for one in arm_table.impossible),
         notes=(*_notes(chosen), *table_notes(experiment.fine_tuning)),
         tuning=tuning,
-        warnings=(*warnings_of(experiment, memory_bytes()), *table_warnings(experiment.fine_tuning)),
+        warnings=(
+            *warnings_of(experiment, memory_bytes()),
+            *table_warnings(experiment.fine_tuning),
+            *disk_shortage(prediction, places.root),
+        ),
         growth=() if shared is None else growth_lines(places, experiment, shared, chosen.command),
     )
 

@@ -3,11 +3,14 @@
 A stage is predicted from the measured stages of its kind that are nearest in size.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import log
+from pathlib import Path
+from shutil import disk_usage
 from statistics import median, quantiles
 
+from foundation.atomic_files import existing
 from runners.cost_estimate.flops import stage_flops
 from runners.cost_estimate.past_runs import Measured
 from runners.stages.declarations import FineTuneStage, LinearProbeStage, MinimalPairsStage, PretrainStage
@@ -42,6 +45,14 @@ class Prediction:
     never_measured: tuple[str, ...]
     start_seconds: float | None = None
     """Warm-up of each worker before its first stage, not part of `seconds`; None if unknown."""
+
+
+def disk_shortage(prediction: Prediction | None, folder: Path) -> Iterator[str]:
+    """Yield the warning that a folder has less free space than is predicted; nothing where either is unknown."""
+    needed = None if prediction is None or prediction.bytes is None else prediction.bytes.middle
+    free = disk_usage(existing(folder)).free
+    if needed is not None and needed > free:
+        yield f"{folder}: about {needed / 1e6:,.1f} MB are needed, and {free / 1e6:,.1f} MB are free"
 
 
 def predicted(stages: Iterable[Stage], measurements: Iterable[Measured]) -> Prediction:

@@ -5,6 +5,7 @@ from importlib import import_module
 from pathlib import Path
 
 from configuration.plugins import load_plugin
+from foundation.atomic_files import full_disk_refused
 from foundation.schema import JsonValue
 from ledger.artifacts import Outcome
 from ledger.object_artifacts import artifact_store
@@ -45,10 +46,12 @@ def execute(job: Job) -> Outcome:
         warm_up(declaration, inputs)
         context = StageContext(inputs, folder, progress, job.plugins)
         started = time.monotonic()
-        status, result = _run(declaration, context)
+        with full_disk_refused(folder):
+            status, result = _run(declaration, context)
         seconds = round(time.monotonic() - started, 3)
         outcome = Outcome(status, result, seconds, None if resumed else round(warm_up.seconds, 3))
-        store.publish(job.stage, job.key, folder, outcome, {name: key for name, (_, key) in job.inputs.items()})
+        with full_disk_refused(folder):
+            store.publish(job.stage, job.key, folder, outcome, {name: key for name, (_, key) in job.inputs.items()})
         return outcome
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from foundation.atomic_files import make_folder, read_regular, write_whole
+from foundation.atomic_files import full_disk_refused, make_folder, read_regular, write_whole
 from foundation.errors import MachineError
 from foundation.locking import open_lock
 from ledger.artifacts import ArtifactStore
@@ -119,3 +119,11 @@ def test_reading_a_pipe_does_not_block(tmp_path: Path) -> None:
             read_regular(tmp_path / name)
     (tmp_path / "file").write_bytes(PRECIOUS)
     assert (read_regular(tmp_path / "file"), read_regular(tmp_path / "file", 4)) == (PRECIOUS, PRECIOUS[:4])
+
+
+def test_a_full_disk_is_named_with_its_folder_and_the_free_space(tmp_path: Path) -> None:
+    said = r"^[^\n]+/absent: No space left on device: [\d,.]+ MB are free; .*plan"
+    with pytest.raises(MachineError, match=said), full_disk_refused(tmp_path / "absent"):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    with pytest.raises(PermissionError), full_disk_refused(tmp_path):
+        raise PermissionError(errno.EACCES, "no")

@@ -83,6 +83,7 @@ def test_a_module_that_reads_one_token_and_no_sequence_is_refused(recurrent: dic
         ("self.words(tokens)", "self.words(tokens).detach()", "gradients reach every parameter"),
         ("both = len(", "torch.seed()\n        both = len(", "initial values are a function of the seed"),
         ("return self.gru(x)[0]", "return x.new_zeros(1, 2, 3)", "the built module is what is declared"),
+        ("def build(words, width,", "def build(words, width, rate=0.1,", "every argument reaches something"),
         ("return self.gru(x)[0]", "return self.gru(x)[0] * float('nan')", "hidden states follow from the tokens"),
         ("return self.gru(x)[0]", "return self.gru(x)[0] * 0", "hidden states follow from the tokens"),
         ("return self.gru(x)[0]", "return self.gru(x)[0] + torch.rand(1)", "hidden states follow from the tokens"),

@@ -11,7 +11,8 @@ from configuration.plugin_folders import recorded_copies
 from configuration.plugins import Plugin, kinds_without_code, load_plugin
 from foundation.errors import ConflictError
 from foundation.stand_ins import CodeNeeded, refuse
-from ledger.database import LEDGER_NAME, documents_in
+from ledger.amendments import documents_of
+from ledger.database import LEDGER_NAME
 from ledger.reading import open_rows, plugin_copies
 from search_space.architecture import Architecture
 
@@ -31,7 +32,7 @@ def code_of(folder: Path, trusted: bool) -> Iterator[None]:
     plugins: tuple[Plugin, ...] = ()
     if (folder / LEDGER_NAME).is_file():
         with open_rows(folder) as rows:
-            plugins = recorded_copies(documents_in(rows.facts()), plugin_copies(folder))
+            plugins = recorded_copies(documents_of(rows), plugin_copies(folder))
     for plugin in plugins if trusted else ():
         load_plugin(plugin.folder, plugin.sha256)
     try:

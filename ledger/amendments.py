@@ -67,6 +67,11 @@ def _read(ledger: LedgerRows) -> Iterator[Amendment]:
         yield Amendment(after, str(fact["moment"]), names, document, fact["identity"], fact["impossible"], declared)
 
 
+def documents_of(ledger: LedgerRows) -> tuple[JsonValue, ...]:
+    """Return the versions of a ledger's experiment, the latest first."""
+    return (*(dict(each.document) for each in reversed(amendments(ledger))), ledger.fact("document"))
+
+
 def numbered(name: str) -> str:
     """Return the pattern of a fact of one version of an experiment."""
     return f"{name} {{}}"

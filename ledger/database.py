@@ -249,12 +249,6 @@ class Ledger:
             raise CorruptionError(f"{self.path}: {error}; restore the file or move it away") from error
 
 
-def documents_in(facts: Mapping[str, JsonValue]) -> tuple[JsonValue, ...]:
-    """Return the versions of a ledger's experiment, the latest first."""
-    later = [fact["document"] for fact in facts.values() if isinstance(fact, dict) and "document" in fact]
-    return (*reversed(later), facts.get("document"))
-
-
 def plugin_options_in(facts: Mapping[str, JsonValue]) -> tuple[JsonValue, ...]:
     """Return what the versions of a ledger's experiment keep of their plugins, the latest first."""
     return tuple(reversed([fact for name, fact in facts.items() if name.partition(" ")[0] == OPTIONS]))

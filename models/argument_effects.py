@@ -62,7 +62,7 @@ def _others(value: Value) -> Iterator[Value]:
     elif isinstance(value, float):
         yield from (each for each in (value / 2, 0.5, 2 * value, 0.0, 1.0) if each != value)
     elif isinstance(value, tuple) and value:
-        yield from ((first, *value[1:]) for first in _others(value[0]))
+        yield from ((first, *value[1:]) for first in _others(value[0]) if not isinstance(first, tuple))
 
 
 def _effects(architecture: ModuleArchitecture, tokens: Tensor) -> list[Tensor]:

@@ -35,13 +35,13 @@ def model_of(path: Path, kind: str, settings: Settings) -> dict[str, Any]:
     }
     found = {name: value if isinstance(value, dict) else {} for name, value in sections.items()}
     expected: dict[tuple[str, str], object] = {("model", "type"): kind, **settings}
-    wrong = [
+    mistakes = [
         f"{path}: {part}.{key} is {json.dumps(found[part].get(key))}; {json.dumps(value)} is needed here"
         for (part, key), value in expected.items()
         if found[part].get(key) != value
     ]
-    if wrong:
-        raise DataError(wrong)
+    if mistakes:
+        raise DataError(mistakes)
     return found["model"]
 
 

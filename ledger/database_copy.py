@@ -9,17 +9,20 @@ Source: https://www.sqlite.org/wal.html, "Read-Only Databases"; https://www.sqli
 import os
 import shutil
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 
 from foundation.errors import MachineError
 from foundation.scratch import scratch_folder
-from ledger.database_file import JOURNAL, LOG, LOG_INDEX, beside
+from ledger.database_file import JOURNAL, LOG, LOG_INDEX, beside, writer_of
 
 LOGS = (LOG, JOURNAL)
 SHARED_INDEX = LOG_INDEX
 """Exists while a process has the ledger open; such a file must be read through SQLite only."""
 ATTEMPTS = 5
+LONGEST_READ_SECONDS = 10.0
+"""For another program that holds the file exclusively."""
 
 
 def in_memory(path: Path) -> sqlite3.Connection:
@@ -29,7 +32,7 @@ def in_memory(path: Path) -> sqlite3.Connection:
     """
     path = Path(os.path.realpath(path))  # the logs of a linked file are beside its target
     if beside(path, SHARED_INDEX).exists():
-        return _loaded(f"{path.as_uri()}?mode=ro")
+        return _loaded(f"{path.as_uri()}?mode=ro", path)
     for _ in range(ATTEMPTS):
         with scratch_folder() as scratch:
             before = _state(path)
@@ -39,17 +42,24 @@ def in_memory(path: Path) -> sqlite3.Connection:
                 if beside(path, log).exists():
                     shutil.copyfile(beside(path, log), beside(copy, log))
             if _state(path) == before:
-                return _loaded(copy.as_uri())
+                return _loaded(copy.as_uri(), path)
         if beside(path, SHARED_INDEX).exists():
-            return _loaded(f"{path.as_uri()}?mode=ro")
+            return _loaded(f"{path.as_uri()}?mode=ro", path)
     raise MachineError(f"{path}: changes while it is read; try again")
 
 
-def _loaded(address: str) -> sqlite3.Connection:
+def _loaded(address: str, path: Path) -> sqlite3.Connection:
+    until = time.monotonic() + LONGEST_READ_SECONDS
+
+    def give_up(status: int, remaining: int, total: int) -> None:
+        """Without it a backup goes on for ever while another program holds the file."""
+        if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and time.monotonic() > until:
+            raise MachineError(f"{path}: is locked by {writer_of(path)}; end it first")
+
     memory = sqlite3.connect(":memory:", isolation_level=None)
     try:
         with closing(sqlite3.connect(address, uri=True)) as file:
-            file.backup(memory)
+            file.backup(memory, progress=give_up)
         memory.execute("PRAGMA query_only=ON")
     except BaseException:
         memory.close()

@@ -270,3 +270,16 @@ def test_another_writer_is_waited_for_and_named(
         release.join()
         assert ledger.fact("later") == 1
     assert capsys.readouterr().err.count(f"{path}: waits for") == 1
+
+
+def test_a_reader_does_not_wait_for_ever_for_an_exclusive_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ledger.database_copy.LONGEST_READ_SECONDS", 0.0)
+    filled(tmp_path / LEDGER_NAME).close()
+    with closing(sqlite3.connect(tmp_path / LEDGER_NAME, isolation_level=None)) as other:
+        other.execute("PRAGMA journal_mode=DELETE")
+        other.execute("BEGIN EXCLUSIVE")
+        (tmp_path / f"{LEDGER_NAME}-shm").touch()
+        with pytest.raises(MachineError, match="is locked by"):
+            Ledger.at(tmp_path)

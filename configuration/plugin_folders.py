@@ -89,7 +89,7 @@ def copy_plugins(folders: Iterable[PluginFolder], copies: Path, source: Path | N
     changed since the plugin was loaded or copied, MachineError if the copy cannot be written.
     """
     loaded = {plugin.sha256: plugin for plugin in loaded_plugins()}
-    found = [loaded.get(each) or _copy_in(source, each) for each in sorted({folder.sha256 for folder in folders})]
+    found = [_copy_in(source, each) or loaded.get(each) for each in sorted({folder.sha256 for folder in folders})]
     for plugin in found:
         if plugin is not None and not (copies / plugin.sha256).is_dir():
             with disk_refusals(copies):

@@ -1,6 +1,6 @@
 """`steeplechase import`: a Hugging Face folder as an initial checkpoint, without importing transformers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -34,6 +34,14 @@ def import_(
     An experiment starts from it by `pretraining: { init_checkpoint: OUT }`.
     """
     refuse_existing(out)
+    say([*(f"note: {note}" for note in write_checkpoint(folder, out)), f"imported: {out}"])
+
+
+def write_checkpoint(folder: Path, out: Path) -> tuple[str, ...]:
+    """Write a Hugging Face folder as an initial checkpoint and return notes for the user.
+
+    Raises MachineError without the folder, DataError with every reason why it cannot be read.
+    """
     if not folder.is_dir():
         raise MachineError(f"{folder}: no such folder")
     document, unreadable = read_json(folder / CONFIG)
@@ -43,9 +51,13 @@ def import_(
     reasons += [*_missing_weights(folder), *vocabulary.reasons]
     if reasons or read.architecture is None:
         raise DataError(reasons)
-    notes = tuple(_convert(folder, out, (str(document["model_type"]), read.architecture), vocabulary))
+    return tuple(_convert(folder, out, (str(document["model_type"]), read.architecture), vocabulary))
+
+
+def say(lines: Iterable[str]) -> None:
+    """Print lines to the error stream."""
     console = Console(stderr=True)
-    for line in [*(f"note: {note}" for note in notes), f"imported: {out}"]:
+    for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 

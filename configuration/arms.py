@@ -1,14 +1,15 @@
 """The arm table: the arms of all designs of an experiment, each candidate once, and the impossible points."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from configuration.arm import BASELINE, Arm, baseline_arm, changed_arm
 from configuration.designs.point import ARMS_AT_MOST, Point, PointDesign
 from foundation.errors import Violation
 from search_space.candidate import Candidate
 from search_space.constraints import broken_by
-from search_space.overrides import InvalidOverride
+from search_space.overrides import INIT_CHECKPOINT, InvalidOverride
 
 REASONS_SHOWN = 3
 
@@ -22,6 +23,10 @@ class Rules:
     constraints: tuple[str, ...] = ()
     skip: bool = False
     """Whether impossible points are recorded and left out; they are errors otherwise."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """What an arm is fine-tuned with where it changes nothing; equal values of an arm are no change."""
+    init_checkpoint: str | None = None
+    """What an arm starts from that names nothing; the same name in an arm is no change."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,7 @@ class ArmTable:
         violations = list(_too_many(design, self.baseline)) or list(design.own_violations(self.baseline))
         violations = violations or list(self._add_points(design))
         self.violations += [violation.under(*location) for violation in without_repeats(violations)]
+        self._name_levels_of_baseline()
 
     def add(self, arm: Arm) -> None:
         """Add an arm; an existing arm with the same candidate gets its levels instead."""
@@ -91,12 +97,30 @@ class ArmTable:
             yield Violation(("vary",), _summary(impossible, design.size(self.baseline)))
 
     def _arm_of(self, point: Point) -> Arm | InvalidOverride:
+        changes = {path: value for path, value in point.changes.items() if not self._is_default(path, value)}
         try:
-            arm = replace(changed_arm(point.name, self.baseline, point.changes), levels=point.levels)
+            arm = replace(changed_arm(point.name, self.baseline, changes), levels=point.levels)
         except InvalidOverride as error:
             return error
         reason = self.reason(arm.candidate)
         return arm if reason is None else InvalidOverride([Violation((), reason)], only_in_combination=True)
+
+    def _is_default(self, path: str, value: Any) -> bool:
+        """Whether a change says what holds without it, of the baseline too."""
+        if path == INIT_CHECKPOINT:
+            return self.baseline.init_checkpoint is None and value == self.rules.init_checkpoint
+        part, _, name = path.partition(".")
+        if part != "fine_tuning" or name not in self.rules.defaults:
+            return False
+        return getattr(self.baseline.fine_tuning, name) is None and value == self.rules.defaults[name]
+
+    def _name_levels_of_baseline(self) -> None:
+        """Give the baseline its levels of the factors whose values an experiment declares for all arms."""
+        known = {f"fine_tuning.{name}": value for name, value in self.rules.defaults.items()}
+        known |= {f"fine_tuning.{name}": value for name, value in self.baseline.fine_tuning.values.items()}
+        known[INIT_CHECKPOINT] = self.baseline.init_checkpoint or self.rules.init_checkpoint
+        levels = {name: known[name] for arm in self.arms for name in arm.levels if name in known}
+        self.arms[0] = replace(self.arms[0], levels={**levels, **self.arms[0].levels})
 
     def _add_named(self, arm: Arm, point: Point, design: PointDesign, earlier: set[str]) -> Iterator[Violation]:
         known, names = self.same_candidate(arm), {known.name for known in self.arms}

@@ -108,7 +108,8 @@ class Experiment(Recorded):
     @cached_property
     def arm_table(self) -> ArmTable:
         """The arms that are known before the run, and the violations of the designs."""
-        arm_table = ArmTable(self.baseline, Rules(self.constraints, self.on_invalid == "skip"))
+        shared = self.fine_tuning.shared_training, self.pretraining.init_checkpoint
+        arm_table = ArmTable(self.baseline, Rules(self.constraints, self.on_invalid == "skip", *shared))
         if arm_table.violations:
             return arm_table  # every arm breaks the rules that the baseline breaks
         for position, design in enumerate(self.designs):
@@ -134,6 +135,15 @@ class Experiment(Recorded):
         """`arms`, or none where the baseline or a design is refused, whose own violations say why."""
         refused = any(True for _ in self.baseline.violations()) or self.arm_table.violations
         return () if refused else self.arms
+
+    @property
+    def pretrains(self) -> bool:
+        """Whether there is any pretraining; otherwise trials are fine-tunings of initial checkpoints."""
+        return self.pretraining.tokens > 0
+
+    def initial_checkpoint(self, candidate: Candidate) -> str | None:
+        """Return the folder of a candidate's initial checkpoint; None for a random initialisation."""
+        return candidate.init_checkpoint or self.pretraining.init_checkpoint
 
     @property
     def may_grow(self) -> bool:

@@ -1,7 +1,4 @@
-"""`fine_tuning:`, downstream tasks, hyperparameters, settings of single tasks and the search over settings.
-
-Released values: configure_finetuning.py of ELECTRA and ConvBERT; searched values: arXiv 2008.02496.
-"""
+"""`fine_tuning:`, downstream tasks, hyperparameters, settings of single tasks and the search over settings."""
 
 from collections.abc import Iterator, Mapping
 from itertools import product
@@ -12,6 +9,7 @@ from pydantic import BeforeValidator, Field
 from configuration.seeds import SeedList
 from configuration.text_generation import TextGeneration
 from foundation.schema import Count, JsonValue, Name, PositiveNumber, Schema, Share, partial
+from search_space.fine_tuning import FineTuningRecipe
 from tasks.corpora.corpus import Corpus
 from tasks.dataset_folder import PublishedData
 from tasks.downstream import find_task, task_names
@@ -42,30 +40,9 @@ class TaskExamples(Schema):
     """
 
 
-class TaskTraining(Schema):
+class TaskTraining(FineTuningRecipe):
     """Hyperparameters of fine-tuning on a task."""
 
-    epochs: Count = Field(default=3, examples=[10])
-    """Passes over the training examples."""
-    batch_examples: Count = 32
-    """Training examples of a batch."""
-    peak_learning_rate: PositiveNumber = 3e-4
-    """Largest learning rate. Default: ELECTRA-Small's and ConvBERT's releases."""
-    layer_rate_decay: Share = Field(default=1.0, gt=0)
-    """Layer-wise learning-rate decay: a block's rate as a share of that of the block above; 0.8 in both releases."""
-    warmup_share: float = Field(default=0.1, ge=0, lt=1)
-    """Share of the updates in which the learning rate rises to its peak. Default: ELECTRA's release."""
-    weight_decay: float = Field(default=0.01, ge=0)
-    """Decoupled weight decay of AdamW."""
-    dropout: float = Field(default=0.1, ge=0, lt=1)
-    """Dropout probability during fine-tuning."""
-    pooling: Literal["first", "mean", "last"] = "first"
-    """Input of the classifier: the [CLS] vector, as in the releases; the mean over the tokens; or the last vector, of
-    [SEP], which has read everything in a model that reads left to right (GPT)."""
-    language_model_weight: float = Field(default=0.0, ge=0, examples=[0.5])
-    """Weight of the examples' language-model loss beside the task's; GPT: 0.5. Needs arms that pretrain with it."""
-    transferred_layers: Annotated[int, Field(ge=0)] | None = Field(default=None, examples=[6])
-    """Blocks with pretrained weights, beside the embeddings; later ones start anew (GPT, Figure 2). None: all."""
     generation: TextGeneration = Field(default_factory=TextGeneration, examples=[{"beams": 4}])
     """Training and decoding of tasks whose targets are texts, such as multi30k_de_en."""
 
@@ -193,6 +170,13 @@ class FineTuning(TaskExamples, TaskTraining):
     def primary_metric(self, task: str) -> str:
         """Return the primary metric of a task."""
         return self.find(task).metrics[0]
+
+    @property
+    def shared_training(self) -> dict[str, Any]:
+        """The hyperparameters that hold on every task: without those that single tasks or a search set."""
+        own = {name for settings in self.by_task.values() for name in settings.changes}
+        searched = {name for name in SettingsSearch.model_fields if self.search and getattr(self.search, name)}
+        return {name: value for name, value in self.training.items() if name not in own | searched}
 
     @property
     def training(self) -> dict[str, Any]:

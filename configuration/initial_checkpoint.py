@@ -62,16 +62,27 @@ class InitialCheckpoint:
         return {"kind": "vocabulary", "lowercase": lowercase, "sha256": self.provenance.files[VOCABULARY_FILE]}
 
     @property
+    def tokenizer(self) -> dict[str, JsonValue] | None:
+        """The declaration of the tokenizer that fits the weights; None if there is no vocabulary."""
+        if not isinstance(self.vocabulary, dict):
+            return None
+        kind = self.vocabulary["kind"]
+        if "lowercase" not in self.vocabulary:
+            return {"kind": kind, "path": str(self.folder)}
+        path = str(self.folder / VOCABULARY_FILE)
+        return {"kind": kind, "path": path, "lowercase": self.vocabulary["lowercase"]}
+
+    @property
     def remedy(self) -> str:
         """The end of an error message: the tokenizer declaration that fits the weights."""
-        if not isinstance(self.vocabulary, dict):
+        if self.tokenizer is None:
             files = "vocab.txt, vocab.json and merges.txt, spiece.model, or tokenizer.json"
             return f"{self.folder} has no vocabulary; import it anew from a folder with {files}"
-        kind, path = self.vocabulary["kind"], f"path: {self.folder}"
-        if "lowercase" in self.vocabulary:
-            lowercase = str(self.vocabulary["lowercase"]).lower()
-            path = f"path: {self.folder / VOCABULARY_FILE}, lowercase: {lowercase}"
-        return f"the initial checkpoint has another vocabulary; write tokenizer: {{ kind: {kind}, {path} }}"
+        fields = (
+            f"{name}: {str(value).lower() if name == 'lowercase' else value}"
+            for name, value in self.tokenizer.items()
+        )
+        return f"the initial checkpoint has another vocabulary; write tokenizer: {{ {', '.join(fields)} }}"
 
     def verify(self, name: str) -> Path:
         """Return the path of a file whose hash matches. Raises CorruptionError if it does not."""

@@ -3,18 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from configuration.experiment import Experiment
 from configuration.experiment_objectives import objectives_of
 from configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
 from configuration.hurdles import ZeroCost
-from configuration.initial_checkpoint import WEIGHTS, InitialCheckpoint, read_initial_checkpoint
+from configuration.initial_checkpoint import InitialCheckpoint
 from configuration.stage_label import LONG_SEQUENCE_PHASE, PROBE, UNPRUNED, StageLabel
 from configuration.text_generation import TextGeneration
 from runners.evaluation_set_stages import evaluation_set_stage, other_evaluation_sets
 from runners.frozen_evaluations import frozen_evaluation, untrained_stages
+from runners.initial_checkpoints import begun_from, initial_checkpoints, initial_encoder
 from runners.measurement_stages import measurement
 from runners.missing_data import collected, refuse_missing, refuse_other_lexicon, tasks_of
 from runners.pretraining_stages import long_sequence_phase, pretraining, pruning
@@ -31,7 +31,6 @@ from runners.stages.declarations import (
     CorpusStage,
     ExamplesStage,
     FineTuneStage,
-    PretrainStage,
     TokensStage,
 )
 from runners.stages.measurement_declarations import ZeroCostStage
@@ -59,8 +58,10 @@ class SharedStages:
     """By label: untrained encoders, and their evaluation on every task."""
     other_evaluation_sets: Mapping[str, Stage] = field(default_factory=dict)
     """By the evaluation of the objectives that measure another held-out loss than the baseline's."""
-    initial_checkpoint: InitialCheckpoint | None = None
-    """Verified initial weights of every encoder; None for random initialisation from the seed."""
+    initial_checkpoints: Mapping[str, InitialCheckpoint] = field(default_factory=dict)
+    """By folder: verified initial weights; an arm without any is initialised from the seed."""
+    pretrains: bool = True
+    """Whether there is any pretraining, which alone reads an evaluation set."""
 
     def named(self) -> dict[str, Stage]:
         """Return every stage by label, in topological order."""
@@ -73,7 +74,8 @@ class SharedStages:
         }
         data = {"corpus": self.corpus, **other_corpora, "tokens": self.tokens, **examples}
         others = {str(StageLabel("evaluation_set", task=kind)): s for kind, s in self.other_evaluation_sets.items()}
-        return {**data, **contaminations, "evaluation_set": self.evaluation_set, **others, **self.untrained}
+        held_out = {"evaluation_set": self.evaluation_set, **others} if self.pretrains else {}
+        return {**data, **contaminations, **held_out, **self.untrained}
 
     def evaluation_set_of(self, objective: Objective) -> Stage:
         """Return the evaluation set that an objective's held-out loss is measured on."""
@@ -103,7 +105,9 @@ def shared_stages(experiment: Experiment) -> SharedStages:
     task_corpus = experiment.fine_tuning.corpus
     documents = corpus if task_corpus in (None, experiment.corpus) else _corpus_stage(task_corpus)
     examples = _examples_by_task(experiment, documents, tokens)
-    contaminations = {task: _contamination_stage(stage, corpus) for task, stage in examples.items()}
+    contaminations = {
+        task: _contamination_stage(stage, corpus) for task, stage in examples.items() if experiment.pretrains
+    }
     reads_documents = any("corpus" in stage.inputs for stage in examples.values())
     other_corpora = (documents,) if reads_documents and documents is not corpus else ()
     evaluation_set = evaluation_set_stage(experiment, tokens, None)
@@ -115,40 +119,16 @@ def shared_stages(experiment: Experiment) -> SharedStages:
         other_corpora,
         contaminations,
         other_evaluation_sets=other_evaluation_sets(experiment, tokens),
-        initial_checkpoint=_initial_checkpoint(experiment),
+        initial_checkpoints=initial_checkpoints(experiment),
+        pretrains=experiment.pretrains,
     )
     return replace(shared, untrained=untrained_stages(experiment, tokens, partial(_task_stage, experiment, shared)))
 
 
 def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candidate, seed: int) -> dict[str, Stage]:
     """Return the stages of one candidate at one pretraining seed by label, in topological order."""
-    stages: dict[str, Stage] = {}
-    inputs = {"tokens": shared.tokens, "evaluation_set": shared.evaluation_set_of(candidate.objective)}
-    hurdle = experiment.pretraining.hurdle
-    if isinstance(hurdle, ZeroCost):
-        generator = candidate.objective.generator_of(candidate.architecture, experiment.baseline.architecture)
-        untrained = ZeroCostStage(candidate=candidate, generator=generator, seed=seed, proxy=hurdle.proxy)
-        stages[hurdle_labels(experiment)[0]] = Stage(untrained, {"tokens": shared.tokens})
-    last_step = 0
-    pretrained: Stage | None = None
-    for label, tokens in zip(pretrain_labels(experiment), pretraining_tokens(experiment), strict=True):
-        step = candidate.recipe.steps(tokens)
-        previous = {"previous": pretrained} if pretrained else {}
-        declaration = pretraining(experiment, candidate, seed, (last_step, step))
-        if not previous:
-            declaration = _with_initial_checkpoint(declaration, shared.initial_checkpoint)
-        pretrained = Stage(declaration, {**inputs, **previous})
-        if candidate.recipe.pruning is not None and label == pretrain_labels(experiment)[-1]:
-            stages[UNPRUNED] = pretrained
-            declaration = pruning(experiment, candidate, seed, step)
-            pretrained = Stage(declaration, {**inputs, "previous": pretrained})
-        stages[label], last_step = pretrained, step
-        probe = hurdle.probe
-        if probe is not None and (name := str(StageLabel(PROBE, tokens))) in hurdle_labels(experiment):
-            settings = settings_of(experiment.fine_tuning, probe.task)
-            run = FineTuningRun(probe.task, probe.seed, settings, {}, None)
-            stages[name] = _task_stage(experiment, shared, candidate, pretrained, seed, run)
-    assert pretrained is not None
+    stages = _pretraining_stages(experiment, shared, candidate, seed)
+    pretrained = stages[pretrain_labels(experiment)[-1]]
     for label in measure_labels(experiment):
         sources = {"pretrained": pretrained, "tokens": shared.tokens}
         stages[label] = Stage(measurement(experiment, candidate, StageLabel.parse(label), seed), sources)
@@ -160,14 +140,57 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
         ),
     ):
         if needs_long_sequence_phase(experiment, candidate, run.task) and LONG_SEQUENCE_PHASE not in stages:
+            last_step = candidate.recipe.steps(experiment.pretraining.tokens)
             declaration = long_sequence_phase(experiment, candidate, seed, last_step)
-            pretrained = stages[LONG_SEQUENCE_PHASE] = Stage(declaration, {**inputs, "previous": pretrained})
+            inputs = {**_inputs(shared, candidate), "previous": pretrained}
+            pretrained = stages[LONG_SEQUENCE_PHASE] = Stage(declaration, inputs)
         words = word_embeddings_label(experiment, run.task)
         if words is not None and words not in stages:
             stages[words] = _word_embeddings(experiment, shared, candidate, pretrained, seed, run.task)
         word_embeddings = None if words is None else stages[words]
         stages[run.label] = _task_stage(experiment, shared, candidate, pretrained, seed, run, word_embeddings)
     return stages
+
+
+def _pretraining_stages(
+    experiment: Experiment, shared: SharedStages, candidate: Candidate, seed: int
+) -> dict[str, Stage]:
+    """Return a trial's stages up to its pretrained encoder, the last one, by label, with the hurdles' probes."""
+    stages: dict[str, Stage] = {}
+    checkpoint = shared.initial_checkpoints.get(experiment.initial_checkpoint(candidate) or "")
+    if not experiment.pretrains:
+        assert checkpoint is not None
+        return {pretrain_labels(experiment)[-1]: initial_encoder(experiment, candidate, checkpoint)}
+    inputs = _inputs(shared, candidate)
+    hurdle = experiment.pretraining.hurdle
+    if isinstance(hurdle, ZeroCost):
+        generator = candidate.objective.generator_of(candidate.architecture, experiment.baseline.architecture)
+        untrained = ZeroCostStage(candidate=candidate.pretrained, generator=generator, seed=seed, proxy=hurdle.proxy)
+        stages[hurdle_labels(experiment)[0]] = Stage(untrained, {"tokens": shared.tokens})
+    last_step = 0
+    pretrained: Stage | None = None
+    for label, tokens in zip(pretrain_labels(experiment), pretraining_tokens(experiment), strict=True):
+        step = candidate.recipe.steps(tokens)
+        previous = {"previous": pretrained} if pretrained else {}
+        declaration = pretraining(experiment, candidate, seed, (last_step, step))
+        if not previous:
+            declaration = begun_from(declaration, checkpoint)
+        pretrained = Stage(declaration, {**inputs, **previous})
+        if candidate.recipe.pruning is not None and label == pretrain_labels(experiment)[-1]:
+            stages[UNPRUNED] = pretrained
+            declaration = pruning(experiment, candidate, seed, step)
+            pretrained = Stage(declaration, {**inputs, "previous": pretrained})
+        stages[label], last_step = pretrained, step
+        probe = hurdle.probe
+        if probe is not None and (name := str(StageLabel(PROBE, tokens))) in hurdle_labels(experiment):
+            settings = settings_of(experiment.fine_tuning, probe.task)
+            run = FineTuningRun(probe.task, probe.seed, settings, {}, None)
+            stages[name] = _task_stage(experiment, shared, candidate, pretrained, seed, run)
+    return stages
+
+
+def _inputs(shared: SharedStages, candidate: Candidate) -> dict[str, Stage]:
+    return {"tokens": shared.tokens, "evaluation_set": shared.evaluation_set_of(candidate.objective)}
 
 
 def _word_embeddings(
@@ -188,6 +211,7 @@ def _task_stage(
     word_embeddings: Stage | None = None,
 ) -> Stage:
     """Return the stage that evaluates a pretrained candidate on a task, by the task's method."""
+    run = replace(run, settings=run.settings.model_copy(update=candidate.fine_tuning.values))
     sources = {"pretrained": pretrained, "examples": shared.examples[run.task]}
     frozen = frozen_evaluation(experiment, candidate, run.task, sources, shared.tokens)
     if frozen is not None:
@@ -252,23 +276,6 @@ def _contamination_stage(examples: Stage, corpus: Stage) -> Stage:
     source = {"documents": examples.inputs["corpus"]} if "corpus" in examples.inputs else {}
     fields = {name: getattr(declaration, name) for name in ContaminationStage.model_fields}
     return Stage(ContaminationStage(**fields), {"corpus": corpus, **source})
-
-
-def _initial_checkpoint(experiment: Experiment) -> InitialCheckpoint | None:
-    if experiment.pretraining.init_checkpoint is None:
-        return None
-    checkpoint = read_initial_checkpoint(Path(experiment.pretraining.init_checkpoint))
-    checkpoint.verify(WEIGHTS)  # before the run creates a folder
-    return checkpoint
-
-
-def _with_initial_checkpoint(declaration: PretrainStage, checkpoint: InitialCheckpoint | None) -> PretrainStage:
-    """Return the declaration of a trial's first stage, with the initial checkpoint if there is one."""
-    if checkpoint is None:
-        return declaration
-    return declaration.model_copy(
-        update={"init_checkpoint": str(checkpoint.folder), "init_checkpoint_weights": checkpoint.weights_hash}
-    )
 
 
 def _fine_tune_declaration(run: FineTuningRun, candidate: Candidate, pretraining_seed: int) -> FineTuneStage:

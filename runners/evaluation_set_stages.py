@@ -33,7 +33,7 @@ def evaluation_set_stage(experiment: Experiment, tokens: Stage, other: Objective
         "recipe": baseline.recipe.main_phase,
     }
     declaration = EvaluationSetStage(
-        reference=baseline.model_copy(update=changes),
+        reference=baseline.pretrained.model_copy(update=changes),
         objective=objective.evaluation,
         sequences=experiment.pretraining.held_out_sequences,
         generator_tokens=0 if generator is None else experiment.pretraining.reference_generator_tokens,

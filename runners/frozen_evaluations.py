@@ -54,4 +54,4 @@ def untrained_stages(
 
 
 def _as_pretrained(candidate: Candidate) -> Candidate:
-    return candidate.model_copy(update={"recipe": candidate.recipe.main_phase})
+    return candidate.pretrained.model_copy(update={"recipe": candidate.recipe.main_phase})

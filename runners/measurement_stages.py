@@ -52,7 +52,7 @@ def _perplexity_declaration(experiment: Experiment, candidate: Candidate, name: 
     measured = measure.texts[name]
     text = measured.text
     return PerplexityStage(
-        candidate=candidate.model_copy(update={"recipe": candidate.recipe.main_phase}),
+        candidate=candidate.pretrained.model_copy(update={"recipe": candidate.recipe.main_phase}),
         name=name,
         text=text,
         read=text.inputs(),

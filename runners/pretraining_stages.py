@@ -50,7 +50,7 @@ def _stage(
     from_step, to_step = steps
     fields = {"evaluation_steps": (to_step,), **further}
     return PretrainStage(
-        candidate=candidate, generator=generator, seed=seed, from_step=from_step, to_step=to_step, **fields
+        candidate=candidate.pretrained, generator=generator, seed=seed, from_step=from_step, to_step=to_step, **fields
     )
 
 

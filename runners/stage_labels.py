@@ -54,7 +54,8 @@ def all_labels(experiment: Experiment) -> tuple[str, ...]:
 
 def needs_long_sequence_phase(experiment: Experiment, candidate: Candidate, task: str) -> bool:
     """Return whether a candidate is evaluated on a task after its long-sequence phase."""
-    return candidate.recipe.long_sequence_share > 0 and experiment.fine_tuning.find(task).long_sequences
+    lengthened = experiment.pretrains and candidate.recipe.long_sequence_share > 0
+    return lengthened and experiment.fine_tuning.find(task).long_sequences
 
 
 def has_long_sequence_phase(experiment: Experiment, candidate: Candidate) -> bool:

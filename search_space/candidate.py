@@ -9,6 +9,7 @@ from foundation.schema import Schema, options_of
 from search_space.architecture import Architecture
 from search_space.cost import MATMUL, Convention
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
+from search_space.fine_tuning import FineTuningChanges
 from search_space.module_architecture import ModuleArchitecture
 from search_space.objective import Objective, PretrainingObjective
 from search_space.objective.replaced_token_detection import ReplacedTokenDetection
@@ -27,6 +28,11 @@ class Candidate(Schema):
     """The pretraining objective. Default: replaced token detection, as in ELECTRA and ConvBERT."""
     recipe: Recipe = Field(default_factory=Recipe)
     """How the candidate is trained: batches, learning rate, regularisation."""
+    init_checkpoint: str | None = Field(default=None, examples=["results/imported/bert"])
+    """Its initial encoder in place of `pretraining.init_checkpoint`: a folder of `steeplechase import`, or a Hugging
+    Face folder, which is imported first."""
+    fine_tuning: FineTuningChanges = Field(default_factory=FineTuningChanges, examples=[{"epochs": 10}])
+    """What it is fine-tuned with in place of the experiment's `fine_tuning`, on every task."""
 
     def violations(self) -> Iterator[Violation]:
         """Yield every rule that the values break together."""
@@ -108,6 +114,11 @@ class Candidate(Schema):
         if self.recipe.activation_checkpointing != "none":
             message = f"{self.recipe.activation_checkpointing} needs blocks; kind module has none"
             yield Violation(("recipe", "activation_checkpointing"), message)
+
+    @property
+    def pretrained(self) -> "Candidate":
+        """What pretraining depends on: without its initial checkpoint, whose weights count, and its fine-tuning."""
+        return self.model_copy(update={"init_checkpoint": None, "fine_tuning": FineTuningChanges()})
 
     @property
     def parameters(self) -> int:

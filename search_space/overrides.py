@@ -1,7 +1,7 @@
 """Overrides: dotted paths into a candidate with new values; applied to make an arm, and derived from two candidates.
 
-A path is a field of the architecture (`bottleneck_ratio`, `convolution.kernel_size`), or starts with
-`architecture.`, `objective.` or `recipe.`. A name or a mapping with a `kind` replaces a whole option; a path into an
+A path is a field of the architecture (`bottleneck_ratio`, `convolution.kernel_size`), starts with `architecture.`,
+`objective.`, `recipe.` or `fine_tuning.`, or is `init_checkpoint`. A name or a mapping with a `kind` replaces a whole option; a path into an
 option sets one of its fields.
 """
 
@@ -16,7 +16,9 @@ from foundation.stand_ins import CodeNeeded
 from search_space.candidate import Candidate
 from search_space.convolution import ConvolutionOption
 
-ROOTS = ("objective", "recipe")
+ROOTS = ("objective", "recipe", "fine_tuning")
+INIT_CHECKPOINT = "init_checkpoint"
+"""The field of a candidate that is no part with fields of its own."""
 Changes = Mapping[str, Any]
 
 
@@ -33,7 +35,7 @@ class InvalidOverride(Exception):
 def absolute_path(path: str) -> tuple[str, ...]:
     """Return the path from the candidate; a path without a root is a field of the architecture."""
     parts = tuple(path.split("."))
-    return parts if parts[0] in ("architecture", *ROOTS) else ("architecture", *parts)
+    return parts if parts[0] in ("architecture", INIT_CHECKPOINT, *ROOTS) else ("architecture", *parts)
 
 
 def apply(candidate: Candidate, changes: Changes) -> Candidate:
@@ -79,6 +81,8 @@ def difference(baseline: Candidate, candidate: Candidate) -> dict[str, JsonValue
                 }
             elif old != new:
                 changes[prefix + name] = _written(new)
+    if baseline.init_checkpoint != candidate.init_checkpoint:
+        changes[INIT_CHECKPOINT] = candidate.init_checkpoint
     return changes
 
 

@@ -7,9 +7,9 @@ from configuration.experiment import Experiment
 from configuration.fine_tuning import FineTuning
 from configuration.fine_tuning_runs import is_frozen, settings_of
 from configuration.hurdles import ZeroCost
-from configuration.initial_checkpoint import InitialCheckpoint, differing_fields, read_initial_checkpoint
 from configuration.metrics import ATTENTION_DIAGONAL, COSTS, SCORE
 from configuration.validation.fine_tuning import fine_tuning_violations
+from configuration.validation.initial_checkpoints import initial_checkpoint_violations
 from configuration.validation.lexicon import lexicon_violations
 from configuration.validation.margins import margin_violations
 from configuration.validation.mentions import mention_violations
@@ -22,10 +22,8 @@ from configuration.validation.policy import policy_violations
 from configuration.validation.search import rung_violations, search_violations
 from configuration.validation.tracking import tracking_violations
 from configuration.validation.tuning import tune_violations
-from foundation.errors import UserError, Violation, did_you_mean, listed_twice
+from foundation.errors import Violation, did_you_mean, listed_twice
 from foundation.schema import LARGEST_COUNT
-from search_space.overrides import absolute_path
-from tasks.data_folder import resolved
 from tasks.dataset_folder import origin_of
 from tasks.downstream import find_task, task_names
 
@@ -46,7 +44,7 @@ def violations_of(experiment: Experiment) -> Iterator[Violation]:
         yield from mention_violations(experiment)
         yield from paper_violations(experiment)
         yield from _claim_violations(experiment)
-        yield from _initial_checkpoint_violations(experiment)
+        yield from initial_checkpoint_violations(experiment)
         if not experiment.arm_table.violations:
             yield from tune_violations(experiment)
     yield from margin_violations(experiment)
@@ -93,35 +91,6 @@ def _claim_violations(experiment: Experiment) -> Iterator[Violation]:
         yield from (Violation(("claims", position), message) for message in messages)
 
 
-def _initial_checkpoint_violations(experiment: Experiment) -> Iterator[Violation]:
-    """Yield the reasons why the initial checkpoint does not fit every arm."""
-    location = ("pretraining", "init_checkpoint")
-    if experiment.pretraining.init_checkpoint is None:
-        return
-    try:
-        checkpoint = read_initial_checkpoint(resolved(experiment.pretraining.init_checkpoint))
-        yield from _architecture_violations(experiment, checkpoint)
-        if experiment.tokenizer.inputs() != checkpoint.vocabulary:
-            yield Violation(("tokenizer",), checkpoint.remedy)
-    except UserError as refusal:
-        yield from (Violation(location, line) for line in refusal.lines)
-
-
-def _architecture_violations(experiment: Experiment, checkpoint: InitialCheckpoint) -> Iterator[Violation]:
-    if experiment.search is not None:
-        for path in experiment.search.space:
-            if absolute_path(path)[0] == "architecture":
-                message = "would change the architecture, which pretraining.init_checkpoint fixes"
-                yield Violation(("design", "space", path), message)
-        for stack in experiment.search.structure:
-            message = "would change the architecture, which pretraining.init_checkpoint fixes"
-            yield Violation(("design", "structure", stack), message)
-    for arm in experiment.accepted_arms:
-        for field in differing_fields(checkpoint.architecture, arm.candidate.architecture):
-            message = f"{arm.name} cannot be initialised from {checkpoint.folder}: {field}"
-            yield Violation(("pretraining", "init_checkpoint"), message)
-
-
 def _pretraining_violations(experiment: Experiment) -> Iterator[Violation]:
     rungs, tokens = experiment.pretraining.hurdle.rung_tokens, experiment.pretraining.tokens
     location = ("pretraining", "hurdle")
@@ -143,7 +112,7 @@ def _pretraining_violations(experiment: Experiment) -> Iterator[Violation]:
     if many := [arm.name for arm in arms if arm.candidate.recipe.own_tokens(tokens) > LARGEST_COUNT]:
         message = f"{', '.join(many)}: a share of {tokens} tokens above {LARGEST_COUNT}, which no count can hold"
         yield Violation(("pretraining", "tokens"), message)
-    if tokens < experiment.baseline.recipe.tokens_per_step:
+    if 0 < tokens < experiment.baseline.recipe.tokens_per_step:
         message = (
             f"{tokens} tokens are fewer than one update of {experiment.baseline.recipe.batch_sequences} x {length}"
         )

@@ -17,7 +17,7 @@ def module_violations(experiment: Experiment) -> Iterator[Violation]:
     reason = f"needs the encoder's blocks; the architecture of {arms[0]} is of kind module"
     if experiment.measure.attention_diagonal is not None:
         yield Violation(("measure", "attention_diagonal"), reason)
-    if experiment.pretraining.init_checkpoint is not None:
+    if experiment.initial_checkpoint(experiment.baseline) is not None:
         yield Violation(("pretraining", "init_checkpoint"), reason)
     if experiment.fine_tuning.layer_rate_decay != 1:
         yield Violation(("fine_tuning", "layer_rate_decay"), reason)

@@ -48,10 +48,10 @@ def untrained_violations(experiment: Experiment) -> Iterator[Violation]:
     tokens = experiment.pretraining.tokens
     for arm in experiment.accepted_arms:
         before = arm.candidate.objective.tokens_before_encoder
-        if before and experiment.pretraining.init_checkpoint is not None:
+        if before and experiment.initial_checkpoint(arm.candidate) is not None:
             message = f"{arm.name} starts its encoder from its generator, which would overwrite the checkpoint"
             yield Violation(("pretraining", "init_checkpoint"), message)
-        if before >= tokens:
+        if before >= tokens and experiment.pretrains:
             message = f"{arm.name} trains its generator alone for {before} tokens; pretraining.tokens is {tokens}"
             yield Violation(("design",), f"{message}, so that its encoder would never be trained")
 

@@ -24,7 +24,7 @@ def warnings_of(experiment: Experiment, machine_memory: int | None = None) -> tu
 
 
 def _objective(experiment: Experiment) -> Iterator[str]:
-    if "objective" not in experiment.baseline.model_fields_set:
+    if experiment.pretrains and "objective" not in experiment.baseline.model_fields_set:
         yield (
             "baseline.objective is missing; the default is replaced_token_detection, with which small models learn "
             "nothing within a few million tokens (docs/laptop_scale.md). Write objective: masked_language_model, or "
@@ -34,7 +34,7 @@ def _objective(experiment: Experiment) -> Iterator[str]:
 
 def _warm_up(experiment: Experiment) -> Iterator[str]:
     """Yield the arms whose learning rate is still rising when training ends, grouped by both lengths."""
-    budgets = {"pretraining": experiment.pretraining.tokens}
+    budgets = {"pretraining": experiment.pretraining.tokens} if experiment.pretrains else {}
     if experiment.tune is not None and experiment.tune.tokens is not None:
         budgets["tuning"] = experiment.tune.tokens
     for stage, tokens in budgets.items():
@@ -54,7 +54,7 @@ def _warm_up(experiment: Experiment) -> Iterator[str]:
 def _evaluations(experiment: Experiment) -> Iterator[str]:
     points = experiment.pretraining.evaluations
     updates = experiment.baseline.recipe.steps(experiment.pretraining.tokens)
-    if points > updates:
+    if points > updates > 0:
         yield (
             f"pretraining.evaluations is {points:,}, but pretraining has {updates:,} updates: the held-out curve has "
             "one point per update"

@@ -26,7 +26,7 @@ def with_released_baseline(file: str, document: Entries) -> tuple[Entries, tuple
     if not isinstance(name, str) or name not in PRESETS:
         return document, (mistake(file, like.location, _refusal(name)),)
     own = {key: node for key, node in baseline.nodes.items() if key != LIKE_KEY}
-    released = _located(_declared(PRESETS[name]), Location(like.location.line, (BASELINE_KEY,), like.location.origin))
+    released = located(_declared(PRESETS[name]), Location(like.location.line, (BASELINE_KEY,), like.location.origin))
     whole = merged(released, Entries(baseline.location, own, baseline.flawed))
     return Entries(document.location, {**document.nodes, BASELINE_KEY: whole}, document.flawed), ()
 
@@ -54,9 +54,10 @@ def _declared(preset: Preset) -> JsonValue:
     return declared
 
 
-def _located(value: JsonValue, location: Location) -> Node:
+def located(value: JsonValue, location: Location) -> Node:
+    """Return plain data as a node of a file, every part at one line."""
     if isinstance(value, dict):
-        return Entries(location, {key: _located(item, location.under(key)) for key, item in value.items()})
+        return Entries(location, {key: located(item, location.under(key)) for key, item in value.items()})
     if isinstance(value, list):
-        return Items(location, tuple(_located(item, location.under(place)) for place, item in enumerate(value)))
+        return Items(location, tuple(located(item, location.under(place)) for place, item in enumerate(value)))
     return Leaf(location, value)

@@ -280,6 +280,7 @@ def results_of(
     grouped = {arm: tuple(histories) for arm, histories in trials.items()}
     others = [arm.name for arm in arms if arm.name != BASELINE]
     unmeasured = {SCORE} if tasks and (len(tasks) == 1 or not scored) else set()
-    unmeasured |= {HELD_OUT_LOSS} if others and snapshot.arms_with_other_loss.issuperset(others) else set()
+    incomparable = others and snapshot.arms_with_other_loss.issuperset(others)
+    unmeasured |= {HELD_OUT_LOSS} if incomparable or not experiment.pretrains else set()
     metrics = tuple(metric for metric in ordered(tasks, measured) if metric.name not in unmeasured)
     return Results(snapshot, experiment, primary, arms, metrics, nested, grouped, found, example_tables)

@@ -223,7 +223,7 @@ class FineTuneStage(StageDeclaration, TaskTraining):
 
 
 class UntrainedStage(StageDeclaration):
-    """Initialise a model and store its weights: the untrained reference.
+    """Initialise a model and store its weights: the untrained reference, or an initial checkpoint that is not trained.
 
     Reads nothing; an encoder with supersense embeddings reads `tokens`.
     """
@@ -231,9 +231,14 @@ class UntrainedStage(StageDeclaration):
     stage: ClassVar[str] = UNTRAINED
     code_version: ClassVar[int] = 1
     libraries: ClassVar[tuple[str, ...]] = ("torch",)
+    hashed_instead: ClassVar[dict[str, str]] = {"init_checkpoint": "init_checkpoint_weights"}
     candidate: Candidate
     generator: Architecture | None
     seed: Seed
+    init_checkpoint: str | None = None
+    """Folder of the initial checkpoint of the encoder; None: random initialisation from the seed."""
+    init_checkpoint_weights: str | None = None
+    """The sha256 of those weights."""
 
 
 class LinearProbeStage(StageDeclaration):

@@ -19,7 +19,7 @@ from foundation.schema import JsonValue, Schema
 from ledger.example_values import described, write_example_values
 from ledger.result_files import HELD_OUT_LOSSES
 from runners.stages.context import Diverged, StageContext
-from runners.stages.declarations import PretrainStage
+from runners.stages.declarations import PretrainStage, UntrainedStage
 from runners.stages.pruned import prune
 from runners.training.checkpoint import load_checkpoint, load_weights, save_checkpoint
 from runners.training.data_parallel import group_of
@@ -104,7 +104,7 @@ def started(stage: PretrainStage, inputs: Mapping[str, Path], folder: Path) -> S
     """Return a stage's training, from the checkpoint in its folder if there is one, in every process of the stage."""
     training_data = training_data_of(stage, inputs["tokens"])
     model = build_model(stage.candidate, stage.generator, training_data.seed, inputs["tokens"])
-    _load_initial_weights(stage, model)
+    load_initial_weights(stage, model)
     optimiser = build_optimiser(model, stage.candidate.recipe)
     checkpoints = _Checkpoints(folder, model, optimiser)
     completed_steps, curves = checkpoints.resume(stage.from_step, inputs.get("previous"))
@@ -139,7 +139,7 @@ def training_data_of(stage: PretrainStage, tokens: Path) -> TrainingData:
     return TrainingData(stage.candidate, batches, tokenizer, recipe.root_seed(stage.seed), horizon)
 
 
-def _load_initial_weights(stage: PretrainStage, model: PretrainingModel[Any]) -> None:
+def load_initial_weights(stage: PretrainStage | UntrainedStage, model: PretrainingModel[Any]) -> None:
     """Load the initial checkpoint into the encoder, if there is one; heads keep their random initialisation.
 
     Raises CorruptionError if its weights are not those of the stage's key.

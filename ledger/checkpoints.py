@@ -4,7 +4,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from configuration.stage_label import pretraining_marks
+from configuration.stage_label import StageLabel, pretraining_marks
 from foundation.errors import ConfigurationError, MachineError, did_you_mean
 from foundation.schema import canonical_text
 from ledger.artifacts import ArtifactStore
@@ -38,7 +38,7 @@ class PretrainedTrial:
 
 
 def pretrained_trial(folder: Path, trial: str | None, objects: str = "") -> PretrainedTrial:
-    """Return a trial of a results folder; `trial` may be None if there is only one.
+    """Return a trial of a results folder; `trial` may be None if there is only one. An audited trial is one too.
 
     `objects` is the URL of the object store of its stages, if it may be contacted.
 
@@ -51,7 +51,7 @@ def pretrained_trial(folder: Path, trial: str | None, objects: str = "") -> Pret
     ends = {
         history.trial.name: (history.trial.arm, record, record.result)
         for history in current.histories
-        for record in history.records
+        for record in (*history.records, *history.audit)
         if record.label == last and isinstance(record.result, PretrainResult)
     }
     name = _choose(folder, trial, current, tuple(ends))
@@ -116,6 +116,8 @@ def _last_pretraining(folder: Path, current: Snapshot) -> str:
     pretraining = pretraining_marks(current.labels)
     if not pretraining:
         raise ConfigurationError(f"{folder}: has no trained model; a latency experiment trains none")
+    if StageLabel.parse(pretraining[-1]).tokens == 0:
+        raise ConfigurationError(f"{folder}: nothing is pretrained here; its models are those of its checkpoints")
     return pretraining[-1]
 
 

@@ -31,7 +31,7 @@ def finding_of(evidence: Evidence) -> str:
     """Return the finding at the shared recipe, what pretraining is worth, and own recipes if tuned."""
     results = evidence.results
     shared = results_finding(results, isolated_pairs(results.arms, results.experiment.baseline))
-    return shared + pretraining_sentence(results) + _own_recipes_finding(evidence.own_recipes)
+    return shared + pretraining_sentence(results) + _scope(results) + _own_recipes_finding(evidence.own_recipes)
 
 
 def results_finding(results: Results, pairs: tuple[IsolatedPair, ...]) -> str:
@@ -66,6 +66,14 @@ def empty_comparisons(results: Results) -> tuple[str, ...]:
     """Return what makes a comparison empty: equal arms, metrics without a value, answers outside their contexts."""
     snapshot = results.snapshot
     return equal_arms_clause(results), without_value_clause(snapshot), absent_answers_clause(snapshot.shared)
+
+
+def _scope(results: Results) -> str:
+    """Return what the seeds allow to be claimed where nothing is pretrained; empty with pretraining."""
+    if results.experiment.pretrains:
+        return ""
+    holds = "what differs, differs for these checkpoints, not for others that are pretrained in the same way"
+    return f" n counts {results.replicates}: {holds}."
 
 
 def _below_clause(results: Results) -> str:

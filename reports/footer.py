@@ -66,7 +66,7 @@ def footer_of(results: Results) -> Notes:
         *_setup(results),
         *vocabulary_notes(results.experiment, shared),
         *squad_notes(results.snapshot),
-        ("Objective", results.experiment.baseline.objective.name),
+        *([("Objective", results.experiment.baseline.objective.name)] if results.experiment.pretrains else []),
         *evaluation_set_notes(
             shared,
             results.experiment.baseline.objective.evaluation,
@@ -106,9 +106,14 @@ def _setup(results: Results) -> Iterator[tuple[str, str]]:
     yield "Scale", scale_of(results.snapshot.scale) or "none declared"
     yield "Corpus", _corpus(results)
     yield "Tokens per trial", _tokens(results)
-    yield "Seeds", f"pretraining {seeds}{fine_tuning}"
-    if pretraining.init_checkpoint:
-        yield "Initial weights", f"every encoder starts from {pretraining.init_checkpoint}"
+    yield "Seeds", f"pretraining {seeds}{fine_tuning}" if results.experiment.pretrains else f"fine-tuning {seeds}"
+    begun = {arm.name: results.experiment.initial_checkpoint(arm.candidate) for arm in results.arms}
+    folders = dict.fromkeys(filter(None, begun.values()))
+    if len(folders) == 1 and None not in begun.values():
+        yield "Initial weights", f"every encoder starts from {next(iter(folders))}"
+    elif folders:
+        named = (f"{', '.join(arm for arm in begun if begun[arm] == folder)} from {folder}" for folder in folders)
+        yield "Initial weights", "; ".join(named)
 
 
 def _additions(results: Results) -> Iterator[tuple[str, str]]:
@@ -160,6 +165,8 @@ def _split_sizes(read: CorpusResult) -> str:
 
 def _tokens(results: Results) -> str:
     """Return the budget, or the tokens of finished trials, which are rounded up to whole updates."""
+    if not results.experiment.pretrains:
+        return "0: initial checkpoints are fine-tuned as they are"
     histories = (h for h in results.snapshot.histories if h.status is TrialStatus.FINISHED)
     last = (record for h in histories for record in h.finished(PRETRAIN)[-1:])
     counts = sorted({int(result.tokens) for _, result in with_results(last, PretrainResult)})

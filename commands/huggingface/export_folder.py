@@ -92,13 +92,13 @@ def _without_segments(folder: Path) -> None:
 
 
 def _write_tokenizer(folder: Path, tokenizer: Tokenizer, longest: int) -> None:
-    """Write the tokenizer's files; "[MASK]" in a text is not a special token, as in training."""
+    """Write the tokenizer's files; "[MASK]" in a text is the mask token, as users of transformers write it."""
     names = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
     _write_json(
         folder / TOKENIZER,
         {
             **_tokenizer_class(folder, tokenizer),
-            "split_special_tokens": True,
+            "split_special_tokens": False,
             "model_max_length": longest,
             **dict(zip(names, tokenizer.special_pieces, strict=True)),
         },
@@ -133,9 +133,10 @@ def _card(exported: Exported, class_name: str, notes: Sequence[str], weights_has
     table = ["| | |", "|---|---|", *(f"| {name} | {_cell(value)} |" for name, value in facts.items()), ""]
     differences = [f"- {note[0].upper()}{note[1:]}." for note in notes]
     if exported.tokenizer is not None:
+        mask = exported.tokenizer.special_pieces[-1]
         differences.append(
-            "- The tokenizer takes text as text: `[MASK]` in a text is six characters. To write masks into a text, "
-            "open it with `AutoTokenizer.from_pretrained(..., split_special_tokens=False)`."
+            f"- `{mask}` in a text is the mask token. In pretraining, special tokens in a text were text; "
+            "`AutoTokenizer.from_pretrained(..., split_special_tokens=True)` reads them so."
         )
     return "\n".join([*opening, *table, *(["## What to know", "", *differences, ""] if differences else [])])
 

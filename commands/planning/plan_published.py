@@ -56,7 +56,9 @@ def published_comparisons(experiment: Experiment) -> tuple[PublishedComparison, 
 
 
 def recipes(experiment: Experiment) -> dict[str, tuple[str, ...]]:
-    """Return the distinct recipes of the experiment with their arms."""
+    """Return the distinct recipes of the experiment with their arms; none without pretraining."""
+    if not experiment.pretrains:
+        return {}
     arms_by_recipe: dict[str, tuple[str, ...]] = {}
     for arm in experiment.arms:
         recipe = recipe_text(arm.candidate, experiment.pretraining.tokens)

@@ -119,6 +119,9 @@ def _work(chosen: Chosen) -> str:
     arms = f"{len(experiment.arms)} arms" if search is None else _searched(search, len(experiment.arms))
     seeds = len(first_seeds(experiment.pretraining.seeds))
     fine_tunings = len(fine_tune_labels(experiment))
+    if not experiment.pretrains:
+        each = f"{arms} x {seeds} fine-tuning seed{'s' if seeds > 1 else ''} of one checkpoint"
+        return f"{each}, {fine_tunings} fine-tuning{'s' if fine_tunings > 1 else ''} each, no pretraining"
     return (
         f"{arms} x {seeds} pretraining seed{'s' if seeds > 1 else ''} "
         f"of {experiment.pretraining.tokens:,} tokens, "

@@ -155,7 +155,7 @@ def _notes(results: Results) -> Iterator[str]:
     effects = [results.effect(arm.name, metric) for arm in results.arms for metric in results.shown]
     tuned = len(results.experiment.fine_tuning.seeds) if results.tasks else 1
     averaged = f"; a task's value at a seed is the mean over its {tuned} fine-tuning seeds" if tuned > 1 else ""
-    yield f"mean ± sd (n): over n pretraining seeds{averaged}."
+    yield f"mean ± sd (n): over n {results.replicates}{averaged}."
     yield f"Δ [low, high]: difference from the baseline with its own 95% interval ({TEST_NAMES[results.test]})."
     further = "; on further metrics, for all tests on these" if {*results.shown} - {*results.headlines} else ""
     yield f"§: significant after the correction for all tests on the headline metrics{further} (see the verdicts)."

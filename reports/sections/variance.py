@@ -87,10 +87,12 @@ def noise_grid(results: Results, noise: Table) -> Iterator[Grid]:
         numbers = [number(row[name]) for name in ("sd_pretraining", "sd_fine_tuning", "smallest_effect")]
         decimals = decimals_for(numbers, fallback=3)
         texts = [NOTHING if value is None else fixed(value, decimals) for value in numbers]
+        texts = texts if results.experiment.pretrains else [texts[0], texts[2]]
         return [Metric(str(row["metric"])).title, *texts, "low variance" if row["low_variance"] else ""]
 
-    columns = [Column("metric", numeric=False), Column("pretraining", "sd over seeds")]
-    columns += [Column("fine-tuning", "sd over seeds"), Column("min. detectable Δ"), Column("mark", numeric=False)]
+    seeds = ["pretraining", "fine-tuning"] if results.experiment.pretrains else ["fine-tuning"]
+    columns = [Column("metric", numeric=False), *(Column(name, "sd over seeds") for name in seeds)]
+    columns += [Column("min. detectable Δ"), Column("mark", numeric=False)]
     yield grid("noise", "Variance of each metric over seeds", columns, map(cells, rows))
 
 

@@ -252,6 +252,11 @@ class Results:
         return tuple(m for m in self.shown if m.name in declared and m.name not in self.below_reference)
 
     @property
+    def replicates(self) -> str:
+        """What n counts: the runs whose values differ by chance."""
+        return "pretraining seeds" if self.experiment.pretrains else "fine-tuning seeds of one checkpoint"
+
+    @property
     def seeds_in_all(self) -> int:
         """Planned pretraining seeds of every arm; undecided arms may get more."""
         return len(first_seeds(self.experiment.pretraining.seeds))

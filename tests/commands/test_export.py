@@ -95,7 +95,7 @@ def test_every_tokenizer_opens_with_the_tokens_of_training(call: Call, tmp_path:
     assert answer.code == 0, answer.err
     words = load_tokenizer(pretrained_trial(folder, "baseline/1").tokens)
     assert (words.kind, words.vocabulary_size) == (kind, size)
-    tokenizer = transformers().AutoTokenizer.from_pretrained(tmp_path / "out")
+    tokenizer = transformers().AutoTokenizer.from_pretrained(tmp_path / "out", split_special_tokens=True)
     assert (len(tokenizer), tokenizer.pad_token_id, tokenizer.mask_token_id) == (size, words.pad, words.mask)
     assert [tokenizer(text, add_special_tokens=False).input_ids for text in TRICKY] == words.encode(TRICKY)
     first, second = words.encode(["the kernel", "padding"])
@@ -118,13 +118,13 @@ def test_a_trained_trial_opens_with_its_weights_head_and_tokens(
     card = (tmp_path / "out" / "README.md").read_text()
     for word in (arm, "512", found.provenance["checkpoint sha256"], "model.safetensors sha256"):
         assert word in card
-    tokenizer = transformers().AutoTokenizer.from_pretrained(tmp_path / "out")
+    tokenizer = transformers().AutoTokenizer.from_pretrained(tmp_path / "out", split_special_tokens=True)
     words = load_tokenizer(pretrained_trial(results, f"{arm}/1").tokens)
     config = json.loads((tmp_path / "out" / "config.json").read_text())
     assert tokenizer.pad_token_id == words.pad == config["pad_token_id"]
     assert [tokenizer(text, add_special_tokens=False).input_ids for text in TRICKY] == words.encode(TRICKY)
-    masking = transformers().AutoTokenizer.from_pretrained(tmp_path / "out", split_special_tokens=False)
-    assert masking("[MASK]", add_special_tokens=False).input_ids == [words.mask]  # as the model card says
+    masking = transformers().AutoTokenizer.from_pretrained(tmp_path / "out")  # as the model card says
+    assert masking("the [MASK]", add_special_tokens=False).input_ids == [*words.encode(["the"])[0], words.mask]
     pair = tokenizer("the kernel", "padding")
     first, second = words.encode(["the kernel", "padding"])
     assert pair.input_ids == [words.classify, *first, words.separate, *second, words.separate]

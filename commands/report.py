@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from commands.arguments import ResultsFolder, StoreUrl
 from commands.report_format import TERMINAL, ReportFormat, print_report
@@ -11,6 +12,8 @@ from ledger.example_tables import kept_example_tables
 from ledger.reading import snapshot_at
 from reports.brief import brief
 from reports.report import build
+from reports.statistics.predictions import tables_of_predictions
+from reports.write import write_predictions
 
 
 def report(
@@ -20,9 +23,17 @@ def report(
         bool, typer.Option("--all", help="In a terminal: every table, its notes, conditions.")
     ] = False,
     store: StoreUrl = "",
+    predictions: Annotated[
+        bool,
+        typer.Option("--predictions", help="Write every prediction to tables/predictions/TASK.csv of the folder."),
+    ] = False,
 ) -> None:
     """Print the report of a results folder, finished or not."""
-    complete = build(snapshot_at(folder), example_tables=kept_example_tables(folder, store))
+    snapshot = snapshot_at(folder)
+    if predictions:
+        for path in write_predictions(folder, tables_of_predictions(folder, snapshot)):
+            Console(stderr=True).print(f"predictions: {path}", markup=False, highlight=False, soft_wrap=True)
+    complete = build(snapshot, example_tables=kept_example_tables(folder, store))
     print_report(complete if everything or form != TERMINAL else brief(complete, all_of(folder)), form)
 
 

@@ -11,6 +11,7 @@ from reports.figures.figure import Picture
 from reports.figures.matplotlib_style import svg_document
 from reports.formats import render
 from reports.formats.csv import render_table
+from reports.table import Table
 
 REPORT_FILES = {
     "html": "report.html",
@@ -22,6 +23,8 @@ REPORT_FILES = {
 DECLARATION = "report.yaml"
 """The experiment of the report, as a file that `plan` and `run` take."""
 FIGURES, TABLES = "figures", "tables"
+PREDICTIONS = "predictions"
+"""The folder of tables that a report does not have: one row per example."""
 
 
 def write_report(report: Report, folder: Path) -> tuple[Path, ...]:
@@ -46,6 +49,14 @@ def write_report(report: Report, folder: Path) -> tuple[Path, ...]:
         links = links_beside(folder, others)  # last, because only existing files are linked
         written = put(folder / html, page(report, drawings(report), links).encode())
     return written, *(folder / name for name in others)
+
+
+def write_predictions(folder: Path, tables: Mapping[str, Table]) -> tuple[Path, ...]:
+    """Write each task's predictions as `tables/predictions/TASK.csv`. Raises MachineError if a file cannot be written."""
+    place = folder / TABLES / PREDICTIONS
+    with disk_refusals(folder):
+        place.mkdir(parents=True, exist_ok=True)
+        return tuple(put(place / f"{task}.csv", render_table(table).encode()) for task, table in tables.items())
 
 
 def published_files(report: Report) -> dict[str, bytes]:

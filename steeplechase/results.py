@@ -106,6 +106,17 @@ class Results:
         _, pairs = pairs_of(self.snapshot, kept_example_tables(self.folder), arms, metrics)
         return _frame(pairs_table(pairs))
 
+    def predictions(self, task: str) -> "pd.DataFrame":
+        """Return what every trial predicted for the examples of a task: one row per example, for metrics of your own.
+
+        The columns are arm, pretraining_seed, fine_tuning_seed, part, example, label, prediction, and the scores of
+        single examples by metric where there are any. Raises ConfigurationError for an unknown task, MachineError
+        where the stages were moved away.
+        """
+        from reports.statistics.predictions import predictions_table
+
+        return _frame(predictions_table(self.folder, self.snapshot, task))
+
     def curves(self) -> "pd.DataFrame":
         """Return the held-out loss of every trial by tokens seen: the columns arm, seed, tokens and held_out_loss.
 

@@ -1,0 +1,142 @@
+"""Predictions of every trial on a task's examples, beside their labels: read from the stages of a results folder."""
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from configuration.experiment import Experiment
+from configuration.loading import LATENCY_SECTION
+from foundation.errors import ConfigurationError, MachineError, did_you_mean
+from ledger.artifacts import ArtifactStore
+from ledger.example_values import read_example_values
+from ledger.paths import ResultPaths
+from ledger.records import Record, with_results
+from ledger.result_files import example_scores_file, other_parts, predictions_file
+from ledger.selected_settings import chosen_records
+from ledger.snapshot import Snapshot
+from ledger.stage_results import ExamplesResult, FineTuneResult
+from reports.statistics.experiment import experiment_of
+from reports.table import Row, Table
+from tasks.labelled.encoding import load_examples
+from tasks.labelled.minimal_pairs import load_groups
+from tasks.labelled.scoring import references_of
+from tasks.labelled.task import DownstreamTask
+from tasks.labelled.text_pairs import load_text_pairs
+from tasks.labelled.words import load_words
+from tasks.squad.windows_on_disk import load_questions
+
+COLUMNS = ("arm", "pretraining_seed", "fine_tuning_seed", "part", "example", "label", "prediction")
+"""Of every table of predictions; the scores of single examples follow, by metric, where there are any."""
+
+
+def predictions_table(folder: Path, snapshot: Snapshot, task: str) -> Table:
+    """Return one row per arm, pretraining seed, fine-tuning seed, part and example of a task.
+
+    `example` counts the examples of a part from 0, of a task of tags its words; of SQuAD it is the question's name. A
+    label is its name, or its number where the experiment declares no names; in a part without labels it is None. Of a
+    minimal pair the prediction is the difference of the two sentences' scores.
+
+    Raises ConfigurationError for an unknown task, MachineError where the stages were moved away, CorruptionError where
+    a file is not what was written.
+    """
+    tuning = _experiment(folder, snapshot).fine_tuning
+    if task not in tuning.tasks:
+        known = ", ".join(tuning.tasks) or "none"
+        raise ConfigurationError(f"{task!r} is not a task of {folder}: {known}.{did_you_mean(task, tuning.tasks)}")
+    store = ResultPaths.of(folder).store()
+    records = {result.task: record for record, result in with_results(snapshot.shared, ExamplesResult)}
+    examples = _Examples(tuning.find(task), _stage(store, records[task])) if task in records else None
+    rows = [] if examples is None else list(_rows(store, snapshot, examples))
+    columns = (*COLUMNS, *dict.fromkeys(name for row in rows for name in row if name not in COLUMNS))
+    return Table(f"predictions of {task}", columns, tuple({name: row.get(name) for name in columns} for row in rows))
+
+
+def tables_of_predictions(folder: Path, snapshot: Snapshot) -> dict[str, Table]:
+    """Return the predictions of every task of a results folder. Raises as `predictions_table`."""
+    tasks = sorted(_experiment(folder, snapshot).fine_tuning.tasks)
+    return {task: predictions_table(folder, snapshot, task) for task in tasks}
+
+
+def _experiment(folder: Path, snapshot: Snapshot) -> Experiment:
+    if LATENCY_SECTION in snapshot.document:
+        raise ConfigurationError(f"{folder}: a timing experiment has no predictions")
+    return experiment_of(snapshot.document)
+
+
+class _Examples:
+    """The examples of a task by part, with the labels of each."""
+
+    def __init__(self, task: DownstreamTask, folder: Path) -> None:
+        self.task, self._folder = task, folder
+
+    @cached_property
+    def parts(self) -> dict[str, tuple[Sequence[int | str], Sequence[Any]]]:
+        """By part the examples' names and labels."""
+        return {part: self._part(self._folder / part) for part in ("dev", *other_parts(self._folder))}
+
+    def _part(self, folder: Path) -> tuple[Sequence[int | str], Sequence[Any]]:
+        labels: Sequence[Any]
+        if self.task.squad is not None:
+            questions = load_questions(folder)
+            return [each.identifier for each in questions], [
+                json.dumps([answer.text for answer in each.answers], ensure_ascii=False) for each in questions
+            ]
+        if self.task.method == "minimal_pairs":
+            pairs = len(load_groups(folder))
+            return range(pairs), [None] * pairs
+        if self.task.form == "text_pair":
+            labels = load_text_pairs(folder).references
+        elif self.task.form == "tags":
+            labels = [self.named(tag) for tag in load_words(folder).tags]
+        else:
+            examples = load_examples(folder)
+            references = references_of(self.task, examples)
+            labels = [None] * len(examples) if references is None else [self.named(each) for each in references]
+        return range(len(labels)), labels
+
+    def named(self, label: Any) -> Any:
+        """Return a label's name where it has one; values and texts are themselves."""
+        has_names = isinstance(label, int) and self.task.value_range is None and label < len(self.task.labels)
+        return self.task.labels[label] if has_names else label
+
+    def predictions(self, stage: Path, part: str) -> list[Any]:
+        """Return what a stage predicted for a part, in the order of its examples."""
+        found = json.loads((stage / predictions_file(part)).read_text())
+        if self.task.squad is not None:
+            return [found[str(name)] for name in self.parts[part][0]]
+        if self.task.method == "minimal_pairs":
+            return [good - bad for good, bad in found]
+        return [self.named(each) for each in found]
+
+
+def _rows(store: ArtifactStore, snapshot: Snapshot, examples: _Examples) -> Iterator[Row]:
+    for arm in snapshot.arms:
+        for history in snapshot.of_arm(arm.name):
+            for record, result in with_results(chosen_records(history.records, snapshot.labels), FineTuneResult):
+                if result.task == examples.task.name:
+                    seeds = {"pretraining_seed": history.trial.seed, "fine_tuning_seed": result.seed}
+                    yield from ({"arm": arm.name, **seeds, **row} for row in _of_record(store, record, examples))
+
+
+def _of_record(store: ArtifactStore, record: Record, examples: _Examples) -> Iterator[Row]:
+    stage, result = _stage(store, record), record.result
+    assert isinstance(result, FineTuneResult)
+    for part, (names, labels) in examples.parts.items():
+        if not (stage / predictions_file(part)).is_file():
+            continue
+        kept = (result.example_scores or {}).get(part)
+        scores = {} if kept is None else read_example_values(stage / example_scores_file(part), kept)
+        by_metric = {} if kept is None or kept.examples != len(names) else dict(zip(kept.metrics, scores, strict=True))
+        predicted = examples.predictions(stage, part)
+        for place, row in enumerate(zip(names, labels, predicted, strict=True)):
+            of_example = {metric: float(values[place]) for metric, values in by_metric.items()}
+            yield {"part": part, **dict(zip(COLUMNS[-3:], row, strict=True)), **of_example}
+
+
+def _stage(store: ArtifactStore, record: Record) -> Path:
+    if not store.has(record.stage, record.key):
+        folder = store.folder(record.stage, record.key)
+        raise MachineError(f"{folder}: missing; predictions are kept in the stages of a run, not in published rows")
+    return store.read(record.stage, record.key)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.checkpoints import with_checkpoints
+from commands.checkpoints import with_imported_folders
 from configuration.experiment import Experiment
 from configuration.latency import LatencyExperiment
 from configuration.loading import AnyExperiment, experiment_in
@@ -165,7 +165,7 @@ def choose_any(
     allow_packages(packages)
     file = read_file(experiment_file(path))
     wanted = _wanted_scale(file, scale)
-    file = with_checkpoints(with_settings(file, wanted, settings))
+    file = with_imported_folders(with_settings(file, wanted, settings))
     return experiment_in(file, wanted), wanted or WITHOUT_SCALES, file.scales
 
 

@@ -5,6 +5,7 @@ A file with a `timing` section is a latency experiment; any other is a training 
 
 from pathlib import Path
 
+from configuration.checkpoints import with_checkpoints
 from configuration.experiment import Experiment
 from configuration.latency import LatencyExperiment
 from configuration.plugin_folders import BASE
@@ -37,7 +38,8 @@ def experiment_in(file: ConfigurationFile, scale: str | None) -> AnyExperiment:
 
 
 def _training_experiment(file: ConfigurationFile, scale: str | None) -> Experiment:
-    return file.declaration(Experiment, scale, {BASE: _load_plugins(file)}, violations_of)
+    base = _load_plugins(file)
+    return with_checkpoints(file).declaration(Experiment, scale, {BASE: base}, violations_of)
 
 
 def _load_plugins(file: ConfigurationFile) -> Path:

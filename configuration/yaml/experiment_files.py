@@ -6,6 +6,8 @@ EXPERIMENTS = "experiments"
 """The folder of experiment files, in the working folder and beside the packages."""
 INSTALLED = Path(__file__).resolve().parents[2] / EXPERIMENTS
 SUFFIX, SCHEMA = ".yaml", "schema.json"
+OF_CHECKPOINT = "architecture.yaml"
+"""The file of an initial checkpoint that is no experiment."""
 SUFFIXES = (SUFFIX, ".yml")
 """Endings of a file that is named whole; the experiments of a folder have the first."""
 
@@ -14,7 +16,8 @@ def experiment_files() -> dict[str, Path]:
     """Return the experiment files by name, such as `table2` or `bert/table5`; those of the working folder win."""
     found: dict[str, Path] = {}
     for folder in (INSTALLED, Path(EXPERIMENTS)):
-        found |= {_name(folder, file): file for file in sorted(folder.rglob(f"*{SUFFIX}"))}
+        files = (file for file in sorted(folder.rglob(f"*{SUFFIX}")) if file.name != OF_CHECKPOINT)
+        found |= {_name(folder, file): file for file in files}
     return dict(sorted(found.items(), key=lambda each: (each[0].count("/"), each[0])))
 
 

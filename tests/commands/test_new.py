@@ -11,6 +11,7 @@ from commands.new import copied
 from configuration.yaml import read_file
 from configuration.yaml.experiment_files import experiment_file, experiment_files
 from tests.factories.command_calls import ROOT, TABLE, Call
+from tests.factories.paths import EXPERIMENT_FILES
 
 
 def test_the_template_is_an_experiment_at_every_scale(call: Call, tmp_path: Path) -> None:
@@ -78,7 +79,7 @@ def test_init_copies_every_experiment_and_the_schema_once(call: Call, tmp_path: 
 
 def test_experiments_are_listed_with_questions_and_scales(call: Call) -> None:
     found = {each["name"]: each for each in json.loads(call("experiments", "--json").out)}
-    assert len(found) == len([*(ROOT / "experiments").rglob("*.yaml")])
+    assert len(found) == len(EXPERIMENT_FILES)
     assert found["table2"]["question"] == "How should convolution be joined to self-attention?"
     assert found["bert/table5"]["scales"]
     assert all(each["question"] for each in found.values())

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -32,11 +33,13 @@ from search_space.structure import StructureOption
 from search_space.sublayer import lettered_sublayer
 from tasks.candidate_contracts import candidate_contracts
 from tasks.contract_candidates import PLACED
+from tasks.corpora.document import Document
 from tasks.corpora.option import CorpusOption
 from tasks.corpus_contracts import corpus_contracts
 from tasks.downstream import find_task
+from tasks.own_metric_contracts import own_metric_contracts
 from tasks.sublayer_contracts import sublayer_contracts
-from tasks.task_contracts import task_contracts
+from tasks.task_contracts import documentation, first_documents, task_contracts
 
 PLACE, OUTCOME, END, EXIT_CODE = "place", "outcome", "end", "exit_code"
 """The keys of answers: what comes next, what was found, and the end with the lines and the code of a refusal."""
@@ -45,6 +48,7 @@ EXPERIMENT = "experiment"
 OPTIONS = ("search_space", "tasks.corpora")
 """Packages whose files are options of axes."""
 FACTORIES = "models"
+OWN_METRICS = "tasks.own_metrics"
 """The package of files with factories."""
 OF_AXES: Mapping[type, Callable[[Any], Iterator[Outcome]]] = {
     ConvolutionOption: contracts_of,
@@ -79,7 +83,7 @@ def measured(folder: Path) -> Iterator[str | Outcome]:
     plugin = load_plugin(folder)
     for module in plugin.files:
         yield _path_of(module)
-        yield from checked_file(module)
+        yield from checked_file(module, folder)
     yield from unused_files(plugin)
     for file in sorted(folder.glob("*.yaml")):
         yield file.name
@@ -89,11 +93,11 @@ def measured(folder: Path) -> Iterator[str | Outcome]:
 def checked(plugin: Plugin) -> Iterator[Outcome]:
     """Yield the outcomes of every option and task of a plugin that is loaded."""
     for module in plugin.files:
-        yield from checked_file(module)
+        yield from checked_file(module, plugin.folder)
 
 
-def checked_file(module: str) -> Iterator[Outcome]:
-    """Yield the outcomes of the option, the sublayer or the task of a plugin's file, if it declares one."""
+def checked_file(module: str, folder: Path) -> Iterator[Outcome]:
+    """Yield the outcomes of the option, sublayer, task or metrics of a plugin's file, if it declares any."""
     package, _, name = module.rpartition(".")
     axis = axis_of(package) if package.startswith(OPTIONS) else None
     option = None if axis is None else option_in(import_module(module), axis)
@@ -102,7 +106,22 @@ def checked_file(module: str) -> Iterator[Outcome]:
     elif package == SUBLAYERS and (sublayer := lettered_sublayer(import_module(module))) is not None:
         yield from sublayer_contracts(sublayer)
     elif package == DOWNSTREAM and not name.startswith("_"):
-        yield from task_contracts(find_task(name))
+        yield from task_contracts(find_task(name), documents_for(name, folder))
+    elif package == OWN_METRICS and not name.startswith("_"):
+        yield from own_metric_contracts(import_module(module))
+
+
+def documents_for(task: str, folder: Path) -> Callable[[], tuple[Document, ...]]:
+    """Return what reads the corpus of the first experiment of a folder that has a task, else the documentation."""
+    for file in sorted(folder.glob("*.yaml")):
+        for scale in _scales_of(file)[:1]:
+            try:
+                experiment = choose(file, scale).experiment
+            except UserError:
+                continue  # which has lines of its own
+            if task in experiment.fine_tuning.tasks:
+                return partial(first_documents, experiment.fine_tuning.corpus or experiment.corpus)
+    return documentation
 
 
 def outcomes_of_option(option: type[OpenOption]) -> Iterator[Outcome]:
@@ -137,7 +156,7 @@ def _declares(module: str) -> bool:
     package, _, name = module.rpartition(".")
     if package == SUBLAYERS:
         return lettered_sublayer(import_module(module)) is not None
-    if package == DOWNSTREAM:
+    if package in (DOWNSTREAM, OWN_METRICS):
         return not name.startswith("_")
     axis = axis_of(package) if package.startswith(OPTIONS) else None
     return axis is not None and option_in(import_module(module), axis) is not None
@@ -149,12 +168,17 @@ def _path_of(module: str) -> str:
 
 def checked_experiment(file: Path) -> Iterator[Outcome]:
     """Yield the outcomes of every architecture of kind module in an experiment, at every scale."""
-    keys = read_file(file).keys
-    for scale in (scales(file) or (None,)) if EXPERIMENT in keys and LATENCY_SECTION not in keys else ():
+    for scale in _scales_of(file):
         for arm in choose(file, scale).experiment.arms:
             if isinstance(arm.candidate.architecture, ModuleArchitecture):
                 title = f"{file.name}{f' at {scale}' if scale else ''}, {arm.name}"
                 yield from module_outcomes(arm.candidate.architecture, title)
+
+
+def _scales_of(file: Path) -> tuple[str | None, ...]:
+    """Return the scales of an experiment that trains, None for one without; none of any other file."""
+    keys = read_file(file).keys
+    return (scales(file) or (None,)) if EXPERIMENT in keys and LATENCY_SECTION not in keys else ()
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from tasks.corpora.corpus import Corpus
 from tasks.dataset_folder import PublishedData
 from tasks.downstream import find_task, task_names
 from tasks.labelled.task import DownstreamTask
+from tasks.own_metrics import MetricReference, module_of
 from tasks.own_tasks import OwnTask
 from tasks.own_tasks.derived import DerivedTask
 from tasks.own_tasks.rarified import RareWordsTask, RarifiedTask
@@ -101,6 +102,10 @@ class FineTuning(TaskExamples, TaskTraining):
     """Downstream tasks by name, such as cola or docs_pair, and of `own_tasks`; an empty list skips fine-tuning."""
     seeds: SeedList = Field(default=(1,), min_length=1)
     """Fine-tuning seeds; their results are averaged within each pretraining seed."""
+    metrics: Mapping[str, tuple[MetricReference, ...]] = Field(
+        default_factory=dict, examples=[{"reviews": ["costs:weighted_accuracy"]}]
+    )
+    """By task, further metrics of your own: `FILE:FUNCTION`, a function of `tasks/own_metrics/FILE.py` of a plugin."""
     corpus: Corpus | None = None
     """Source of the documents of docs_* tasks; by default the pretraining corpus."""
     data: PublishedData | None = Field(default=None, examples=["data"])
@@ -166,6 +171,11 @@ class FineTuning(TaskExamples, TaskTraining):
         own = self.own_tasks.get(name)
         found = self.own_tasks.get(own.of) if isinstance(own, RareWordsTask) else own
         return found if isinstance(found, RarifiedTask) else None
+
+    @property
+    def metric_modules(self) -> tuple[str, ...]:
+        """The modules that have the functions of `metrics`."""
+        return tuple(dict.fromkeys(module_of(each) for references in self.metrics.values() for each in references))
 
     def primary_metric(self, task: str) -> str:
         """Return the primary metric of a task."""

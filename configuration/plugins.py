@@ -174,6 +174,7 @@ def _declarations(value: object) -> list[BaseModel]:
 
 def _plugin_modules(declarations: Sequence[BaseModel]) -> set[str]:
     modules = {type(each).__module__ for each in declarations} | _factories(declarations)
+    modules |= {module for each in declarations for module in getattr(each, "metric_modules", ())}
     return modules.union(*map(_sublayers, declarations)) & _LOADED.keys()
 
 

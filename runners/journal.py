@@ -24,7 +24,7 @@ from runners.run_progress import RunProgress
 from runners.scheduler import ProposalRequest, Step, entry_step, next_step
 from runners.scheduling.rows import Fact, Row, rows_of
 from runners.scheduling.state import RunState
-from runners.scoring import scored_result
+from runners.scoring import NO_METRICS, scored_result
 from runners.search.next_arms import proposed_entries
 from runners.search.tuning_phase import tuning_plan
 from runners.search.warm_start import earlier_results
@@ -72,6 +72,7 @@ class Journal:
         self._ledger, self._examples = ledger, ExampleKeeper(ledger, store)
         runs = fine_tuning_runs(experiment.fine_tuning) if isinstance(experiment, Experiment) else ()
         self._fine_tuning_runs = {run.label: run for run in runs}
+        self._own_metrics = experiment.fine_tuning.metrics if isinstance(experiment, Experiment) else NO_METRICS
         self._reused = ReusedTrials(reused, self._fine_tuning_runs)
         self._attempts: Counter[TaskId] = Counter()
         self._step: Step | None = None
@@ -174,7 +175,8 @@ class Journal:
             assert outcome.status is self._recorded_shared[task.label].status
             self._apply([self._recorded_shared[task.label]])
             return
-        result = scored_result(task.stage, outcome, self.store, self._fine_tuning_runs.get(task.label))
+        run = self._fine_tuning_runs.get(task.label)
+        result = scored_result(task.stage, outcome, self.store, run, self._own_metrics)
         self._add(task, outcome.status, result, outcome.seconds, reused)
 
     def _fail(self, task: StageTask, failure: Failure) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from ledger.result_files import other_parts, predictions_file, scores_name
 from ledger.rows import read_result
 from ledger.stage_results import FineTuneResult, StageResult
 from runners.frozen_scoring import frozen_scores
+from runners.named_predictions import named_pairs
 from runners.stages.declarations import FineTuneStage, TaskStage
 from runners.stages.stage import Stage
 from tasks.labelled.dev_halves import selection_half
@@ -29,23 +30,29 @@ from tasks.labelled.task import DownstreamTask, Version
 from tasks.labelled.text_pairs import EncodedTextPairs, load_text_pairs
 from tasks.labelled.without_value import without_value
 from tasks.labelled.words import EncodedWords, load_words
+from tasks.own_metrics import own_scores
 from tasks.squad.official_metrics import squad_scores
 from tasks.squad.subsets import selection_half_of_questions
 from tasks.squad.windows_on_disk import load_questions
 from tasks.text_metrics import TextScores, text_scores
 
+NO_METRICS: Mapping[str, tuple[str, ...]] = {}
 SAMPLES = 3
 SAMPLE_CHARACTERS = 300
 
 
 def scored_result(
-    stage: Stage, outcome: Outcome, store: ArtifactStore, run: FineTuningRun | None = None
+    stage: Stage,
+    outcome: Outcome,
+    store: ArtifactStore,
+    run: FineTuningRun | None = None,
+    own_metrics: Mapping[str, tuple[str, ...]] = NO_METRICS,
 ) -> StageResult:
     """Return the result of a stage for the ledger; of a stage that evaluates a downstream task, with its scores.
 
     If `run` is one combination of a hyperparameter search, the scores are those of the reporting half of dev, and the
-    selection score on the other half is part of the result. Raises CorruptionError if the stored result is not a
-    valid result of this kind of stage.
+    selection score on the other half is part of the result. `own_metrics` has a user's metrics by task. Raises
+    CorruptionError if the stored result is not a valid result of this kind of stage, DataError if a metric fails.
     """
     declaration = stage.declaration
     result = dict(outcome.result)
@@ -54,7 +61,7 @@ def scored_result(
         result = {
             "task": declaration.task,
             "seed": seed,
-            **_scores(stage, declaration, store, run),
+            **_scores(stage, declaration, store, run, own_metrics.get(declaration.task, ())),
             **result,
         }
         if isinstance(declaration, FineTuneStage) and declaration.own_task is not None:
@@ -68,7 +75,7 @@ def scored_result(
 
 
 def _scores(
-    stage: Stage, declaration: TaskStage, store: ArtifactStore, run: FineTuningRun | None
+    stage: Stage, declaration: TaskStage, store: ArtifactStore, run: FineTuningRun | None, own: tuple[str, ...]
 ) -> dict[str, JsonValue]:
     task = declaration.downstream
     predictions = store.read(stage.kind, stage.key)
@@ -77,7 +84,7 @@ def _scores(
         return frozen_scores(task, examples, predictions)
     search = run if run is not None and run.chosen_on is not None else None
     if task.squad is None:
-        return part_scores(task, examples, predictions, search)
+        return part_scores(task, examples, predictions, search, own)
     return _question_scores(task, task.squad, examples, predictions, search)
 
 
@@ -106,9 +113,13 @@ def _question_scores(
 
 
 def part_scores(
-    task: DownstreamTask, examples_folder: Path, predictions_folder: Path, search: FineTuningRun | None
+    task: DownstreamTask,
+    examples_folder: Path,
+    predictions_folder: Path,
+    search: FineTuningRun | None,
+    own: tuple[str, ...] = (),
 ) -> dict[str, JsonValue]:
-    """Return the scores of every labelled part."""
+    """Return the scores of every labelled part, those of `own` metrics included."""
     result: dict[str, JsonValue] = {}
     for part in ("dev", *other_parts(examples_folder)):
         predictions = json.loads((predictions_folder / predictions_file(part)).read_text())
@@ -123,6 +134,10 @@ def part_scores(
             scores = label_scores(dev_search, task, examples, predictions)
         else:
             continue
+        if own:
+            scores["scores"] = {**cast("dict[str, JsonValue]", scores["scores"])} | _own_scores(
+                own, task, examples_folder / part, predictions, dev_search
+            )
         result |= _with_part_name(part, scores)
         if part == "dev" and (absent := _without_value(task, examples_folder / part)):
             result["without_value"] = {**absent}
@@ -139,6 +154,20 @@ def _without_value(task: DownstreamTask, folder: Path) -> dict[str, str]:
         return without_value(task, load_words(folder).tags)
     references = references_of(task, load_examples(folder))
     return {} if references is None else without_value(task, references)
+
+
+def _own_scores(
+    own: tuple[str, ...], task: DownstreamTask, part: Path, predictions: Sequence[Any], search: FineTuningRun | None
+) -> dict[str, JsonValue]:
+    """Return a user's metrics of a part; of a hyperparameter search, on the reporting half."""
+    halves: Callable[[], NDArray[np.bool_]]
+    references, predicted, halves = named_pairs(task, part, predictions)
+    chosen = np.ones(len(references), dtype=bool)
+    if search is not None:
+        chosen = _dev_masks(search, len(references), halves)[1]
+    rows = np.flatnonzero(chosen).tolist()
+    sides = [references[row] for row in rows], [predicted[row] for row in rows]
+    return {name: value for reference in own for name, value in own_scores(reference, *sides).items()}
 
 
 def _with_part_name(part: str, scores: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

@@ -1,7 +1,7 @@
 """Contracts of downstream tasks: what a declaration and its examples promise. They hold for plugins too.
 
-A task of documents is built from two megabytes of the installed documentation; of one with files, the dev part is
-read where the folder of published data sets has it.
+A task of documents is built from two megabytes of the corpus of an experiment that has it, else of the installed
+documentation; of one with files, the dev part is read where the folder of published data sets has it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -11,6 +11,7 @@ from itertools import chain
 
 from foundation.errors import DataError
 from models.contract import Broken, NotDeclared, Outcome, outcomes_of
+from tasks.corpora.corpus import Corpus
 from tasks.corpora.document import Document
 from tasks.corpora.documentation import DocumentationCorpus
 from tasks.dataset_folder import FolderOfTasks
@@ -40,6 +41,17 @@ class ReadTask:
 def documentation() -> tuple[Document, ...]:
     """Return the documents that tasks without files are built from."""
     return tuple(DocumentationCorpus(maximum_megabytes=MEGABYTES).documents(silent))
+
+
+def first_documents(corpus: Corpus) -> tuple[Document, ...]:
+    """Return the documents of a corpus up to as many megabytes as the contracts read. Raises DataError."""
+    found, characters = [], 0
+    for document in corpus.documents(silent):
+        found.append(document)
+        characters += len(document.text)
+        if characters >= MEGABYTES * 1e6:
+            break
+    return tuple(found)
 
 
 def task_contracts(
@@ -119,7 +131,15 @@ def right_answers_score_highest(read: ReadTask) -> None:
             raise Broken(f"{name} of the right answers is {value:g}, not 100")
 
 
+def both_parts_have_examples(read: ReadTask) -> None:
+    """Count the examples of train and dev; the train part of files is not read here."""
+    train, dev = len(read.examples.train), len(read.examples.dev)
+    if not dev or (read.task.build is not None and not train):
+        raise Broken(f"{'build' if read.task.build else 'its reader'} returned {train} train and {dev} dev examples")
+
+
 CONTRACTS: Mapping[str, Callable[[ReadTask], None]] = {
+    "train and dev have examples": both_parts_have_examples,
     "examples are the same in every reading": examples_are_repeated,
     "every target is a declared one": targets_are_declared,
     "train and dev share nothing": parts_are_apart,

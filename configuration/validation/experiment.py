@@ -16,6 +16,7 @@ from configuration.validation.mentions import mention_violations
 from configuration.validation.metric_names import unmeasured
 from configuration.validation.module_architectures import module_violations
 from configuration.validation.objectives import objective_violations, untrained_violations
+from configuration.validation.own_metrics import own_metric_violations
 from configuration.validation.paper import paper_violations
 from configuration.validation.perplexity import perplexity_violations
 from configuration.validation.policy import policy_violations
@@ -53,6 +54,7 @@ def violations_of(experiment: Experiment) -> Iterator[Violation]:
     yield from tracking_violations(experiment)
     yield from _pretraining_violations(experiment)
     yield from _fine_tuning_violations(experiment)
+    yield from own_metric_violations(experiment)
     if not of_baseline:
         yield from _measure_violations(experiment)
         yield from perplexity_violations(experiment)

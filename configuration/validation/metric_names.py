@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from configuration.fine_tuning import FineTuning
 from configuration.metrics import SCORE, comparable_metrics
 from foundation.errors import did_you_mean
+from tasks.own_metrics import name_of
 
 
 def unmeasured(name: str, tuning: FineTuning, others: Iterable[str] = (), any_scale: bool = False) -> str | None:
@@ -22,6 +23,9 @@ def unmeasured(name: str, tuning: FineTuning, others: Iterable[str] = (), any_sc
     if not colon or (task in tuning.tasks and task not in tuning.known_tasks):  # which has its own violation
         return None
     primary, *known = tuning.find(task).metrics if task in tuning.known_tasks else (task,)
+    known += [name_of(reference) for reference in tuning.metrics.get(task, ())]
+    if further.partition(".")[0] in known:  # a function's metrics by name are known once it is called
+        return None
     measured, _, split = further.partition(" ")  # `bleu test` is that of the further split test
     if measured in known or (split and measured == primary):
         return None

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from foundation.errors import ConflictError
+from foundation.errors import ConflictError, DataError
 from foundation.randomness import stream
 from foundation.schema import JsonValue
 from runners.stages.context import StageContext
@@ -89,7 +89,12 @@ def _from_documents(task: DownstreamTask, stage: ExamplesStage | ContaminationSt
     assert corpus is not None
     assert stage.dev_examples is not None
     documents = tuple(read_documents(corpus, "test"))
-    return task.build(documents, stage.train_examples or 0, stage.dev_examples)
+    examples = task.build(documents, stage.train_examples or 0, stage.dev_examples)
+    if not examples.train or not examples.dev:
+        counts = f"{len(examples.train)} train and {len(examples.dev)} dev examples"
+        message = f"{task.name}: build returned {counts} from {len(documents)} documents; both parts need some"
+        raise DataError(f"{message}. `steeplechase check FOLDER` measures a plugin's task on the experiment's corpus")
+    return examples
 
 
 def _from_files(task: DownstreamTask, stage: ExamplesStage | ContaminationStage) -> Examples:

@@ -1,0 +1,42 @@
+"""Predictions of a part beside its references, with labels by name, as a user's metrics read them."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.labelled.dev_halves import selection_half
+from tasks.labelled.encoding import load_examples
+from tasks.labelled.scoring import references_of
+from tasks.labelled.task import DownstreamTask
+from tasks.labelled.text_pairs import load_text_pairs
+from tasks.labelled.words import load_words
+
+Halves = Callable[[], NDArray[np.bool_]]
+"""Returns which examples are in the half that a hyperparameter search selects on."""
+
+
+def named_pairs(
+    task: DownstreamTask, part: Path, predictions: Sequence[Any]
+) -> tuple[Sequence[Any], Sequence[Any], Halves]:
+    """Return references and predictions of a labelled part, one per example; of tags one list per sentence."""
+    if task.form == "text_pair":
+        pairs = load_text_pairs(part)
+        return pairs.references, predictions, partial(selection_half, pairs.sources)
+    if task.form == "tags":
+        words = load_words(part)
+        sides = [[[] for _ in range(len(words.sequences))] for _ in range(2)]
+        for sentence, *tags in zip(words.sentences, words.tags, predictions, strict=True):
+            for side, tag in zip(sides, tags, strict=True):
+                side[sentence].append(task.labels[tag])
+        return *sides, partial(selection_half, words.sequences)
+    examples = load_examples(part)
+    references = references_of(task, examples)
+    assert references is not None
+    halves = partial(selection_half, examples)
+    if task.form == "span" or task.value_range is not None:
+        return references, predictions, halves
+    return [task.labels[int(each)] for each in references], [task.labels[int(each)] for each in predictions], halves

@@ -1,4 +1,4 @@
-"""Hugging Face folders that an experiment file names as initial checkpoints: imported once, under their content's hash."""
+"""Hugging Face folders that an experiment file names as initial checkpoints: imported once, by content."""
 
 import hashlib
 from dataclasses import replace
@@ -33,18 +33,16 @@ def _imported(name: str) -> str:
     folder = resolved(name)
     if is_initial_checkpoint(folder) or not (folder / CONFIG).is_file():
         return name
-    from commands.import_ import say, write_checkpoint
+    from commands.huggingface.import_folder import import_folder
 
     out = IMPORTED / f"{folder.resolve().name}-{_content(folder)[:DIGITS]}"
     if not is_initial_checkpoint(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         try:
-            notes = write_checkpoint(folder, out)
+            import_folder(folder, out, f"{folder} as {out}")
         except ConflictError:
             if not is_initial_checkpoint(out):  # else another command has imported it meanwhile
                 raise
-        else:
-            say([*(f"note: {note}" for note in notes), f"imported: {folder} as {out}"])
     return str(out)
 
 

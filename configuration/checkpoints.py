@@ -74,7 +74,7 @@ def _with_architecture(node: Entries, checkpoint: InitialCheckpoint) -> Entries:
 
 
 def _read(node: Node | None) -> InitialCheckpoint | None:
-    """Return the checkpoint that a node names; None where there is none that can be read, which validation reports."""
+    """Return the checkpoint that a node names; None where it cannot be read, which validation reports."""
     if not isinstance(node, Leaf) or not isinstance(node.value, str):
         return None
     try:

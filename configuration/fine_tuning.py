@@ -105,7 +105,7 @@ class FineTuning(TaskExamples, TaskTraining):
     metrics: Mapping[str, tuple[MetricReference, ...]] = Field(
         default_factory=dict, examples=[{"reviews": ["costs:weighted_accuracy"]}]
     )
-    """By task, further metrics of your own: `FILE:FUNCTION`, a function of `tasks/own_metrics/FILE.py` of a plugin."""
+    """By task, further metrics of your own: `FILE:FUNCTION` of `tasks/own_metrics/FILE.py` in a plugin."""
     corpus: Corpus | None = None
     """Source of the documents of docs_* tasks; by default the pretraining corpus."""
     data: PublishedData | None = Field(default=None, examples=["data"])

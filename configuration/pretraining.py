@@ -15,11 +15,11 @@ class Pretraining(Schema):
     """Token budget, seeds, hurdle and evaluation set of pretraining."""
 
     tokens: Annotated[int, Field(ge=0, le=LARGEST_COUNT)] = Field(examples=[1_000_000])
-    """Training tokens of every arm, multiplied by its `token_share`. 0: nothing is pretrained; every arm is fine-tuned
-    from its initial checkpoint."""
+    """Training tokens of every arm, multiplied by its `token_share`. 0: nothing is pretrained; every arm is
+    fine-tuned from its initial checkpoint."""
     seeds: Seeds = Field(examples=[[1, 2, 3]])
-    """Pretraining seeds; with 0 tokens, the seeds of fine-tuning. A list, a number (`3` is 1, 2, 3), a range (`1-5`), or
-    `until_decided`: further seeds for arms whose comparison the first ones leave undecided."""
+    """Pretraining seeds; with 0 tokens, the seeds of fine-tuning. A list, a number (`3` is 1, 2, 3), a range (`1-5`),
+    or `until_decided`: further seeds for arms whose comparison the first ones leave undecided."""
     hurdle: HurdleRule = Field(default_factory=Finite)
     """Early stopping of a search's trials at rungs; `finite` stops diverged trials only."""
     audit: Audit | None = None
@@ -34,8 +34,8 @@ class Pretraining(Schema):
     reference_generator_tokens: Count = 1_000_000
     """Training tokens of the generator that corrupts the held-out set (replaced token detection only)."""
     init_checkpoint: str | None = None
-    """A folder written by `steeplechase import`, or a Hugging Face folder, which is imported first: every arm's encoder
-    is initialised with its weights, where the arm names no other."""
+    """A folder written by `steeplechase import`, or a Hugging Face folder, which is imported first: every arm's
+    encoder is initialised with its weights, where the arm names no other."""
     evaluation_reference: Candidate | None = None
     """The candidate whose length, recipe, objective and generator make the evaluation set; by default the baseline.
 

@@ -52,7 +52,7 @@ def write_report(report: Report, folder: Path) -> tuple[Path, ...]:
 
 
 def write_predictions(folder: Path, tables: Mapping[str, Table]) -> tuple[Path, ...]:
-    """Write each task's predictions as `tables/predictions/TASK.csv`. Raises MachineError if a file cannot be written."""
+    """Write each task's predictions as `tables/predictions/TASK.csv`; raises MachineError if that fails."""
     place = folder / TABLES / PREDICTIONS
     with disk_refusals(folder):
         place.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Stages that begin with an initial checkpoint: a trial's first pretraining, or its encoder where nothing is pretrained.
+"""Stages that begin with an initial checkpoint: a first pretraining, or an encoder that is not pretrained.
 
 Free of torch; the weights stay on disk.
 """

@@ -1,8 +1,8 @@
 """Overrides: dotted paths into a candidate with new values; applied to make an arm, and derived from two candidates.
 
 A path is a field of the architecture (`bottleneck_ratio`, `convolution.kernel_size`), starts with `architecture.`,
-`objective.`, `recipe.` or `fine_tuning.`, or is `init_checkpoint`. A name or a mapping with a `kind` replaces a whole option; a path into an
-option sets one of its fields.
+`objective.`, `recipe.` or `fine_tuning.`, or is `init_checkpoint`. A name or a mapping with a `kind` replaces a whole
+option; a path into an option sets one of its fields.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Contracts of a user's own metrics: what a function of `tasks/own_metrics/` returns, and for what it returns more."""
+"""Contracts of a user's own metrics: what a function of `tasks/own_metrics/` returns, and for what more."""
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence

@@ -38,8 +38,8 @@ def predictions_table(folder: Path, snapshot: Snapshot, task: str) -> Table:
     label is its name, or its number where the experiment declares no names; in a part without labels it is None. Of a
     minimal pair the prediction is the difference of the two sentences' scores.
 
-    Raises ConfigurationError for an unknown task, MachineError where the stages were moved away, CorruptionError where
-    a file is not what was written.
+    Raises ConfigurationError for an unknown task, MachineError where the stages were moved away, CorruptionError
+    where a file is not what was written.
     """
     tuning = _experiment(folder, snapshot).fine_tuning
     if task not in tuning.tasks:
@@ -128,7 +128,9 @@ def _of_record(store: ArtifactStore, record: Record, examples: _Examples) -> Ite
             continue
         kept = (result.example_scores or {}).get(part)
         scores = {} if kept is None else read_example_values(stage / example_scores_file(part), kept)
-        by_metric = {} if kept is None or kept.examples != len(names) else dict(zip(kept.metrics, scores, strict=True))
+        by_metric = (
+            {} if kept is None or kept.examples != len(names) else dict(zip(kept.metrics, scores, strict=True))
+        )
         predicted = examples.predictions(stage, part)
         for place, row in enumerate(zip(names, labels, predicted, strict=True)):
             of_example = {metric: float(values[place]) for metric, values in by_metric.items()}

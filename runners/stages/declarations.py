@@ -223,7 +223,7 @@ class FineTuneStage(StageDeclaration, TaskTraining):
 
 
 class UntrainedStage(StageDeclaration):
-    """Initialise a model and store its weights: the untrained reference, or an initial checkpoint that is not trained.
+    """Initialise a model and store its weights: the untrained reference, or an initial checkpoint as it is.
 
     Reads nothing; an encoder with supersense embeddings reads `tokens`.
     """

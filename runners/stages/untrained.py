@@ -1,4 +1,4 @@
-"""Initialises a model from its seed or an initial checkpoint and stores the weights, as a stage of pretraining does."""
+"""Initialises a model from its seed or an initial checkpoint and stores the weights, as pretraining does."""
 
 from foundation.schema import JsonValue
 from runners.stages.context import StageContext

@@ -1,8 +1,8 @@
 """Metrics of a user's own: functions of the files that plugins put into this package, named `FILE:FUNCTION`.
 
-A function is called as `function(references, predictions)` and returns a number in percent, or numbers by name; larger
-is better. Labels and tags are given by their names, values as numbers, answers and targets as texts; of tagged words
-both arguments have one list per sentence.
+A function is called as `function(references, predictions)` and returns a number in percent, or numbers by name;
+larger is better. Labels and tags are given by their names, values as numbers, answers and targets as texts; of
+tagged words both arguments have one list per sentence.
 """
 
 import inspect
@@ -65,7 +65,9 @@ def own_scores(reference: str, references: Sequence[Any], predictions: Sequence[
     except Exception as error:
         raise DataError(f"{reference}: {type(error).__name__}: {str(error).partition(chr(10))[0]}") from error
     name = name_of(reference)
-    by_name = {f"{name}.{part}": value for part, value in found.items()} if isinstance(found, Mapping) else {name: found}
+    by_name = (
+        {f"{name}.{part}": value for part, value in found.items()} if isinstance(found, Mapping) else {name: found}
+    )
     for metric, value in by_name.items():
         number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
         if not number or not NAMED.fullmatch(metric):

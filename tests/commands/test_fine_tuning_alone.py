@@ -1,4 +1,4 @@
-"""Fine-tuning without pretraining: checkpoints and hyperparameters of fine-tuning as arms, and what the report says."""
+"""Fine-tuning without pretraining: checkpoints and hyperparameters of fine-tuning as arms, and the report."""
 
 import csv
 import json
@@ -113,7 +113,10 @@ def test_an_axis_of_fine_tuning_has_the_experiments_value_as_the_baselines_level
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"pretraining__init_checkpoint": None}, "0 tokens train nothing, and baseline, fast has no initial checkpoint"),
+        (
+            {"pretraining__init_checkpoint": None},
+            "0 tokens train nothing, and baseline, fast has no initial checkpoint",
+        ),
         ({"fine_tuning__tasks": []}, "0 tokens leave fine-tuning alone, and fine_tuning.tasks is empty"),
         ({"fine_tuning__seeds": [1, 2]}, "without pretraining the seeds of fine-tuning are pretraining.seeds"),
         ({"pretraining__audit": {"share": 0.5}}, "needs pretraining, and pretraining.tokens is 0"),

@@ -1,4 +1,4 @@
-"""Decay by a power of what is left of the training: (1 - progress)^power; 1 is linear (Devlin et al. 2018), 2 steeper."""
+"""Decay by a power of what is left of the training, (1 - progress)^power; at 1 linear, as in BERT."""
 
 from typing import Literal
 

@@ -30,7 +30,9 @@ def build(documents: Sequence[Document], train_count: int, dev_count: int) -> Ex
             if changed is None or {text.lower(), changed.lower()} & seen:
                 continue
             seen |= {text.lower(), changed.lower()}
-            pairs.append((Example(text, label=WRITTEN, source=module), Example(changed, label=REPEATED, source=module)))
+            pairs.append(
+                (Example(text, label=WRITTEN, source=module), Example(changed, label=REPEATED, source=module))
+            )
         groups[module] = pairs
     return draw(NAME, groups, train_count, dev_count)
 

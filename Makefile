@@ -9,7 +9,7 @@ ifneq ($(wildcard ../shared/data/.),)
 export STEEPLECHASE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: help demo test bench check format schema reference reports docs pages audit clean
+.PHONY: help demo test bench check format schema reference reports docs pages audit faults clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -57,6 +57,9 @@ pages: $(VENV)/ready-to-run ## pages with numbers of published reports, from doc
 
 audit: $(VENV)/ready-to-develop reports ## published verdicts, claims and Shapley values again, by scipy and statsmodels
 	OMP_NUM_THREADS=1 $(BIN)/python -m tools.audit
+
+faults: $(VENV)/ready-to-develop ## kills, full disks, damage, hostile files and outages, until every row of docs/reliability.md has its reach
+	nice -n 15 $(BIN)/python -m tools.faults
 
 clean: ## drop the environment; results are kept
 	rm -rf $(VENV)

@@ -1,1 +1,1 @@
-"""Faults on purpose: what kills, full disks, damage, hostile files and outages leave of a run, with seeds and bounds."""
+"""Fault injection: what kills, full disks, damage, hostile files and outages leave of a run, with seeds."""

@@ -1,9 +1,9 @@
 """`python -m tools.faults [ROW ...]`: cause faults until each row has its reach; results accumulate in a file.
 
-    python -m tools.faults                       # make faults: all rows, from where the file of results ends
-    python -m tools.faults kills --count 50      # one row, until it has caused 50 faults in all
-    python -m tools.faults kills --seed 2 --number 7    # one attempt again; its result replaces the earlier one
-    python -m tools.faults --quick               # part of make test: a few attempts of every row, nothing kept
+python -m tools.faults                       # make faults: all rows, from where the file of results ends
+python -m tools.faults kills --count 50      # one row, until it has caused 50 faults in all
+python -m tools.faults kills --seed 2 --number 7    # one attempt again; its result replaces the earlier one
+python -m tools.faults --quick               # part of make test: a few attempts of every row, nothing kept
 """
 
 import argparse
@@ -13,10 +13,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 from tools.faults.layer import start_under_layer
-from tools.faults.row import RESULTS, Line, Row, keep, lines, standing, stream
+from tools.faults.row import RESULTS, Attempt, Line, keep, lines, standing, stream
+from tools.faults.rows import ROWS
 
 SCRATCH = "FAULTS_SCRATCH"
 ROOT = Path(__file__).parents[2]
@@ -35,7 +37,6 @@ def main(arguments: Sequence[str]) -> int:
     scratch = Path(os.environ.get(SCRATCH) or tempfile.mkdtemp(prefix="faults-", dir=_memory()))
     os.environ[SCRATCH] = str(scratch)
     start_under_layer(scratch, "tools.faults", [*arguments])
-    from tools.faults.rows import ROWS
     from tools.faults.warm import warm_up
 
     if unknown := set(given.rows) - set(ROWS):
@@ -44,32 +45,37 @@ def main(arguments: Sequence[str]) -> int:
     wrong = 0
     try:
         for name in given.rows or ROWS:
-            wrong += _quick(name, ROWS[name], scratch) if given.quick else _all(name, ROWS[name], scratch, given)
+            wrong += _quick(name, scratch) if given.quick else _all(name, scratch, given)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return int(wrong > 0)
 
 
-def _quick(name: str, row: Row, scratch: Path) -> int:
+def _attempt(name: str, seed: int, number: int, scratch: Path) -> Attempt:
+    found: Attempt = import_module(f"tools.faults.{name}").attempt(stream(name, seed, number), scratch)
+    return found
+
+
+def _quick(name: str, scratch: Path) -> int:
     caused, number, wrong = 0, 0, 0
-    while caused < row.quick:
-        found = row.attempt(stream(name, 0, number), scratch)
+    while caused < ROWS[name].quick:
+        found = _attempt(name, 0, number, scratch)
         caused, number, wrong = caused + sum(found.caused.values()), number + 1, wrong + len(found.wrong)
         _say(name, 0, number - 1, found.caused, found.wrong)
     return wrong
 
 
-def _all(name: str, row: Row, scratch: Path, given: argparse.Namespace) -> int:
+def _all(name: str, scratch: Path, given: argparse.Namespace) -> int:
     """Attempt until the row has its count; return what is wrong in these attempts."""
     wrong = 0
     while True:
         known = [line for line in standing(lines(given.results)).values() if line.row == name]
         caused = sum(sum(line.caused.values()) for line in known)
-        if given.number is None and caused >= (given.count or row.reach):
+        if given.number is None and caused >= (given.count or ROWS[name].reach):
             return wrong
         numbers = [line.number for line in known if line.seed == given.seed]
         number = max(numbers, default=-1) + 1 if given.number is None else given.number
-        found = row.attempt(stream(name, given.seed, number), scratch)
+        found = _attempt(name, given.seed, number, scratch)
         keep(Line(name, given.seed, number, _commit(), dict(found.caused), found.wrong), given.results)
         wrong += len(found.wrong)
         _say(name, given.seed, number, found.caused, found.wrong)
@@ -85,11 +91,13 @@ def _say(name: str, seed: int, number: int, caused: dict[str, int], wrong: list[
 
 
 def _memory() -> str | None:
-    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 def _commit() -> str:
-    done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     return done.stdout.strip()
 
 

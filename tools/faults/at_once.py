@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from tools.faults.images import EARLY, LATE, images
-from tools.faults.row import Attempt, Row
+from tools.faults.row import Attempt
 from tools.faults.runs import LONGEST_SECONDS, differences, reference, run_arguments, variables, wrong_end
 from tools.faults.warm import Command, emptied, kill, orphans, start
 
@@ -50,12 +50,3 @@ def attempt(chance: random.Random, scratch: Path) -> Attempt:
     found.wrong += wrong_end(winner, winner.wait(LONGEST_SECONDS), (0,)) if winner.pid not in ended else []
     found.wrong += [*differences(folder, expected), *orphans(10)]
     return found
-
-
-AT_ONCE = Row(
-    test="Two to five drivers at once on one folder; the holder suspended or killed",
-    holds="exactly one runs, the others exit 6; same table",
-    reach=100,
-    quick=1,
-    attempt=attempt,
-)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tools.faults.images import FINISHED, Images, images
-from tools.faults.row import Attempt, Row
+from tools.faults.row import Attempt
 from tools.faults.runs import EXPERIMENTS, LONGEST_SECONDS, differences, run, wrong_end
 from tools.faults.warm import orphans
 
@@ -73,7 +73,10 @@ def _damage_folder(chance: random.Random, folder: Path) -> tuple[str, str] | Non
     places = sorted({path for some in FOLDERS for path in folder.glob(some) if path.is_dir()})
     if not places:
         return None
-    path, how = chance.choice(places), chance.choice(("deleted", "emptied", "linked", "swapped", "copied over", "a file"))
+    path, how = (
+        chance.choice(places),
+        chance.choice(("deleted", "emptied", "linked", "swapped", "copied over", "a file")),
+    )
     siblings = sorted(other for other in path.parent.iterdir() if other.is_dir() and other != path)
     if how in ("swapped", "copied over"):
         if not siblings:
@@ -137,15 +140,9 @@ DAMAGES: dict[str, Callable[[random.Random, Path], object]] = {
     "cut": _cut,
     "emptied": lambda _, path: path.write_bytes(b""),
     "deleted": lambda _, path: path.unlink(),
-    "appended to": lambda chance, path: path.write_bytes(path.read_bytes() + chance.randbytes(chance.randrange(1, 99))),
+    "appended to": lambda chance, path: path.write_bytes(
+        path.read_bytes() + chance.randbytes(chance.randrange(1, 99))
+    ),
     "linked": _link,
     "another": lambda _chance, _path: None,  # replaced by an older copy, or by another file of its kind
 }
-
-DAMAGE = Row(
-    test="Damage: bits, pages, cuts, deletions, links, swaps, older copies, in every kind of file and folder",
-    holds="the same table or a refusal of one line; 0 silent, 0 tracebacks",
-    reach=2000,
-    quick=20,
-    attempt=attempt,
-)

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from tools.faults import hostile_files, hostile_folders
-from tools.faults.row import Attempt, Row
+from tools.faults.row import Attempt
 from tools.faults.runs import UNANSWERED, variables
 from tools.faults.warm import TRACEBACK, Command, emptied, kill, orphans, start
 from tools.faults.watch import watch
@@ -85,12 +85,3 @@ def _listed(place: Path) -> set[tuple[str, int]]:
     """Return every file beside the case and the output, with its size."""
     outside = (path for path in place.rglob("*") if path.relative_to(place).parts[0] not in ("case", "out"))
     return {(str(path.relative_to(place)), path.lstat().st_size) for path in outside if not path.is_dir()}
-
-
-HOSTILE = Row(
-    test="A stranger's experiments, results folders, object stores, archives, models, curves and predictions",
-    holds="0 writes outside, 0 requests, 0 code run, 0 tracebacks, 0 over 5 CPU s or 3 GB",
-    reach=5000,
-    quick=50,
-    attempt=attempt,
-)

@@ -13,34 +13,17 @@ from typing import Any
 import yaml
 
 from tools.faults.images import images
-from tools.faults.runs import BODY, SEARCH, TABLE
+from tools.faults.runs import EXPERIMENTS
 from tools.faults.warm import emptied, start
 
 Arguments = tuple[str | Path, ...]
-AIMED: tuple[Any, ...] = (
-    *("os:system", "subprocess:getoutput", "runpy:run_path", "torch.hub:load", "builtins:eval", "ctypes:CDLL"),
-    *("../secret", "../../../../etc/passwd", "/etc/shadow", "/dev/zero", "/dev/stdin", "file:///etc/passwd", "..", "."),
-    *("http://127.0.0.1:7", "s3://bucket/key", "ftp://127.0.0.1/x", "\x00", "a\nb", "\x1b[2J", "‮", "é", " ", ""),
-    *("=cmd()", "{{ 7 * 7 }}", "${HOME}", "$STEEPLECHASE_DATA", "<script>", "\\input{x}", "%s%n", "!!python/name:os.system"),
-    *(0, -1, 1, 2**31, 2**63, 2**200, 10**400, 1e308, -0.0, float("nan"), float("inf"), True, False, None),
-    *([], {}, [[]], {"kind": "module"}, {"kind": "nobody"}, ["a"] * 2000, "x" * 100_000, {str(n): n for n in range(500)}),
-)
+VALUES = json.loads(Path(__file__).with_name("hostile_values.json").read_text())
+AIMED = (*VALUES["aimed"], "x" * 100_000, ["a"] * 2000, {str(number): number for number in range(500)})
 MODULE = {
     "kind": "module", "arguments": {"command": "touch ../secret"}, "width": 32, "embedding_width": 32,
     "vocabulary_size": 600, "positions": 64,
 }  # fmt: skip
-TEXTS = (
-    "!!python/object/apply:os.system ['touch ../secret']",
-    "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c]\n"
-    "e: &e [*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e]\ng: [*f,*f,*f,*f,*f,*f]",
-    "[" * 20_000,
-    "{a: " * 3_000,
-    "a: &a {b: *a}",
-    "? [a, b]\n: c",
-    "%YAML 9.9\n---\na: b",
-    "a: 1\n---\nb: 2",
-    "\ufeff" * 50,
-)
+TEXTS = (*VALUES["texts"], "[" * 20_000, "{a: " * 3_000, "\ufeff" * 50)
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -53,7 +36,10 @@ def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 def changed(chance: random.Random, document: Any) -> Any:
     """Return a document with one value replaced, removed, doubled or renamed."""
-    *way, last = chance.choice([path for path in leaves(document) if path] or [(0,)])
+    paths = [path for path in leaves(document) if path]
+    if not paths:
+        return chance.choice(AIMED)
+    *way, last = chance.choice(paths)
     place = document
     for key in way:
         place = place[key]
@@ -79,7 +65,9 @@ def changed_bytes(chance: random.Random, content: bytes) -> bytes:
         elif how == 1:
             del result[at:]
         elif how == 2:
-            result[at:at] = chance.choice((b"\x00", b"\xff\xfe", b"\n", b"\t", b'"', b"[", b"1e999", chance.randbytes(9)))
+            result[at:at] = chance.choice(
+                (b"\x00", b"\xff\xfe", b"\n", b"\t", b'"', b"[", b"1e999", chance.randbytes(9))
+            )
         elif how == 3:
             del result[at : at + chance.randrange(1, 40)]
         else:
@@ -89,7 +77,7 @@ def changed_bytes(chance: random.Random, content: bytes) -> bytes:
 
 def experiment(chance: random.Random, scratch: Path, case: Path) -> Arguments:
     """Write a hostile experiment."""
-    file, text = case / "experiment.yaml", (chance.choice((TABLE, SEARCH)) + BODY).format()
+    file, text = case / "experiment.yaml", chance.choice([*EXPERIMENTS.values()]).read_text()
     how = chance.randrange(8)
     if how < 4:
         document = yaml.safe_load(text)
@@ -101,13 +89,17 @@ def experiment(chance: random.Random, scratch: Path, case: Path) -> Arguments:
     elif how < 7:
         file.write_bytes(changed_bytes(chance, text.encode()))
     else:
-        file.write_text(chance.choice((f"{text}\n{{}}", "{}", f"{text}\nextra: {{}}")).replace("{}", chance.choice(TEXTS)))
+        file.write_text(
+            chance.choice((f"{text}\n{{}}", "{}", f"{text}\nextra: {{}}")).replace("{}", chance.choice(TEXTS))
+        )
     return chance.choice((("plan", file), ("plan", file), ("describe", file)))
 
 
 def _plain(chance: random.Random) -> list[Any]:
     steps, names = range(1, 5), [f"c{number}" for number in range(6)]
-    points = [{"candidate": name, "step": step, "value": 9 - step * chance.random()} for name in names for step in steps]
+    points = [
+        {"candidate": name, "step": step, "value": 9 - step * chance.random()} for name in names for step in steps
+    ]
     return [{"direction": "min"}, *({**point, "config": {"rate": chance.random()}} for point in points)]
 
 
@@ -163,7 +155,7 @@ def _model(scratch: Path) -> Path:
     """Export a model of the finished table in transformers' files."""
     folder = images(scratch, "table").by_moment["finished"]
     out = emptied(scratch / "exported") / "model"
-    command = start(("export", folder, out, "--trial", "dynamic/1"), scratch / "log")
+    command = start(("export", folder, out, "--trial", "wide/1"), scratch / "log")
     assert command.wait(100) == 0, command.text
     return out
 
@@ -202,7 +194,9 @@ def archive(chance: random.Random, scratch: Path, case: Path) -> Arguments:
     file.write_bytes(_bomb(size, chance.choice((b" ", b"[", b"\n", b"0")), kind))
     if kind != "txt.gz":
         return "replay", file, "--seeds", "1"
-    document = yaml.safe_load((TABLE + BODY).format()) | {"corpus": {"kind": "text_files", "path": str(file)}}
+    document = yaml.safe_load(EXPERIMENTS["table"].read_text()) | {
+        "corpus": {"kind": "text_files", "path": str(file)}
+    }
     (case / "experiment.yaml").write_text(yaml.safe_dump(document))
     return "run", case / "experiment.yaml", "--out", case.parent / "out", "--workers", "1"
 

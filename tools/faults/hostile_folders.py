@@ -11,13 +11,10 @@ from typing import Any
 from configuration.plugins import Plugin
 from foundation.schema import canonical_text, fingerprint
 from ledger.artifacts import MANIFEST, StageManifest
-from tools.faults.hostile_files import AIMED, Arguments, changed
+from tools.faults.hostile_files import AIMED, VALUES, Arguments, changed
 from tools.faults.images import FINISHED, images
 from tools.faults.runs import run_arguments
 
-NAMES = ("../../../../secret", "../../../home/.bashrc", "/tmp/hostile-proof", "a/../../../../../secret", "..", "a\\..\\b", "\x00")  # noqa: S108
-LINKED = ("artifacts", "reused", "stages", "report.csv", "report.html", "tables", "figures", "lock", "mlflow.db", "report.yaml")
-URLS = ("http://127.0.0.1:7/x", "s3://127.0.0.1/x", "file:///etc", "memory://x", "ftp://127.0.0.1:7/x", "github://a:b@/", "simplecache::http://127.0.0.1:7/x")
 PLUGIN = "import pathlib\npathlib.Path(__file__).with_name('ran').write_text('x')\n"
 
 
@@ -59,7 +56,7 @@ def _aimed(chance: random.Random, manifest: dict[str, Any]) -> dict[str, Any]:
     files, how = manifest["files"], chance.randrange(3)
     name = chance.choice(sorted(files) or ["x"])
     if how == 0:
-        files[chance.choice(NAMES)] = files.pop(name, "0" * 64)
+        files[chance.choice(VALUES["names"])] = files.pop(name, "0" * 64)
     elif how == 1:
         files[name] = chance.choice(("../../secret", "/etc/passwd", "../" * 8 + "etc/passwd", ""))
     else:
@@ -80,7 +77,7 @@ def _ledger(chance: random.Random, folder: Path) -> None:
     with closing(sqlite3.connect(folder / "ledger.sqlite")) as database:
         for _ in range(chance.choice((1, 1, 3))):
             table = chance.choice(("facts", "facts", "arms", "trials", "records", "decisions"))
-            rows = database.execute(f"SELECT sequence, name, content FROM {table}").fetchall()  # noqa: S608
+            rows = database.execute(f"SELECT sequence, name, content FROM {table}").fetchall()
             if not rows:
                 continue
             place, name, text = chance.choice(rows)
@@ -92,7 +89,7 @@ def _ledger(chance: random.Random, folder: Path) -> None:
 
 
 def _link(chance: random.Random, folder: Path) -> None:
-    path = folder / chance.choice(LINKED)
+    path = folder / chance.choice(VALUES["links"])
     if path.is_symlink() or not path.is_dir():
         path.unlink(missing_ok=True)
     else:
@@ -101,7 +98,9 @@ def _link(chance: random.Random, folder: Path) -> None:
 
 
 def _store_file(chance: random.Random, folder: Path) -> None:
-    (folder / "object_store").write_text(chance.choice((*URLS, str(chance.choice(AIMED))[:200])), "utf-8", "replace")
+    (folder / "object_store").write_text(
+        chance.choice((*VALUES["urls"], str(chance.choice(AIMED))[:200])), "utf-8", "replace"
+    )
 
 
 def _plugin(chance: random.Random, folder: Path) -> None:
@@ -118,7 +117,9 @@ def _plugin(chance: random.Random, folder: Path) -> None:
     with closing(sqlite3.connect(folder / "ledger.sqlite")) as database:
         ((number, text),) = database.execute("SELECT sequence, content FROM facts WHERE name = 'document'").fetchall()
         if isinstance(document := json.loads(text), dict):
-            _write(database, "facts", (number, "document", document | {"plugins": [{"path": "evil", "sha256": sha256}]}))
+            _write(
+                database, "facts", (number, "document", document | {"plugins": [{"path": "evil", "sha256": sha256}]})
+            )
             database.commit()
 
 
@@ -127,5 +128,5 @@ def _write(database: sqlite3.Connection, table: str, row: tuple[int, str, Any]) 
     place, name, content = row
     with suppress(ValueError, TypeError):
         text = canonical_text(content)
-        command = f"UPDATE OR IGNORE {table} SET name = ?, content = ?, checksum = ? WHERE sequence = ?"  # noqa: S608
+        command = f"UPDATE OR IGNORE {table} SET name = ?, content = ?, checksum = ? WHERE sequence = ?"
         database.execute(command, (name, text, fingerprint([place, name, text]), place))

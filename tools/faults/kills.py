@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from tools.faults.layer import failing, plan
-from tools.faults.row import Attempt, Row
+from tools.faults.row import Attempt
 from tools.faults.runs import EXPERIMENTS, LONGEST_SECONDS, Reference, reference, run, wrong_end, wrong_results
 from tools.faults.warm import Command, emptied, kill, orphans
 
@@ -79,12 +79,3 @@ def _wait_for_workers(command: Command) -> None:
 
 def _lead_group() -> None:
     plan().group = os.getpid()
-
-
-KILLS = Row(
-    test="SIGKILL on this machine: driver, worker or both, at random moments and at durable calls",
-    holds="same table in four formats, no record twice, 0 orphans, nothing left behind",
-    reach=1000,
-    quick=12,
-    attempt=attempt,
-)

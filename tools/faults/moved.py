@@ -6,13 +6,24 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tools.faults.images import Images, images
-from tools.faults.row import Attempt, Row
+from tools.faults.row import Attempt
 from tools.faults.runs import EXPERIMENTS, LONGEST_SECONDS, differences, run, variables, wrong_end
 from tools.faults.warm import emptied, start
 
 A_BATCH = 10
 REFUSED = (4, 5, 6, 7)
-PARTS = ("ledger.sqlite", "stages", "reused", "report.*", "tables", "figures", "mlflow.db*", "artifacts", "stages/*", "stages/*/*")
+PARTS = (
+    "ledger.sqlite",
+    "stages",
+    "reused",
+    "report.*",
+    "tables",
+    "figures",
+    "mlflow.db*",
+    "artifacts",
+    "stages/*",
+    "stages/*/*",
+)
 
 
 def attempt(chance: random.Random, scratch: Path) -> Attempt:
@@ -103,11 +114,3 @@ WAYS: dict[str, Callable[[random.Random, Path, tuple[Images, Images]], tuple[Pat
     "cut": _cut,
     "mixed": _mix,
 }
-
-MOVED = Row(
-    test="A results folder moved, copied, cut, or mixed with another, finished or killed",
-    holds="the same numbers, or a refusal of one line",
-    reach=200,
-    quick=10,
-    attempt=attempt,
-)

@@ -18,28 +18,7 @@ FORMATS = ("report.csv", "report.json", "report.md", "report.tex")
 LONGEST_SECONDS = 240.0
 UNANSWERED = "http://127.0.0.1:9"
 """A tracking server that is not there: a run without MLflow."""
-BODY = """
-question: Does the table survive?
-baseline:
-  architecture: {{ depth: 1, width: 16, embedding_width: 16, heads: 2, feed_forward_width: 32, vocabulary_size: 300,
-                  positions: 32 }}
-  objective: {{ kind: masked_language_model }}
-  recipe: {{ sequence_length: 32, batch_sequences: 8, peak_learning_rate: 3e-3, dropout: 0.0,
-            schedule: {{ kind: linear, warmup_tokens: 1000 }} }}
-corpus: {{ kind: documentation, maximum_megabytes: 0.5 }}
-"""
-TABLE = """experiment: table
-design: {{ kind: list, arms: {{ wide: {{ width: 32 }}, dynamic: {{ convolution: dynamic }} }} }}
-pretraining: {{ tokens: 8192, seeds: [1, 2], held_out_sequences: 16, evaluations: 2 }}
-fine_tuning: {{ tasks: [docs_pair], seeds: [1], sequence_length: 32, train_examples: 64, dev_examples: 32, epochs: 1 }}
-"""
-SEARCH = """experiment: search
-design: {{ kind: search, space: {{ width: [16, 32, 48], convolution: [none, dynamic], recipe.peak_learning_rate: [1e-3, 3e-3] }},
-          max_candidates: 5, cohort: 2, sampler: tpe, max_seeds: 1 }}
-pretraining: {{ tokens: 8192, seeds: [1], held_out_sequences: 16, evaluations: 2,
-               hurdle: {{ kind: progressive_mean, rungs: [2048, 4096] }} }}
-"""
-EXPERIMENTS = {"table": TABLE, "search": SEARCH}
+EXPERIMENTS = {file.stem: file for file in sorted(Path(__file__).parent.glob("*.yaml"))}
 
 
 @dataclass(frozen=True)
@@ -59,11 +38,12 @@ class Reference:
 def reference(scratch: Path, name: str, mirrored: bool = False, fresh: bool = False) -> Reference:
     """Run an experiment undisturbed, as a fork of this process or as a fresh one, and return what it gives."""
     place = emptied(scratch / f"reference-{name}{'-mirrored' * mirrored}{'-fresh' * fresh}")
-    file, folder = place / f"{name}.yaml", place / name
-    file.write_text((EXPERIMENTS[name] + BODY).format())
+    file, folder = EXPERIMENTS[name], place / name
     if fresh:
         arguments = module_command("commands.main", *run_arguments(file, folder, 2))
-        subprocess.run(arguments, check=True, capture_output=True, env=variables(scratch, mirrored) | {"LD_PRELOAD": ""})
+        subprocess.run(
+            arguments, check=True, capture_output=True, env=variables(scratch, mirrored) | {"LD_PRELOAD": ""}
+        )
     else:
         command = run(scratch, file, folder, mirrored=mirrored)
         code = command.wait(LONGEST_SECONDS)
@@ -80,7 +60,8 @@ def variables(scratch: Path, mirrored: bool) -> dict[str, str]:
     """Return the environment of a run."""
     (scratch / "temporary").mkdir(exist_ok=True)
     without = {} if mirrored else {"MLFLOW_TRACKING_URI": UNANSWERED}
-    return {**os.environ, "TMPDIR": str(scratch / "temporary"), **without}
+    places = {"TMPDIR": str(scratch / "temporary"), "XDG_CACHE_HOME": str(scratch / "cache")}
+    return {**os.environ, **places, **without}
 
 
 def run(
@@ -116,7 +97,10 @@ def wrong_results(scratch: Path, folder: Path, expected: Reference, mirrored: bo
     with closing(Ledger.at(folder)) as ledger:
         ended = Counter((each.trial, each.label) for each in ledger.records() if each.status is not Status.FAILED)
     found += [f"{trial} {label}: {times} records" for (trial, label), times in ended.items() if times > 1]
-    left = [*folder.rglob("*.writing"), *(path for path in (folder / "stages" / "unfinished").glob("*") if not _is_lock(path))]
+    left = [
+        *folder.rglob("*.writing"),
+        *(path for path in (folder / "stages" / "unfinished").glob("*") if not _is_lock(path)),
+    ]
     left += (scratch / "temporary").glob("steeplechase-*")
     found += [f"left behind: {path.relative_to(scratch)}" for path in left]
     return found + (wrong_mirror(folder, expected) if mirrored else [])
@@ -140,6 +124,6 @@ def mlflow_runs(folder: Path) -> Counter[str]:
     values = "SELECT key, value FROM latest_metrics WHERE run_uuid = ? AND key NOT LIKE '%seconds%' ORDER BY key"
     with closing(sqlite3.connect(f"file:{folder / 'mlflow.db'}?mode=ro", uri=True)) as database:
         found = database.execute(runs).fetchall()
-        return Counter(f"{name} {status} {database.execute(values, (run,)).fetchall()}" for run, name, status in found)
-
-
+        return Counter(
+            f"{name} {status} {database.execute(values, (run,)).fetchall()}" for run, name, status in found
+        )

@@ -11,6 +11,7 @@ import pkgutil
 import shutil
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Mapping
@@ -27,7 +28,14 @@ from runners.executors import local, worker
 PACKAGES = ("commands", "configuration", "ledger", "models", "reports", "runners", "search_space", "tasks")
 LIBRARIES = (  # what is imported where it is used
     *("alembic.command", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf", "matplotlib.textpath"),
-    *("mlflow.tracking", "optuna.samplers", "scipy.optimize", "scipy.stats", "sklearn.metrics", "tokenizers.implementations"),
+    *(
+        "mlflow.tracking",
+        "optuna.samplers",
+        "scipy.optimize",
+        "scipy.stats",
+        "sklearn.metrics",
+        "tokenizers.implementations",
+    ),
     *("torch._dynamo", "torch.optim", "fontTools.subset", "PIL.PngImagePlugin"),
 )
 NOT_IMPORTED = ("runners.executors.ray", "runners.executors.tune", "models.kernels")
@@ -70,10 +78,12 @@ class ForkedWorker:
         self.stdout: IO[str] = os.fdopen(answers[0])
 
     def kill(self) -> None:
+        """Kill the process."""
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
 
     def wait(self) -> int:
+        """Return its exit code, 0 where it has been waited for."""
         with suppress(ChildProcessError):
             return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         return 0
@@ -153,6 +163,7 @@ def start(arguments: tuple[str | Path, ...], log: Path, before: Before | None = 
         os.dup2(output, 1)
         os.dup2(output, 2)
         os.environ.update(variables)
+        tempfile.tempdir = None
         sys.argv = ["steeplechase", *map(str, arguments)]
         if before is not None:
             before()

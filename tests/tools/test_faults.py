@@ -1,0 +1,29 @@
+"""A few faults of every row of the table of faults, and the file in which their results accumulate."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.factories.paths import ROOT
+from tools.faults.row import Line, keep, lines, standing
+from tools.faults.rows import ROWS
+
+
+@pytest.mark.engines
+@pytest.mark.skipif(shutil.which("cc") is None, reason="the fault layer is compiled with cc")
+def test_a_few_faults_of_every_row_do_no_harm() -> None:
+    command = [sys.executable, "-m", "tools.faults", "--quick"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert all(f"{name} " in done.stdout for name, row in ROWS.items() if row.quick)
+
+
+def test_a_later_result_of_an_attempt_replaces_the_earlier_one(tmp_path: Path) -> None:
+    for number, wrong in ((0, ["a table differs"]), (1, []), (0, [])):
+        keep(Line("kills", 1, number, "0", {"driver": 3}, wrong), tmp_path / "results.jsonl")
+    kept = lines(tmp_path / "results.jsonl")
+    assert len(kept) == 3
+    assert [line.wrong for line in standing(kept).values()] == [[], []]

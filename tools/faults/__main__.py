@@ -1,9 +1,10 @@
-"""`python -m tools.faults [ROW ...]`: cause faults until each row has its reach; results accumulate in a file.
+"""`python -m tools.faults [ROW[=COUNT] ...]`: cause faults until each row has its reach; results accumulate.
 
-python -m tools.faults                       # make faults: all rows, from where the file of results ends
-python -m tools.faults kills --count 50      # one row, until it has caused 50 faults in all
-python -m tools.faults kills --seed 2 --number 7    # one attempt again; its result replaces the earlier one
-python -m tools.faults --quick               # part of make test: a few attempts of every row, nothing kept
+python -m tools.faults                               # make faults: all rows, from where the file of results ends
+python -m tools.faults kills=50 damage=100           # until these rows have caused so many faults in all
+python -m tools.faults kills --seed 2 --number 7     # one attempt again; its result replaces the earlier one
+python -m tools.faults --quick                       # part of make test: a few faults of every row, nothing kept
+python -m tools.faults --check                       # whether forks of the warm process write what fresh processes do
 """
 
 import argparse
@@ -12,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -21,38 +22,43 @@ from tools.faults.row import RESULTS, Attempt, Line, keep, lines, standing, stre
 from tools.faults.rows import ROWS
 
 SCRATCH = "FAULTS_SCRATCH"
+MEMORY = Path("/dev/shm")
 ROOT = Path(__file__).parents[2]
 
 
 def main(arguments: Sequence[str]) -> int:
     """Cause faults; return 1 if anything went wrong that should not have."""
     parser = argparse.ArgumentParser(prog="python -m tools.faults", description=__doc__.partition("\n")[0])
-    parser.add_argument("rows", nargs="*", metavar="ROW", help="rows; all by default")
+    parser.add_argument(
+        "rows", nargs="*", metavar="ROW[=COUNT]", help="rows, and faults of each in all; all by default"
+    )
     parser.add_argument("--seed", type=int, default=1, help="seed of the attempts")
-    parser.add_argument("--count", type=int, help="faults of each row in all; its reach by default")
     parser.add_argument("--number", type=int, help="a single attempt of the seed")
     parser.add_argument("--quick", action="store_true", help="a few faults of every row; keeps no result")
+    parser.add_argument("--check", action="store_true", help="compare forks with fresh processes")
     parser.add_argument("--results", type=Path, default=RESULTS, help="the file of results")
     given = parser.parse_args(arguments)
-    scratch = Path(os.environ.get(SCRATCH) or tempfile.mkdtemp(prefix="faults-", dir=_memory()))
+    counts = {
+        name: int(count or ROWS[name].reach) for name, _, count in (row.partition("=") for row in given.rows or ROWS)
+    }
+    home = MEMORY if os.access(MEMORY, os.W_OK) else None
+    scratch = Path(os.environ.get(SCRATCH) or tempfile.mkdtemp(prefix="faults-", dir=home))
     os.environ[SCRATCH] = str(scratch)
-    start_under_layer(scratch, "tools.faults", [*arguments])
-    from tools.faults.warm import warm_up
-
-    if unknown := set(given.rows) - set(ROWS):
-        parser.error(f"no row {', '.join(sorted(unknown))}; rows: {', '.join(ROWS)}")
-    warm_up()
-    wrong = 0
     try:
-        for name in given.rows or ROWS:
-            wrong += _quick(name, scratch) if given.quick else _all(name, scratch, given)
+        start_under_layer(scratch, "tools.faults", [*arguments])
+        import_module("tools.faults.warm").warm_up()
+        if given.check:
+            return sum(_say("check", 0, 0, found) for found in import_module("tools.faults.runs").checks(scratch))
+        if given.quick:
+            return int(sum(_quick(name, scratch) for name in counts) > 0)
+        return int(sum(_all(name, count, scratch, given) for name, count in counts.items()) > 0)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    return int(wrong > 0)
 
 
 def _attempt(name: str, seed: int, number: int, scratch: Path) -> Attempt:
     found: Attempt = import_module(f"tools.faults.{name}").attempt(stream(name, seed, number), scratch)
+    _say(name, seed, number, found)
     return found
 
 
@@ -61,44 +67,38 @@ def _quick(name: str, scratch: Path) -> int:
     while caused < ROWS[name].quick:
         found = _attempt(name, 0, number, scratch)
         caused, number, wrong = caused + sum(found.caused.values()), number + 1, wrong + len(found.wrong)
-        _say(name, 0, number - 1, found.caused, found.wrong)
     return wrong
 
 
-def _all(name: str, scratch: Path, given: argparse.Namespace) -> int:
+def _all(name: str, count: int, scratch: Path, given: argparse.Namespace) -> int:
     """Attempt until the row has its count; return what is wrong in these attempts."""
     wrong = 0
     while True:
         known = [line for line in standing(lines(given.results)).values() if line.row == name]
-        caused = sum(sum(line.caused.values()) for line in known)
-        if given.number is None and caused >= (given.count or ROWS[name].reach):
+        if given.number is None and sum(sum(line.caused.values()) for line in known) >= count:
             return wrong
         numbers = [line.number for line in known if line.seed == given.seed]
         number = max(numbers, default=-1) + 1 if given.number is None else given.number
         found = _attempt(name, given.seed, number, scratch)
-        keep(Line(name, given.seed, number, _commit(), dict(found.caused), found.wrong), given.results)
+        keep(Line(name, given.seed, number, _commit(), dict(+found.caused), found.wrong), given.results)
         wrong += len(found.wrong)
-        _say(name, given.seed, number, found.caused, found.wrong)
         if given.number is not None:
             return wrong
 
 
-def _say(name: str, seed: int, number: int, caused: dict[str, int], wrong: list[str]) -> None:
-    told = ", ".join(f"{count} {kind}" for kind, count in sorted(caused.items()) if count)
-    sys.stdout.write(f"{name} --seed {seed} --number {number}: {told}\n")
-    sys.stdout.writelines(f"  WRONG {line}\n" for line in wrong)
+def _say(name: str, seed: int, number: int, found: Attempt) -> int:
+    told: Mapping[str, int] = +found.caused
+    sys.stdout.write(
+        f"{name} --seed {seed} --number {number}: {', '.join(f'{n} {kind}' for kind, n in told.items())}\n"
+    )
+    sys.stdout.writelines(f"  WRONG {line}\n" for line in found.wrong)
     sys.stdout.flush()
-
-
-def _memory() -> str | None:
-    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    return len(found.wrong)
 
 
 def _commit() -> str:
-    done = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    return done.stdout.strip()
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import os
 import sqlite3
 import subprocess
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +13,7 @@ from pathlib import Path
 from foundation.child_process import module_command
 from ledger.database import Ledger
 from ledger.records import Status
+from tools.faults.row import Attempt
 from tools.faults.warm import TRACEBACK, Before, Command, emptied, start
 
 FORMATS = ("report.csv", "report.json", "report.md", "report.tex")
@@ -49,6 +51,14 @@ def reference(scratch: Path, name: str, mirrored: bool = False, fresh: bool = Fa
         code = command.wait(LONGEST_SECONDS)
         assert code == 0, command.text
     return Reference(file, folder)
+
+
+def checks(scratch: Path) -> Iterator[Attempt]:
+    """Yield for every experiment how a fork's report differs from a fresh process's."""
+    for name in EXPERIMENTS:
+        fresh = reference(scratch, name, mirrored=True, fresh=True)
+        compared = Counter({f"{name}: files": len(FORMATS)})
+        yield Attempt(compared, differences(reference(scratch, name, mirrored=True).folder, fresh))
 
 
 def run_arguments(file: Path, folder: Path, workers: int) -> tuple[str, ...]:

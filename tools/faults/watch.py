@@ -38,7 +38,7 @@ def watch(case: Path, allowed: tuple[Path, ...], report: Path, tracking_port: in
         if name == "exec":
             return bool(given[0].co_filename.startswith(place))
         if name == "socket.connect":
-            return given[1][:2] != ("127.0.0.1", tracking_port)
+            return bool(given[1][:2] != ("127.0.0.1", tracking_port))
         return name in STARTS and not any(own in str(given) for own in OWN)
 
     def hook(name: str, given: tuple[Any, ...]) -> None:

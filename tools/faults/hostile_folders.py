@@ -23,8 +23,8 @@ def results(chance: random.Random, scratch: Path, case: Path) -> Arguments:
     folder, out = case / "results", case.parent / "out"
     source = images(scratch, chance.choice(("table", "search")))
     source.copy(FINISHED, folder)
-    for _ in range(chance.choice((1, 1, 2))):
-        chance.choice((_ledger, _ledger, _manifests, _link, _store_file, _plugin))(chance, folder)
+    for spoil in chance.sample((_ledger, _ledger, _manifests, _link, _store_file, _plugin), chance.choice((1, 1, 2))):
+        spoil(chance, folder)
     commands: tuple[Arguments, ...] = (
         ("report", folder), ("report", folder, "--format", chance.choice(("csv", "json", "latex", "html"))),
         ("compare", folder), ("explore", folder, "--out", out), ("publish", folder, out), ("pilot", folder),

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from configuration.loading import AnyExperiment
 from configuration.validation.warnings import warnings_of
 from configuration.yaml.settings import FLAG
 from foundation.environment import memory_bytes
-from foundation.errors import ConfigurationError, ConflictError, UserError
+from foundation.errors import ConfigurationError, ConflictError, MachineError, UserError
 from foundation.scratch import scratch_folder
 from ledger.artifacts import ArtifactStore
 from ledger.database import LEDGER_NAME
@@ -48,6 +49,7 @@ from search_space.module_factories import FLAG as FACTORIES_OF
 LOCAL, RAY = "local", "ray"
 RAY_ADDRESS = "RAY_ADDRESS"
 """Environment variable that Ray reads for the address of a cluster."""
+SECONDS_TO_ANSWER = 10.0
 OnReport = Callable[[Report, Path], None]
 """Called with the report and its folder, before the last mirroring to MLflow."""
 
@@ -121,6 +123,7 @@ def run_experiment(
         _say(console, opening_line(request, is_default=scale is None and bool(scales)))
         if address != options.address:
             _say(console, f"Ray: the cluster at {address}, from {RAY_ADDRESS}; unset it to run on this machine")
+            refuse_silent_cluster(str(address))
         return request, _drive(request, console, stop, on_report)
 
 
@@ -128,6 +131,18 @@ def cluster_in_environment() -> str | None:
     """Return the address of a Ray cluster in the environment; None where Ray starts on this machine."""
     address = os.environ.get(RAY_ADDRESS, "").strip()
     return None if address in ("", "local") else address
+
+
+def refuse_silent_cluster(address: str) -> None:
+    """Raise MachineError if nothing answers at the `HOST:PORT` of the environment; Ray would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=SECONDS_TO_ANSWER).close()
+    except (OSError, OverflowError) as error:
+        remedy = f"start it, or unset {RAY_ADDRESS} to run on this machine"
+        raise MachineError(f"{RAY_ADDRESS}: no Ray cluster answers at {address} ({error}); {remedy}") from error
 
 
 def _command(file: Path, scale: str, options: RunOptions) -> str:

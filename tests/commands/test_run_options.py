@@ -6,7 +6,8 @@ import pytest
 
 from commands.arguments import results_of
 from commands.planning.opening_line import opening_line
-from commands.run_experiment import cluster_in_environment
+from commands.run_experiment import cluster_in_environment, refuse_silent_cluster
+from foundation.errors import MachineError
 from ledger.paths import ResultPaths
 from runners.opening import RunRequest
 from runners.part import Part
@@ -40,3 +41,11 @@ def test_settings_by_which_a_study_grows_leave_it_in_its_folder(settings: list[s
 def test_the_cluster_of_the_environment(monkeypatch: pytest.MonkeyPatch, value: str, address: str | None) -> None:
     monkeypatch.setenv("RAY_ADDRESS", value)
     assert cluster_in_environment() == address
+
+
+def test_a_cluster_of_the_environment_that_does_not_answer_is_refused_by_the_name_of_the_variable() -> None:
+    refuse_silent_cluster("auto")
+    with pytest.raises(
+        MachineError, match=r"^RAY_ADDRESS: no Ray cluster answers at 127\.0\.0\.1:1 .* unset RAY_ADDRESS"
+    ):
+        refuse_silent_cluster("127.0.0.1:1")

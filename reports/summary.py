@@ -101,7 +101,7 @@ def _mean(group: MetricColumns, arm: str) -> str:
 
 def _notes(results: Results) -> Iterator[str]:
     test = TEST_NAMES[results.test]
-    yield f"n: pretraining seeds. Δ: difference from the baseline with its own 95% interval ({test})."
+    yield f"n: {results.replicates}. Δ: difference from the baseline with its own 95% interval ({test})."
     yield "Verdict: after the correction for all tests on the headline metrics."
     for task in results.below_reference:
         standing = results.standings[task]

@@ -28,15 +28,16 @@ def named_pairs(
         return pairs.references, predictions, partial(selection_half, pairs.sources)
     if task.form == "tags":
         words = load_words(part)
-        sides = [[[] for _ in range(len(words.sequences))] for _ in range(2)]
-        for sentence, *tags in zip(words.sentences, words.tags, predictions, strict=True):
-            for side, tag in zip(sides, tags, strict=True):
-                side[sentence].append(task.labels[tag])
-        return *sides, partial(selection_half, words.sequences)
+        references: list[list[str]] = [[] for _ in range(len(words.sequences))]
+        predicted: list[list[str]] = [[] for _ in range(len(words.sequences))]
+        for sentence, reference, prediction in zip(words.sentences, words.tags, predictions, strict=True):
+            references[sentence].append(task.labels[reference])
+            predicted[sentence].append(task.labels[prediction])
+        return references, predicted, partial(selection_half, words.sequences)
     examples = load_examples(part)
-    references = references_of(task, examples)
-    assert references is not None
+    labels = references_of(task, examples)
+    assert labels is not None
     halves = partial(selection_half, examples)
     if task.form == "span" or task.value_range is not None:
-        return references, predictions, halves
-    return [task.labels[int(each)] for each in references], [task.labels[int(each)] for each in predictions], halves
+        return labels, predictions, halves
+    return [task.labels[int(each)] for each in labels], [task.labels[int(each)] for each in predictions], halves

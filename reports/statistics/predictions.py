@@ -6,6 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from configuration.experiment import Experiment
 from configuration.loading import LATENCY_SECTION
 from foundation.errors import ConfigurationError, MachineError, did_you_mean
@@ -127,10 +129,10 @@ def _of_record(store: ArtifactStore, record: Record, examples: _Examples) -> Ite
         if not (stage / predictions_file(part)).is_file():
             continue
         kept = (result.example_scores or {}).get(part)
-        scores = {} if kept is None else read_example_values(stage / example_scores_file(part), kept)
-        by_metric = (
-            {} if kept is None or kept.examples != len(names) else dict(zip(kept.metrics, scores, strict=True))
-        )
+        by_metric: dict[str, np.ndarray] = {}
+        if kept is not None and kept.examples == len(names):
+            scores = read_example_values(stage / example_scores_file(part), kept)
+            by_metric = dict(zip(kept.metrics, scores, strict=True))
         predicted = examples.predictions(stage, part)
         for place, row in enumerate(zip(names, labels, predicted, strict=True)):
             of_example = {metric: float(values[place]) for metric, values in by_metric.items()}

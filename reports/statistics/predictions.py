@@ -12,7 +12,7 @@ from configuration.experiment import Experiment
 from configuration.loading import LATENCY_SECTION
 from foundation.errors import ConfigurationError, MachineError, did_you_mean
 from ledger.artifacts import ArtifactStore
-from ledger.example_values import read_example_values
+from ledger.example_values import Values, read_example_values
 from ledger.paths import ResultPaths
 from ledger.records import Record, with_results
 from ledger.result_files import example_scores_file, other_parts, predictions_file
@@ -135,7 +135,7 @@ def _of_record(store: ArtifactStore, record: Record, examples: _Examples) -> Ite
             by_metric = dict(zip(kept.metrics, scores, strict=True))
         predicted = examples.predictions(stage, part)
         for place, row in enumerate(zip(names, labels, predicted, strict=True)):
-            of_example = {metric: float(values[place]) for metric, values in by_metric.items()}
+            of_example = {metric: float(scores[place]) for metric, scores in by_metric.items()}
             yield {"part": part, **dict(zip(COLUMNS[-3:], row, strict=True)), **of_example}
 
 

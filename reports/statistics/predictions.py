@@ -12,7 +12,7 @@ from configuration.experiment import Experiment
 from configuration.loading import LATENCY_SECTION
 from foundation.errors import ConfigurationError, MachineError, did_you_mean
 from ledger.artifacts import ArtifactStore
-from ledger.example_values import Values, read_example_values
+from ledger.example_values import read_example_values
 from ledger.paths import ResultPaths
 from ledger.records import Record, with_results
 from ledger.result_files import example_scores_file, other_parts, predictions_file

@@ -58,6 +58,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _attempt(name: str, seed: int, number: int, scratch: Path) -> Attempt:
     found: Attempt = import_module(f"tools.faults.{name}").attempt(stream(name, seed, number), scratch)
+    found.wrong[:] = [line.replace(str(scratch), "").replace(str(ROOT), "") for line in found.wrong]
     _say(name, seed, number, found)
     return found
 

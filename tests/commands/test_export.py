@@ -10,6 +10,7 @@ import torch
 from commands.huggingface.export_source import from_trial
 from configuration.experiment import Experiment
 from ledger.checkpoints import pretrained_trial
+from ledger.reading import snapshot_at
 from runners.stages.pretrain import CHECKPOINT
 from runners.training.checkpoint import load_weights
 from search_space.architecture import Architecture
@@ -175,3 +176,15 @@ def test_the_same_export_is_the_same_bytes(call: Call, tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in first.iterdir()} == {
         path.name: path.read_bytes() for path in second.iterdir()
     }
+
+
+def test_an_audited_candidate_has_weights_at_the_end_of_the_budget(call: Call, tmp_path: Path) -> None:
+    document = json.loads(experiment(tmp_path, "masked_language_model").model_dump_json())
+    document["design"] = {"kind": "search", "space": {"heads": [1, 2, 8]}, "cohort": 3, "max_candidates": 4}
+    hurdle = {"kind": "top_fraction", "rungs": [256], "keep": 0.25}
+    document["pretraining"] |= {"hurdle": hurdle, "audit": {"share": 1.0}}
+    folder = run(Experiment.model_validate_json(json.dumps(document)), tmp_path / "results")
+    stopped = next(history for history in snapshot_at(folder).histories if history.stopped_by)
+    answer = call("export", folder, tmp_path / "out", "--trial", stopped.trial.name)
+    assert answer.code == 0, answer.err
+    assert "| tokens seen | 512 |" in (tmp_path / "out" / "README.md").read_text()

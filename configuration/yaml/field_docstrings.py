@@ -42,7 +42,7 @@ def _docstrings(model: type[BaseModel]) -> tuple[tuple[str, str], ...]:
 def _parsed(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
     if "described_by" in vars(model):  # generated from other declarations, without source code of its own
         for each in vars(model)["described_by"]:
-            yield from _docstrings(each)
+            yield from field_docstrings(each).items()
         return
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
     assert isinstance(definition, ast.ClassDef)

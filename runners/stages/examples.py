@@ -90,9 +90,9 @@ def _from_documents(task: DownstreamTask, stage: ExamplesStage | ContaminationSt
     assert stage.dev_examples is not None
     documents = tuple(read_documents(corpus, "test"))
     examples = task.build(documents, stage.train_examples or 0, stage.dev_examples)
-    if not examples.train or not examples.dev:
+    if not examples.dev or (not examples.train and task.method != "minimal_pairs"):
         counts = f"{len(examples.train)} train and {len(examples.dev)} dev examples"
-        message = f"{task.name}: build returned {counts} from {len(documents)} documents; both parts need some"
+        message = f"{task.name}: build returned {counts} from {len(documents)} documents; it needs some of both"
         raise DataError(f"{message}. `steeplechase check FOLDER` measures a plugin's task on the experiment's corpus")
     return examples
 

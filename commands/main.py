@@ -168,9 +168,10 @@ def main() -> None:
     except OSError as error:
         if error.errno is None:
             raise
-        place = error.filename2 or error.filename or "the output, or a file without a name"
+        file = error.filename2 or error.filename
+        place, free = (file, free_space(error, Path(file))) if file else ("the output, or a file without a name", "")
         let_go_of_output()
-        _leave(MachineError(f"{place}: {error.strerror}{free_space(error, Path(place))}"))
+        _leave(MachineError(f"{place}: {error.strerror}{free}"))
 
 
 def _prepare_streams() -> None:

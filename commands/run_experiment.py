@@ -120,11 +120,11 @@ def run_experiment(
     with stopping() as stop:
         console = LastingConsole(stop.at_next_safe_point, stderr=True)
         request = replace(request, on_warning=partial(_warn, console))
-        _say(console, opening_line(request, is_default=scale is None and bool(scales)))
+        first = opening_line(request, is_default=scale is None and bool(scales))  # refuses where data are missing
         if address != options.address:
             _say(console, f"Ray: the cluster at {address}, from {RAY_ADDRESS}; unset it to run on this machine")
             refuse_silent_cluster(str(address))
-        return request, _drive(request, console, stop, on_report)
+        return request, _drive(request, console, stop, on_report, first)
 
 
 def cluster_in_environment() -> str | None:
@@ -155,7 +155,7 @@ def _command(file: Path, scale: str, options: RunOptions) -> str:
     return shlex.join([*arguments, *(word for folder in options.reuse for word in ("--reuse", str(folder)))])
 
 
-def _drive(request: RunRequest, console: Console, stop: Stopping, on_report: OnReport) -> Snapshot:
+def _drive(request: RunRequest, console: Console, stop: Stopping, on_report: OnReport, first: str) -> Snapshot:
     places, experiment = request.paths, request.experiment
     if isinstance(experiment, Experiment):
         for line in (*warnings_of(experiment, memory_bytes()), *table_warnings(experiment.fine_tuning)):
@@ -168,7 +168,7 @@ def _drive(request: RunRequest, console: Console, stop: Stopping, on_report: OnR
         refuse_foreign(places.folder)
     _warn(console, lost_ledger(places))
     try:
-        return _run_and_report(request, console, stop, on_report, mirroring)
+        return _run_and_report(request, console, stop, on_report, mirroring, first)
     except (LimitReached, ConflictError):  # after the last mirroring; another run's ledger
         raise
     except UserError:
@@ -177,14 +177,16 @@ def _drive(request: RunRequest, console: Console, stop: Stopping, on_report: OnR
 
 
 def _run_and_report(
-    request: RunRequest, console: Console, stop: Stopping, on_report: OnReport, mirroring: Mirroring
+    request: RunRequest, console: Console, stop: Stopping, on_report: OnReport, mirroring: Mirroring, first: str
 ) -> Snapshot:
-    places, experiment = request.paths, request.experiment
+    places, experiment, opening = request.paths, request.experiment, iter((first,))
     is_latency = isinstance(experiment, LatencyExperiment)  # mirroring would disturb the timing
     with LiveView(console, ArtifactStore(places.stages)) as view, nullcontext() if is_latency else mirroring:
 
         def watch(progress: RunProgress) -> None:
             stop.safe_point()
+            for line in opening:  # once, after the folder and its ledger could be opened
+                _say(console, line)
             view.watch(progress)
 
         limited: LimitReached | None = None

@@ -6,7 +6,8 @@ from enum import StrEnum
 from typing import TypeVar
 
 from configuration.arm import Arm
-from ledger.stage_results import EvaluationSetResult, Pretraining, PretrainResult, StageResult, finite
+from configuration.metrics import primary_metric
+from ledger.stage_results import EvaluationSetResult, FineTuneResult, Pretraining, PretrainResult, StageResult, finite
 
 EVALUATION_SET = "evaluation_set"
 """The label of the evaluation set of the baseline; those of other objectives name their evaluation too."""
@@ -104,6 +105,14 @@ def shared_evaluation_set(records: Iterable[Record]) -> EvaluationSetResult | No
 def final_loss_of(record: Record) -> float | None:
     """Return the held-out loss at the end of a finished pretraining stage, None for any other record."""
     return finite(record.result.held_out_loss) if isinstance(record.result, PretrainResult) else None
+
+
+def primary_score(record: Record) -> float | None:
+    """Return a fine-tuning record's score by its task's primary metric; None if the record has no scores."""
+    result = record.result
+    if not isinstance(result, FineTuneResult):
+        return None
+    return result.score(result.primary_metric or primary_metric(result.task))
 
 
 def curve_of(record: Record) -> dict[int, float]:

@@ -25,8 +25,6 @@ from runners.dag import SharedStages, trial_stages
 from runners.differences import differences
 from runners.latency_stages import LatencyStages
 from runners.scheduling.decisions import AUDIT
-from runners.scheduling.recorded_decisions import reproduce
-from runners.search.next_arms import arm_row
 from runners.stage_labels import all_labels
 from runners.stages.stage import Stage
 from search_space.candidate import Candidate
@@ -93,6 +91,8 @@ def _declared(experiment: AnyExperiment, shared: SharedStages | LatencyStages) -
         return None
     seeds = experiment.pretraining.seeds
     first = first_seeds(seeds)[0]
+    from runners.search.next_arms import arm_row  # with the samplers, which a plan of a new study does not import
+
     arms = [arm_row(experiment, arm, place, 0, 0) for place, arm in enumerate(experiment.arms)]
     stages = dict.fromkeys(label for arm in arms for label in trial_stages(experiment, shared, arm.candidate, first))
     return {
@@ -204,6 +204,8 @@ def _adds_candidates(rows: LedgerRows, experiment: Experiment, known: JsonValue)
     if before > search.max_candidates:
         return False
     if search.policy is not None:
+        from runners.scheduling.recorded_decisions import reproduce  # which imports what makes policies
+
         try:
             reproduce(experiment, rows)
         except ConflictError:

@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from configuration.fine_tuning_runs import FineTuningRun
-from configuration.metrics import primary_metric
 from foundation.errors import CorruptionError
 from foundation.schema import JsonValue, canonical_text
 from ledger.artifacts import ArtifactStore, Outcome
-from ledger.records import Record, Status
+from ledger.records import Status
 from ledger.result_files import other_parts, predictions_file, scores_name
 from ledger.rows import read_result
-from ledger.stage_results import FineTuneResult, StageResult
+from ledger.stage_results import StageResult
 from runners.frozen_scoring import frozen_scores
 from runners.named_predictions import named_pairs
 from runners.stages.declarations import FineTuneStage, TaskStage
@@ -277,11 +276,3 @@ def _choice(
         "chosen_on": search.chosen_on,
         "searched": {**search.searched},
     }
-
-
-def primary_score(record: Record) -> float | None:
-    """Return a fine-tuning record's score by its task's primary metric; None if the record has no scores."""
-    result = record.result
-    if not isinstance(result, FineTuneResult):
-        return None
-    return result.score(result.primary_metric or primary_metric(result.task))

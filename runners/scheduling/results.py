@@ -1,8 +1,7 @@
 """Numbers of a record that the scheduler reads."""
 
-from ledger.records import Record, Status, final_loss_of
+from ledger.records import Record, Status, final_loss_of, primary_score
 from ledger.stage_results import ZeroCostResult, finite
-from runners.scoring import primary_score
 
 
 def value_at_hurdle(record: Record, probed: bool) -> float | None:

@@ -8,10 +8,9 @@ from configuration.designs.search import MEASURED
 from configuration.experiment import Experiment
 from configuration.stage_label import PRETRAIN, StageLabel, fine_tuning_cells
 from foundation.schema import JsonValue
-from ledger.records import ArmRow, final_loss_of
+from ledger.records import ArmRow, final_loss_of, primary_score
 from ledger.selected_settings import chosen_records
 from ledger.snapshot import TrialHistory
-from runners.scoring import primary_score
 from runners.search.observation import Observation
 from runners.stage_labels import fine_tune_labels, pretrain_labels
 

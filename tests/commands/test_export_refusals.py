@@ -94,7 +94,7 @@ def test_a_trial_with_missing_or_damaged_files_is_an_error(call: Call, tmp_path:
     gone = call("export", copy, tmp_path / "out", "--trial", "mixed/1")
     assert (damaged.code, gone.code) == (7, 5)
     assert "weights.safetensors differs from what was written" in damaged.err
-    assert "the ledger was moved without its stages" in gone.err
+    assert "the files of this stage are missing; bring the stages back" in gone.err
     assert not (tmp_path / "out").exists()
 
 

@@ -44,6 +44,7 @@ import sys, time
 from pathlib import Path
 from ledger.records import Status
 from ledger.artifacts import Outcome, ArtifactStore
+from tests.factories.keys import KEY
 store = ArtifactStore(Path(sys.argv[1]))
 with store.computing(KEY) as folder:
     if store.outcome("pretrain", KEY) is None:
@@ -131,7 +132,7 @@ def test_a_published_stage_returns_its_outcome_and_files_and_leaves_no_temporary
     assert store.outcome("pretrain", KEY) == OUTCOME
     assert {name: (store.read("pretrain", KEY) / name).read_bytes() for name in FILES} == FILES
     assert not list((tmp_path / "unfinished").rglob("*"))
-    assert store.outcome("pretrain", "other") is None
+    assert store.outcome("pretrain", key_of("other")) is None
 
 
 @pytest.mark.parametrize("name", [*FILES, MANIFEST])
@@ -168,10 +169,10 @@ def test_no_changed_byte_of_a_manifest_gives_another_result(tmp_path: Path) -> N
 
 def test_a_finished_stages_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
     store = published(tmp_path)
-    empty = store.folder("pretrain", "empty")
+    empty = store.folder("pretrain", key_of("empty"))
     empty.mkdir()
-    with pytest.raises(CorruptionError, match="empty"):
-        store.outcome("pretrain", "empty")
+    with pytest.raises(CorruptionError, match=key_of("empty")):
+        store.outcome("pretrain", key_of("empty"))
 
 
 def test_a_stage_is_published_atomically_when_the_process_is_killed(tmp_path: Path) -> None:
@@ -194,7 +195,7 @@ def test_a_stage_is_published_atomically_when_the_process_is_killed(tmp_path: Pa
                 assert outcome.result == {"number": number}
                 assert store.read("pretrain", key_of(f"{number:03d}")).is_dir()
                 done += 1
-        assert store.outcome("pretrain", f"{len(acknowledged) + 2:03d}") is None
+        assert store.outcome("pretrain", key_of(f"{len(acknowledged) + 2:03d}")) is None
     assert done > 0
 
 
@@ -203,7 +204,7 @@ def test_leftovers_of_a_killed_stage_do_not_prevent_its_computation(tmp_path: Pa
     left.mkdir(parents=True)
     (left / MANIFEST).write_text("{")
     (left / "weights.bin").write_bytes(b"half")
-    (tmp_path / "unfinished" / "key.lock").touch()
+    (tmp_path / "unfinished" / f"{KEY}.lock").touch()
     store = published(tmp_path)
     assert (store.read("pretrain", KEY) / "weights.bin").read_bytes() == FILES["weights.bin"]
 

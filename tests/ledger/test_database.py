@@ -28,12 +28,11 @@ from tests.factories.stage_results import drawn_records
 
 APPEND_FOREVER = """
 import sys
-import threading
 from pathlib import Path
 from ledger.database import LEDGER_NAME, Ledger
-from ledger.database_file import killed_while_created
 from ledger.records import Record, Status
 from ledger.stage_results import EvaluationSetResult
+from tests.factories.keys import KEY
 ledger = Ledger(Path(sys.argv[1]))
 for number in range(10**6):
     result = EvaluationSetResult(sequences=1, questions=number)

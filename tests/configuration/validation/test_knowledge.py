@@ -47,8 +47,10 @@ def test_an_arm_without_its_resource_is_one_line(file: Path, section: str, messa
 def test_a_missing_resource_is_named_before_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for file, name in ((SENSES, "miniature_lexicon.tsv"), (ENTITIES, "miniature_gazetteer.tsv")):
+        alone = tmp_path / file.name  # beside which there is no such file
+        alone.write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
         with pytest.raises(DataError, match=f"{name}: no such file"):
-            refuse_missing(load_experiment(file, "smoke"))
+            refuse_missing(load_experiment(alone, "smoke"))
 
 
 def test_an_untrained_encoder_with_supersenses_reads_those_of_the_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from configuration.designs.search import NON_ADAPTIVE
 from configuration.experiment import Experiment
 from configuration.metrics import HELD_OUT_LOSS, SCORE
 from configuration.seeds import first_seeds
+from configuration.validation.finishing import finishing_notes
 from configuration.validation.warnings import warnings_of
 from foundation.environment import memory_bytes
 from foundation.errors import DataError, MachineError, UserError
@@ -233,6 +234,7 @@ def _notes(chosen: Chosen) -> list[str]:
             drawn = [f"{size:,} points at most, impossible ones included,"] if design.space else []
             notes.append(f"search: {' and '.join([*drawn, *programs])} are drawn from")
             notes.append(f"search: {_repeats(design, len(first_seeds(chosen.experiment.pretraining.seeds)))}")
+            notes += [f"search: {note}" for note in finishing_notes(chosen.experiment)]
         else:
             notes += [f"{design.kind}: {note}" for note in design.notes()]
         if isinstance(design, Factorial):

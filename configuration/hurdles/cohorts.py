@@ -28,13 +28,23 @@ def best_of_cohorts(population: Population, keep: float) -> dict[str, HurdleDeci
     return decisions
 
 
+def most_of_cohort(size: int, keep: float, hurdles: int) -> int:
+    """Return the number of a cohort's trials that finish where all values are finite and differ."""
+    for _ in range(hurdles):
+        size = _kept(size, keep)
+    return size
+
+
+def _kept(size: int, keep: float) -> int:
+    return min(size, max(1, int(size * keep + 1e-9)))  # a third of three is one
+
+
 def threshold_of(members: Iterable[TrialView], level: int, keep: float) -> tuple[float | None, tuple[str, ...]]:
     """Return the worst value that continues, None if no value is finite, and the trials with finite values."""
     values = {trial.name: value for trial in members if (value := trial.value_at(level)) is not None}
     if not values:
         return None, ()
-    kept = max(1, int(len(values) * keep + 1e-9))  # a third of three is one
-    return sorted(values.values())[kept - 1], tuple(sorted(values))
+    return sorted(values.values())[_kept(len(values), keep) - 1], tuple(sorted(values))
 
 
 def compared(trial: TrialView, threshold: float | None, reference_trials: tuple[str, ...]) -> HurdleDecision:

@@ -6,11 +6,12 @@ resources grow by the reduction factor from rung to rung; the declared rungs sho
 """
 
 import math
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from configuration.hurdles.cohorts import best_of_cohorts
+from configuration.hurdles.cohorts import best_of_cohorts, most_of_cohort
 from configuration.hurdles.decision import HurdleDecision
 from configuration.hurdles.population import Population
 from configuration.hurdles.rungs import Rungs
@@ -35,6 +36,11 @@ class Hyperband(Rungs):
         rungs, skipped = len(self.rungs) + 1, self.bracket(number)
         share = rungs / (rungs - skipped) * self.reduction_factor**-skipped
         return max(1, math.ceil(declared_size * share - 1e-9))
+
+    def most_finished(self, cohorts: Sequence[int]) -> tuple[int, ...]:
+        """Return the largest number of trials of each bracket that can finish, without ties."""
+        keep, rungs = 1 / self.reduction_factor, len(self.rungs)
+        return tuple(most_of_cohort(size, keep, rungs - self.bracket(number)) for number, size in enumerate(cohorts))
 
     def decide(self, population: Population) -> dict[str, HurdleDecision]:
         """Return the decisions; a trial with a finite value clears every hurdle that its bracket skips."""

@@ -5,6 +5,7 @@ clears all hurdles so far trains to the next rung; a new hurdle is the mean over
 rung so far. Fitness is the negative value, so a value clears a hurdle if it is below the mean.
 """
 
+from collections.abc import Sequence
 from statistics import fmean
 from typing import Literal
 
@@ -22,6 +23,10 @@ class ProgressiveMean(Rungs):
     """Trials whose mean is the threshold. `first_cohort`: the first cohort that reached the rung, a fixed threshold;
     `all_so_far`: all trials of earlier cohorts that did, a threshold that falls as the search improves. The paper
     says "the current population"."""
+
+    def most_finished(self, cohorts: Sequence[int]) -> tuple[int, ...]:
+        """Return the largest number of trials of each cohort that can finish: none of those that set the hurdles."""
+        return tuple(0 if number < len(self.rungs) else size for number, size in enumerate(cohorts))
 
     def decide(self, population: Population) -> dict[str, HurdleDecision]:
         """Return a decision for every waiting trial.

@@ -1,5 +1,7 @@
 """What hurdles share: the value that is compared, and of hurdles at rungs their token counts."""
 
+from collections.abc import Sequence
+
 from pydantic import Field
 
 from foundation.schema import Count, Schema, Seed
@@ -41,6 +43,10 @@ class WithoutProbe(Schema):
         """Return the size of cohort `number`, given the size in the design."""
         return declared_size
 
+    def most_finished(self, cohorts: Sequence[int]) -> tuple[int, ...]:
+        """Return the largest number of trials of each cohort that can finish, whatever their values, without ties."""
+        return tuple(cohorts)
+
 
 class Rungs(Schema):
     """Hurdles at token rungs; equal tokens and equal phases of the schedule are compared."""
@@ -68,3 +74,7 @@ class Rungs(Schema):
     def cohort_size(self, number: int, declared_size: int) -> int:
         """Return the size of cohort `number`, given the size in the design."""
         return declared_size
+
+    def most_finished(self, cohorts: Sequence[int]) -> tuple[int, ...]:
+        """Return the largest number of trials of each cohort that can finish, whatever their values, without ties."""
+        return tuple(cohorts)

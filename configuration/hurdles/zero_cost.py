@@ -4,9 +4,10 @@ A proxy is computed on one batch at initialisation. It costs one forward and one
 small training; whether it ranks candidates as training does is what the audit measures.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
-from configuration.hurdles.cohorts import best_of_cohorts
+from configuration.hurdles.cohorts import best_of_cohorts, most_of_cohort
 from configuration.hurdles.decision import HurdleDecision
 from configuration.hurdles.population import Population
 from configuration.hurdles.rungs import WithoutProbe
@@ -35,6 +36,10 @@ class ZeroCost(WithoutProbe):
     def compared(self) -> str:
         """What is compared, for reports: the proxy."""
         return "proxy"
+
+    def most_finished(self, cohorts: Sequence[int]) -> tuple[int, ...]:
+        """Return the largest number of trials of each cohort that can finish, without ties."""
+        return tuple(most_of_cohort(size, self.keep, hurdles=1) for size in cohorts)
 
     def decide(self, population: Population) -> dict[str, HurdleDecision]:
         """Return the decisions on the cohorts whose proxies are complete; other cohorts wait."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from configuration.experiment import Experiment
+from configuration.validation.finishing import finishing_warnings
 from search_space.activation_memory import VALUE_BYTES, activation_memory
 from search_space.candidate import Candidate
 from search_space.recipe import Recipe
@@ -18,6 +19,7 @@ def warnings_of(experiment: Experiment, machine_memory: int | None = None) -> tu
         *_objective(experiment),
         *_warm_up(experiment),
         *_evaluations(experiment),
+        *finishing_warnings(experiment),
         *_written_text(experiment),
         *memory,
     )

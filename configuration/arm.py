@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from foundation.schema import JsonValue, canonical, canonical_text
@@ -50,3 +51,26 @@ def changed_arm(name: str, baseline: Candidate, changes: Mapping[str, Any]) -> A
     """Return the baseline with changes as an arm. Raises InvalidOverride."""
     candidate = apply(baseline, changes)
     return Arm(name, candidate, difference(baseline, candidate))
+
+
+def changes_text(changes: Mapping[str, JsonValue]) -> str:
+    """Return the changes on one line: `bottleneck_ratio 2, convolution span_dynamic (kernel_size 5)`."""
+    return ", ".join(f"{path} {_value_text(value)}" for path, value in changes.items()) or "none"
+
+
+def _value_text(value: JsonValue) -> str:
+    if isinstance(value, float):
+        return _short_number(value)
+    if not isinstance(value, dict):
+        return value if isinstance(value, str) else canonical_text(value)
+    fields = ", ".join(f"{name} {_value_text(field)}" for name, field in value.items() if name != "kind")
+    kind = str(value.get("kind", ""))
+    return f"{kind} ({fields})".strip() if fields else kind
+
+
+def _short_number(value: float) -> str:
+    """Return a number with all its digits, in the shorter of its two notations: 0.003, 1e10."""
+    plain = canonical_text(value)
+    mantissa, _, exponent = str(Decimal(plain).normalize()).partition("E")
+    scientific = f"{mantissa}e{int(exponent)}" if exponent else plain
+    return min(plain, scientific, key=len)

@@ -1,110 +1,181 @@
-"""Finding of a search: the number of finished candidates, the best one, and its difference from the baseline."""
+"""Finding of a search: how its candidates ended, the best that finished, the front, and better ones that did not."""
 
+from collections import Counter
 from collections.abc import Sequence
 
+from analysis.difference import Difference
 from configuration.arm import BASELINE
 from configuration.metrics import HELD_OUT_LOSS
+from configuration.validation.finishing import asked_candidates, points_text, possible_points
 from ledger.records import TrialStatus
-from reports.number_format import counted, fixed, interval_text_with_n, short
+from reports.number_format import counted, difference_text, fixed, interval_text_with_n, short
 from reports.sections.audit import audit_sentence, better_than_survivors
-from reports.sections.candidates import against_baseline, between, candidates_table
-from reports.statistics.metrics import Metric
+from reports.sections.candidates import candidates_table
+from reports.statistics.metrics import Metric, in_place_of_score
+from reports.statistics.objectives import LOSS_DECIMALS, Objectives
 from reports.statistics.results import Results
-from reports.table import Row
+from reports.statistics.rung_losses import against_baseline, between
+from reports.table import Row, number
 
-LOSS, LOSS_DECIMALS = Metric(HELD_OUT_LOSS), 4
-WORDS = ("diverged", "failed")
+LOSS = Metric(HELD_OUT_LOSS)
+NAMED = 3
+"""Largest number of stopped candidates that are named."""
+OPEN = (TrialStatus.WAITING, TrialStatus.RUNNING)
+ENDS = {
+    TrialStatus.FINISHED: "finished",
+    TrialStatus.STOPPED: "stopped at hurdles",
+    TrialStatus.FAILED: "failed",
+    TrialStatus.DIVERGED: "diverged",
+}
+END_OF_BUDGET = "stopped by the end of the budget"
 
 
 def search_finding(results: Results) -> str:
-    """Return the finding. Candidates are ranked by the last rung reached, then by their paired difference there."""
-    rows = candidates_table(results).rows
+    """Return the finding; the best candidate is named among the finished ones, or else by the last rung reached."""
+    rows = [row for row in candidates_table(results).rows if row["arm"] != BASELINE]
+    ends = {str(row["arm"]): _end_of(results, str(row["arm"])) for row in rows}
     ranked = [row for row in rows if row["rank"] is not None]
-    candidates = [arm.name for arm in results.arms if arm.name != BASELINE]
-    if not ranked:
-        return _no_result(results, len(candidates))
-    finished = sum(
-        any(history.status is TrialStatus.FINISHED for history in results.trials[arm]) for arm in candidates
-    )
-    best = ranked[0]
-    best_text = f"{_named(best)}, {_to_baseline(results, ranked)}{_not_distinguishable(results, ranked)}"
-    result = f"Of {counted(len(candidates), 'candidate')} {finished} passed every hurdle; the best is {best_text}."
-    sentences = (result, _audited(results), audit_sentence(results))
+    finished = [row for row in ranked if ends[str(row["arm"])] == "finished"]
+    clauses = [_ended(results, ends)]
+    if finished:
+        best = finished[0]
+        which = "the only one to finish is" if len(finished) == 1 else "the best of them is"
+        clauses[0] += f"; {which} {_named(best)}, {_to_baseline(results, finished)}"
+        clauses[0] += _not_distinguishable(results, finished)
+    clauses += [_front(results), _better_when_stopped(results, [row for row in ranked if row not in finished])]
+    clauses.append(_space(results))
+    sentences = ("; ".join(filter(None, clauses)) + ".", _audited(results), audit_sentence(results))
     return " ".join(filter(None, sentences))
 
 
-def _no_result(results: Results, candidates: int) -> str:
-    """Return why no arm has a result: no rung has been reached yet, or all arms ended before one."""
-    arms, without_result = len(results.arms), (TrialStatus.DIVERGED, TrialStatus.FAILED)
-    statuses = [{history.status for history in results.trials[arm.name]} for arm in results.arms]
-    if arms == 0 or not all(arm_statuses and arm_statuses <= {*without_result} for arm_statuses in statuses):
-        return f"No result yet: none of {counted(candidates, 'candidate')} has reached a rung."
-    counts = {
-        word: sum(arm_statuses == {status} for arm_statuses in statuses)
-        for word, status in zip(WORDS, without_result, strict=True)
-    }
-    if counts["diverged"] == arms:
-        all_candidates = "the candidate" if candidates == 1 else f"all {candidates} candidates"
-        return f"No result: the baseline and {all_candidates} diverged."
-    parts = [f"{count} {word}" for word, count in counts.items() if count]
-    mixed_ends = arms - sum(counts.values())
-    parts += [f"{mixed_ends} diverged at some seeds and failed at others"] if mixed_ends else []
-    of_all = f"of {counted(candidates, 'candidate')} and the baseline"
-    return f"No result: {of_all} {', '.join(parts)}; none has reached a rung."
+def _end_of(results: Results, arm: str) -> str:
+    """Return how a candidate ended: finished if a trial of it has, else open while one is, else the first of ENDS."""
+    statuses = {history.status for history in results.trials[arm]} or {TrialStatus.WAITING}
+    if TrialStatus.FINISHED not in statuses and statuses & {*OPEN}:
+        return "not over"
+    if any(history.stopped_at_end_of_budget for history in results.trials[arm]):
+        return END_OF_BUDGET
+    return next(word for status, word in ENDS.items() if status in statuses)
+
+
+def _ended(results: Results, ends: dict[str, str]) -> str:
+    """Return how many candidates finished, and how the others ended; where nothing has a result, that it has none."""
+    baseline, candidates = _end_of(results, BASELINE) if results.trials.get(BASELINE) else "not over", len(ends)
+    counts = Counter(ends.values())
+    measured = any(row["tokens"] is not None for row in candidates_table(results).rows)
+    if not measured and (not results.arms or "not over" in (baseline, *ends.values())):
+        return f"No result yet: none of {counted(candidates, 'candidate')} has reached a rung"
+    if not measured and {baseline, *ends.values()} == {"diverged"}:
+        of_all = "the candidate" if candidates == 1 else f"all {candidates} candidates"
+        return f"No result: the baseline and {of_all} diverged"
+    words = [word for word in (*ENDS.values(), END_OF_BUDGET, "not over") if word != "finished"]
+    others = [f"{counts[word]} {word}" for word in words if counts[word]]
+    text = f"Of {counted(candidates, 'candidate')} {counts['finished'] or 'none'} finished"
+    text += f" ({', '.join(others)})" if others else ""
+    if measured and all(row["tokens"] is None for row in candidates_table(results).rows if row["arm"] != BASELINE):
+        return f"{text}; the baseline alone has a result"
+    return text if measured else f"No result: {text[0].lower()}{text[1:]}, and the baseline {baseline}"
 
 
 def _named(best: Row) -> str:
-    changes = "" if best["arm"] == BASELINE else f" ({best['changes']})"
     tokens = best["tokens"]
-    assert isinstance(tokens, int)
-    return f"{best['arm']}{changes} at {short(tokens)} tokens"
+    where = f" at {short(tokens)} tokens" if isinstance(tokens, int) else ""
+    return f"{best['arm']} ({best['changes']}){where}"
 
 
-def _to_baseline(results: Results, ranked: Sequence[Row]) -> str:
-    """Return the difference of the best candidate to the baseline at the last rung of both."""
-    arm = str(ranked[0]["arm"])
-    if arm == BASELINE:
-        return "and no candidate is ranked above it"
-    comparison = against_baseline(results, arm)
-    if comparison is None:
-        return "which shares no rung with the baseline at the same seed"
-    mark, difference = comparison
-    interval = f"Δ {interval_text_with_n(difference, results.decimals(LOSS))}"
-    where = f"held-out loss at {short(mark)} tokens, the last rung of both"
+def _to_baseline(results: Results, finished: Sequence[Row]) -> str:
+    """Return the difference of the best candidate to the baseline in the first objective."""
+    arm, objectives = str(finished[0]["arm"]), Objectives(results)
+    if objectives.names[0] == HELD_OUT_LOSS:
+        comparison = against_baseline(results, arm)
+        if comparison is None:
+            return "which shares no rung with the baseline at the same seed"
+        mark, difference = comparison
+        where, metric = f"held-out loss at {short(mark)} tokens, the last rung of both", LOSS
+    else:
+        difference, metric = objectives.difference(arm, BASELINE), objectives.first
+        where = f"{metric.title}, the declared objective"
+        if not difference.n:
+            return f"which shares no seed with the baseline in {where}"
+    interval = f"Δ {interval_text_with_n(difference, _decimals(results, metric))}"
     if difference.low is None:
         return f"whose difference from the baseline in {where}, has no interval ({interval})"
     if difference.delta is None or not difference.excludes_zero:
         return f"which does not differ significantly from the baseline in {where} ({interval})"
-    word = "better" if difference.delta < 0 else "worse"
-    return f"significantly {word} than the baseline{_uncorrected(ranked)} in {where} ({interval})"
+    word = "better" if metric.better(difference.delta, 0.0) else "worse"
+    return f"significantly {word} than the baseline{_uncorrected(finished)} in {where} ({interval})"
 
 
-def _uncorrected(ranked: Sequence[Row]) -> str:
+def _decimals(results: Results, metric: Metric) -> int:
+    return results.decimals(Metric(in_place_of_score(metric.name, results.tasks)))
+
+
+def _uncorrected(finished: Sequence[Row]) -> str:
     """Return that the test of the best candidate is not corrected for its choice; empty where it is the only one."""
-    chosen_from = sum(row["arm"] != BASELINE for row in ranked)
-    return f" (without correction for the choice of the best of {chosen_from})" if chosen_from > 1 else ""
+    count = len(finished)
+    return f" (without correction for the choice of the best of {count})" if count > 1 else ""
 
 
-def _not_distinguishable(results: Results, ranked: Sequence[Row]) -> str:
-    """Return the number of candidates at the same rung that no interval of a difference tells from the best one."""
-    best, *others = (row for row in ranked if row["tokens"] == ranked[0]["tokens"])
-    others = [row for row in others if row["arm"] != BASELINE]
+def _not_distinguishable(results: Results, finished: Sequence[Row]) -> str:
+    """Return the number of finished candidates that no interval of a difference tells from the best one."""
+    best, *others = (row for row in finished if row["tokens"] == finished[0]["tokens"])
     tokens, arm = best["tokens"], str(best["arm"])
-    assert isinstance(tokens, int)
-    differences = {str(row["arm"]): between(results, arm, str(row["arm"]), tokens) for row in others}
+    differences = {str(row["arm"]): _between(results, arm, str(row["arm"]), tokens) for row in others}
     not_different = [name for name, difference in differences.items() if not difference.excludes_zero]
     if not not_different:
         return ""
-    nearest_difference = differences[not_different[0]]
-    nearest = f"{not_different[0]}, Δ {interval_text_with_n(nearest_difference, results.decimals(LOSS))}"
+    text = interval_text_with_n(differences[not_different[0]], _decimals(results, Objectives(results).first))
+    nearest = f"{not_different[0]}, Δ {text}"
     if len(others) == 1:
-        return f", and not distinguishable from the only other candidate at that rung ({nearest})"
-    count = (
-        f"{len(not_different)} of the {len(others)}"
-        if len(not_different) < len(others)
-        else f"any of the {len(others)}"
+        return f", and not distinguishable from the only other finished candidate ({nearest})"
+    few = len(not_different) < len(others)
+    count = f"{len(not_different)} of the {len(others)}" if few else f"any of the {len(others)}"
+    return f", and not distinguishable from {count} other finished candidates (next: {nearest})"
+
+
+def _between(results: Results, arm: str, other: str, tokens: object) -> Difference:
+    objectives = Objectives(results)
+    if objectives.names[0] == HELD_OUT_LOSS and isinstance(tokens, int):
+        return between(results, arm, other, tokens)
+    return objectives.difference(arm, other)
+
+
+def _front(results: Results) -> str:
+    """Return the arms on the Pareto front of several objectives, with their further ones; empty of one objective."""
+    objectives = Objectives(results)
+    if not objectives.front:
+        return ""
+    texts = [
+        f"{arm} ({', '.join(objectives.text(arm, name) for name in objectives.names[1:])})"
+        for arm in objectives.front
+    ]
+    return f"on the Pareto front of {objectives.title}: {', '.join(texts)}"
+
+
+def _better_when_stopped(results: Results, others: Sequence[Row]) -> str:
+    """Return the candidates without an end that had a lower loss than the baseline at the last rung of both."""
+    better = [(str(row["arm"]), row) for row in others if (number(row["delta"]) or 0.0) < 0]
+    if not better:
+        return ""
+    texts = []
+    for arm, row in better[:NAMED]:
+        tokens, delta = row["tokens"], Difference(1, number(row["delta"]), number(row["low"]), number(row["high"]))
+        assert isinstance(tokens, int)
+        texts.append(f"{arm}, Δ {difference_text(delta, LOSS_DECIMALS)} at {short(tokens)}")
+    more = f"; and {len(better) - NAMED} more" if len(better) > NAMED else ""
+    of_all = f"{len(better)} of the {counted(len(others), 'candidate')} that did not finish had"
+    return f"{of_all} a lower held-out loss than the baseline at the last rung of both ({'; '.join(texts)}{more})"
+
+
+def _space(results: Results) -> str:
+    """Return that a search over has every point of its space, which are fewer than the candidates it asked for."""
+    design, candidates = results.experiment.search, len(results.arms) - 1
+    if design is None or not results.snapshot.over:
+        return ""
+    points, asked = possible_points(results.experiment, design), asked_candidates(results.experiment, design)
+    return (
+        points_text(results.experiment, points, asked) if points is not None and candidates == points < asked else ""
     )
-    return f", and not distinguishable from {count} other candidates at that rung (next: {nearest})"
 
 
 def _audited(results: Results) -> str:

@@ -1,4 +1,4 @@
-"""How many candidates of a search can finish, by its hurdle, its cohorts, its budget and the size of its space. Pure."""
+"""How many candidates of a search can finish, by its hurdle, cohorts, budget and the size of its space. Pure."""
 
 from collections.abc import Iterator
 from math import floor
@@ -18,15 +18,17 @@ ROUNDING = 1e-9
 
 
 def finishing_notes(experiment: Experiment) -> Iterator[str]:
-    """Yield how many candidates of a search can finish, and the size of a space with fewer points than candidates."""
+    """Yield the size of a space with fewer points than candidates, and how many of the candidates can finish."""
     design = experiment.search
     if design is None:
         return
-    asked, few = asked_candidates(experiment, design), too_few_points(experiment, design)
-    if few:
-        yield few
+    asked, points = asked_candidates(experiment, design), possible_points(experiment, design)
+    seeds = len(first_seeds(experiment.pretraining.seeds))
+    if points is not None and points * (1 + max(0, (design.max_seeds or seeds) - seeds)) < asked:
+        yield points_text(experiment, points, asked)
+        asked = points
     most = most_finished(experiment, design)
-    if most < (asked if not few else _points(experiment, design) or 0):
+    if most < asked:
         yield f"at most {most} of {asked} candidates can finish: {_reason(experiment, design)}"
 
 
@@ -53,17 +55,13 @@ def asked_candidates(experiment: Experiment, design: Search) -> int:
     return max(0, design.max_candidates - len(experiment.arms))
 
 
-def too_few_points(experiment: Experiment, design: Search) -> str:
-    """Return that the space has fewer possible points than candidates are asked for; empty where it has not."""
-    found, asked = _points(experiment, design), asked_candidates(experiment, design)
-    seeds = len(first_seeds(experiment.pretraining.seeds))
-    if found is None or found * (1 + max(0, (design.max_seeds or seeds) - seeds)) >= asked:
-        return ""
+def points_text(experiment: Experiment, points: int, asked: int) -> str:
+    """Return that the space has fewer possible points than candidates are asked for."""
     beside = "the baseline" if len(experiment.arms) == 1 else "the arms of the file"
-    return f"the space has {found} point{'' if found == 1 else 's'} beside {beside}: {found} of {asked} candidates"
+    return f"the space has {points} point{'' if points == 1 else 's'} beside {beside}: {points} of {asked} candidates"
 
 
-def _points(experiment: Experiment, design: Search) -> int | None:
+def possible_points(experiment: Experiment, design: Search) -> int | None:
     """Return the number of possible points that are no arm of the file; None of programs and of large spaces."""
     if design.structure or grid_size(design.space, experiment.baseline) > POINTS_COUNTED:
         return None
@@ -80,7 +78,7 @@ def _points(experiment: Experiment, design: Search) -> int | None:
 
 def most_finished(experiment: Experiment, design: Search) -> int:
     """Return the largest number of candidates that can finish, whatever their values, without ties and divergence."""
-    asked, points = asked_candidates(experiment, design), _points(experiment, design)
+    asked, points = asked_candidates(experiment, design), possible_points(experiment, design)
     asked = asked if points is None else min(asked, points)
     if design.policy is not None:
         return _most_under_policy(experiment, design, asked)

@@ -1,71 +1,65 @@
 """Candidates of a search, ranked by the last rung reached and by the paired difference to the baseline there."""
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from analysis.difference import Difference
-from analysis.effects import paired
-from configuration.arm import BASELINE
-from configuration.stage_label import PRETRAIN
-from foundation.schema import JsonValue, canonical_text
-from ledger.records import ArmRow, TrialStatus, with_results
+from configuration.arm import BASELINE, changes_text
+from configuration.metrics import SCORE
+from configuration.stage_label import PRETRAIN, pretraining_marks
+from foundation.schema import JsonValue
+from ledger.records import ArmRow, TrialStatus
 from ledger.snapshot import TrialHistory
-from ledger.stage_results import PretrainResult, finite
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, UNKNOWN, distinct, fixed, short
 from reports.section import Content, Section
 from reports.sections.difference_cells import difference_cell
 from reports.sections.trial_status import status_of
 from reports.statistics.evidence import Evidence
+from reports.statistics.objectives import LOSS_DECIMALS, Objectives, title_of
 from reports.statistics.results import Results
+from reports.statistics.rung_losses import Reach, losses_of, reach_of, to_baseline
 from reports.table import Row, Table, number, table
 
-LOSS_DECIMALS = 4
-
-Losses = Mapping[int, Mapping[int, float]]
-"""Held-out loss by rung in tokens, then by pretraining seed."""
-
-
-@dataclass(frozen=True)
-class Reach:
-    """The last rung at which a candidate can be ranked, with its losses at the seeds used for the rank."""
-
-    tokens: int
-    losses: Mapping[int, float]
-    excess: float
-    """Mean over seeds of the loss minus the reference loss at the same seed."""
+COLUMNS = (
+    *("rank", "arm", "changes", "tokens", "n", "seeds", "held_out_loss", "sd", "delta", "low", "high"),
+    *("stopped_at_hurdle", "value", "threshold", "status"),
+)
+OF_SCORE = ("score", "sd_score", "n_score", "delta_score", "low_score", "high_score")
+SCORE_DECIMALS = 1
 
 
 def candidates_table(results: Results) -> Table:
-    """Return the candidates by the last rung reached, then by their difference to the baseline there, paired by seed.
+    """Return the baseline, which has no rank, then the candidates by rank.
 
+    With the held-out loss as only objective: by the last rung reached, then by the difference to the baseline there,
+    paired by seed. Else the candidates with all objectives come first, those on the Pareto front before the others,
+    by the first objective; the others follow by their last rung. Candidates that a probe stopped are ranked by it.
     Only seeds at which the baseline reached the candidate's rung are used, so that effects of the seed cancel. At a
     rung that the baseline never reached, the reference is the mean of all candidates there, at each of the baseline's
     seeds. A candidate without such a seed, or without a finite loss, has no rank.
     """
-    columns = (
-        "rank arm changes tokens n seeds held_out_loss sd delta low high stopped_at_hurdle value threshold status"
-    )
-    return table("candidates", columns, _rows(results))
+    objectives = Objectives(results)
+    columns = [*COLUMNS, *(name for name in objectives.names[1:] if name not in COLUMNS)]
+    columns += ["front"] if len(objectives.names) > 1 else []
+    columns += OF_SCORE if objectives.names[0] == SCORE else []
+    return table("candidates", " ".join(columns), _rows(results, objectives))
 
 
-def _rows(results: Results) -> Iterator[Row]:
-    losses = {arm.name: _losses(results, arm.name) for arm in results.arms}
-    reached = {arm.name: _reach(losses, arm.name) for arm in results.arms}
-
-    def order(arm: ArmRow) -> tuple[int, float]:
-        reach = reached[arm.name]
-        return (0, 0.0) if reach is None else (-reach.tokens, reach.excess)
-
-    for rank, arm in enumerate(sorted(results.arms, key=order), start=1):
+def _rows(results: Results, objectives: Objectives) -> Iterator[Row]:
+    losses = {arm.name: losses_of(results, arm.name) for arm in results.arms}
+    reached = {arm.name: reach_of(losses, arm.name) for arm in results.arms}
+    ranks = 0
+    for arm in _in_order(results, objectives, reached):
         reach = reached[arm.name]
         values = [*reach.losses.values()] if reach else []
         difference = (
-            Difference() if reach is None or arm.name == BASELINE else _to_baseline(losses, arm.name, reach.tokens)
+            Difference() if reach is None or arm.name == BASELINE else to_baseline(losses, arm.name, reach.tokens)
         )
+        ranked = arm.name != BASELINE and reach is not None
+        ranks += ranked
         yield {
-            "rank": rank if reach else None,
+            "rank": ranks if ranked else None,
             "arm": arm.name,
             "changes": changes_text(arm.changes),
             "tokens": reach.tokens if reach else None,
@@ -78,70 +72,70 @@ def _rows(results: Results) -> Iterator[Row]:
             "high": difference.high,
             **_stop(results, arm.name),
             "status": status_of(results.trials[arm.name], results.seeds_in_all),
+            **_of_objectives(objectives, arm.name),
         }
 
 
-def _losses(results: Results, arm: str) -> Losses:
-    """Return held-out loss by rung, then seed; diverged trials are left out."""
-    losses: dict[int, dict[int, float]] = {}
-    for history in results.trials[arm]:
-        finished = history.finished(PRETRAIN) if history.status is not TrialStatus.DIVERGED else ()
-        for _, result in with_results(finished, PretrainResult):
-            tokens, loss = finite(result.tokens), finite(result.held_out_loss)
-            if tokens is not None and loss is not None:
-                losses.setdefault(int(tokens), {})[history.trial.seed] = loss
-    return losses
+def _in_order(results: Results, objectives: Objectives, reached: Mapping[str, Reach | None]) -> list[ArmRow]:
+    last = next(reversed(pretraining_marks(results.snapshot.labels)), None)
+
+    def order(arm: ArmRow) -> tuple[int, int, tuple[float, ...]]:
+        reach = reached[arm.name]
+        if arm.name == BASELINE:
+            return 0, 0, ()
+        if not objectives.loss_alone and arm.name in objectives.values:
+            return 1 if arm.name in objectives.front else 2, 0, objectives.signed(arm.name)
+        if reach is None:
+            return 4, 0, ()
+        value = (
+            number(_stop(results, arm.name)["value"])
+            if _probed(results) and f"{PRETRAIN}@{reach.tokens}" != last
+            else None
+        )
+        return 3, -reach.tokens, (reach.excess if value is None else -value,)
+
+    return sorted(results.arms, key=order)
 
 
-def _reach(losses: Mapping[str, Losses], arm: str) -> Reach | None:
-    """Return the last rung at which the arm has a loss at a seed with a reference loss; None without one."""
-    for tokens in sorted(losses[arm], reverse=True):
-        references = _references(losses, tokens)
-        compared = {seed: loss for seed, loss in losses[arm][tokens].items() if seed in references}
-        if compared:
-            return Reach(tokens, compared, fmean(loss - references[seed] for seed, loss in compared.items()))
-    return None
+def _probed(results: Results) -> bool:
+    return results.experiment.pretraining.hurdle.probe is not None
 
 
-def _references(losses: Mapping[str, Losses], tokens: int) -> Mapping[int, float]:
-    """Return the reference loss at a rung by seed: the baseline's, else the mean of all arms at the rung."""
-    baseline = losses.get(BASELINE, {})
-    if tokens in baseline:
-        return baseline[tokens]
-    baseline_seeds = {seed for at_mark in baseline.values() for seed in at_mark}
-    losses_by_seed: dict[int, list[float]] = {}
-    for by_mark in losses.values():
-        for seed, loss in by_mark.get(tokens, {}).items():
-            if seed in baseline_seeds or not baseline_seeds:
-                losses_by_seed.setdefault(seed, []).append(loss)
-    return {seed: fmean(values) for seed, values in losses_by_seed.items()}
-
-
-def _to_baseline(losses: Mapping[str, Losses], arm: str, tokens: int) -> Difference:
-    return paired(losses[arm].get(tokens, {}), losses.get(BASELINE, {}).get(tokens, {}))
-
-
-def against_baseline(results: Results, arm: str) -> tuple[int, Difference] | None:
-    """Return the last rung at which an arm and the baseline share a seed, with the paired difference there."""
-    losses = {name: _losses(results, name) for name in (arm, BASELINE)}
-    differences = ((tokens, _to_baseline(losses, arm, tokens)) for tokens in sorted(losses[arm], reverse=True))
-    return next(((tokens, difference) for tokens, difference in differences if difference.n), None)
-
-
-def between(results: Results, arm: str, other: str, tokens: int) -> Difference:
-    """Return the paired difference of two candidates at a rung, over the seeds that both have there."""
-    losses, other_losses = (_losses(results, name).get(tokens, {}) for name in (arm, other))
-    return paired(losses, other_losses)
+def _of_objectives(objectives: Objectives, arm: str) -> Row:
+    """Return the further objectives, whether an arm is on the front, and its score where that is the first."""
+    found: dict[str, JsonValue] = {}
+    values = dict(zip(objectives.names, objectives.values.get(arm, ()), strict=False))
+    found |= {name: values.get(name) for name in objectives.names[1:] if name not in COLUMNS}
+    if len(objectives.names) > 1:
+        found["front"] = arm in objectives.front
+    if objectives.names[0] == SCORE:
+        scores = [*objectives.by_seed.get(arm, {}).values()]
+        difference = Difference() if arm == BASELINE else objectives.difference(arm, BASELINE)
+        mean = fmean(scores) if scores else None
+        spread = stdev(scores) if len(scores) > 1 else None
+        of_score = (mean, spread, len(scores), difference.delta, difference.low, difference.high)
+        found |= dict(zip(OF_SCORE, of_score, strict=True))
+    return found
 
 
 def candidates_notes(results: Results) -> Iterator[str]:
     """Yield how candidates are ranked and which results are not used for it."""
+    objectives = Objectives(results)
+    if objectives.loss_alone:
+        yield "Rank: by the last rung reached, then by Δ to the baseline there, paired by seed."
+    else:
+        front = " on the Pareto front, then the other" if objectives.front else ""
+        at_rung = "the score of the probe" if _probed(results) else "Δ of the loss"
+        yield (
+            f"Rank: the{front} candidates with all objectives, by {title_of(objectives.names[0])}, then the "
+            f"rest by the last rung reached and by {at_rung} there."
+        )
     yield (
-        "Rank: by the last rung reached, then by Δ to the baseline there, paired by seed. Only seeds at which the "
-        "baseline reached that rung are used, so that effects of the seed cancel."
+        "Only seeds at which the baseline reached that rung are used, so that effects of the seed cancel. Hurdles do "
+        "not stop the baseline, which has no rank."
     )
-    losses = {arm.name: _losses(results, arm.name) for arm in results.arms}
-    rows = ((arm.name, _reach(losses, arm.name)) for arm in results.arms)
+    losses = {arm.name: losses_of(results, arm.name) for arm in results.arms}
+    rows = ((arm.name, reach_of(losses, arm.name)) for arm in results.arms)
     beyond = [
         f"{arm}/{seed} at {short(tokens)} tokens"
         for arm, reach in rows
@@ -181,56 +175,58 @@ def _stop(results: Results, arm: str) -> dict[str, JsonValue]:
     }
 
 
-def changes_text(changes: Mapping[str, JsonValue]) -> str:
-    """Return the changes on one line: `bottleneck_ratio 2, convolution span_dynamic (kernel_size 5)`."""
-    return ", ".join(f"{path} {_value_text(value)}" for path, value in changes.items()) or "none"
-
-
-def _value_text(value: JsonValue) -> str:
-    if not isinstance(value, dict):
-        return value if isinstance(value, str) else canonical_text(value)
-    fields = ", ".join(f"{name} {_value_text(field)}" for name, field in value.items() if name != "kind")
-    kind = str(value.get("kind", ""))
-    return f"{kind} ({fields})".strip() if fields else kind
-
-
-def candidates_grid(candidates: Table, compared: str, at_end_of_budget: Container[str]) -> Iterator[Grid]:
-    """Yield the candidates as a grid; none without candidates.
-
-    `compared` is what hurdles compare; the arms `at_end_of_budget` were stopped by it and by no hurdle.
-    """
+def candidates_grid(results: Results, candidates: Table) -> Iterator[Grid]:
+    """Yield the candidates as a grid; none without candidates."""
     if not candidates.rows:
         return
+    objectives = Objectives(results)
+    scored, further = objectives.names[0] == SCORE, objectives.names[1:]
+    at_end_of_budget = {each.trial.arm for each in results.snapshot.histories if each.stopped_at_end_of_budget}
 
-    def cells(row: Row) -> list[str | Cell]:
-        tokens, sets = row["tokens"], row["threshold"] is None and row["value"] is not None
-        ended = row["arm"] in at_end_of_budget
-        level, word = row["stopped_at_hurdle"], "end of budget," if ended else "sets hurdle" if sets else "hurdle"
-        return [
-            str(row["arm"]),
-            str(row["rank"] or NOTHING),
-            str(row["changes"]),
-            short(tokens) if isinstance(tokens, int) else NOTHING,
-            str(row["seeds"] or NOTHING),
-            _spread(row),
-            difference_cell(row, LOSS_DECIMALS),
-            NOTHING if level is None else f"{word} {level}",
-            NOTHING if level is None else _against(row),
-        ]
+    def cells(row: Row) -> Iterator[str | Cell]:
+        tokens, level = row["tokens"], row["stopped_at_hurdle"]
+        yield from (str(row["arm"]), str(row["changes"]), str(row["rank"] or NOTHING))
+        if scored:
+            yield from (
+                _spread(row, "score", "_score", SCORE_DECIMALS),
+                difference_cell(row, SCORE_DECIMALS, "_score"),
+            )
+        for name in further:
+            measured = row["arm"] in objectives.values
+            yield objectives.text(str(row["arm"]), name) if measured else NOTHING
+        if further:
+            yield "yes" if row["front"] else NOTHING
+        yield short(tokens) if isinstance(tokens, int) else NOTHING
+        yield str(row["seeds"] or NOTHING)
+        yield _spread(row, "held_out_loss", "", LOSS_DECIMALS)
+        yield difference_cell(row, LOSS_DECIMALS)
+        yield NOTHING if level is None else f"{_stop_word(row, at_end_of_budget)} {level}"
+        yield NOTHING if level is None else _against(row)
 
+    score = [Column("mean ± sd (n)", "score"), Column("Δ [95%] (n)", "score")]
+    of_further = [Column(title_of(name), "objectives") for name in further]
     columns = [
-        Column("candidate", numeric=False),
-        Column("rank"),
-        Column("changes", numeric=False),
+        *(Column("candidate", numeric=False), Column("changes", numeric=False), Column("rank")),
+        *(score if scored else ()),
+        *((*of_further, Column("on the front", "objectives", numeric=False)) if further else ()),
         Column("tokens", "last rung"),
         Column("seeds", "last rung"),
         Column("loss ± sd (n)", "last rung"),
         Column("Δ [95%] (n)", "last rung"),
         Column("at", "stopped", numeric=False),
-        Column(f"{compared} / threshold", "stopped"),
+        Column(f"{results.experiment.pretraining.hurdle.compared} / threshold", "stopped"),
     ]
     title = "Candidates, ranked by the last rung reached and by Δ to the baseline there"
+    if not objectives.loss_alone:
+        title = f"Candidates, ranked by {objectives.title}, then by the last rung reached"
     yield grid(candidates.name, title, columns, map(cells, candidates.rows))
+
+
+def _stop_word(row: Row, at_end_of_budget: Container[str]) -> str:
+    """Return what stopped a candidate: the end of the policy's budget, a hurdle that it sets, or a hurdle."""
+    if row["arm"] in at_end_of_budget:
+        return "end of budget,"
+    return "sets hurdle" if row["threshold"] is None and row["value"] is not None else "hurdle"
 
 
 def _against(row: Row) -> str:
@@ -241,11 +237,11 @@ def _against(row: Row) -> str:
     return " / ".join(distinct(value, threshold, LOSS_DECIMALS))
 
 
-def _spread(row: Row) -> str:
-    if row["held_out_loss"] is None:
+def _spread(row: Row, name: str, suffix: str, decimals: int) -> str:
+    mean, spread = number(row[name]), number(row[f"sd{suffix}"])
+    if mean is None:
         return NOTHING
-    spread = UNKNOWN if row["sd"] is None else _loss_text(row["sd"])
-    return f"{_loss_text(row['held_out_loss'])} ± {spread} ({row['n']})"
+    return f"{fixed(mean, decimals)} ± {UNKNOWN if spread is None else fixed(spread, decimals)} ({row[f'n{suffix}']})"
 
 
 def _loss_text(value: JsonValue) -> str:
@@ -256,14 +252,13 @@ def _notes(results: Results) -> Iterator[str]:
     yield from candidates_notes(results)
     candidates = len(results.arms) - 1
     if candidates > 1:
-        yield f"The best of {candidates} candidates was selected by the loss shown here, so that its Δ is optimistic."
+        by = "loss" if Objectives(results).loss_alone else title_of(Objectives(results).names[0])
+        yield f"The best of {candidates} candidates was selected by the {by} shown here, so that its Δ is optimistic."
 
 
 def _content(evidence: Evidence) -> Content:
     candidates = candidates_table(evidence.results)
-    compared = evidence.results.experiment.pretraining.hurdle.compared
-    ended = {each.trial.arm for each in evidence.results.snapshot.histories if each.stopped_at_end_of_budget}
-    grids = (with_notes(shown, _notes(evidence.results)) for shown in candidates_grid(candidates, compared, ended))
+    grids = (with_notes(each, _notes(evidence.results)) for each in candidates_grid(evidence.results, candidates))
     return Content((candidates,), tuple(grids))
 
 

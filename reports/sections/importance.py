@@ -42,8 +42,8 @@ def _applies(evidence: Evidence) -> bool:
 
 
 def _content(evidence: Evidence) -> Content:
-    ranked = sum(row["rank"] is not None for row in candidates_table(evidence.results).rows)
-    shares = importance_table(evidence.results.snapshot.importance, ranked)
+    measured = sum(row["tokens"] is not None for row in candidates_table(evidence.results).rows)
+    shares = importance_table(evidence.results.snapshot.importance, measured)
     return Content((shares,), tuple(importance_grid(shares)))
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from configuration.arm import BASELINE
+from configuration.arm import BASELINE, changes_text
 from reports.grid import Column, Grid, grid
 from reports.number_format import NOTHING, fixed, short
 from reports.section import Content, Section
-from reports.sections.candidates import candidates_table, changes_text
+from reports.sections.candidates import candidates_table
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from reports.table import Row, Table, number, table

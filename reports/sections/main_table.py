@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from analysis.difference import Effect, MeanTest
-from configuration.arm import BASELINE
+from configuration.arm import BASELINE, changes_text
 from configuration.counting_notes import counting_note
 from ledger.records import ArmRow
 from ledger.task_references import TITLES as REFERENCE_TITLES
@@ -68,7 +68,8 @@ def metric_columns(results: Results, metric: Metric) -> MetricColumns:
 def overview(results: Results) -> Grid:
     """Return the main grid: each arm with its cost, status and metrics."""
     groups = [metric_columns(results, metric) for metric in results.shown]
-    columns = [Column("arm", numeric=False), Column("parameters", "size"), Column("train FLOPs", "size")]
+    columns = [Column("arm", numeric=False), *([Column("changes", numeric=False)] if results.is_search else [])]
+    columns += [Column("parameters", "size"), Column("train FLOPs", "size")]
     if results.matched_arms:
         columns.append(Column("copy's budget", "size"))
     columns.append(Column("status", numeric=False))
@@ -87,7 +88,8 @@ def overview(results: Results) -> Grid:
 def _row(results: Results, position: int, groups: list[MetricColumns]) -> list[str | Cell]:
     arm = results.arms[position]
     costs = costs_of(results, arm)
-    cells: list[str | Cell] = [arm.name, short(costs.parameters), scientific(costs.train_flops)]
+    cells: list[str | Cell] = [arm.name, *([changes_text(arm.changes)] if results.is_search else [])]
+    cells += [short(costs.parameters), scientific(costs.train_flops)]
     if results.matched_arms:
         cells.append(budget_text(results, arm))
     cells.append(status_of(results.trials[arm.name], results.seeds_in_all))

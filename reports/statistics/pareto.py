@@ -80,7 +80,7 @@ def search_pareto_of(results: Results) -> Pareto | None:
         return None
     trade_offs = []
     for cost in (*COSTS, *(["seconds"] if "seconds" in _objectives(results) else [])):
-        prices = {arm.name: _price(results, arm, cost) for arm, _ in measured}
+        prices = {arm.name: price_of(results, arm, cost) for arm, _ in measured}
         sign = 1.0 if metric.lower_is_better else -1.0
         front_indices = front([(sign * value, prices[arm.name]) for arm, value in measured])
         points = (
@@ -135,15 +135,20 @@ def _objectives(results: Results) -> tuple[str, ...]:
 
 
 def _mean(results: Results, arm: ArmRow, metric: Metric) -> float | None:
+    if metric.name in results.below_reference or (metric.name == SCORE and metric not in results.metrics):
+        return None
+    return adjusted_mean(
+        {name: by_metric.get(metric.name, {}) for name, by_metric in results.values.items()}, arm.name
+    )
+
+
+def adjusted_mean(measured: Mapping[str, Mapping[int, float]], arm: str) -> float | None:
     """Return an arm's mean adjusted to the baseline's seeds: mean over shared seeds plus the baseline's shift there.
 
     The adjustment removes effects of the seed if arms have different seeds. Without a measured baseline the mean of
     all arms replaces it. None if the arm shares no seed with the reference.
     """
-    if metric.name in results.below_reference or (metric.name == SCORE and metric not in results.metrics):
-        return None
-    measured = {name: by_metric.get(metric.name, {}) for name, by_metric in results.values.items()}
-    values, reference = measured.get(arm.name, {}), measured.get(BASELINE) or _mean_by_seed(measured.values())
+    values, reference = measured.get(arm, {}), measured.get(BASELINE) or _mean_by_seed(measured.values())
     shared = sorted(values.keys() & reference.keys())
     if not shared:
         return None
@@ -163,7 +168,7 @@ def _mean_by_seed(measured: Iterable[Mapping[int, float]]) -> dict[int, float]:
     return {seed: fmean(values) for seed, values in by_seed.items()}
 
 
-def _price(results: Results, arm: ArmRow, cost: str) -> float:
+def price_of(results: Results, arm: ArmRow, cost: str) -> float:
     """Return an arm's cost; seconds are the mean pretraining time of its trials."""
     if cost in COSTS:
         return float(getattr(costs_of(results, arm), cost))

@@ -264,7 +264,8 @@ def test_a_finding_is_one_sentence() -> None:
 
 def test_a_search_compares_at_the_last_rung_of_both() -> None:
     assert build(search()).finding == (
-        "Of 3 candidates 1 passed every hurdle; the best is c001 (convolution span_dynamic (kernel_size 5)) at 2M "
+        "Of 3 candidates 1 finished (1 stopped at hurdles, 1 diverged); the only one to finish is c001 "
+        "(convolution span_dynamic (kernel_size 5)) at 2M "
         "tokens, whose difference from the baseline in held-out loss at 500k tokens, the last rung of both, has no "
         "interval (Δ −0.200 [?], n = 1)."
     )

@@ -93,7 +93,7 @@ def test_the_audit_changes_no_rank_and_the_report_states_it() -> None:
     assert all(reached[arm] == MARK for arm in stopped)
     assert all("audited" in str(row["status"]) for row in tables["candidates"].rows if row["arm"] in stopped)
     assert {row["mean"] for row in tables["results"].rows if row["arm"] in stopped} == {None}
-    assert "Of 40 candidates 20 passed every hurdle" in report.finding
+    assert "Of 40 candidates 20 finished (20 stopped at hurdles)" in report.finding
     assert "The audit trained 20 of 20" in report.finding
     assert "audit" in {grid.name for grid in report.grids}
 

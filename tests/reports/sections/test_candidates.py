@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from configuration.arm import changes_text
 from configuration.metrics import primary_metric
 from ledger.records import Record, Status, TrialStatus
 from ledger.snapshot import Snapshot
@@ -68,7 +69,7 @@ def test_only_the_best_of_several_candidates_was_selected(candidates: int) -> No
     (shown,) = (grid for grid in report.grids if grid.name == "candidates")
     optimistic = [note for note in shown.every_note if note.startswith("The best of ")]
     assert len(optimistic) == (candidates > 1)
-    assert report.finding.startswith("Of 1 candidate 1 passed" if candidates == 1 else "Of 2 candidates 2 passed")
+    assert report.finding.startswith("Of 1 candidate 1 finished" if candidates == 1 else "Of 2 candidates 2 finished")
 
 
 LOSS = st.integers(0, 3)
@@ -100,19 +101,20 @@ def test_an_effect_of_the_seed_changes_no_rank(
 def test_a_candidate_at_an_easy_seed_only_is_not_ranked_first_for_it() -> None:
     base, kept = {1: (7.9, 7.80), 2: (7.9, 7.90)}, {1: (7.9, 7.81), 2: (8.1,)}
     losses = {"baseline": base, "c001": kept, "c002": {1: (7.9, 7.79), 2: (7.9, 7.88)}}
-    assert order(losses)[:3] == ["c002", "baseline", "c001"]
-    best, _, last, *_ = table(losses)
+    assert order(losses)[:3] == ["baseline", "c002", "c001"]
+    _, best, last, *_ = table(losses)
     assert (best["seeds"], best["n"], best["delta"]) == ("1 2", 2, pytest.approx(-0.015))
     assert (last["seeds"], last["n"], last["delta"]) == ("1", 1, pytest.approx(0.01))
     finding = build(searched(losses)).finding
-    assert "the best is c002" in finding
-    assert "not distinguishable from the only other candidate at that rung (c001, Δ" in finding
+    assert "the best of them is c002" in finding
+    assert "not distinguishable from the only other finished candidate (c001, Δ" in finding
 
 
 def test_one_seed_gives_the_best_candidate_no_interval_and_no_verdict() -> None:
     losses = {"baseline": {1: (5.0, 4.0)}, "c001": {1: (5.1, 3.2)}, "c002": {1: (5.2, 3.1)}}
     finding = build(searched(losses, seeds=(1,))).finding
-    assert "the best is c002" in finding
+    assert "the best of them is c002" in finding
+    assert "not distinguishable from the only other finished candidate (c001, Δ" in finding
     assert "whose difference from the baseline in held-out loss at 2M tokens, the last rung of both, has" in finding
     assert "significant" not in finding
 
@@ -138,7 +140,7 @@ def test_a_seed_without_the_baseline_is_not_ranked_and_the_report_states_it() ->
     losses = {"baseline": {1: (7.0, 6.0)}, "c001": {1: (6.9,), 2: (6.0, 4.0)}, "c002": {1: (6.8, 5.9)}}
     report = build(searched(losses, seeds=(1,)))
     rows = next(found for found in report.tables if found.name == "candidates").rows
-    assert [row["arm"] for row in rows][:3] == ["c002", "baseline", "c001"]
+    assert [row["arm"] for row in rows][:3] == ["baseline", "c002", "c001"]
     assert any("Not ranked" in note and "c001/2 at 2M tokens" in note for note in report.notes)
 
 
@@ -147,7 +149,7 @@ def test_where_the_baseline_diverged_candidates_are_ranked_among_themselves() ->
     view = searched(losses)
     diverged = snapshot([Trial("baseline", 1).diverged()], arms=ARMS, resolved=view.document, rungs=RUNGS)
     report = build(replace(view, histories=(*diverged.histories, *view.histories)))
-    assert "the best is c002" in report.finding
+    assert "the best of them is c002" in report.finding
     assert "which shares no rung with the baseline" in report.finding
 
 
@@ -166,12 +168,93 @@ def ended(standings: Mapping[str, tuple[TrialStatus, ...]]) -> str:
 def test_a_search_without_a_result_reports_the_reason() -> None:
     bad, lost, ahead = (TrialStatus.DIVERGED,), (TrialStatus.FAILED,), (TrialStatus.WAITING,)
     every = ended({"baseline": bad, "c001": bad, "c002": bad})
-    assert every == "No result: the baseline and all 2 candidates diverged."
-    assert "of 2 candidates and the baseline 2 diverged, 1 failed" in ended(
-        {"baseline": bad, "c001": bad, "c002": lost}
+    assert every == (
+        "No result: the baseline and all 2 candidates diverged; "
+        "the space has 2 points beside the baseline: 2 of 19 candidates."
     )
-    assert "1 diverged at some seeds and failed at others" in ended({"baseline": bad, "c001": bad + lost})
+    assert ended({"baseline": bad, "c001": bad, "c002": lost}).startswith(
+        "No result: of 2 candidates none finished (1 failed, 1 diverged), and the baseline diverged"
+    )
     assert ended({"baseline": bad, "c001": ahead}).startswith("No result yet")
+
+
+def stopped_or_diverged(ends: Mapping[str, float | None], finished: float | None = None) -> Snapshot:
+    """Return candidates stopped at the first rung with these losses, or diverged; the baseline finished."""
+    trials = [Trial("baseline", 1).pretrained(7.0, RUNGS[0]).pretrained(6.0)]
+    for arm, loss in ends.items():
+        trial = Trial(arm, 1)
+        trials.append(
+            trial.diverged() if loss is None else trial.pretrained(loss, RUNGS[0]).judged(0, False, loss, None)
+        )
+    if finished is not None:
+        trials.append(Trial("c003", 1).pretrained(7.1, RUNGS[0]).pretrained(finished))
+    return replace(searched({}, seeds=(1,)), histories=tuple(trial.history() for trial in trials))
+
+
+def test_the_baseline_that_no_hurdle_stops_is_never_called_best() -> None:
+    finding = build(stopped_or_diverged({"c001": 6.8, "c002": 6.9, "c003": 7.2})).finding
+    assert finding == (
+        "Of 3 candidates none finished (3 stopped at hurdles); 2 of the 3 candidates that did not finish had a lower "
+        "held-out loss than the baseline at the last rung of both (c001, Δ −0.2000 [?] at 500k; c002, Δ −0.1000 [?] "
+        "at 500k)."
+    )
+    finding = build(stopped_or_diverged({"c001": 6.8, "c002": 7.2}, finished=6.5)).finding
+    assert "the only one to finish is c003 (heads 2) at 2M tokens" in finding
+    assert "1 of the 2 candidates that did not finish had a lower held-out loss" in finding
+    assert "the best is" not in finding
+
+
+def test_a_search_whose_candidates_all_diverge_has_only_the_baselines_result() -> None:
+    report = build(stopped_or_diverged({"c001": None, "c002": None, "c003": None}))
+    assert report.finding == "Of 3 candidates none finished (3 diverged); the baseline alone has a result."
+
+
+def two_objectives(objectives: list[str], scores: Mapping[str, float]) -> Snapshot:
+    """Return a search whose finished candidates have these scores, and losses in the opposite order."""
+    trials = [
+        Trial(arm, 1).pretrained(7.0, RUNGS[0]).pretrained(6.0 + score / 100).tuned("docs_pair", 1, accuracy=score)
+        for arm, score in scores.items()
+    ]
+    tuning = {"tasks": ["docs_pair"], "seeds": [1]}
+    resolved = document(["docs_pair"], seeds=(1,), design=search_design(objectives=objectives), fine_tuning=tuning)
+    return snapshot(trials, ARMS, ("docs_pair",), (1,), resolved, RUNGS, "search")
+
+
+SCORES = {"baseline": 60.0, "c001": 70.0, "c002": 65.0, "c003": 62.0}
+
+
+def test_candidates_are_ranked_by_the_declared_objective() -> None:
+    report = build(two_objectives(["score"], SCORES))
+    (found,) = (each for each in report.tables if each.name == "candidates")
+    assert [(row["arm"], row["rank"], row["score"]) for row in found.rows] == [
+        *(("baseline", None, 60.0), ("c001", 1, 70.0), ("c002", 2, 65.0), ("c003", 3, 62.0)),
+    ]
+    assert "the best of them is c001" in report.finding
+    assert "difference from the baseline in score, the declared objective, has no interval (Δ +10" in report.finding
+    (shown,) = (grid for grid in report.grids if grid.name == "candidates")
+    assert any("selected by the score shown here" in note for note in shown.every_note)
+
+
+def test_the_pareto_front_is_named_and_ranked_first() -> None:
+    report = build(two_objectives(["score", "parameters"], {**SCORES, "c003": 66.0}))
+    (found,) = (each for each in report.tables if each.name == "candidates")
+    assert [(row["arm"], row["rank"], row["front"]) for row in found.rows] == [
+        *(("baseline", None, False), ("c001", 1, True), ("c003", 2, True), ("c002", 3, False)),
+    ]
+    assert "on the Pareto front of score and parameters: c001 (13.2M), c003 (12.6M)" in report.finding
+
+
+def test_a_large_number_of_a_change_has_a_short_notation() -> None:
+    changes = {
+        "recipe.peak_learning_rate": 1e10,
+        "dropout": 0.1,
+        "convolution": {"kind": "dynamic", "kernel_size": 9},
+    }
+    expected = "recipe.peak_learning_rate 1e10, dropout 0.1, convolution dynamic (kernel_size 9)"
+    assert changes_text(changes) == expected
+    assert [changes_text({"rate": rate}) for rate in (0.003, 3e-5, 12345678.5)] == [
+        *("rate 0.003", "rate 3e-05", "rate 12345678.5"),
+    ]
 
 
 def with_audit(final: float) -> Snapshot:
@@ -190,7 +273,7 @@ def test_an_audited_trial_that_ended_best_is_named_and_its_absence_from_the_rank
         in report.finding
     )
     assert any(note.startswith("Audited: c001/1, trained to the end of the budget") for note in report.notes)
-    assert "the best is c002" in report.finding
+    assert "the only one to finish is c002" in report.finding
     assert "better than every survivor" not in build(with_audit(5.95)).finding
 
 

@@ -182,13 +182,13 @@ def test_candidates_are_ranked_by_rung_then_loss_and_a_diverged_one_is_not() -> 
         build(replace(search(), importance={"convolution": 0.2, "bottleneck_ratio": 0.7})), "candidates"
     )
     assert [(row["arm"], row["rank"]) for row in table_rows] == [
+        ("baseline", None),
         ("c001", 1),
-        ("baseline", 2),
-        ("c002", 3),
+        ("c002", 2),
         ("c003", None),
     ]
     assert (table_rows[2]["stopped_at_hurdle"], table_rows[2]["value"], table_rows[2]["threshold"]) == (1, 7.2, 7.0)
-    assert table_rows[0]["changes"] == "convolution span_dynamic (kernel_size 5)"
+    assert table_rows[1]["changes"] == "convolution span_dynamic (kernel_size 5)"
 
 
 def test_importance_is_reported_if_known() -> None:

@@ -1,0 +1,80 @@
+"""Held-out losses of a search's candidates at the rungs, and the last rung at which each can be compared."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import fmean
+
+from analysis.difference import Difference
+from analysis.effects import paired
+from configuration.arm import BASELINE
+from configuration.stage_label import PRETRAIN
+from ledger.records import TrialStatus, with_results
+from ledger.stage_results import PretrainResult, finite
+from reports.statistics.results import Results
+
+Losses = Mapping[int, Mapping[int, float]]
+"""Held-out loss by rung in tokens, then by pretraining seed."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The last rung at which a candidate can be ranked, with its losses at the seeds used for the rank."""
+
+    tokens: int
+    losses: Mapping[int, float]
+    excess: float
+    """Mean over seeds of the loss minus the reference loss at the same seed."""
+
+
+def losses_of(results: Results, arm: str) -> Losses:
+    """Return held-out loss by rung, then seed; diverged trials are left out."""
+    losses: dict[int, dict[int, float]] = {}
+    for history in results.trials[arm]:
+        finished = history.finished(PRETRAIN) if history.status is not TrialStatus.DIVERGED else ()
+        for _, result in with_results(finished, PretrainResult):
+            tokens, loss = finite(result.tokens), finite(result.held_out_loss)
+            if tokens is not None and loss is not None:
+                losses.setdefault(int(tokens), {})[history.trial.seed] = loss
+    return losses
+
+
+def reach_of(losses: Mapping[str, Losses], arm: str) -> Reach | None:
+    """Return the last rung at which the arm has a loss at a seed with a reference loss; None without one."""
+    for tokens in sorted(losses[arm], reverse=True):
+        references = _references(losses, tokens)
+        compared = {seed: loss for seed, loss in losses[arm][tokens].items() if seed in references}
+        if compared:
+            return Reach(tokens, compared, fmean(loss - references[seed] for seed, loss in compared.items()))
+    return None
+
+
+def _references(losses: Mapping[str, Losses], tokens: int) -> Mapping[int, float]:
+    """Return the reference loss at a rung by seed: the baseline's, else the mean of all arms at the rung."""
+    baseline = losses.get(BASELINE, {})
+    if tokens in baseline:
+        return baseline[tokens]
+    baseline_seeds = {seed for at_mark in baseline.values() for seed in at_mark}
+    losses_by_seed: dict[int, list[float]] = {}
+    for by_mark in losses.values():
+        for seed, loss in by_mark.get(tokens, {}).items():
+            if seed in baseline_seeds or not baseline_seeds:
+                losses_by_seed.setdefault(seed, []).append(loss)
+    return {seed: fmean(values) for seed, values in losses_by_seed.items()}
+
+
+def to_baseline(losses: Mapping[str, Losses], arm: str, tokens: int) -> Difference:
+    """Return the difference of an arm to the baseline at a rung, paired by seed."""
+    return paired(losses[arm].get(tokens, {}), losses.get(BASELINE, {}).get(tokens, {}))
+
+
+def against_baseline(results: Results, arm: str) -> tuple[int, Difference] | None:
+    """Return the last rung at which an arm and the baseline share a seed, with the paired difference there."""
+    losses = {name: losses_of(results, name) for name in (arm, BASELINE)}
+    differences = ((tokens, to_baseline(losses, arm, tokens)) for tokens in sorted(losses[arm], reverse=True))
+    return next(((tokens, difference) for tokens, difference in differences if difference.n), None)
+
+
+def between(results: Results, arm: str, other: str, tokens: int) -> Difference:
+    """Return the paired difference of two candidates at a rung, over the seeds that both have there."""
+    losses, other_losses = (losses_of(results, name).get(tokens, {}) for name in (arm, other))
+    return paired(losses, other_losses)

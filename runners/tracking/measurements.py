@@ -1,8 +1,9 @@
 """Curves and final values of trials and arms, as points of MLflow metrics.
 
 MLflow's comparisons open with the metric sent first, or the first by name: a loss is the first of both.
-The names are `delta/…`, `final/…`, `further/…`, `held_out_loss_by_tokens`, `size/…`, `task/…` and
-`train_loss_by_tokens`, with `/TERM` for a term of that loss; the step of a curve is a number of tokens.
+The names are `delta/…`, `final/…`, `further/…`, `held_out_loss_by_tokens`, `last_rung/…`, `probe_score_by_tokens`,
+`size/…`, `task/…` and `train_loss_by_tokens`, with `/TERM` for a term of that loss; the step of a curve is a count of
+tokens. Values have all digits of the ledger.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,11 +12,13 @@ from functools import partial
 from statistics import fmean, stdev
 from typing import TypeVar
 
+from analysis.difference import MeanTest
+from analysis.effects import difference_of
 from configuration import metrics
 from configuration.measurements import ATTENTION
-from configuration.stage_label import PRETRAIN, TASK_STAGES, fine_tuning_cells, pretraining_marks
+from configuration.stage_label import PRETRAIN, PROBE, TASK_STAGES, fine_tuning_cells, pretraining_marks
 from ledger.metrics import values_of_trial
-from ledger.records import Record, with_results
+from ledger.records import Record, TrialStatus, with_results
 from ledger.selected_settings import chosen_records
 from ledger.snapshot import Snapshot, TrialHistory
 from ledger.stage_results import Curve, FineTuneResult, Pretraining, PretrainResult, Real, finite, finite_points
@@ -31,7 +34,9 @@ CURVES: Mapping[str, Callable[[Pretraining], Curve]] = {
 }
 AUDIT = "audit/"
 """Prefix of curves from the audit of the hurdles, which trains stopped trials to the end."""
-DIGITS = 6  # significant digits of a final value; the ledger and the report have all
+PROBE_CURVE = "probe_score_by_tokens"
+LAST_RUNG = ("last_rung/held_out_loss", "last_rung/tokens", "last_rung/probe_score")
+"""Of stopped trials and arms, which have no final values."""
 LONGEST_CURVE_POINTS = 200  # per trial and curve; more than a screen resolves
 
 Item = TypeVar("Item")
@@ -93,6 +98,9 @@ def curve_points(history: TrialHistory, labels: Sequence[str]) -> Iterator[Point
                 share = (tokens - seen) / (measured[-1][0] - seen)  # of the record's work
                 yield Point(name, loss, tokens, round(1000 * (elapsed + record.seconds * share)))
             seen, elapsed = max([seen, *(tokens for tokens, _ in measured)]), elapsed + record.seconds
+    for record in history.finished(PROBE):
+        if (score := probe_score(record)) is not None:
+            yield Point(PROBE_CURVE, score, int(record.label.partition("@")[2]), record.sequence)
 
 
 def _curves_of(records: Iterable[Record]) -> dict[str, Callable[[Pretraining], Curve]]:
@@ -134,9 +142,9 @@ def arm_values(trials: Sequence[Mapping[str, FinalValue]]) -> Iterator[tuple[str
 
 
 def differences(
-    arm: Mapping[int, Mapping[str, FinalValue]], baseline: Mapping[int, Mapping[str, FinalValue]]
+    arm: Mapping[int, Mapping[str, FinalValue]], baseline: Mapping[int, Mapping[str, FinalValue]], test: MeanTest
 ) -> Iterator[tuple[str, FinalValue]]:
-    """Yield an arm's loss and score minus the baseline's: mean, standard deviation and n over common seeds."""
+    """Yield an arm's loss and score minus the baseline's over common seeds: mean, its 95% interval, sd and n."""
     for key, name in DELTAS.items():
         pairs = [
             (arm[seed][key], baseline[seed][key])
@@ -144,7 +152,53 @@ def differences(
             if key in arm[seed] and key in baseline[seed]
         ]
         if pairs:
-            yield from _spread(name, [FinalValue(a.value - b.value, max(a.sequence, b.sequence)) for a, b in pairs])
+            spread = [*_spread(name, [FinalValue(a.value - b.value, max(a.sequence, b.sequence)) for a, b in pairs])]
+            yield from spread
+            of_arm, of_baseline = (dict(enumerate(pair[side].value for pair in pairs)) for side in (0, 1))
+            found, latest = difference_of(of_arm, of_baseline, test=test), spread[0][1].sequence
+            for end, bound in (("low", found.low), ("high", found.high)):
+                if bound is not None:
+                    yield f"{name}/{end}", FinalValue(bound, latest)
+
+
+def verdict_on(values: Mapping[str, FinalValue]) -> str:
+    """Return what the intervals of the differences say, without correction for several tests; empty without one."""
+    texts = []
+    for key, name in DELTAS.items():
+        if name not in values:
+            continue
+        low, high = values.get(f"{name}/low"), values.get(f"{name}/high")
+        delta, metric = values[name].value, key.rpartition("/")[2]
+        if low is None or high is None:
+            texts.append(f"{metric} {delta:+.4g}: no interval")
+            continue
+        better = (delta < 0) == (key == HELD_OUT_LOSS)
+        word = "undecided" if low.value <= 0 <= high.value else "better" if better else "worse"
+        texts.append(f"{metric} {delta:+.4g} [{low.value:+.4g}, {high.value:+.4g}]: {word}, uncorrected")
+    return "; ".join(texts)
+
+
+def last_rung(history: TrialHistory) -> dict[str, FinalValue]:
+    """Return the values of a stopped trial at the last rung that it reached; empty of other trials."""
+    records = [*with_results(history.finished(PRETRAIN), PretrainResult)]
+    if history.status is not TrialStatus.STOPPED or not records:
+        return {}
+    record, result = records[-1]
+    probes = [(probe.sequence, probe_score(probe)) for probe in history.finished(PROBE)]
+    sequence = max([record.sequence, *(each for each, _ in probes)])
+    values = (result.held_out_loss, result.tokens, probes[-1][1] if probes else None)
+    return {
+        key: FinalValue(value, sequence)
+        for key, number in zip(LAST_RUNG, values, strict=True)
+        if (value := finite(number)) is not None
+    }
+
+
+def probe_score(record: Record) -> float | None:
+    """Return the score of a probe; None where it has none."""
+    assert isinstance(record.result, FineTuneResult)
+    own = record.result.primary_metric or metrics.primary_metric(record.result.task)
+    return finite(record.result.scores.get(own))
 
 
 def _spread(key: str, values: Sequence[FinalValue]) -> Iterator[tuple[str, FinalValue]]:
@@ -156,11 +210,8 @@ def _spread(key: str, values: Sequence[FinalValue]) -> Iterator[tuple[str, Final
 
 
 def final_points(values: Iterable[tuple[str, FinalValue]]) -> tuple[Point, ...]:
-    """Return single values, rounded: MLflow shows every digit that it has.
-
-    A later record gives a later time, because MLflow shows the latest.
-    """
-    return tuple(Point(key, float(f"{value.value:.{DIGITS}g}"), 0, value.sequence) for key, value in values)
+    """Return single values. A later record gives a later time, because MLflow shows the latest."""
+    return tuple(Point(key, value.value, 0, value.sequence) for key, value in values)
 
 
 def not_finite(history: TrialHistory, labels: Sequence[str]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ EXPERIMENT_TAG = "steeplechase.experiment"
 """Of an MLflow experiment: the experiment without its scale."""
 NAME_TAG = "steeplechase.name"
 """Of an MLflow experiment: the name under which it was made; somebody may rename it."""
-TRANSIENT_TAGS = ("stop_reason", "non_finite", SCORE_TAG, OUTDATED_TAG)
+TRANSIENT_TAGS = ("stop_reason", "non_finite", "difference", SCORE_TAG, OUTDATED_TAG)
 """Tags that are dropped where a run has them no more, as when a trial is resumed."""
 CHANGED_TAG = "steeplechase.changed"
 """Of an MLflow experiment: the time of its last changed run, in milliseconds since 1970; MLflow keeps none."""
@@ -32,7 +32,7 @@ class RunStatus(StrEnum):
     RUNNING = "RUNNING"
     FINISHED = "FINISHED"
     KILLED = "KILLED"
-    """Stopped at a hurdle, or interrupted by a limit, a signal or an error."""
+    """Interrupted by a limit, a signal or an error."""
     FAILED = "FAILED"
     """Diverged, or failed."""
 

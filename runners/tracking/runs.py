@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from configuration.arm import BASELINE
+from analysis.difference import MeanTest
+from configuration.arm import BASELINE, changes_text
 from foundation.schema import canonical_text
 from ledger.records import ArmRow, Record, TrialStatus
 from ledger.snapshot import Snapshot, TrialHistory
@@ -21,8 +22,10 @@ from runners.tracking.measurements import (
     differences,
     final_points,
     final_values,
+    last_rung,
     not_finite,
     score_of,
+    verdict_on,
 )
 from runners.tracking.mirrored_run import (
     IDENTITY_TAG,
@@ -34,11 +37,12 @@ from runners.tracking.mirrored_run import (
     RunStatus,
 )
 from runners.tracking.parameters import flat_parameters, short_code, shortened
-from runners.tracking.status import INCOMPLETE, STATUS, arm_status, cut, interruption, stop_reason
+from runners.tracking.status import INCOMPLETE, STATUS, arm_status, cut, interruption, standing, stop_reason
 from search_space.candidate import Candidate
 
 ALL = "all"  # value of a grouping tag on a run above the group
 ORDER_PER_ARM = 1000  # rows between an arm and the next, for its trials
+LONGEST_NAME_CHARACTERS = 150
 FULL_PARAMETERS = "whole_parameters.json"
 
 
@@ -122,17 +126,27 @@ class _Projection:
     def arm(self, arm: ArmRow) -> MirroredRun:
         histories = self._of_arm(arm.name)
         status, identity = arm_status(histories), f"{self.identity}/{arm.name}"
+        compared = dict(self._compared(arm)) if STATUS[status].ended else {}
+        verdict = {"difference": text} if (text := verdict_on(compared)) else {}
         tags = self._tags("arm", (arm.name, ALL, _convolution(arm.candidate)), status, identity)
+        if status is TrialStatus.STOPPED:
+            tags["standing"] = standing(histories)
         parameters, full_values = shortened(flat_parameters(arm.candidate))
         return MirroredRun(
             identity=identity,
             parent=self.identity,
-            name=arm.name,
+            name=self._named(arm.name, arm),
             order=1 + arm.position * ORDER_PER_ARM,
             status=self._status(status),
-            tags={**tags, NOTE_TAG: _changes(arm), "trials": _status_counts(histories), **self._score_tag},
+            tags={
+                **tags,
+                **verdict,
+                NOTE_TAG: _changes(arm),
+                "trials": _status_counts(histories),
+                **self._score_tag,
+            },
             parameters=parameters,
-            points=(*final_points(self._compared(arm)), *_sizes(arm)) if STATUS[status].ended else (),
+            points=(*final_points(compared.items()), *_sizes(arm)) if STATUS[status].ended else (),
             compute_milliseconds=_milliseconds([record for history in histories for record in history.records]),
             texts=_full_parameters(full_values),
         )
@@ -150,15 +164,18 @@ class _Projection:
             "audit": audit_text(history),
         }
         tags = self._tags("trial", groups, history.status, identity)
+        if history.status is TrialStatus.STOPPED:
+            tags["standing"] = standing([history])
+        values = {**final_values(history, labels, self.score), **last_rung(history)}
         return MirroredRun(
             identity=identity,
             parent=f"{self.identity}/{arm.name}",
-            name=history.trial.name,
+            name=self._named(history.trial.name, arm),
             order=1 + arm.position * ORDER_PER_ARM + number,
             status=self._status(history.status),
             tags={**tags, **{name: text for name, text in optional_tags.items() if text}},
             parameters=parameters,
-            points=(*final_points(final_values(history, labels, self.score).items()), *curve_points(history, labels)),
+            points=(*final_points(values.items()), *curve_points(history, labels)),
             compute_milliseconds=_milliseconds(history.records),
             texts=_full_parameters(full_values),
         )
@@ -167,12 +184,15 @@ class _Projection:
         """Yield the final values of an ended arm, and the differences to the baseline if that has ended too."""
         values = self._finals(arm.name)
         yield from arm_values(list(values.values()))
+        if arm_status(self._of_arm(arm.name)) is TrialStatus.STOPPED:
+            yield from arm_values([last_rung(each) for each in self._of_arm(arm.name)])
         if self.prefix or BASELINE in (arm.name, arm.tuned_from):
             return
         own = next((each.name for each in self.snapshot.arms if each.tuned_from == BASELINE), BASELINE)
         baseline = BASELINE if arm.tuned_from is None else own  # at its own recipe, if it differs
         if STATUS[arm_status(self._of_arm(baseline))].ended:
-            yield from differences(values, self._finals(baseline))
+            test = MeanTest(str(self.snapshot.document.get("comparison", MeanTest.WELCH)))
+            yield from differences(values, self._finals(baseline), test)
 
     def _finals(self, arm: str) -> dict[int, dict[str, FinalValue]]:
         """Return the final values by seed and metric, without a held-out loss that is another than the baseline's."""
@@ -185,6 +205,14 @@ class _Projection:
                 seed: {key: value for key, value in own.items() if key != hidden} for seed, own in finals.items()
             }
         return self._known_finals[arm]
+
+    def _named(self, name: str, arm: ArmRow) -> str:
+        """Return the name of an arm's or a trial's run; of a search, with what varies."""
+        design = self.snapshot.document.get("design")
+        designs = design if isinstance(design, list) else [design]
+        searched = any(isinstance(each, dict) and each.get("kind") == "search" for each in designs)
+        text = f"{name}: {changes_text(arm.changes)}" if searched and arm.name != BASELINE else name
+        return text if len(text) <= LONGEST_NAME_CHARACTERS else f"{text[: LONGEST_NAME_CHARACTERS - 1]}…"
 
     def _of_arm(self, arm: str) -> list[TrialHistory]:
         return self._by_arm.get(arm, [])
@@ -220,6 +248,7 @@ class _Projection:
     def _tags(self, level: str, groups: tuple[str, str, str], status: TrialStatus, identity: str) -> dict[str, str]:
         arm, seed, convolution = groups
         reason = interruption(status, self.snapshot)
+        settings = self.snapshot.manifest.get("settings")
         return {
             IDENTITY_TAG: identity,
             STUDY_TAG: self.identity,
@@ -231,6 +260,7 @@ class _Projection:
             "convolution": convolution,
             "standing": INCOMPLETE if reason else status.value,
             **({"stop_reason": reason} if reason else {}),
+            **({"settings": cut("; ".join(map(str, settings)))} if isinstance(settings, list) else {}),
         }
 
 

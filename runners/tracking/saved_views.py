@@ -31,13 +31,14 @@ WIDTH_PIXELS = {
     DELTAS[SCORE]: 105,
     PARAMETERS: 130,
     "standing": 95,
+    "difference": 260,
     "stop_reason": 260,
     "audit": 260,
     "experiment": 120,
     "scale": 90,
 }
 OTHER_WIDTH_PIXELS = 165  # of a metric: its name is its header
-SPREADS = ("/sd", "/n")
+SPREADS = ("/sd", "/n", "/low", "/high")
 CHARTS = "loss"
 ARM_METRICS = (HELD_OUT_LOSS, DELTAS[HELD_OUT_LOSS], SCORE, DELTAS[SCORE], PARAMETERS)
 STORED_STATE = "MLflowLocalStorage-1.1-ExperimentPage-{}-ReactComponentState"
@@ -49,7 +50,8 @@ def saved_views(runs: Sequence[MirroredRun]) -> dict[str, str]:
     """Return the experiment's tags that hold the views; columns and charts are of the metrics that runs have."""
     keys = sorted({point.key for run in runs for point in run.points})
     tasks = [key for key in keys if key.startswith("task/") and not key.endswith(SPREADS)]
-    arms = {_metric(key): key for key in ARM_METRICS if key in keys} | {_tag("standing"): "standing"}
+    arm_tags = [name for name in ("standing", "difference") if any(name in run.tags for run in runs)]
+    arms = {_metric(key): key for key in ARM_METRICS if key in keys} | {_tag(name): name for name in arm_tags}
     finals = [key for key in (HELD_OUT_LOSS, SCORE, *tasks) if key in keys]
     status_tags = [name for name in ("standing", "stop_reason", "audit") if any(name in run.tags for run in runs)]
     trials = {_metric(key): key for key in finals} | {_tag(name): name for name in status_tags}

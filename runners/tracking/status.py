@@ -15,7 +15,7 @@ STATUS = {
     TrialStatus.WAITING: RunStatus.SCHEDULED,
     TrialStatus.RUNNING: RunStatus.RUNNING,
     TrialStatus.FINISHED: RunStatus.FINISHED,
-    TrialStatus.STOPPED: RunStatus.KILLED,
+    TrialStatus.STOPPED: RunStatus.FINISHED,  # its standing says where; a red cross would say that it failed
     TrialStatus.DIVERGED: RunStatus.FAILED,
     TrialStatus.FAILED: RunStatus.FAILED,
 }
@@ -40,6 +40,19 @@ def arm_status(histories: Sequence[TrialHistory]) -> TrialStatus:
         return TrialStatus.RUNNING
     order = (TrialStatus.FINISHED, TrialStatus.FAILED, TrialStatus.DIVERGED, TrialStatus.STOPPED)
     return next(status for status in order if status in statuses)
+
+
+def standing(histories: Sequence[TrialHistory]) -> str:
+    """Return the status of an arm or a trial in words; of a stopped one, where its furthest trial was stopped."""
+    status = arm_status(histories)
+    if status is not TrialStatus.STOPPED:
+        return status.value
+    stops = [history for history in histories if history.stopped_by is not None]
+    if not stops:
+        return status.value
+    furthest = max(stops, key=lambda history: len(history.decisions))
+    ended = ", at the end of the budget" if furthest.stopped_at_end_of_budget else ""
+    return f"stopped at hurdle {len(furthest.decisions)}{ended}"
 
 
 def stop_reason(history: TrialHistory) -> str:

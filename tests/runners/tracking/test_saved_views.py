@@ -73,7 +73,7 @@ def test_curves_of_the_audit_have_names_of_their_own(store: TrackingStore) -> No
     assert values_of_tag(store.database_file, "audit") == {
         "span-dynamic/2": "trained on past its stop to 1000000 tokens: held-out loss 5.034"
     }
-    assert statuses(store.database_file)["span-dynamic/2"] == "KILLED"
+    assert statuses(store.database_file)["span-dynamic/2"] == "FINISHED"
     assert "final/held_out_loss" not in curves
 
 
@@ -87,7 +87,11 @@ def test_there_are_saved_views_of_arms_and_trials(mirrored_results: Path) -> Non
     state = views["arms"][1]
     assert state["searchFilter"] == 'tags.level = "arm"'
     shown = ["final/held_out_loss", "delta/held_out_loss", "final/score", "delta/score", "size/parameters"]
-    assert state["selectedColumns"] == [*(f"metrics.`{key}`" for key in shown), "tags.`standing`"]
+    assert state["selectedColumns"] == [
+        *(f"metrics.`{key}`" for key in shown),
+        "tags.`standing`",
+        "tags.`difference`",
+    ]
     for _, one in views.values():
         columns = one["selectedColumns"]
         assert one["columnOrder"][-len(columns) :] == columns

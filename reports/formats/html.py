@@ -16,6 +16,8 @@ from reports.palette import following_the_page, variables
 HERE = Path(__file__).parent
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 FILES = re.compile(r'<li><a href="#files">Files</a></li>\n|<section id="files">\n.*?</section>\n', re.DOTALL)
+VERDICTS = ("effects", "claims", "orderings")
+"""Grids that the page shows below its first table and figure; all others are folded."""
 LONG_TEXT = 36
 """Number of letters from which a cell's text is wrapped."""
 
@@ -83,17 +85,18 @@ def page(report: Report, shown: Iterable[Drawing], files: Sequence[LinkGroup] = 
         for number, drawing in enumerate(shown, start=1)
     ]
     grids = [ShownGrid(anchor, grid.title, grid) for anchor, grid in _anchored(report.grids)]
+    verdicts = [shown for shown in grids[1:] if shown.grid.name in VERDICTS]
+    folded = [*figures[1:], *(shown for shown in grids[1:] if shown not in verdicts)]
     template = environment.get_template("page.html.jinja")
-    contents = [*grids[:1], *figures, *grids[1:], *_ending(report, files)]
     return (
         template.render(
             report=report,
             policy=POLICY,
             style=style,
-            figures=figures,
-            grids=grids,
+            parts=[*grids[:1], *figures[:1], *verdicts],
+            folded=folded,
             files=files,
-            contents=contents,
+            contents=[*folded, *_ending(report, files)],
             long_text=LONG_TEXT,
         )
         + "\n"

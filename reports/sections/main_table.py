@@ -66,13 +66,9 @@ def metric_columns(results: Results, metric: Metric) -> MetricColumns:
 
 
 def overview(results: Results) -> Grid:
-    """Return the main grid: each arm with its cost, status and metrics."""
+    """Return the main grid: each arm with its metrics, cost and status."""
     groups = [metric_columns(results, metric) for metric in results.shown]
     columns = [Column("arm", numeric=False), *([Column("changes", numeric=False)] if results.is_search else [])]
-    columns += [Column("parameters", "size"), Column("train FLOPs", "size")]
-    if results.matched_arms:
-        columns.append(Column("copy's budget", "size"))
-    columns.append(Column("status", numeric=False))
     low, on_dev = low_variance(results), tasks_selected_on_dev(results)
     for group in groups:
         title = title_of(group.metric, on_dev) + (LOW_VARIANCE if group.metric.name in low else "")
@@ -80,6 +76,8 @@ def overview(results: Results) -> Grid:
         titles = ["mean ± sd (n)", DELTA, *([MATCHED_DELTA] if results.matched_arms else [])]
         further = group.metric not in results.headlines
         columns += [Column(title_of_column, title, further=further) for title_of_column in titles]
+    sizes = ("parameters", "train FLOPs", *(["copy's budget"] if results.matched_arms else []))
+    columns += [*(Column(size, "size") for size in sizes), Column("status", numeric=False)]
     return grid(
         "results", "Results", columns, (_row(results, position, groups) for position in range(len(results.arms)))
     )
@@ -89,10 +87,6 @@ def _row(results: Results, position: int, groups: list[MetricColumns]) -> list[s
     arm = results.arms[position]
     costs = costs_of(results, arm)
     cells: list[str | Cell] = [arm.name, *([changes_text(arm.changes)] if results.is_search else [])]
-    cells += [short(costs.parameters), scientific(costs.train_flops)]
-    if results.matched_arms:
-        cells.append(budget_text(results, arm))
-    cells.append(status_of(results.trials[arm.name], results.seeds_in_all))
     without = _without_value(results)
     for group in groups:
         effect, strong = group.effects[arm.name], group.best == arm.name
@@ -102,7 +96,9 @@ def _row(results: Results, position: int, groups: list[MetricColumns]) -> list[s
         cells.append(_difference(results, group, arm.name))
         if results.matched_arms:
             cells.append(interval_cell(results.matched(arm.name, group.metric), group.decimals))
-    return cells
+    budget = [budget_text(results, arm)] if results.matched_arms else []
+    status = status_of(results.trials[arm.name], results.seeds_in_all)
+    return [*cells, short(costs.parameters), scientific(costs.train_flops), *budget, status]
 
 
 def _difference(results: Results, group: MetricColumns, arm: str) -> Cell:

@@ -10,7 +10,7 @@ import pytest
 
 from reports.figures.style import LIGHT
 from reports.formats import markdown
-from reports.formats.html import page, render, without_files
+from reports.formats.html import VERDICTS, page, render, without_files
 from reports.links import links_beside
 from reports.palette import following_the_page
 from reports.report import Report, build
@@ -44,14 +44,19 @@ def reports() -> list[Report]:
     return [*(build(view()) for view in VIEWS.values()), *map(hostile_report, HOSTILE)]
 
 
-def test_every_entry_of_the_contents_has_one_anchor_and_every_table_an_entry() -> None:
+def test_finding_results_one_figure_and_verdicts_are_shown_and_every_other_part_is_folded_with_an_entry() -> None:
     for report in reports():
-        elements = Elements(without_drawings(render(report)))
-        entries = [link.removeprefix("#") for link in elements.all("a", "href")]
-        places = Counter(attributes["id"] for _, attributes in elements.found if "id" in attributes)
+        text = without_drawings(render(report))
+        shown, folded = (Elements(part) for part in text.split('<details class="more">'))
+        places = Counter(attributes["id"] for _, attributes in (*shown.found, *folded.found) if "id" in attributes)
         assert set(places.values()) == {1}
-        assert sorted(entries) == sorted(places)
-        assert len(entries) == len(report.grids) + len(report.pictures) + 1  # conditions
+        entries = [link.removeprefix("#") for link in folded.all("a", "href")]
+        assert sorted(entries) == sorted(attributes["id"] for _, attributes in folded.found if "id" in attributes)
+        assert len(places) == len(report.grids) + len(report.pictures) + 1  # conditions
+        names = [grid.name for grid in report.grids]
+        verdicts = [name for name in names[1:] if name in VERDICTS]
+        assert len(shown.all("figure", "id")) == min(1, len(report.pictures))
+        assert len(shown.all("section", "id")) == len(names[:1]) + len(verdicts)
 
 
 def test_two_tables_of_one_title_have_anchors_of_their_own() -> None:

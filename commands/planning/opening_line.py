@@ -53,4 +53,7 @@ def _time(experiment: Experiment, request: RunRequest) -> str:
     if prediction.seconds is None or prediction.never_measured:
         return "no estimate of the time yet"
     workers = min(request.workers, len(remaining))
-    return f"about {duration(prediction.seconds.middle / workers + (prediction.start_seconds or 0.0))}"
+    start, whole = prediction.start_seconds or 0.0, prediction.seconds
+    if whole.is_wide and whole.high is not None:
+        return f"at most about {duration(whole.high / workers + start)}"
+    return f"about {duration(whole.middle / workers + start)}"

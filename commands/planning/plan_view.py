@@ -181,14 +181,21 @@ def _predicted(prediction: Prediction, searches: bool) -> Iterator[str]:
         else ""
     )
     basis = f"from {prediction.measured} stages measured on this processor{without}"
+    if prediction.seconds.is_wide:
+        basis += "; stages of other sizes: how much of their time is start-up is unknown"
+    if prediction.unscaled:
+        basis += f"; {', '.join(prediction.unscaled)} as long as before, whatever the size of the data"
     start = prediction.start_seconds
     starts = "" if start is None else f", and about {duration(start)} for each worker to get ready"
-    yield f"time: {_range(prediction.seconds, duration)} of computing{bound}, shared by the workers{starts}; {basis}"
-    disk = "unknown" if prediction.bytes is None else _range(prediction.bytes, _size)
+    yield f"time: {amount_text(prediction.seconds, duration)} of computing{bound}, shared by the workers{starts}; {basis}"
+    disk = "unknown" if prediction.bytes is None else amount_text(prediction.bytes, _size)
     yield f"disk: {disk}"
 
 
-def _range(amount: Range, text: Callable[[float], str]) -> str:
+def amount_text(amount: Range, text: Callable[[float], str]) -> str:
+    """Return a predicted amount with its bounds, or the bounds alone where they are far apart."""
+    if amount.high is not None and amount.low is not None and amount.is_wide:
+        return f"between {text(amount.low)} and {text(amount.high)}"
     if amount.low is None or amount.high is None:
         return f"about {text(amount.middle)}"
     return f"about {text(amount.middle)} ({text(amount.low)} to {text(amount.high)})"

@@ -9,6 +9,9 @@ from foundation.schema import JsonValue
 
 LIBRARIES = ("steeplechase", "torch", "numpy", "tokenizers", "scikit-learn", "optuna", "ray", "mlflow")
 
+GPU_DEVICES = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/nvhost-gpu", "/dev/nvgpu", "/dev/dxg", "/dev/kfd")
+"""Device files of GPUs on Linux: NVIDIA's drivers, those of its Tegra systems, of Windows' subsystem, and of AMD."""
+
 
 def manifest() -> dict[str, JsonValue]:
     """Return versions and the machine."""
@@ -33,6 +36,18 @@ def memory_bytes() -> int | None:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):  # not available on every system
         return None
+
+
+def gpu_missing() -> str | None:
+    """Return why PyTorch has no GPU here, without importing it or opening one; None if nothing says so."""
+    build = version("torch").partition("+")[2]
+    if build == "cpu":
+        return "the installed PyTorch is built for CPUs alone"
+    if not build.startswith("rocm") and os.environ.get("CUDA_VISIBLE_DEVICES", "all").strip() in ("", "-1"):
+        return "CUDA_VISIBLE_DEVICES hides every GPU"
+    if platform.system() == "Linux" and not any(Path(each).exists() for each in GPU_DEVICES):
+        return "the system has no GPU device"
+    return None
 
 
 def processor() -> str:

@@ -107,3 +107,8 @@ def not_one_of(name: str, what: str, known: Iterable[str]) -> str:
     """Return the message about an unknown name, with the known names and the most similar one."""
     names = list(known)
     return f"{name!r} is not {what}; allowed: {', '.join(names)}{did_you_mean(name, names, '. ', str)}"
+
+
+def install_extra(extra: str) -> str:
+    """Return how an optional extra is installed, beside a wheel and in a checkout."""
+    return f"run: pip install 'steeplechase[{extra}]', or in a checkout pip install -e '.[{extra}]'"

@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from foundation.errors import ConfigurationError, MachineError
+from foundation.errors import ConfigurationError, MachineError, install_extra
 
 LOCAL_PROTOCOLS = ("file", "local")
 UNFINISHED = "unfinished"
 MOST_READ_BYTES = 2**28
 """Of an object that is read into memory, a manifest: the largest so far have some megabytes."""
-EXTRA = "pip install 'steeplechase[objects]'"
+EXTRA = install_extra("objects")
 
 
 class ObjectStore:

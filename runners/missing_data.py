@@ -5,7 +5,7 @@ from functools import partial
 from typing import TypeVar
 
 from configuration.experiment import Experiment
-from foundation.errors import DataError
+from foundation.errors import DataError, MachineError
 from tasks.data_folder import HINT
 from tasks.text_metrics import refuse_missing_libraries
 
@@ -13,9 +13,10 @@ T = TypeVar("T")
 
 
 def refuse_missing(experiment: Experiment) -> None:
-    """Raise DataError with every missing source; existing sources are not read.
+    """Raise DataError with every missing source and library; existing sources are not read.
 
-    Raises MachineError if the library of a task's metric is missing: it is needed when the trials have been trained.
+    Raises MachineError if only libraries are missing: that of a corpus, or of a metric, which is needed when the
+    trials have been trained.
     """
     tuning, measure = experiment.fine_tuning, experiment.measure.perplexity
     tasks = [task for task in tasks_of(experiment) if not tuning.is_table(task)]  # tables are read as a whole
@@ -28,9 +29,9 @@ def refuse_missing(experiment: Experiment) -> None:
         *(own.synonyms.located for task in tasks_of(experiment) if (own := tuning.rarified(task)) is not None),
         *(partial(tuning.data.located, task) for task in files if task is not None and tuning.data is not None),
     ]
-    collected(checks)
-    of_texts = (found for task in tasks_of(experiment) if (found := tuning.find(task)).form == "text_pair")
-    refuse_missing_libraries(metric for found in of_texts for metric in found.metrics)
+    of_texts = [found for task in tasks_of(experiment) if (found := tuning.find(task)).form == "text_pair"]
+    metrics = [metric for found in of_texts for metric in found.metrics]
+    collected([*checks, partial(refuse_missing_libraries, metrics)])
 
 
 def refuse_other_lexicon(experiment: Experiment) -> None:
@@ -41,16 +42,22 @@ def refuse_other_lexicon(experiment: Experiment) -> None:
 
 
 def collected(calls: Iterable[Callable[[], T]]) -> list[T]:
-    """Return the results of all calls. Raises one DataError with the lines of every DataError among them."""
+    """Return the results of all calls.
+
+    Raises one DataError with the lines of every DataError and MachineError, or one MachineError if no data are at
+    fault.
+    """
     results: list[T] = []
     lines: list[str] = []
+    kind: type[DataError | MachineError] = MachineError
     for call in calls:
         try:
             results.append(call())
-        except DataError as error:
+        except (DataError, MachineError) as error:
             lines += error.lines
+            kind = DataError if isinstance(error, DataError) else kind
     if lines:
-        raise DataError(_hint_last(dict.fromkeys(lines)))
+        raise kind(_hint_last(dict.fromkeys(lines)))
     return results
 
 

@@ -11,9 +11,10 @@ from configuration.latency import LatencyExperiment
 from configuration.loading import AnyExperiment
 from configuration.plugin_folders import COPIES, copy_plugins
 from configuration.plugin_options import OPTIONS, recorded_options
+from configuration.seeds import first_seeds
 from foundation.atomic_files import disk_refusals
 from foundation.environment import manifest
-from foundation.errors import ConflictError, CorruptionError
+from foundation.errors import ConflictError, CorruptionError, MachineError
 from foundation.schema import JsonValue, fingerprint
 from ledger.amendments import amend, amendments, set_fact_of_version
 from ledger.database import LEDGER_NAME, Ledger, plugin_options_in
@@ -23,11 +24,12 @@ from ledger.paths import ResultPaths, has_export
 from ledger.reading import refuse_former_timings
 from ledger.snapshot import DRAWN_IDENTITY
 from runners.conflicts import conflict
-from runners.dag import SharedStages, shared_stages
+from runners.dag import SharedStages, shared_stages, trial_stages
 from runners.executors import ExecutorSettings
 from runners.growth import change_of
 from runners.latency_stages import LatencyStages, latency_stages
 from runners.limits import UNLIMITED, Limits
+from runners.missing_device import missing_device
 from runners.part import WHOLE, Part
 from runners.stage_labels import all_labels
 
@@ -75,6 +77,27 @@ def stages_of(experiment: AnyExperiment) -> SharedStages | LatencyStages:
 
         return latency_stages(experiment, this_machine(experiment.timing.device))
     return shared_stages(experiment)
+
+
+def refuse_missing_device(request: RunRequest, shared: SharedStages | LatencyStages) -> None:
+    """Raise MachineError if a new run trains on a device that this machine lacks; stages in the store need none.
+
+    A cluster, an object store and reused trials may have what this machine lacks.
+    """
+    experiment, folder = request.experiment, request.paths.folder
+    if isinstance(experiment, LatencyExperiment) or not isinstance(shared, SharedStages):
+        return
+    elsewhere = request.address is not None or request.reuse or request.objects
+    lines = () if elsewhere or (folder / LEDGER_NAME).exists() else tuple(missing_device(experiment))
+    store = request.paths.store()
+    if lines and not all(
+        store.has(stage.kind, stage.key)
+        for arm in experiment.arms
+        for seed in first_seeds(experiment.pretraining.seeds)
+        if request.part.has_trial(arm.name, seed)
+        for stage in trial_stages(experiment, shared, arm.candidate, seed).values()
+    ):
+        raise MachineError(lines)
 
 
 @contextmanager

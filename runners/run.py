@@ -20,7 +20,7 @@ from runners.journal import Journal
 from runners.latency_stages import LatencyStages, refuse_another_machine
 from runners.limits import UNLIMITED, LimitReached
 from runners.meter import LimitStop, Meter
-from runners.opening import RunRequest, open_ledger, stages_of
+from runners.opening import RunRequest, open_ledger, refuse_missing_device, stages_of
 from runners.run_progress import RunProgress
 from runners.search.next_arms import importance_of_axes
 from runners.stage_watch import StageWatch
@@ -45,6 +45,7 @@ def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
     """
     experiment, began = request.experiment, time.monotonic()
     shared = stages_of(experiment)  # missing data or a missing device raises before any folder is created
+    refuse_missing_device(request, shared)
     with open_ledger(request, shared) as ledger:
         if isinstance(shared, LatencyStages):
             refuse_another_machine(ledger, shared.machine)

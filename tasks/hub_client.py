@@ -1,13 +1,15 @@
 """The only import of Hugging Face's `datasets`, an optional extra: splits at a fixed revision, and fetched ones."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
-from foundation.errors import DataError, MachineError
+from foundation.errors import DataError, MachineError, install_extra
 from tasks.splits import LoadedSplit, Split
 
 
@@ -58,12 +60,16 @@ def _shortest(value: float | None) -> float | None:
     return None if value is None else float(str(np.float32(value)))
 
 
+def refuse_without_library(wanted_by: str) -> None:
+    """Raise MachineError without the extra; the library is not imported."""
+    if sys.modules.get("datasets", ...) is None or find_spec("datasets") is None:
+        raise MachineError(f"{wanted_by} needs the extra `datasets`; {install_extra('datasets')}")
+
+
 def _library(wanted_by: str) -> ModuleType:
-    try:
-        import datasets
-    except ImportError as missing:
-        message = f"{wanted_by} needs the extra `datasets`; run: pip install 'steeplechase[datasets]'"
-        raise MachineError(message) from missing
+    refuse_without_library(wanted_by)
+    import datasets
+
     library: ModuleType = datasets
     return library
 

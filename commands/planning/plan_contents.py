@@ -27,11 +27,13 @@ from runners.conflicts import growth_lines
 from runners.cost_estimate.past_runs import measured_under
 from runners.cost_estimate.prediction import Prediction, disk_shortage, predicted
 from runners.dag import SharedStages, shared_stages, trial_stages
+from runners.missing_device import missing_device
 from runners.part import WHOLE, Part
 from runners.stage_labels import fine_tune_labels, has_long_sequence_phase, measure_labels
 from runners.stages.stage import Stage
 from runners.task_sources import table_notes, table_warnings
 from search_space.cost import Convention
+from tasks.corpora.huggingface import HuggingFaceCorpus
 from tasks.data_folder import HINT
 
 ABSENT = (HINT, "no such file", "is not set", "pip install")
@@ -135,6 +137,7 @@ def plan_of(
         tuning=tuning,
         warnings=(
             *warnings_of(experiment, memory_bytes()),
+            *missing_device(experiment),
             *table_warnings(experiment.fine_tuning),
             *disk_shortage(prediction, places.root),
         ),
@@ -227,6 +230,9 @@ def _pairs(arms: tuple[Arm, ...]) -> dict[str, tuple[str, ...]]:
 
 def _notes(chosen: Chosen) -> list[str]:
     notes: list[str] = []
+    corpus = chosen.experiment.corpus
+    if isinstance(corpus, HuggingFaceCorpus):
+        notes.append(f"corpus: {corpus.name} is read from the Hugging Face hub, which needs the network")
     for design in chosen.experiment.designs:
         if isinstance(design, Search):
             size = grid_size(design.space, chosen.experiment.baseline)

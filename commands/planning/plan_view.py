@@ -7,6 +7,7 @@ from rich.table import Table
 
 from commands.arguments import Chosen
 from commands.planning import plan_published, plan_source_encoders
+from commands.planning.gpu_hours import gpu_hours
 from commands.planning.plan_contents import ArmPlan, Plan
 from commands.planning.plan_tuning import tuning_lines
 from configuration.counting_notes import counting_note
@@ -50,7 +51,7 @@ def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
     for line in plan.growth:
         console.print(printable(line), highlight=False)
     _show_arms(console, plan.arms)
-    for line in (_work(chosen), *_remarks(plan), *_remaining_work(chosen, plan)):
+    for line in (_work(chosen), *_remarks(plan), *_remaining_work(chosen, plan), *gpu_hours(experiment, plan)):
         console.print(line, highlight=False)
     if rows := list(plan_published.rows(experiment)):
         console.print(_published_table(rows))
@@ -187,7 +188,8 @@ def _predicted(prediction: Prediction, searches: bool) -> Iterator[str]:
         basis += f"; {', '.join(prediction.unscaled)} as long as before, whatever the size of the data"
     start = prediction.start_seconds
     starts = "" if start is None else f", and about {duration(start)} for each worker to get ready"
-    yield f"time: {amount_text(prediction.seconds, duration)} of computing{bound}, shared by the workers{starts}; {basis}"
+    time = amount_text(prediction.seconds, duration)
+    yield f"time: {time} of computing{bound}, shared by the workers{starts}; {basis}"
     disk = "unknown" if prediction.bytes is None else amount_text(prediction.bytes, _size)
     yield f"disk: {disk}"
 

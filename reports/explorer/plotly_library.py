@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-from foundation.errors import MachineError
+from foundation.errors import MachineError, install_extra
 
 
 def is_installed() -> bool:
@@ -15,6 +15,5 @@ def plotly_script() -> str:
     try:
         from plotly.offline import get_plotlyjs
     except ImportError as missing:
-        advice = "run: pip install 'steeplechase[explore]', or in a checkout pip install -e '.[explore]'"
-        raise MachineError(f"steeplechase explore needs plotly; {advice}") from missing
+        raise MachineError(f"steeplechase explore needs plotly; {install_extra('explore')}") from missing
     return str(get_plotlyjs())

@@ -1,8 +1,8 @@
 """Predicts the duration and disk usage of stages from earlier measurements on this machine.
 
-A stage is predicted from the measured stages of its kind that are nearest in size. A stage takes a start-up and its FLOPs
-at a pace, and a measurement does not say how much of it is which: the bounds of a prediction are those of a stage that is
-all start-up and of one that is all pace. Two measured sizes tell them apart.
+A stage is predicted from the measured stages of its kind that are nearest in size. It takes a start-up and its FLOPs
+at a pace, and a measurement does not say how much of it is which: the bounds of a prediction are those of a stage
+that is all start-up and of one that is all pace. Two measured sizes tell them apart.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

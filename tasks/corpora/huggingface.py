@@ -10,7 +10,7 @@ from foundation.schema import JsonValue, PositiveNumber
 from tasks.commit import Commit
 from tasks.corpora.document import Document
 from tasks.corpora.option import CorpusOption
-from tasks.hub_client import streamed
+from tasks.hub_client import refuse_without_library, streamed
 from tasks.progress import Progress
 
 CHARACTERS_PER_MEGABYTE = 1_000_000
@@ -42,6 +42,10 @@ class HuggingFaceCorpus(CorpusOption):
     def inputs(self) -> JsonValue:
         """Return the dataset's name, revision, subset, split, column and limit."""
         return {key: getattr(self, key) for key in sorted(type(self).model_fields)}
+
+    def check_exists(self) -> None:
+        """Raise MachineError without the extra; the hub is not asked."""
+        refuse_without_library(f"the corpus {self.name} of the Hugging Face hub")
 
     def documents(self, progress: Progress) -> Generator[Document, None, int]:
         """Yield each row's text in the order of the split; return 0, since no file is skipped.

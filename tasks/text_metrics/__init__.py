@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 
-from foundation.errors import MachineError
+from foundation.errors import MachineError, install_extra
 from tasks.text_metrics.scores import TextScores
 
 LIBRARIES: Mapping[str, str] = {
@@ -29,10 +29,7 @@ def refuse_missing_libraries(metrics: Iterable[str]) -> None:
     wanted = {metric: MODULES.get(LIBRARIES[metric]) for metric in metrics}
     missing = [metric for metric, module in wanted.items() if module is not None and find_spec(module) is None]
     if missing:
-        needs = f"{', '.join(missing)}: needs the extra `texts`"
-        raise MachineError(
-            f"{needs}; run: pip install 'steeplechase[texts]', or in a checkout pip install -e '.[texts]'"
-        )
+        raise MachineError(f"{', '.join(missing)}: needs the extra `texts`; {install_extra('texts')}")
 
 
 def text_scores(metrics: Sequence[str], predictions: Sequence[str], references: Sequence[str]) -> TextScores:

@@ -127,7 +127,8 @@ def test_without_the_extra_fetching_says_how_to_install_it(
     assert (answer.code, answer.out) == (5, "")
     assert (
         answer.err
-        == "steeplechase data fetch needs the extra `datasets`; run: pip install 'steeplechase[datasets]'\n"
+        == "steeplechase data fetch needs the extra `datasets`; run: pip install 'steeplechase[datasets]', "
+        "or in a checkout pip install -e '.[datasets]'\n"
     )
     assert not folder.exists()
 

@@ -23,10 +23,7 @@ RESULTS = "results"
 CONDITIONS = ("Seeds", "Sampled", "Diverged")
 """The conditions that differences depend on; the whole report has all."""
 COLUMNS = "arm reference metric n delta low high p p_adjusted family"
-NOTE = (
-    "p: these pairs are chosen after the run, so the correction (Holm's) is over all pairs of the experiment's arms "
-    "on a metric, shown or not. A direction that is declared before a run is a claim; reports test it."
-)
+NOTE = "A direction that is declared before a run is a claim; reports test it."
 
 
 def pairs_of(
@@ -81,7 +78,12 @@ def pair_report(results: Results, pairs: Sequence[ComparedPair]) -> Report:
 def _finding(pairs: Sequence[ComparedPair]) -> str:
     found = sum(pair.significant for pair in pairs)
     shown = counted(len(pairs), "difference")
-    return f"{found} of {shown} {'is' if 1 in (found, len(pairs)) else 'are'} significant after the correction."
+    tests = " and ".join(f"{family}" for family in sorted({pair.family for pair in pairs}))
+    return (
+        f"{found} of {shown} {'is' if 1 in (found, len(pairs)) else 'are'} significant after the correction. The "
+        f"pairs are chosen after the run, so Holm's correction is over all pairs of arms on a metric, {tests} here; "
+        "the report's is over the comparisons with the baseline alone, and its p values and verdicts may differ."
+    )
 
 
 def pairs_table(pairs: Sequence[ComparedPair]) -> Table:

@@ -31,6 +31,10 @@ class RunProgress:
             for label in trial.statuses
         )
 
+    def beside(self) -> int:
+        """Return the number of stages of the other part, as far as they are known; not to be called at every look."""
+        return self._state.stages_of_trials() if self._shared else len(self._state.shared_tasks)
+
     def task_of(self, record: Record) -> StageTask:
         """Return the stage that a record of this part is the result of."""
         stages = self._state.shared_stages if record.trial is None else self._state.trials[record.trial].plan.stages

@@ -32,8 +32,6 @@ from runners.work_queue import StageTask
 
 Running = list[tuple[StageTask, StageProgress]]
 STARTING = StageProgress("starting", 0.0)
-LEAST_DONE = 0.01
-"""Share of this run's work that must be done before the remaining time is estimated."""
 LONG_SECONDS = 600
 BAR_WIDTH, STAGE_BAR_WIDTH, LINES_AROUND_GRID = 24, 12, 5
 NUMBERS = ("time", "loss", "tokens/s")
@@ -67,7 +65,8 @@ class LiveView(Screen):
                 continue
             self._report_cached(account, cached_stages, total)
             cached_stages = 0
-            self.tell(_line(record, _shown_label(account.part.task_of(record)), f"{account.number}/{total}", left))
+            number = f"{account.number}/{account.in_all}"
+            self.tell(_line(record, _shown_label(account.part.task_of(record)), number, left))
         self._report_cached(account, cached_stages, total)
         ended = account.trials_ended()
         if ended and not self.live:
@@ -103,6 +102,8 @@ class _ProgressAccount:
 
     def __init__(self, part: RunProgress) -> None:
         self.part = part
+        self._beside = part.beside()
+        """Number of stages of the other part; the shared stages are counted before those of trials."""
         self.reported = 0
         """Number of reported records."""
         self.cached_before = len(part.done) - len(part.recorded)
@@ -117,12 +118,22 @@ class _ProgressAccount:
 
     @property
     def number(self) -> int:
-        """Number of finished stages, up to the last reported record."""
-        return self.cached_before + self.reported
+        """Number of finished stages of the run, up to the last reported record."""
+        return self.before + self.cached_before + self.reported
+
+    @property
+    def before(self) -> int:
+        """Number of stages of the run that are counted before those of this part."""
+        return self._beside if self.part.statuses else 0
+
+    @property
+    def in_all(self) -> int:
+        """Number of known stages of the run, in both parts."""
+        return self.total + self._beside
 
     @property
     def total(self) -> int:
-        """Number of known stages; hurdles remove stages, later cohorts of a search add stages."""
+        """Number of known stages of this part; hurdles remove stages, later cohorts of a search add stages."""
         return len(self.part.done) + len(self.part.remaining)
 
     @property
@@ -158,20 +169,35 @@ class _ProgressAccount:
         return done / (done + left) if done + left else 1.0
 
     def left(self, running: Running) -> str:
-        """Return the remaining time as text, at this run's rate; empty if too little is done for an estimate."""
-        own = {(record.trial, record.label) for record in self.part.recorded if not record.reused}
-        computed = sum(self._weight(work) for work in self.part.done if (work.trial, work.label) in own)
-        computed += sum(self._progressed(work, progress) * self._weight(work) for work, progress in running)
-        remaining = self._done(running)[1]
-        enough = computed > LEAST_DONE * (computed + remaining)
-        return time_left((time.monotonic() - self._started) * remaining / computed) if enough else ""
+        """Return the remaining time as text; empty before a stage of every remaining kind has been computed.
+
+        FLOPs of each kind take what they took so far; the stages of this run tell how many are computed at a time.
+        """
+        own = [record for record in self.part.recorded if not record.reused]
+        flops: dict[str, float] = {}
+        seconds: dict[str, float] = {}
+        for record in own:
+            flops[record.stage] = flops.get(record.stage, 0.0) + self._weight(self.part.task_of(record))
+            seconds[record.stage] = seconds.get(record.stage, 0.0) + record.seconds
+        pace = {kind: seconds[kind] / flops[kind] for kind in flops}
+        if any(work.stage.kind not in pace for work in self.part.remaining) or not sum(seconds.values()):
+            return ""
+
+        def took(work: StageTask, share: float = 1.0) -> float:
+            return share * pace[work.stage.kind] * self._weight(work)
+
+        started = sum(took(work, min(1.0, progress.share)) for work, progress in running)
+        computed = sum(seconds.values()) + sum(took(work, self._progressed(work, each)) for work, each in running)
+        remaining = max(0.0, sum(map(took, self.part.remaining)) - started)
+        return time_left((time.monotonic() - self._started) * remaining / computed)
 
     def bar(self, running: Running) -> Table:
         """Return the progress bar over all stages."""
         share, bar = self.share(running), Table.grid(padding=(0, 1))
-        stages = f"{len(self.part.done)}/{self.total} stages"
+        stages = f"{self.before + len(self.part.done)}/{self.in_all} stages"
         left = self.left(running) or "estimating the time left" if self.part.remaining else ""
-        bar.add_row(ProgressBar(total=1.0, completed=share, width=BAR_WIDTH), f"{share:4.0%}", stages, left)
+        percent = f"{share:4.0%}" if self.part.statuses else ""  # of the trials
+        bar.add_row(ProgressBar(total=1.0, completed=share, width=BAR_WIDTH), percent, stages, left)
         return bar
 
     def _done(self, running: Running) -> tuple[float, float]:

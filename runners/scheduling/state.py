@@ -74,6 +74,18 @@ class RunState:
         """Whether a study that may grow has arms or seeds in its file that have not entered."""
         return self._listed > 0
 
+    def stages_of_trials(self) -> int:
+        """Return the number of stages of the trials that have entered and of those that the file names; slow."""
+        if not self.has_trials or not isinstance(self._shared, SharedStages):
+            return 0
+        entered = {(trial.plan.row.arm, trial.plan.row.seed) for trial in self.trials.values()}
+        return sum(len(trial.plan.stages) for trial in self.trials.values()) + sum(
+            len(trial_stages(self.experiment, self._shared, arm.candidate, seed))
+            for arm in self.experiment.arms
+            for seed in first_seeds(self.experiment.pretraining.seeds)
+            if (arm.name, seed) not in entered and self.part.has_trial(arm.name, seed)
+        )
+
     @property
     def _may_grow(self) -> bool:
         return self.has_trials and self.experiment.may_grow

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,14 @@ def test_the_package_raises_the_same_line_in_python(tmp_path: Path) -> None:
 def test_folders_without_modules_hide_nothing(tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
     (tmp_path / "experiments").mkdir()
+    (tmp_path / "steeplechase" / "steeplechase").mkdir(parents=True)  # a clone
     assert called(tmp_path).returncode == 0
+
+
+def test_a_checkout_is_installed_on_the_path_so_that_a_clone_s_folder_does_not_hide_the_package() -> None:
+    """Setuptools' default, a finder, is asked after the path, where a folder without `__init__.py` is a package."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert project["tool"]["distutils"]["editable_wheel"] == {"mode": "compat"}
 
 
 def test_every_package_of_the_project_is_looked_for() -> None:

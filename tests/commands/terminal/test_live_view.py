@@ -93,7 +93,7 @@ def test_stages_are_numbered_and_cached_ones_count_as_done(tmp_path: Path) -> No
     assert 0 < known < 6
     assert trials[0] == f"trials: {known} of 6 stages cached"
     numbers = [line.split("]")[0].removeprefix("[") for line in trials if line.startswith("[")]
-    assert numbers == [f"{number}/6" for number in range(known + 1, 7)]
+    assert numbers == [f"{number}/11" for number in range(5 + known + 1, 12)]  # after the five shared stages
     again = told_by(Watched(experiment, tmp_path))
     assert not [line for line in again if line.startswith("[")]
     assert [line for line in again if "cached" in line] == [
@@ -101,6 +101,19 @@ def test_stages_are_numbered_and_cached_ones_count_as_done(tmp_path: Path) -> No
         "trials: 6 of 6 stages cached",
     ]
     assert again[-1] == "trials: 3 of 3 ended (3 finished)"
+
+
+def test_one_counter_goes_through_both_parts_and_no_time_is_told_before_every_kind_of_stage_has_ended(
+    tmp_path: Path,
+) -> None:
+    lines = [line for line in told_by(Watched(simulated.small_table(tmp_path), tmp_path)) if line.startswith("[")]
+    assert [line.split("]")[0] for line in lines] == [f"[{number}/11" for number in range(1, 12)]
+    told = [line.endswith(" left") for line in lines]
+    first = told.index(True)
+    assert all(told[first:])
+    kinds = {"pretrain" in line for line in lines[5:first]}
+    assert kinds == {True}
+    assert "pretrain" not in lines[first]
 
 
 def test_a_trial_with_its_own_share_of_the_tokens_is_told_with_what_it_trains(
@@ -152,7 +165,7 @@ def test_a_drawing_fits_its_terminal_and_shows_every_arm_if_there_is_room(
     reported_stages = re.compile(r"\[\d+/\d+\] |(trials|shared by all trials): ")
     assert max(len(line) for line in drawn if not reported_stages.match(line)) <= width
     assert any("narrow" in line and "✓" in line for line in drawn)
-    assert any(re.search(r"100% 6/6 stages", line) for line in drawn)
+    assert any(re.search(r"100% 11/11 stages", line) for line in drawn)
 
 
 def test_a_dumb_terminal_gets_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

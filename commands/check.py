@@ -4,8 +4,9 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from threading import Event, Timer
 from typing import Annotated
 
 import typer
@@ -19,6 +20,9 @@ from models.contract import Outcome
 
 MEASURING = "commands.plugin_contracts"
 """The module that measures in a process of its own; it imports torch, this file does not."""
+LONGEST_SECONDS = 300.0
+"""Of one contract, or of the imports before the first one."""
+ENDS = "each contract ends in time"
 GOES_ON = "its code never ends the process"
 """The contract that code breaks which ends the process, as os._exit does."""
 
@@ -48,7 +52,7 @@ def measured_apart(folder: Path) -> Iterator[Outcome]:
 
     Raises the UserError of a folder that cannot be measured.
     """
-    place, refusal = str(folder), None
+    place, refusal, late = str(folder), None, Event()
     with subprocess.Popen(
         module_command(MEASURING, str(folder)),
         stdin=subprocess.DEVNULL,
@@ -59,7 +63,7 @@ def measured_apart(folder: Path) -> Iterator[Outcome]:
     ) as process:
         try:
             assert process.stdout is not None
-            for answer in map(json.loads, process.stdout):
+            for answer in map(json.loads, _in_time(process, process.stdout, late)):
                 place = answer.get("place", place)
                 if "outcome" in answer:
                     yield Outcome(**answer["outcome"])
@@ -68,10 +72,31 @@ def measured_apart(folder: Path) -> Iterator[Outcome]:
                     break
         finally:
             process.kill()
-    if refusal is None:
+    if late.is_set():
+        problem = f"had not ended after {LONGEST_SECONDS:g} s; the rest is not measured"
+        yield Outcome(place, ENDS, problem=problem)
+    elif refusal is None:
         yield Outcome(place, GOES_ON, problem=f"it was ended {_how(process.wait())}; the rest is not measured")
     elif refusal["end"]:
         raise _refused(refusal["end"], refusal["exit_code"])
+
+
+def _in_time(process: "subprocess.Popen[str]", lines: Iterable[str], late: Event) -> Iterator[str]:
+    """Yield the lines of a process, which is killed and `late` set where one takes longer than it may."""
+
+    def end() -> None:
+        late.set()
+        process.kill()
+
+    waiting = iter(lines)
+    while True:
+        limit = Timer(LONGEST_SECONDS, end)
+        limit.start()
+        line = next(waiting, None)
+        limit.cancel()
+        if line is None:
+            return
+        yield line
 
 
 def _how(code: int) -> str:

@@ -8,11 +8,13 @@ import ast
 import os
 import re
 import sys
+import traceback
 from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import version
 from io import TextIOWrapper
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Annotated, Any, NamedTuple, NoReturn
 
 import typer
@@ -140,6 +142,7 @@ for _name, _command in COMMANDS.items():
     application.command(_name, rich_help_panel=_command.group)(_not_imported)
 
 INTERRUPTED = 130
+LONGEST_DEFECT = 200
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tabs and line feeds
 
 
@@ -172,6 +175,24 @@ def main() -> None:
         place, free = (file, free_space(error, Path(file))) if file else ("the output, or a file without a name", "")
         let_go_of_output()
         _leave(MachineError(f"{place}: {error.strerror}{free}"))
+    except Exception as defect:
+        let_go_of_output()
+        _leave(UserError(_defect_line(defect)))
+
+
+def _defect_line(defect: Exception) -> str:
+    """Write the traceback of a defect of this program to a temporary file; return the line that names it."""
+    what = " ".join(f"{type(defect).__name__}: {defect}".split())[:LONGEST_DEFECT]
+    lines = traceback.format_exception(defect)
+    with (
+        suppress(OSError),
+        NamedTemporaryFile(
+            "w", encoding="utf-8", errors="backslashreplace", prefix=f"{DISTRIBUTION}-", suffix=".txt", delete=False
+        ) as file,
+    ):
+        file.writelines(lines)
+        return f"{what}; a defect of this program: please report it with its traceback, {file.name}"
+    return f"{what}; a defect of this program: please report it. {' '.join(lines[-2].split())}"
 
 
 def _prepare_streams() -> None:

@@ -18,10 +18,11 @@ from pydantic import (
     GetJsonSchemaHandler,
     JsonValue,
     TypeAdapter,
+    ValidationError,
     ValidationInfo,
     create_model,
 )
-from pydantic_core import CoreSchema, PydanticUndefined, core_schema
+from pydantic_core import CoreSchema, PydanticUndefined, core_schema, from_json
 
 from foundation.stand_ins import OF_RECORD, admit, with_stand_ins
 
@@ -51,6 +52,9 @@ LARGEST_COUNT = 2**53
 
 Count = Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
 """A whole number from 1."""
+
+Whole = Annotated[int, Field(ge=0, le=LARGEST_COUNT)]
+"""A whole number from 0."""
 
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 
@@ -289,6 +293,19 @@ def _plain(value: Any) -> JsonValue:
 def canonical_text(value: JsonValue) -> str:
     """Return JSON with sorted keys and no spaces: equal values give equal text."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def parsed_json(text: str) -> JsonValue:
+    """Return a value from its JSON. Raises ValueError for invalid JSON, NaN, and more than 200 levels."""
+    value: JsonValue = from_json(text, allow_inf_nan=False)
+    return value
+
+
+def first_fault(error: ValidationError) -> str:
+    """Return the first error as one line: location and message."""
+    fault, more = error.errors(include_url=False)[0], error.error_count() - 1
+    location = ".".join(map(str, fault["loc"]))
+    return f"{location}: {fault['msg']}" + (f" (and {more} more)" if more else "")
 
 
 def json_in_html(value: object) -> str:

@@ -22,7 +22,7 @@ from foundation.atomic_files import (
     sha256_of,
     write_whole,
 )
-from foundation.errors import CorruptionError
+from foundation.errors import CorruptionError, MachineError
 from foundation.locking import Holder, holder_of, locked, sign
 from foundation.names import RelativeName, Sha256, checked_sha256, inside, make_inside, relative_name
 from foundation.schema import JsonValue, Schema, fingerprint
@@ -90,9 +90,15 @@ class ArtifactStore:
         return read_manifest(folder, kind, key).outcome
 
     def read(self, kind: str, key: str) -> Path:
-        """Return the folder of a finished stage after verifying every file's hash. Raises CorruptionError."""
+        """Return the folder of a finished stage after verifying every file's hash.
+
+        Raises MachineError if it is not there, CorruptionError if it is damaged.
+        """
         folder = self.folder(kind, key)
         if folder not in self._verified:
+            if not folder.exists():
+                remedy = "bring it back, or run into another --out folder with --reuse of this one"
+                raise MachineError(f"{folder}: the files of this stage are missing, and they are needed; {remedy}")
             if differing := read_manifest(folder, kind, key).differing_in(folder):
                 raise CorruptionError(advice(folder, f"{differing[0]} differs from what was written"))
             self._verified.add(folder)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from configuration.stage_label import StageLabel, pretraining_marks
-from foundation.errors import ConfigurationError, MachineError, did_you_mean
+from foundation.errors import ConfigurationError, CorruptionError, MachineError, did_you_mean
 from foundation.schema import canonical_text
 from ledger.artifacts import ArtifactStore
 from ledger.database import Ledger
@@ -13,7 +13,7 @@ from ledger.paths import ResultPaths
 from ledger.records import Record
 from ledger.selected_settings import first_fine_tunings
 from ledger.snapshot import Snapshot, snapshot
-from ledger.stage_results import FineTuneResult, PretrainResult
+from ledger.stage_results import FineTuneResult, PretrainResult, TokensResult
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 
@@ -56,7 +56,7 @@ def pretrained_trial(folder: Path, trial: str | None, objects: str = "") -> Pret
     }
     name = _choose(folder, trial, current, tuple(ends))
     arm, record, result = ends[name]
-    vocabulary = next(record for record in current.shared if record.stage == TOKENS)
+    vocabulary = _vocabulary(folder, current)
     store = ResultPaths.of(folder).store(objects)
     return PretrainedTrial(
         experiment=current.experiment,
@@ -98,10 +98,21 @@ def tuned_trials(folder: Path, objects: str = "") -> list[TunedTrial]:
     for history in current.histories:
         for task, record in first_fine_tunings(history.records, current.labels).items():
             if isinstance(record.result, FineTuneResult) and record.result.signatures is not None:
-                vocabulary = next(each for each in current.shared if each.stage == TOKENS)
-                places = files_of(store, record), files_of(store, vocabulary)
+                places = files_of(store, record), files_of(store, _vocabulary(folder, current))
                 found.append(TunedTrial(history.trial.name, task, architectures[history.trial.arm], *places))
     return found
+
+
+def _vocabulary(folder: Path, current: Snapshot) -> Record:
+    """Return the record of the stage with the vocabulary. Raises CorruptionError without one."""
+    found = [
+        record for record in current.shared if record.stage == TOKENS and isinstance(record.result, TokensResult)
+    ]
+    if not found:
+        raise CorruptionError(
+            f"{folder}: its ledger has no record of the vocabulary, stage tokens; restore the ledger"
+        )
+    return found[0]
 
 
 def _as_trained(candidate: Candidate, result: PretrainResult) -> Candidate:

@@ -21,14 +21,15 @@ from configuration.plugin_options import OPTIONS, add_recorded_options
 from foundation.atomic_files import remove_directory, replaced_directory, sha256_of, write_whole
 from foundation.errors import CorruptionError
 from foundation.names import RelativeName, Sha256, inside, make_inside
-from foundation.schema import JsonValue, canonical_text
+from foundation.schema import JsonValue, canonical_text, first_fault, parsed_json
 from ledger.amendments import FACT, OF_A_VERSION, amendments, numbered
 from ledger.csv_cells import escaped, unescaped
 from ledger.database import LedgerRows, plugin_options_in
+from ledger.facts import checked_fact
 from ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER
 from ledger.records import ArmRow, Decision, Record, TrialRow
 from ledger.reused_sources import source_facts
-from ledger.rows import IN_JSON, R, Row, columns, first_fault, parsed, plain
+from ledger.rows import IN_JSON, R, Row, columns, parsed, plain
 from ledger.sessions import session_facts
 from ledger.tuning_plan import CHOICES, TUNING
 
@@ -156,8 +157,8 @@ def read_export(folder: Path) -> ExportedLedger:
 def _facts(path: Path) -> Iterator[tuple[str, JsonValue]]:
     for line, row in _lines(path, FACT_COLUMNS):
         try:
-            yield row["name"], json.loads(row["content"])
-        except (ValueError, KeyError, RecursionError) as fault:
+            yield row["name"], checked_fact(row["name"], row["content"])
+        except (ValueError, KeyError) as fault:
             raise CorruptionError(f"{path}:{line}: {type(fault).__name__}: {fault}; restore the file") from fault
 
 
@@ -209,7 +210,7 @@ def _value_of(name: str, cell: str) -> Any:
         return None
     if name in TEXT_COLUMNS:
         return unescaped(cell)
-    return cell if name in IN_JSON else json.loads(cell)
+    return cell if name in IN_JSON else parsed_json(cell)
 
 
 def _rows(path: Path, kind: type[R]) -> tuple[R, ...]:
@@ -217,7 +218,7 @@ def _rows(path: Path, kind: type[R]) -> tuple[R, ...]:
     for line, row in _lines(path, columns(kind)):
         try:
             rows.append(parsed(kind, {name: _value_of(name, cell) for name, cell in row.items()}))
-        except (ValueError, TypeError, KeyError, RecursionError) as fault:
+        except ValueError as fault:
             raise CorruptionError(f"{path}:{line}: {fault}; restore the file") from fault
     return tuple(rows)
 

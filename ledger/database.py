@@ -4,15 +4,12 @@ SQLite with a write-ahead log and full synchronisation, written by the driver on
 sequence number and content, and the numbers have no gaps, so that damaged or missing rows are detected.
 """
 
-import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
-
-from pydantic_core import to_json
+from typing import Protocol, TypeVar
 
 from configuration.plugin_options import OPTIONS, add_recorded_options
 from foundation.atomic_files import disk_refusals
@@ -20,9 +17,10 @@ from foundation.errors import CorruptionError, MachineError, first_lines
 from foundation.schema import JsonValue, canonical_text, fingerprint
 from ledger.database_copy import in_memory
 from ledger.database_file import SCHEMA, SCHEMA_VERSION, begin, for_writing, missing_rows, refuse_irregular, writer_of
+from ledger.facts import checked_fact
 from ledger.paths import has_export
 from ledger.records import ArmRow, Decision, Record, TrialRow
-from ledger.rows import IN_JSON, R, parsed, plain
+from ledger.rows import R, parsed_text, plain
 
 LEDGER_NAME = "ledger.sqlite"
 MACHINE_FAULTS = {
@@ -132,7 +130,7 @@ class Ledger:
     def facts(self) -> dict[str, JsonValue]:
         """Return all facts by name; they are read once, since each is written once."""
         if self._facts is None:
-            self._facts = {name: content for _, name, content in self._rows("facts")}
+            self._facts = {name: self._fact(name, text) for _, name, text in self._rows("facts")}
         return self._facts
 
     def last_trial_record(self) -> int:
@@ -178,16 +176,23 @@ class Ledger:
         """Return the decisions in the order in which they were taken."""
         return self._parsed("decisions", Decision)
 
+    def _fact(self, name: str, text: str) -> JsonValue:
+        try:
+            return checked_fact(name, text)
+        except ValueError as fault:
+            raise CorruptionError(f"{self.path}: the fact {name[:80]!r}: {fault}; restore the file") from fault
+
     def _parsed(self, table: str, kind: type[R]) -> tuple[R, ...]:
-        rows = []
-        for place, _, content in self._rows(table):
-            numbered = {"sequence": place} if table in NUMBERED_TABLES else {}
-            texts = {name: to_json(content[name]) for name in IN_JSON if name in content}
-            try:
-                rows.append(parsed(kind, {**content, **texts, **numbered}))
-            except (ValueError, TypeError, KeyError) as fault:
-                raise CorruptionError(f"{self.path}: {table} row {place}: {fault}; restore the file") from fault
-        return tuple(rows)
+        return tuple(self._row(table, kind, *row) for row in self._rows(table))
+
+    def _row(self, table: str, kind: type[R], place: int, name: str, text: str) -> R:
+        try:
+            row = parsed_text(kind, text, {"sequence": place} if table in NUMBERED_TABLES else {})
+        except (ValueError, TypeError) as fault:
+            raise CorruptionError(f"{self.path}: {table} row {place}: {fault}; restore the file") from fault
+        if isinstance(row, ArmRow | TrialRow) and row.name != name:
+            raise CorruptionError(f"{self.path}: {table} row {place}: is not named {name[:80]!r}; restore the file")
+        return row
 
     def _insert(self, table: str, name: str, content: JsonValue, or_ignore: bool = False) -> int:
         text = canonical_text(content)
@@ -198,14 +203,14 @@ class Ledger:
             self._connection.execute(command, (sequence, name, text, _checksum(sequence, name, text)))
         return sequence
 
-    def _rows(self, table: str) -> Iterator[tuple[int, str, Any]]:
+    def _rows(self, table: str) -> Iterator[tuple[int, str, str]]:
         with self._translated_errors():
             query = f"SELECT sequence, name, content, checksum FROM {table} ORDER BY sequence"
             rows = self._connection.execute(query).fetchall()
         for place, (sequence, name, text, checksum) in enumerate(rows, 1):
             if sequence != place or _checksum(place, name, text) != checksum:
                 raise CorruptionError(f"{self.path}: {table} row {place}: the checksum does not match its content")
-            yield sequence, name, json.loads(text)
+            yield sequence, name, text
 
     def _open(self) -> None:
         with self._translated_errors():

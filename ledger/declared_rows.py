@@ -9,13 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pydantic_core import to_json
-
+from foundation.errors import CorruptionError
 from foundation.schema import JsonValue
 from ledger.amendments import Amendment, amendments
 from ledger.database import LedgerRows
 from ledger.records import ArmRow, Decision, Record, TrialRow
-from ledger.rows import IN_JSON, parsed
+from ledger.rows import parsed, with_texts
 
 
 @dataclass(frozen=True)
@@ -82,10 +81,10 @@ class DeclaredRows:
 
     @cached_property
     def _arms(self) -> tuple[ArmRow, ...]:
-        return tuple(
-            parsed(ArmRow, {**arm, **{name: to_json(arm[name]) for name in IN_JSON if name in arm}})
-            for arm in self._declared["arms"]
-        )
+        try:
+            return tuple(parsed(ArmRow, with_texts(arm)) for arm in self._declared["arms"])
+        except ValueError as fault:
+            raise CorruptionError(f"{self.path}: an arm of the last amendment: {fault}; restore the file") from fault
 
     @cached_property
     def _stages(self) -> frozenset[str]:

@@ -3,15 +3,30 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeVar
+from typing import Annotated, TypeVar
+
+from pydantic import AfterValidator, Field, FiniteFloat, SkipValidation
 
 from configuration.arm import Arm
 from configuration.metrics import primary_metric
+from configuration.stage_label import StageLabel
+from foundation.names import Sha256
+from foundation.schema import Seed, Whole
 from ledger.stage_results import EvaluationSetResult, FineTuneResult, Pretraining, PretrainResult, StageResult, finite
 
 EVALUATION_SET = "evaluation_set"
 """The label of the evaluation set of the baseline; those of other objectives name their evaluation too."""
 R = TypeVar("R")
+Flops = Annotated[int, Field(ge=0, le=10**30)]
+
+
+def _label(text: str) -> str:
+    StageLabel.parse(text)
+    return text
+
+
+Label = Annotated[str, AfterValidator(_label)]
+"""The text of a stage's label; a number in it has few enough digits to be read."""
 
 WITHOUT_SCALES = "whole"
 """The name of the scale of an experiment file without scales."""
@@ -42,16 +57,16 @@ class TrialStatus(StrEnum):
 class ArmRow(Arm):
     """An arm in the ledger, with its position and its costs."""
 
-    position: int
+    position: Whole
     """Row in the table."""
-    cohort: int
-    parameters: int
+    cohort: Whole
+    parameters: Whole
     """Encoder with embeddings, without heads."""
-    forward_flops: int
+    forward_flops: Flops
     """Encoder, one sequence of the recipe's length."""
-    train_flops: int
+    train_flops: Flops
     """Full pretraining of one trial, generator and heads included."""
-    after_record: int = 0
+    after_record: Whole = 0
     """Number of the last record of a trial before the arm was declared; 0 if there was none."""
 
 
@@ -62,8 +77,8 @@ class TrialRow:
     name: str
     """`arm/seed`."""
     arm: str
-    seed: int
-    cohort: int | None = None
+    seed: Seed
+    cohort: Whole | None = None
     """Set if the trial repeats a candidate of an earlier cohort at another seed; else it is the arm's."""
 
 
@@ -71,17 +86,17 @@ class TrialRow:
 class Record:
     """Result of one stage of one trial. `trial` is None for stages that all trials share."""
 
-    sequence: int
+    sequence: Whole
     trial: str | None
     stage: str
     """The stage's kind: corpus, tokens, evaluation_set, examples, pretrain, fine_tune, attention, …; `probe` for a
     fine-tuning whose score only a hurdle uses."""
-    label: str
+    label: Label
     """The stage within its trial, as `StageLabel` reads it: `pretrain@500000`, `probe@500000`, `docs_pair#1`."""
-    key: str
+    key: Sha256
     status: Status
-    result: StageResult
-    seconds: float
+    result: SkipValidation[StageResult]
+    seconds: Annotated[FiniteFloat, Field(ge=0)]
     """Duration of the stage on the machine that computed it; never in a table."""
     reused: bool
     """Whether the result was cached."""
@@ -124,12 +139,12 @@ def curve_of(record: Record) -> dict[int, float]:
 class Decision:
     """A hurdle's decision on a trial, written before it takes effect."""
 
-    sequence: int
+    sequence: Whole
     trial: str
-    level: int
+    level: Whole
     """Hurdles are counted from 0."""
     cleared: bool
-    value: float | None
-    threshold: float | None
-    cohort: tuple[str, ...]
+    value: FiniteFloat | None
+    threshold: FiniteFloat | None
+    cohort: Annotated[tuple[str, ...], Field(strict=False)]
     """The reference trials, whose values give the threshold."""

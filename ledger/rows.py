@@ -1,10 +1,12 @@
 """Serialises rows of a ledger to plain JSON values and back, for the database and the CSV export."""
 
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any, TypeVar
+from dataclasses import MISSING, fields
+from functools import cache
+from typing import Any, TypeVar, get_type_hints
 
-from pydantic import ValidationError
+from pydantic import Field, TypeAdapter, ValidationError, create_model
+from pydantic_core import to_json
 
 from configuration.measurements import PERPLEXITY, RARE_WORDS
 from configuration.stage_label import (
@@ -20,8 +22,7 @@ from configuration.stage_label import (
     WORD_EMBEDDINGS,
     ZERO_COST,
 )
-from foundation.names import checked_sha256
-from foundation.schema import JsonValue, canonical
+from foundation.schema import JsonValue, Schema, canonical, first_fault, parsed_json
 from foundation.stand_ins import OF_RECORD
 from ledger.records import ArmRow, Decision, Record, Status, TrialRow
 from ledger.stage_results import (
@@ -105,13 +106,6 @@ def read_result(stage: str, status: Status, document: str | bytes) -> StageResul
         raise ValueError(f"the result of a {status.value} {stage} stage: {first_fault(error)}") from error
 
 
-def first_fault(error: ValidationError) -> str:
-    """Return the first error as one line: location and message."""
-    fault, more = error.errors(include_url=False)[0], error.error_count() - 1
-    location = ".".join(map(str, fault["loc"]))
-    return f"{location}: {fault['msg']}" + (f" (and {more} more)" if more else "")
-
-
 def columns(kind: type[Row]) -> tuple[str, ...]:
     """Return the names of a row's fields in the order of an export."""
     names = tuple(field.name for field in fields(kind))
@@ -138,18 +132,48 @@ def _plain(value: Any) -> Any:
 def parsed(kind: type[R], content: Mapping[str, Any]) -> R:
     """Return a row from its values; fields in `IN_JSON` are JSON text.
 
-    Raises ValueError or TypeError, in one line, if they are not a row of this kind.
+    Raises ValueError, in one line, if they are not a row of this kind.
     """
     values = dict(content)
-    if kind is ArmRow:
-        try:
-            values["candidate"] = Candidate.model_validate_json(values["candidate"], context=OF_RECORD)
-        except ValidationError as error:
-            raise ValueError(f"candidate: {first_fault(error)}") from error
-    if kind is Record:
-        checked_sha256(values["key"])
-        values["status"] = Status(values["status"])
-        values["result"] = read_result(str(values["stage"]), values["status"], values["result"])
-    if kind is Decision:
-        values["cohort"] = tuple(values["cohort"])
-    return kind(**values)
+    try:
+        if kind is ArmRow:
+            values["candidate"] = Candidate.model_validate_json(values.get("candidate", ""), context=OF_RECORD)
+        if kind is Record:
+            status = TypeAdapter(Status).validate_python(values.get("status"))
+            stage, result = str(values.get("stage")), values.get("result", "")
+            values |= {"status": status, "result": read_result(stage, status, result)}
+        checked = _shape(kind).model_validate(values)
+    except ValidationError as error:
+        raise ValueError(first_fault(error)) from error
+    return kind(**{field.name: getattr(checked, field.name) for field in fields(kind)})
+
+
+def parsed_text(kind: type[R], text: str, numbered: Mapping[str, int]) -> R:
+    """Return a row from its JSON object, and its number if that is a field.
+
+    Raises ValueError or TypeError, in one line, if they are not a row of this kind.
+    """
+    content = parsed_json(text)
+    if not isinstance(content, dict):
+        raise TypeError("is not an object")
+    return parsed(kind, {**with_texts(content), **numbered})
+
+
+def with_texts(content: Mapping[str, JsonValue]) -> dict[str, Any]:
+    """Return a row's values with those as JSON text that `parsed` expects so."""
+    return {name: to_json(value) if name in IN_JSON else value for name, value in content.items()}
+
+
+@cache
+def _shape(kind: type[Row]) -> type[Schema]:
+    """Return the declaration of a row's fields; a dataclass alone is never made from a mapping in strict mode."""
+    hints = get_type_hints(kind, include_extras=True)
+    given: dict[str, Any] = {
+        field.name: (hints[field.name], ... if field.default is MISSING else field.default) for field in fields(kind)
+    }
+    given |= {
+        field.name: (hints[field.name], Field(default_factory=field.default_factory))
+        for field in fields(kind)
+        if field.default_factory is not MISSING
+    }
+    return create_model(kind.__name__, __base__=Schema, **given)

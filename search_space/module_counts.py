@@ -9,6 +9,8 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from importlib import import_module
+from threading import Event, Timer
+from typing import TextIO
 
 from foundation.child_process import import_path, module_command
 from foundation.errors import ConfigurationError
@@ -53,17 +55,22 @@ def counted(factory: str, architecture: str, length: int) -> Counts:
     if "torch" in sys.modules:
         answer = import_module(COUNTING).answer(architecture, length)
     else:
-        answer = _asked({"architecture": architecture, "length": length})
+        answer = _asked({"factory": factory, "architecture": architecture, "length": length})
     if "error" in answer:
         raise ModuleFault(str(answer["error"]))
     return Counts(**answer)
 
 
+LONGEST_SECONDS = 120.0
+"""For an answer; the first one includes the import of torch."""
 _CHILD: list["subprocess.Popen[str]"] = []
 
 
 def _asked(request: dict[str, object]) -> dict[str, object]:
-    """Return the child's answer to a request; it starts with the first one and ends with this process."""
+    """Return the child's answer to a request; it starts with the first one and ends with this process.
+
+    Raises ModuleFault if it ends without an answer, or has none in time.
+    """
     if not _CHILD or _CHILD[0].poll() is not None:
         environment = {**os.environ, **import_path(), "OMP_NUM_THREADS": "1"}
         command = module_command(COUNTING)
@@ -76,8 +83,27 @@ def _asked(request: dict[str, object]) -> dict[str, object]:
     assert child.stdin is not None
     assert child.stdout is not None
     child.stdin.write(json.dumps({**request, "plugins": PLUGINS, "packages": PACKAGES}) + "\n")
-    line = child.stdout.readline()
+    line = _line_in_time(child, child.stdout)
+    if line is None:
+        raise ModuleFault(
+            f"{request['factory']}: not built and counted in {LONGEST_SECONDS:g} s; its code may not end"
+        )
     if not line:
         raise ModuleFault(f"the process that builds the module ended with code {child.wait()}")
     answer: dict[str, object] = json.loads(line)
     return answer
+
+
+def _line_in_time(child: "subprocess.Popen[str]", lines: TextIO) -> str | None:
+    """Return the next line of a process, empty if that ended; None if it had to be killed, since it took too long."""
+    late = Event()
+
+    def end() -> None:
+        late.set()
+        child.kill()
+
+    limit = Timer(LONGEST_SECONDS, end)
+    limit.start()
+    line = lines.readline()
+    limit.cancel()
+    return None if late.is_set() and not line else line

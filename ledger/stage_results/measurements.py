@@ -6,16 +6,16 @@ from typing import Annotated
 
 from pydantic import Field, FiniteFloat
 
-from foundation.schema import Count, Name
+from foundation.schema import Count, Name, Whole
 from ledger.stage_results.result import Real, Result
 
 
 class AttentionResult(Result):
     """Where the heads of a trained encoder attend."""
 
-    sequences: int
-    length: int
-    within: int
+    sequences: Whole
+    length: Whole
+    within: Whole
     """The largest distance in tokens that counts as near."""
     heads: tuple[tuple[Real, Real, Real, Real, Real, Real], ...]
     """Layer, head, and as shares of a token's attention: near, far, and both without [CLS] and [SEP]."""
@@ -28,9 +28,9 @@ class RareWordsResult(Result):
 
     variant: str
     """What gives the embeddings, as the experiment names it in `settings`."""
-    taught: int
+    taught: Whole
     """Words of training."""
-    held_out: int
+    held_out: Whole
     """Words that are measured."""
     explained_variance: Real
     """R² of the embeddings: 1 is exact, 0 no better than the mean embedding of the words."""
@@ -45,11 +45,11 @@ class WordEmbeddingsResult(Result):
 
     variant: str
     """What gives the embeddings, as the experiment names it in `settings`."""
-    taught: int
+    taught: Whole
     """Words of training."""
-    words: int
+    words: Whole
     """Rare words of the task's examples."""
-    without_ngram: int
+    without_ngram: Whole
     """Rare words without a known n-gram; they have the mean of the embeddings of their pieces."""
     training_error: Mapping[str, Real]
     """Mean squared error of the last epoch by stage of training."""
@@ -62,11 +62,11 @@ class PerplexityResult(Result):
     layout: str
     nats: Real
     """Sum of the losses of the predicted tokens."""
-    tokens: int
+    tokens: Whole
     """Predicted tokens: all but [CLS] and [SEP]."""
-    words: int
-    characters: int
-    unknown: int
+    words: Whole
+    characters: Whole
+    unknown: Whole
     """Tokens that stand for a part of the text outside the vocabulary."""
     length: Count
     """Tokens of a window."""

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 from math import isfinite
+from typing import Annotated
 
-from foundation.schema import JsonValue, Schema
+from pydantic import Field
 
-Real = int | float
+from foundation.schema import LARGEST_COUNT, JsonValue, Schema
+
+Real = Annotated[int, Field(ge=-LARGEST_COUNT, le=LARGEST_COUNT)] | float
 Curve = tuple[tuple[Real, Real], ...]
 """Pairs of tokens seen and loss in nats."""
 

@@ -5,15 +5,16 @@ from collections.abc import Mapping
 from pydantic import Field
 
 from analysis.proportions import wilson
+from foundation.schema import Whole
 from ledger.stage_results.result import Real, Result
 
 
 class SplitCounts(Result):
     """How much one split of a corpus holds."""
 
-    documents: int
-    characters: int
-    sources: int
+    documents: Whole
+    characters: Whole
+    sources: Whole
 
 
 class CorpusResult(Result):
@@ -23,28 +24,28 @@ class CorpusResult(Result):
     """Its kind."""
     content_hash: str
     splits: Mapping[str, SplitCounts]
-    exact_duplicates: int
-    near_duplicates: int
-    unreadable_files: int
+    exact_duplicates: Whole
+    near_duplicates: Whole
+    unreadable_files: Whole
 
 
 class TokenCounts(Result):
     """How much one tokenised split holds."""
 
-    documents: int
-    tokens: int
-    unknown: int
-    single_sentence_documents: int | None = None
+    documents: Whole
+    tokens: Whole
+    unknown: Whole
+    single_sentence_documents: Whole | None = None
     """Documents that have one sentence, and so no two segments; None if no objective reads pairs of segments."""
 
 
 class MentionCounts(Result):
     """The mentions of entities in one split."""
 
-    kept: int
-    left_out: int
+    kept: Whole
+    left_out: Whole
     """They overlap another one, or begin or end inside a token."""
-    without_other: int
+    without_other: Whole
     """They are kept, and never replaced: their type has no other entity."""
 
 
@@ -53,7 +54,7 @@ class TokensResult(Result):
 
     vocabulary: str
     """Its hash."""
-    vocabulary_size: int
+    vocabulary_size: Whole
     train: TokenCounts
     validation: TokenCounts
     validation_unigram_entropy: Real | None = None
@@ -65,26 +66,26 @@ class TokensResult(Result):
 class EncodedPart(Result):
     """One part of a task's examples, as a model reads them."""
 
-    examples: int
+    examples: Whole
     truncated_share: Real | None = None
     """Of the inputs; None in ledgers from before it was counted."""
-    answers_lost: int | None = None
-    left_out: int | None = None
+    answers_lost: Whole | None = None
+    left_out: Whole | None = None
     """Rows of the file that are no example."""
 
 
 class SquadPart(Result):
     """One part of SQuAD's questions, read in windows."""
 
-    examples: int
+    examples: Whole
     """Questions."""
-    of: int
-    windows: int
-    unanswerable: int
-    questions_cut: int
-    answers_lost: int
-    answers_moved_in_file: int
-    answers_misplaced_in_file: int
+    of: Whole
+    windows: Whole
+    unanswerable: Whole
+    questions_cut: Whole
+    answers_lost: Whole
+    answers_moved_in_file: Whole
+    answers_misplaced_in_file: Whole
     file: str
     official_name: bool
     notes: tuple[str, ...] = Field(strict=False)
@@ -99,15 +100,15 @@ class ExamplesResult(Result, extra="allow"):
     chance: Real | None
     bag_of_words: Mapping[str, Real] | None
     """Scores of the plain baseline by metric."""
-    bag_of_words_examples: int | None = None
+    bag_of_words_examples: Whole | None = None
     """What the plain baseline learned from."""
-    repeated_in_train: int | None = None
+    repeated_in_train: Whole | None = None
     """Of a user's table: dev examples that have the texts of a train example."""
     ngram: Mapping[str, Real] | None = None
     """Scores of an n-gram model of the pretraining text by metric; None where none is a reference of the task."""
     round_trip: Mapping[str, Real] | None = None
     """Scores of the dev targets encoded and decoded by metric; None of tasks without target texts."""
-    rare_words: int | None = None
+    rare_words: Whole | None = None
     """Of a rarified task: the different rare words in its dev examples."""
     train: EncodedPart | SquadPart
     dev: EncodedPart | SquadPart
@@ -122,13 +123,13 @@ class ContaminationResult(Result):
     """The number of a task's dev examples that occur in the pretraining text."""
 
     task: str
-    examples: int
-    told: int
+    examples: Whole
+    told: Whole
     """Examples that are long enough to be searched for."""
-    overlapping: int
-    sentences: int
-    runs: int
-    run_words: int
+    overlapping: Whole
+    sentences: Whole
+    runs: Whole
+    run_words: Whole
     first: tuple[str, ...]
     """Locations of the first few, each with the document of the pretraining text."""
 
@@ -154,5 +155,5 @@ class ContaminationResult(Result):
 class EvaluationSetResult(Result):
     """The held-out questions of an experiment."""
 
-    sequences: int
-    questions: int
+    sequences: Whole
+    questions: Whole

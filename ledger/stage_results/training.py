@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pydantic import Field, model_validator
 
 from foundation.names import Sha256
-from foundation.schema import JsonValue
+from foundation.schema import JsonValue, Whole
 from ledger.stage_results.result import Curve, Real, Result, finite, finite_points
 
 SCORES, CONSTANT = "scores", "constant"
@@ -30,7 +30,7 @@ class ExampleValues(Result):
     """Of the file."""
     metrics: tuple[str, ...] = Field(strict=False)
     """The rows of its array [metrics examples]."""
-    examples: int
+    examples: Whole
 
 
 class PretrainResult(_Curves):
@@ -44,7 +44,7 @@ class PretrainResult(_Curves):
     """The loss of every prediction that `held_out_loss` is the mean of; None in ledgers from before it was kept."""
     architecture: Mapping[str, JsonValue] | None = None
     """What pruning left of the candidate's architecture; None: all."""
-    parameters: int | None = None
+    parameters: Whole | None = None
     """Of that architecture."""
 
 
@@ -63,9 +63,9 @@ class SearchChoice(Result):
     """What one combination of searched settings is chosen by."""
 
     score: Real | None
-    n: int
+    n: Whole
     """Examples that the score is of."""
-    reported: int
+    reported: Whole
     """Examples that the reported scores are of."""
     chosen_on: str | None
     searched: Mapping[str, JsonValue]
@@ -85,8 +85,8 @@ class FineTuneResult(Result, extra="allow"):
     __pydantic_extra__: dict[str, bool | Mapping[str, Real]]
 
     task: str
-    seed: int
-    examples: int
+    seed: Whole
+    examples: Whole
     scores: Mapping[str, Real]
     """On dev, by metric."""
     without_value: Mapping[str, str] | None = None
@@ -106,14 +106,14 @@ class FineTuneResult(Result, extra="allow"):
     choice: SearchChoice | None = None
     constant: bool | None = None
     """True where every example of dev was given the same answer."""
-    others: Mapping[str, int] | None = None
+    others: Mapping[str, Whole] | None = None
     """Examples by further part."""
     example_scores: Mapping[str, ExampleValues] | None = None
     """By part, dev included: the score of every example; None in ledgers from before it was kept."""
     null_threshold: Real | None = None
     """SQuAD 2.0: above these odds the answer is that there is none."""
-    threshold_questions: int | None = None
-    threshold_unanswerable: int | None = None
+    threshold_questions: Whole | None = None
+    threshold_unanswerable: Whole | None = None
 
     @model_validator(mode="after")
     def _of_further_parts(self) -> "FineTuneResult":
@@ -161,7 +161,7 @@ class MinimalPairsResult(FineTuneResult):
 class UntrainedResult(Result):
     """An encoder at its random initialisation, kept as a reference."""
 
-    parameters: int
+    parameters: Whole
 
 
 class ZeroCostResult(Result):
@@ -176,8 +176,8 @@ class DivergedFineTuning(Result):
     """A fine-tuning whose loss or logits were not finite."""
 
     task: str | None = None
-    seed: int | None = None
-    step: int | None = None
+    seed: Whole | None = None
+    step: Whole | None = None
     loss: str | None = None
     error: str | None = None
     """Where the logits were not finite."""

@@ -9,11 +9,12 @@ import sqlite3
 import threading
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import unquote
 
 from foundation.atomic_files import move_durably, temporary_name
 from foundation.errors import CorruptionError, MachineError, UserError
 from foundation.locking import locked
-from runners.tracking.errors import reason_of
+from runners.tracking.errors import reason_of, redacted
 
 MIRROR_TABLES = {
     "alembic_version",
@@ -26,6 +27,7 @@ MIRROR_TABLES = {
     "tags",
 }
 SQLITE_COMPANIONS = ("", "-journal", "-wal", "-shm")
+LONGEST_PLACE = 200
 LONGEST_READ_SECONDS = 2.0  # while another client writes
 _MIGRATION_LOCK = threading.Lock()
 """MLflow's migrations keep their connection in a global of the process, which two threads must not share."""
@@ -71,6 +73,25 @@ def follow_move(file: Path, artifacts: Path) -> None:
                     connection.execute(f"{moved} substr(artifact_uri, 1, ?) = ?", values)
                     located = "UPDATE experiments SET artifact_location = ? WHERE experiment_id = ?"
                     connection.execute(located, (str(here), experiment))
+
+
+def refuse_places_outside(file: Path, artifacts: Path) -> None:
+    """Raise CorruptionError where a database names a place of artifacts that is not below the folder beside it.
+
+    A results folder may be a stranger's, and MLflow writes to, and reads from, whatever place or address a row names.
+    The experiment `Default`, which no study uses, may name any. Raises sqlite3.Error.
+    """
+    query = "SELECT artifact_uri FROM runs UNION SELECT artifact_location FROM experiments WHERE experiment_id != 0"
+    with closing(sqlite3.connect(file, timeout=LONGEST_READ_SECONDS)) as connection:
+        for (place,) in connection.execute(query):
+            text = str(place).removeprefix("file://")
+            for path in (Path(text), Path(unquote(text))):  # MLflow reads %2e as a dot
+                if not path.is_absolute() or ".." in path.parts or artifacts not in path.parents:
+                    shown = redacted(str(place))[:LONGEST_PLACE]
+                    raise CorruptionError(
+                        f"{file}: keeps artifacts at {shown!a}, outside {artifacts}; nothing is sent there. "
+                        "Move the file away, the mirror is rebuilt from the ledger"
+                    )
 
 
 def check_database(file: Path) -> None:

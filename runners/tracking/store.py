@@ -10,7 +10,13 @@ from urllib.parse import urlsplit
 from foundation.errors import MachineError
 from foundation.names import inside, refuse_links
 from runners.tracking.connectivity import not_reachable
-from runners.tracking.database import SQLITE_COMPANIONS, check_database, follow_move, prepare_database
+from runners.tracking.database import (
+    SQLITE_COMPANIONS,
+    check_database,
+    follow_move,
+    prepare_database,
+    refuse_places_outside,
+)
 from runners.tracking.errors import redacted
 
 URI_VARIABLE = "MLFLOW_TRACKING_URI"
@@ -107,12 +113,23 @@ class TrackingStore:
         self.check()
         if file := self.database_file:
             prepare_database(file, self.lock_file, self.artifacts, patience_seconds)
+            self._refuse_places_outside(file)
 
     def follow_move(self) -> None:
-        """Let a SQLite store that was moved name its artifacts where they are now, if it can be written."""
+        """Let a SQLite store that was moved name its artifacts where they are now, if it can be written.
+
+        Raises CorruptionError if one in the results names a place outside them.
+        """
         if (file := self.database_file) and file.is_file():
             with suppress(sqlite3.Error):  # the next mirror tries again
                 follow_move(file, self.artifacts)
+            with suppress(sqlite3.Error):
+                self._refuse_places_outside(file)
+
+    def _refuse_places_outside(self, file: Path) -> None:
+        """Raise CorruptionError if a store in the results, which may be a stranger's, names a place outside them."""
+        if self.results_root in file.resolve().parents:
+            refuse_places_outside(file, self.artifacts)
 
     def _refuse_unknown(self) -> None:
         scheme = _scheme(self.uri)

@@ -14,12 +14,17 @@ from foundation.errors import DataError
 
 MAXIMUM_LINE_BYTES = 16 * 2**20
 MAXIMUM_EXPANSION = 200  # text compresses 3 to 10 times; thousands of times is a decompression bomb
-MAXIMUM_DOCUMENT_BYTES = 2**28  # of a file that is parsed as a whole; the largest published curves have 2**26
+MAXIMUM_DOCUMENT_BYTES = 2**27  # of a file that is parsed as a whole; the largest published curves have 2**26
 UNCHECKED_BYTES = 2**20  # a tiny file may expand by any ratio up to this size
+MAXIMUM_LINES_PER_BYTE = 2  # of a packed file; lines of text take 5 packed bytes and more, points of a curve too
+UNCHECKED_LINES = 2**20
+CHUNK_BYTES = 2**16
 
 DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
 """Errors of reading a damaged archive."""
 
+PACKED = (".gz", ".xz")
+BOMB = "a decompression bomb?"
 NO_MEMORY = "needs more memory than this process may have"
 
 _SIGNATURES = {
@@ -49,15 +54,17 @@ def text_lines(path: Path, name: str, encoding: str = "utf-8") -> Iterator[tuple
     Raises DataError for bytes of another encoding, NUL bytes, lines over 16 MiB, damaged or explosive archives, and
     OSError for a path that is no readable file.
     """
-    offset = 0
-    limit = _expansion_limit(path)
+    offset, checked, most = 0, 0, MAXIMUM_LINES_PER_BYTE * path.stat().st_size if path.suffix in PACKED else None
     with open_regular(path) as stored, unpacked(stored, path.suffix) as file:
         try:
             for number, raw in enumerate(iter(lambda: file.readline(MAXIMUM_LINE_BYTES), b""), start=1):
-                yield number, _decoded(raw, name, number, offset, encoding)
+                yield number, "" if raw == b"\n" else _decoded(raw, name, number, offset, encoding)
                 offset += len(raw)
-                if limit is not None and offset > limit:
-                    raise DataError(f"{name}: expands more than {MAXIMUM_EXPANSION} times; a decompression bomb?")
+                if most is not None and offset > checked + CHUNK_BYTES:
+                    checked = offset
+                    _refuse_explosion(name, stored, offset)
+                    if number > max(UNCHECKED_LINES, most):
+                        raise DataError(f"{name}: more than {MAXIMUM_LINES_PER_BYTE} lines per byte; {BOMB}")
         except MemoryError as lack:
             raise DataError(f"{name}: {NO_MEMORY}") from lack
         except DAMAGED as damage:
@@ -69,15 +76,20 @@ def text_lines(path: Path, name: str, encoding: str = "utf-8") -> Iterator[tuple
 def whole_text(path: Path, name: str) -> str:
     """Return the text of a file, unpacked as its suffix says.
 
-    Raises DataError for more than 256 MiB, or an explosive archive; OSError, and what a damaged archive raises
+    Raises DataError for more than 128 MiB, or an explosive archive; OSError, and what a damaged archive raises
     (`DAMAGED`, UnicodeDecodeError).
     """
-    most = min(_expansion_limit(path) or MAXIMUM_DOCUMENT_BYTES, MAXIMUM_DOCUMENT_BYTES)
+    content = bytearray()
     try:
         with open_regular(path) as stored, unpacked(stored, path.suffix) as file:
-            content = file.read(most + 1)
-        if len(content) > most:
-            raise DataError(f"{name}: more than {most} bytes when unpacked, the most that is read")
+            while chunk := file.read(CHUNK_BYTES):
+                content += chunk
+                if path.suffix in PACKED:
+                    _refuse_explosion(name, stored, len(content))
+                if len(content) > MAXIMUM_DOCUMENT_BYTES:
+                    raise DataError(
+                        f"{name}: more than {MAXIMUM_DOCUMENT_BYTES} bytes when unpacked, the most that is read"
+                    )
         return content.decode("utf-8-sig")
     except MemoryError as lack:
         raise DataError(f"{name}: {NO_MEMORY}") from lack
@@ -124,7 +136,7 @@ def _decoded(raw: bytes, name: str, number: int, offset: int, encoding: str) -> 
         ) from wrong
 
 
-def _expansion_limit(path: Path) -> int | None:
-    if path.suffix not in (".gz", ".xz"):
-        return None
-    return max(MAXIMUM_EXPANSION * path.stat().st_size, UNCHECKED_BYTES)
+def _refuse_explosion(name: str, stored: BinaryIO, size: int) -> None:
+    """Raise DataError where `size` bytes came of the few that were read of a packed file."""
+    if size > UNCHECKED_BYTES and size > MAXIMUM_EXPANSION * stored.tell():
+        raise DataError(f"{name}: expands more than {MAXIMUM_EXPANSION} times; {BOMB}")

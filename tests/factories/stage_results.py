@@ -131,7 +131,7 @@ def ends(draw: st.DrawFn) -> tuple[str, Status, dict[str, Any]]:
 def drawn_records(draw: st.DrawFn) -> Record:
     """Draw a record of any kind."""
     kind, status, document = draw(ends())
-    seconds = draw(st.floats(allow_nan=False, allow_infinity=False))
+    seconds = draw(st.floats(0, allow_nan=False, allow_infinity=False))
     trial, label, key, reused = draw(st.none() | TEXT), draw(TEXT), key_of(draw(TEXT)), draw(st.booleans())
     return Record(0, trial, kind, label, key, status, result_of(kind, document, status), seconds, reused)
 

@@ -166,18 +166,20 @@ def main() -> None:
         if not _ended_by_reader(ended):
             raise
         _leave_reader()
-    except MemoryError:
-        _leave(MachineError("out of memory: this process may have no more; give it more, or a smaller input"))
-    except OSError as error:
-        if error.errno is None:
-            raise
+    except Exception as error:
+        let_go_of_output()
+        _leave(_unexpected(error))
+
+
+def _unexpected(error: Exception) -> UserError:
+    """Return a lack of the machine as its refusal, and everything else as a defect of this program."""
+    if isinstance(error, MemoryError):
+        return MachineError("out of memory: this process may have no more; give it more, or a smaller input")
+    if isinstance(error, OSError) and error.errno is not None:
         file = error.filename2 or error.filename
         place, free = (file, free_space(error, Path(file))) if file else ("the output, or a file without a name", "")
-        let_go_of_output()
-        _leave(MachineError(f"{place}: {error.strerror}{free}"))
-    except Exception as defect:
-        let_go_of_output()
-        _leave(UserError(_defect_line(defect)))
+        return MachineError(f"{place}: {error.strerror}{free}")
+    return UserError(_defect_line(error))
 
 
 def _defect_line(defect: Exception) -> str:

@@ -4,6 +4,7 @@ A whole number stays whole and a real one real, and a field that was never writt
 back as the same bytes. Losses and scores may be NaN or infinite in memory; `finite` is how a reader asks for them.
 """
 
+from foundation.schema import Whole
 from ledger.stage_results.measurements import (
     AttentionResult,
     LatencyResult,
@@ -46,7 +47,7 @@ class FailedStage(Result):
 
     error: str
     trace: str = ""
-    attempts: int = 1
+    attempts: Whole = 1
 
 
 StageResult = (

@@ -102,6 +102,13 @@ class ResultPaths:
             raise ConflictError(f"{self.folder}: its stages are in {recorded}, not in {objects}")
         return artifact_store(self.stages, objects.rstrip("/"))
 
+    def not_asked(self, objects: str) -> tuple[str, ...]:
+        """Return a warning if the stages are in an object store and a command was not given its URL."""
+        if objects or not (recorded := self.objects):
+            return ()
+        counted = "only the copies on this machine count as cached"
+        return (f"{self.folder}: its stages are in {recorded}; {counted}; with --store {recorded} it is asked",)
+
     def use_objects(self, url: str, begun: bool) -> None:
         """Check the object store and record its URL; empty: none. `begun` if there is a ledger.
 

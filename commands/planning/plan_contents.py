@@ -136,6 +136,7 @@ def plan_of(
         notes=(*_notes(chosen), *table_notes(experiment.fine_tuning)),
         tuning=tuning,
         warnings=(
+            *places.not_asked(objects),
             *warnings_of(experiment, memory_bytes()),
             *missing_device(experiment),
             *table_warnings(experiment.fine_tuning),

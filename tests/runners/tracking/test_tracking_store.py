@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
@@ -20,6 +21,7 @@ from mlflow.server.security_utils import is_allowed_host_header
 
 from foundation.errors import CorruptionError, MachineError
 from runners.tracking import TrackingStore, TrackingUnavailable, mirror
+from runners.tracking.database import refuse_places_outside
 from runners.tracking.environment import ENFORCED, server_environment
 from runners.tracking.errors import redacted
 from runners.tracking.server import pages_of
@@ -36,6 +38,46 @@ def test_nothing_is_mirrored_through_a_symbolic_link(tmp_path: Path, name: str) 
     with pytest.raises(TrackingUnavailable, match="a symbolic link is on this path"):
         mirror(study(), TrackingStore.resolve(tmp_path / "results", None, {}))
     assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "is_inside"),
+    [
+        ("{}/artifacts/table2-laptop/run/artifacts", True),
+        ("file://{}/artifacts/table2-laptop/run", True),
+        ("{}/elsewhere", False),
+        ("{}/artifacts/../elsewhere", False),
+        ("file://{}/artifacts/%2e%2e/elsewhere", False),
+        ("artifacts/run", False),
+        ("s3://user:word@bucket/run", False),
+        ("http://127.0.0.1:7/x", False),
+    ],
+)
+@pytest.mark.parametrize("table", ["runs", "experiments"])
+def test_artifacts_that_a_database_names_outside_the_results_are_refused(
+    tmp_path: Path, place: str, is_inside: bool, table: str
+) -> None:
+    place, file = place.format(tmp_path), tmp_path / "mlflow.db"
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute("CREATE TABLE runs (artifact_uri TEXT)")
+        database.execute("CREATE TABLE experiments (experiment_id INTEGER, artifact_location TEXT)")
+        database.execute(f"INSERT INTO {table} VALUES ({'1, ' * (table == 'experiments')}?)", (place,))
+    if is_inside:
+        refuse_places_outside(file, tmp_path / "artifacts")
+        return
+    with pytest.raises(CorruptionError, match="nothing is sent there") as refused:
+        refuse_places_outside(file, tmp_path / "artifacts")
+    assert "word" not in str(refused.value)
+
+
+def test_nothing_is_mirrored_where_a_database_names_another_place(tmp_path: Path) -> None:
+    store = TrackingStore.resolve(tmp_path / "results", None, {})
+    mirror(study(arms=1), store)
+    with closing(sqlite3.connect(tmp_path / "results" / "mlflow.db")) as database, database:
+        database.execute("UPDATE runs SET artifact_uri = ?", (str(tmp_path / "elsewhere"),))
+    with pytest.raises(TrackingUnavailable, match="nothing is sent there"):
+        mirror(study(arms=2), store)
+    assert not (tmp_path / "elsewhere").exists()
 
 
 SERVER = "from pathlib import Path; import sys; from runners.tracking import TrackingStore, serve; "

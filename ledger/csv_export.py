@@ -9,7 +9,7 @@ files in `examples/`: the values of single examples, which `ledger.example_table
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -144,14 +144,18 @@ def read_export(folder: Path) -> ExportedLedger:
     facts = dict(_facts(source / "facts.csv"))
     for options in plugin_options_in(facts):
         add_recorded_options(options)
-    return ExportedLedger(
-        source,
-        facts,
-        _rows(source / "arms.csv", ArmRow),
-        _rows(source / "trials.csv", TrialRow),
-        _rows(source / "records.csv", Record),
-        _rows(source / "decisions.csv", Decision),
-    )
+    arms, trials = _rows(source / "arms.csv", ArmRow), _rows(source / "trials.csv", TrialRow)
+    records, decisions = _rows(source / "records.csv", Record), _rows(source / "decisions.csv", Decision)
+    _refuse_missing(source, "arm", (trial.arm for trial in trials), {arm.name for arm in arms})
+    judged = (row.trial for row in (*records, *decisions) if row.trial is not None)
+    _refuse_missing(source, "trial", judged, {trial.name for trial in trials})
+    return ExportedLedger(source, facts, arms, trials, records, decisions)
+
+
+def _refuse_missing(source: Path, kind: str, named: Iterable[str], known: Container[str]) -> None:
+    for name in named:
+        if name not in known:
+            raise CorruptionError(f"{source}: a row is of {kind} {name[:80]!r}, which is missing; restore the files")
 
 
 def _facts(path: Path) -> Iterator[tuple[str, JsonValue]]:

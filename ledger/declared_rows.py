@@ -3,12 +3,13 @@
 Nothing is removed: rows that are hidden are shown again when a still later version declares them again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from configuration.stage_label import PRETRAIN, ZERO_COST, StageLabel
 from foundation.errors import CorruptionError
 from foundation.schema import JsonValue
 from ledger.amendments import Amendment, amendments
@@ -95,3 +96,12 @@ def declared_rows(ledger: LedgerRows) -> LedgerRows:
     """Return the rows that the experiment declares now: all of them, if no amendment hides any."""
     latest = amendments(ledger)[-1:]
     return DeclaredRows(ledger, latest[0]) if latest and latest[0].declared is not None else ledger
+
+
+def refuse_unknown_rungs(ledger: LedgerRows, labels: Sequence[str]) -> None:
+    """Raise CorruptionError for a decision at a hurdle behind the last rung."""
+    rungs = sum(StageLabel.parse(label).kind in (PRETRAIN, ZERO_COST) for label in labels)
+    for decision in ledger.decisions():
+        if decision.level >= rungs:
+            fault = f"a decision on {decision.trial[:80]!r} is of hurdle {decision.level + 1}, of {rungs} rungs"
+            raise CorruptionError(f"{ledger.path}: {fault}; restore the file")

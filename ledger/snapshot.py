@@ -13,7 +13,7 @@ from foundation.errors import MachineError
 from foundation.schema import JsonValue
 from ledger.amendments import Amendment, amendments, fact_of_version
 from ledger.database import LedgerRows
-from ledger.declared_rows import declared_rows
+from ledger.declared_rows import declared_rows, refuse_unknown_rungs
 from ledger.records import ArmRow, Decision, Record, Status, TrialRow, TrialStatus
 from ledger.reused_sources import ReusedSource, reused_sources
 from ledger.selected_settings import trial_status
@@ -163,6 +163,8 @@ def snapshot(ledger: LedgerRows) -> Snapshot:
     tuning, manifest = _tuning(ledger), ledger.fact("manifest")
     tuning_arms = {arm.name for arm in tuning.arms} if tuning else set()
     added = amendments(ledger)
+    if names and not added:
+        refuse_unknown_rungs(ledger, names)
     return Snapshot(
         experiment=str(ledger.fact("experiment")),
         scale=str(fact_of_version(ledger, "scale")),

@@ -147,7 +147,7 @@ def read_export(folder: Path) -> ExportedLedger:
     arms, trials = _rows(source / "arms.csv", ArmRow), _rows(source / "trials.csv", TrialRow)
     records, decisions = _rows(source / "records.csv", Record), _rows(source / "decisions.csv", Decision)
     _refuse_missing(source, "arm", (trial.arm for trial in trials), {arm.name for arm in arms})
-    judged = (row.trial for row in (*records, *decisions) if row.trial is not None)
+    judged = [*(each.trial for each in decisions), *(each.trial for each in records if each.trial is not None)]
     _refuse_missing(source, "trial", judged, {trial.name for trial in trials})
     return ExportedLedger(source, facts, arms, trials, records, decisions)
 

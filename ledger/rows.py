@@ -165,7 +165,7 @@ def with_texts(content: Mapping[str, JsonValue]) -> dict[str, Any]:
 
 
 @cache
-def _shape(kind: type[Row]) -> type[Schema]:
+def _shape(kind: Any) -> type[Schema]:
     """Return the declaration of a row's fields; a dataclass alone is never made from a mapping in strict mode."""
     hints = get_type_hints(kind, include_extras=True)
     given: dict[str, Any] = {

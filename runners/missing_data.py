@@ -31,7 +31,8 @@ def refuse_missing(experiment: Experiment) -> None:
     ]
     of_texts = [found for task in tasks_of(experiment) if (found := tuning.find(task)).form == "text_pair"]
     metrics = [metric for found in of_texts for metric in found.metrics]
-    collected([*checks, partial(refuse_missing_libraries, metrics)])
+    checks.append(partial(refuse_missing_libraries, metrics))
+    collected(checks)
 
 
 def refuse_other_lexicon(experiment: Experiment) -> None:

@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from importlib import import_module
 from threading import Event, Timer
-from typing import TextIO
+from typing import IO
 
 from foundation.child_process import import_path, module_command
 from foundation.errors import ConfigurationError
@@ -94,7 +94,7 @@ def _asked(request: dict[str, object]) -> dict[str, object]:
     return answer
 
 
-def _line_in_time(child: "subprocess.Popen[str]", lines: TextIO) -> str | None:
+def _line_in_time(child: "subprocess.Popen[str]", lines: IO[str]) -> str | None:
     """Return the next line of a process, empty if that ended; None if it had to be killed, since it took too long."""
     late = Event()
 

@@ -35,7 +35,7 @@ def gpu_hours(experiment: Experiment, plan: Plan) -> Iterator[str]:
         for card, peaks in PEAKS.items()
     }
     cards = "; ".join(f"{card} {', '.join(each)}" for card, each in hours.items())
-    flops = f"pretraining: {scientific(total)} FLOPs in all, in {experiment.baseline.recipe.precision}"
+    flops = f"pretraining: {scientific(round(total))} FLOPs in all, in {experiment.baseline.recipe.precision}"
     yield (
         f"{flops}. Hours at {UTILISATION:.0%} of the peak: {cards}. Small models reach less, and fine-tuning is not "
         "counted"

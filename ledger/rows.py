@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from functools import cache
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, cast, get_type_hints
 
 from pydantic import Field, TypeAdapter, ValidationError, create_model
 from pydantic_core import to_json
@@ -134,7 +134,7 @@ def parsed(kind: type[R], content: Mapping[str, Any]) -> R:
 
     Raises ValueError, in one line, if they are not a row of this kind.
     """
-    values = dict(content)
+    values, row = dict(content), cast("Any", kind)  # mypy takes a class of hashable objects for unhashable
     try:
         if kind is ArmRow:
             values["candidate"] = Candidate.model_validate_json(values.get("candidate", ""), context=OF_RECORD)
@@ -142,7 +142,7 @@ def parsed(kind: type[R], content: Mapping[str, Any]) -> R:
             status = TypeAdapter(Status).validate_python(values.get("status"))
             stage, result = str(values.get("stage")), values.get("result", "")
             values |= {"status": status, "result": read_result(stage, status, result)}
-        checked = _shape(kind).model_validate(values)
+        checked = _shape(row).model_validate(values)
     except ValidationError as error:
         raise ValueError(first_fault(error)) from error
     return kind(**{field.name: getattr(checked, field.name) for field in fields(kind)})

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from configuration.arm import changes_text
 from configuration.metrics import primary_metric
 from ledger.records import Record, Status, TrialStatus
 from ledger.snapshot import Snapshot
@@ -176,85 +175,6 @@ def test_a_search_without_a_result_reports_the_reason() -> None:
         "No result: of 2 candidates none finished (1 failed, 1 diverged), and the baseline diverged"
     )
     assert ended({"baseline": bad, "c001": ahead}).startswith("No result yet")
-
-
-def stopped_or_diverged(ends: Mapping[str, float | None], finished: float | None = None) -> Snapshot:
-    """Return candidates stopped at the first rung with these losses, or diverged; the baseline finished."""
-    trials = [Trial("baseline", 1).pretrained(7.0, RUNGS[0]).pretrained(6.0)]
-    for arm, loss in ends.items():
-        trial = Trial(arm, 1)
-        trials.append(
-            trial.diverged() if loss is None else trial.pretrained(loss, RUNGS[0]).judged(0, False, loss, None)
-        )
-    if finished is not None:
-        trials.append(Trial("c003", 1).pretrained(7.1, RUNGS[0]).pretrained(finished))
-    return replace(searched({}, seeds=(1,)), histories=tuple(trial.history() for trial in trials))
-
-
-def test_the_baseline_that_no_hurdle_stops_is_never_called_best() -> None:
-    finding = build(stopped_or_diverged({"c001": 6.8, "c002": 6.9, "c003": 7.2})).finding
-    assert finding == (
-        "Of 3 candidates none finished (3 stopped at hurdles); 2 of the 3 candidates that did not finish had a lower "
-        "held-out loss than the baseline at the last rung of both (c001, Δ −0.2000 [?] at 500k; c002, Δ −0.1000 [?] "
-        "at 500k)."
-    )
-    finding = build(stopped_or_diverged({"c001": 6.8, "c002": 7.2}, finished=6.5)).finding
-    assert "the only one to finish is c003 (heads 2) at 2M tokens" in finding
-    assert "1 of the 2 candidates that did not finish had a lower held-out loss" in finding
-    assert "the best is" not in finding
-
-
-def test_a_search_whose_candidates_all_diverge_has_only_the_baselines_result() -> None:
-    report = build(stopped_or_diverged({"c001": None, "c002": None, "c003": None}))
-    assert report.finding == "Of 3 candidates none finished (3 diverged); the baseline alone has a result."
-
-
-def two_objectives(objectives: list[str], scores: Mapping[str, float]) -> Snapshot:
-    """Return a search whose finished candidates have these scores, and losses in the opposite order."""
-    trials = [
-        Trial(arm, 1).pretrained(7.0, RUNGS[0]).pretrained(6.0 + score / 100).tuned("docs_pair", 1, accuracy=score)
-        for arm, score in scores.items()
-    ]
-    tuning = {"tasks": ["docs_pair"], "seeds": [1]}
-    resolved = document(["docs_pair"], seeds=(1,), design=search_design(objectives=objectives), fine_tuning=tuning)
-    return snapshot(trials, ARMS, ("docs_pair",), (1,), resolved, RUNGS, "search")
-
-
-SCORES = {"baseline": 60.0, "c001": 70.0, "c002": 65.0, "c003": 62.0}
-
-
-def test_candidates_are_ranked_by_the_declared_objective() -> None:
-    report = build(two_objectives(["score"], SCORES))
-    (found,) = (each for each in report.tables if each.name == "candidates")
-    assert [(row["arm"], row["rank"], row["score"]) for row in found.rows] == [
-        *(("baseline", None, 60.0), ("c001", 1, 70.0), ("c002", 2, 65.0), ("c003", 3, 62.0)),
-    ]
-    assert "the best of them is c001" in report.finding
-    assert "difference from the baseline in score, the declared objective, has no interval (Δ +10" in report.finding
-    (shown,) = (grid for grid in report.grids if grid.name == "candidates")
-    assert any("selected by the score shown here" in note for note in shown.every_note)
-
-
-def test_the_pareto_front_is_named_and_ranked_first() -> None:
-    report = build(two_objectives(["score", "parameters"], {**SCORES, "c003": 66.0}))
-    (found,) = (each for each in report.tables if each.name == "candidates")
-    assert [(row["arm"], row["rank"], row["front"]) for row in found.rows] == [
-        *(("baseline", None, False), ("c001", 1, True), ("c003", 2, True), ("c002", 3, False)),
-    ]
-    assert "on the Pareto front of score and parameters: c001 (13.2M), c003 (12.6M)" in report.finding
-
-
-def test_a_large_number_of_a_change_has_a_short_notation() -> None:
-    changes = {
-        "recipe.peak_learning_rate": 1e10,
-        "dropout": 0.1,
-        "convolution": {"kind": "dynamic", "kernel_size": 9},
-    }
-    expected = "recipe.peak_learning_rate 1e10, dropout 0.1, convolution dynamic (kernel_size 9)"
-    assert changes_text(changes) == expected
-    assert [changes_text({"rate": rate}) for rate in (0.003, 3e-5, 12345678.5)] == [
-        *("rate 0.003", "rate 3e-05", "rate 12345678.5"),
-    ]
 
 
 def with_audit(final: float) -> Snapshot:

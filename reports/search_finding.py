@@ -170,12 +170,11 @@ def _better_when_stopped(results: Results, others: Sequence[Row]) -> str:
 def _space(results: Results) -> str:
     """Return that a search over has every point of its space, which are fewer than the candidates it asked for."""
     design, candidates = results.experiment.search, len(results.arms) - 1
-    if design is None or not results.snapshot.over:
+    asked = 0 if design is None else asked_candidates(results.experiment, design)
+    if design is None or not results.snapshot.over or candidates >= asked:
         return ""
-    points, asked = possible_points(results.experiment, design), asked_candidates(results.experiment, design)
-    return (
-        points_text(results.experiment, points, asked) if points is not None and candidates == points < asked else ""
-    )
+    points = possible_points(results.experiment, design)
+    return points_text(results.experiment, candidates, asked) if candidates == points else ""
 
 
 def _audited(results: Results) -> str:

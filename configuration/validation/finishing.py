@@ -52,12 +52,12 @@ def finishing_warnings(experiment: Experiment) -> Iterator[str]:
 
 def asked_candidates(experiment: Experiment, design: Search) -> int:
     """Return the number of candidates that are asked for beside the arms of the file, repeats included."""
-    return max(0, design.max_candidates - len(experiment.arms))
+    return max(0, design.max_candidates - len(experiment.arm_table.arms))
 
 
 def points_text(experiment: Experiment, points: int, asked: int) -> str:
     """Return that the space has fewer possible points than candidates are asked for."""
-    beside = "the baseline" if len(experiment.arms) == 1 else "the arms of the file"
+    beside = "the baseline" if len(experiment.arm_table.arms) == 1 else "the arms of the file"
     return f"the space has {points} point{'' if points == 1 else 's'} beside {beside}: {points} of {asked} candidates"
 
 
@@ -73,7 +73,7 @@ def possible_points(experiment: Experiment, design: Search) -> int | None:
             continue
         if broken_by(arm.candidate, experiment.constraints) is None:
             points.add(arm.identity)
-    return len(points - {arm.identity for arm in experiment.arms})
+    return len(points - {arm.identity for arm in experiment.arm_table.arms})
 
 
 def most_finished(experiment: Experiment, design: Search) -> int:
@@ -84,13 +84,13 @@ def most_finished(experiment: Experiment, design: Search) -> int:
         return _most_under_policy(experiment, design, asked)
     sizes, seeds = _cohorts(experiment, design), len(first_seeds(experiment.pretraining.seeds))
     most = experiment.pretraining.hurdle.most_finished(sizes)
-    listed = len(experiment.arms) - 1
+    listed = len(experiment.arm_table.arms) - 1
     return min(asked + listed, sum(min(size, number * seeds) for size, number in zip(sizes, most, strict=True)))
 
 
 def _cohorts(experiment: Experiment, design: Search) -> list[int]:
     """Return the number of candidates in every cohort; the first has the arms of the file, without the baseline."""
-    listed, sizes, left = len(experiment.arms), list[int](), design.max_candidates
+    listed, sizes, left = len(experiment.arm_table.arms), list[int](), design.max_candidates
     while left > 0:
         size = experiment.pretraining.hurdle.cohort_size(len(sizes), design.cohort)
         entered = max(listed, min(left, size)) if not sizes else min(left, size)

@@ -87,3 +87,14 @@ def test_a_large_number_of_a_change_has_a_short_notation() -> None:
     assert [changes_text({"rate": rate}) for rate in (0.003, 3e-5, 12345678.5)] == [
         *("rate 0.003", "rate 3e-05", "rate 12345678.5"),
     ]
+
+
+def test_a_record_with_every_default_says_that_the_space_is_exhausted() -> None:
+    """A ledger's document has all fields of the design, also those that a file may not name together."""
+    view = stopped_or_diverged({"c001": None, "c002": None, "c003": None})
+    resolved = {**view.document, "design": {"kind": "search", "space": {"heads": [1, 2, 4, 8]}, "max_candidates": 6}}
+    recorded = {**resolved, "design": {**resolved["design"], "at_once": 1, "trainings": None, "policy": None}}
+    assert build(replace(view, document=recorded)).finding == (
+        "Of 3 candidates none finished (3 diverged); the baseline alone has a result; "
+        "the space has 3 points beside the baseline: 3 of 5 candidates."
+    )

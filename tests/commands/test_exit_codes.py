@@ -3,10 +3,12 @@
 import json
 import re
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
 
+from commands import main
 from foundation.errors import DataError
 from ledger.database import LEDGER_NAME
 from tests.factories.command_calls import TABLE, Answer, Call
@@ -178,3 +180,20 @@ def test_a_held_out_set_that_the_text_does_not_give_is_refused_with_the_number_t
     )
     assert found is not None
     assert found[1] == found[2] != "0"
+
+
+def test_a_defect_of_this_program_is_one_line_that_names_its_traceback(
+    call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def defective() -> None:
+        raise TypeError("float +\n str")
+
+    monkeypatch.setattr(main, "application", defective)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    answer = call("report")
+    (file,) = tmp_path.iterdir()
+    refused(
+        answer, 1, f"TypeError: float + str; a defect of this program: please report it with its traceback, {file}"
+    )
+    assert len(answer.err.splitlines()) == 1
+    assert "in defective" in file.read_text()

@@ -1,18 +1,27 @@
-"""Damage to one file or stage of a results folder, finished or killed; then the same command."""
+"""Damage to one file or folder of results, and results moved, copied, cut or mixed; then `run` or `report`."""
 
 import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from tools.faults.images import FINISHED, Images, images
-from tools.faults.row import Attempt
-from tools.faults.runs import EXPERIMENTS, LONGEST_SECONDS, differences, run, wrong_end
-from tools.faults.warm import orphans
+from tools.faults.layer import SCRATCH
+from tools.faults.rows import Attempt
+from tools.faults.runs import (
+    EXPERIMENTS,
+    FINISHED,
+    MOMENTS,
+    copied,
+    differences,
+    image,
+    run,
+    variables,
+    wrong_end,
+)
+from tools.faults.warm import Command, emptied, orphans
 
-A_BATCH = 20
-REFUSED = (4, 5, 7)
-PAGE = 4096
+A_BATCH = 10
+REFUSED = (4, 5, 6, 7)
 SOME = {  # every kind of file is damaged as often as every other
     "ledger": ("ledger.sqlite*",),
     "manifests": ("stages/*/*/manifest.json",),
@@ -22,127 +31,155 @@ SOME = {  # every kind of file is damaged as often as every other
     "reports": ("report.*", "tables/*", "figures/*"),
     "MLflow": ("mlflow.db*", "artifacts/**/report.*"),
     "everything else": ("lock", "reused", "stages/progress/*", "stages/contamination/*/*"),
+    "folders": ("stages/*/*", "stages/unfinished/*", "stages/*", "tables", "figures", "stages"),
 }
-FOLDERS = ("stages/*/*", "stages/unfinished/*", "stages/*", "tables", "figures", "stages")
+REPLACEMENTS = ("deleted", "emptied", "linked", "linked to nothing", "of another kind", "another", "swapped")
+PARTS = (
+    "ledger.sqlite",
+    "stages",
+    "reused",
+    "report.*",
+    "tables",
+    "figures",
+    "mlflow.db*",
+    "artifacts",
+    "stages/*/*",
+)
 
 
-def attempt(chance: random.Random, scratch: Path) -> Attempt:
+def damage(chance: random.Random, found: Attempt) -> None:
     """Damage some copies, each in one place; run each on."""
-    found, folder = Attempt(), scratch / "damaged"
-    while sum(found.caused.values()) < A_BATCH:
-        name = chance.choice(sorted(EXPERIMENTS))
-        source = images(scratch, name)
-        moment = chance.choice((FINISHED, FINISHED, *source.by_moment))
-        source.copy(moment, folder)
-        told = _damage_folder(chance, folder) if chance.random() < 0.15 else _damage_file(chance, folder, source)
-        if told is None:
+    while found.caused.total() < A_BATCH:
+        moment, kind = chance.choice((FINISHED, *MOMENTS)), chance.choice([*SOME])
+        folder = copied(chance.choice([*EXPERIMENTS]), moment, SCRATCH / "damaged")
+        inside = {path for some in SOME[kind] for path in folder.glob(some) if path.is_dir() == (kind == "folders")}
+        if not inside:
             continue
-        kind, what = told
-        command = run(scratch, source.expected.file, folder, 1)
-        wrong = wrong_end(command, code := command.wait(LONGEST_SECONDS), (0, *REFUSED))
-        if code == 0:
-            wrong += [f"silent: {line}" for line in differences(folder, source.expected)]
-        found.caused[f"{kind}: {'refused' if code else 'same'}"] += 1
-        found.wrong += [f"{name}, {moment}, {what}: {line}" for line in wrong]
-        found.wrong += orphans(10)
-    return found
-
-
-def _damage_file(chance: random.Random, folder: Path, source: Images) -> tuple[str, str] | None:
-    """Damage a file; return its kind and what was done, None where there is none or nothing changed."""
-    kind = chance.choice(sorted(SOME))
-    files = sorted({path for some in SOME[kind] for path in folder.glob(some) if path.is_file()})
-    if not files:
-        return None
-    path = chance.choice(files)
-    how = chance.choice(sorted(DAMAGES))
-    before, inside = path.read_bytes(), path.relative_to(folder)
-    DAMAGES[how](chance, path)
-    if how == "another":
-        others = [other for other in files if other != path and other.suffix == path.suffix]
-        others += [image / inside for image in source.by_moment.values() if (image / inside).is_file()]
-        if not others:
-            return None
-        shutil.copyfile(chance.choice(others), path)
-    if path.is_file() and not path.is_symlink() and path.read_bytes() == before:
-        return None
-    return kind, f"{inside} {how}"
-
-
-def _damage_folder(chance: random.Random, folder: Path) -> tuple[str, str] | None:
-    places = sorted({path for some in FOLDERS for path in folder.glob(some) if path.is_dir()})
-    if not places:
-        return None
-    path, how = (
-        chance.choice(places),
-        chance.choice(("deleted", "emptied", "linked", "swapped", "copied over", "a file")),
-    )
-    siblings = sorted(other for other in path.parent.iterdir() if other.is_dir() and other != path)
-    if how in ("swapped", "copied over"):
-        if not siblings:
-            return None
-        other, aside = chance.choice(siblings), folder / "aside"
-        path.rename(aside)
-        if how == "swapped":
-            other.rename(path)
-            aside.rename(other)
+        path = chance.choice(sorted(inside))
+        how = chance.choice((*REPLACEMENTS, *(() if kind == "folders" else BYTE_DAMAGES)))
+        if how in BYTE_DAMAGES:
+            path.write_bytes(BYTE_DAMAGES[how](chance, path.read_bytes()))
         else:
-            shutil.copytree(other, path)
-            shutil.rmtree(aside)
-    elif how == "linked":
-        path.rename(folder / "aside")
-        path.symlink_to(folder / "aside")
-    else:
-        shutil.rmtree(path)
-        if how == "emptied":
-            path.mkdir()
-        elif how == "a file":
-            path.write_text("not a folder")
-    return "folders", f"{path.relative_to(folder)} {how}"
+            others = {each for each in inside if (each.parent, each.suffix) == (path.parent, path.suffix)} - {path}
+            older = image(folder.name, chance.choice([*MOMENTS])) / path.relative_to(folder)
+            _replace(path, how, chance.choice([*sorted(others), older]), emptied(SCRATCH / "aside") / path.name)
+        wrong, code = _judged(folder)
+        found.caused[f"{kind}: {'refused' if code else 'same'}"] += 1
+        found.wrong += [f"{folder.name}, {moment}, {path.relative_to(folder)} {how}: {line}" for line in wrong]
 
 
-def _bytes(chance: random.Random, path: Path, change: Callable[[bytearray], None]) -> None:
-    content = bytearray(path.read_bytes())
-    if content:
-        change(content)
-    path.write_bytes(content)
+def _replace(path: Path, how: str, other: Path, aside: Path) -> None:
+    """Put something else in place of a file or folder."""
+    path.rename(aside)
+    if how == "linked":
+        path.symlink_to(aside)
+    elif how == "linked to nothing":
+        path.symlink_to("nowhere")
+    elif how == "emptied":
+        path.mkdir() if aside.is_dir() else path.touch()
+    elif how == "of another kind":
+        path.touch() if aside.is_dir() else path.mkdir()
+    elif how in ("another", "swapped") and other.exists():
+        shutil.copytree(other, path) if other.is_dir() else shutil.copyfile(other, path)
+        if how == "swapped" and other.parent == path.parent:
+            shutil.rmtree(other) if other.is_dir() else other.unlink()
+            aside.rename(other)
 
 
-def _flip(chance: random.Random, path: Path) -> None:
-    def change(content: bytearray) -> None:
-        for _ in range(chance.choice((1, 1, 8))):
-            content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
-
-    _bytes(chance, path, change)
-
-
-def _zero(chance: random.Random, path: Path) -> None:
-    def change(content: bytearray) -> None:
-        start = chance.randrange(len(content)) // PAGE * PAGE
-        content[start : start + PAGE] = bytes(len(content[start : start + PAGE]))
-
-    _bytes(chance, path, change)
+def _judged(folder: Path, name: str = "") -> tuple[list[str], int | None]:
+    """Run a folder on; return what is wrong with its end or its table, and the exit code."""
+    command = run(folder, name=name)
+    wrong = wrong_end(command, 0, *REFUSED) + orphans()
+    silent = differences(folder, name=name) if command.code == 0 else []
+    return [*wrong, *(f"silent: {line}" for line in silent)], command.code
 
 
-def _cut(chance: random.Random, path: Path) -> None:
-    content = path.read_bytes()
-    path.write_bytes(content[: chance.randrange(len(content) + 1)])
+def _reported(folder: Path, undisturbed: Path) -> list[str]:
+    """Print the table of a folder; it is refused, or what the same folder gives undisturbed."""
+    tables = []
+    for place in (folder, undisturbed):
+        command = Command(("report", place, "--format", "csv"), variables())
+        if (wrong := wrong_end(command, 0, *REFUSED)) or command.code:
+            return wrong
+        tables.append(
+            [line for line in command.text.splitlines() if not line.startswith(("warning:", "steeplechase"))]
+        )
+    return ["silent: another table"] * (tables[0] != tables[1])
 
 
-def _link(chance: random.Random, path: Path) -> None:
-    path.unlink()
-    path.symlink_to("/dev/null" if chance.random() < 0.5 else "nowhere")
+def moved(chance: random.Random, found: Attempt) -> None:
+    """Disturb some copies; judge what `run` or `report` gives of each."""
+    while found.caused.total() < A_BATCH:
+        name, moment, how = chance.choice([*EXPERIMENTS]), chance.choice([*MOMENTS]), chance.choice([*WAYS])
+        folder, what = WAYS[how](chance, copied(name, moment, SCRATCH / "moved"))
+        is_run = chance.random() < 0.5 or not (folder / "ledger.sqlite").is_file()
+        wrong = _judged(folder, name)[0] if is_run else _reported(folder, image(name, moment))
+        found.caused[how] += 1
+        told = f"{name}, {moment}, {how} {what}, {'run' if is_run else 'report'}"
+        found.wrong += [f"{told}: {line}" for line in wrong]
 
 
-DAMAGES: dict[str, Callable[[random.Random, Path], object]] = {
-    "flipped": _flip,
-    "zeroed": _zero,
-    "cut": _cut,
-    "emptied": lambda _, path: path.write_bytes(b""),
-    "deleted": lambda _, path: path.unlink(),
-    "appended to": lambda chance, path: path.write_bytes(
-        path.read_bytes() + chance.randbytes(chance.randrange(1, 99))
-    ),
-    "linked": _link,
-    "another": lambda _chance, _path: None,  # replaced by an older copy, or by another file of its kind
+def _move(chance: random.Random, folder: Path) -> tuple[Path, str]:
+    target = folder.parent / chance.choice(("renamed", "a b", "deep/er", "results/x", "été", "-x"))
+    target.parent.mkdir(exist_ok=True)
+    return folder.rename(target), target.name
+
+
+def _copy(chance: random.Random, folder: Path) -> tuple[Path, str]:
+    target = folder.parent / "copy"
+    shutil.copytree(folder, target, copy_function=shutil.copyfile)
+    if gone := chance.random() < 0.5:
+        shutil.rmtree(folder)
+    return target, f"touched, {'the first one gone' if gone else 'beside the first one'}"
+
+
+def _cut(chance: random.Random, folder: Path) -> tuple[Path, str]:
+    parts = sorted({path for part in PARTS for path in folder.glob(part)})
+    removed = chance.sample(parts, chance.choice((1, 1, 3)))
+    for path in removed:
+        shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+    return folder, ", ".join(str(path.relative_to(folder)) for path in removed)
+
+
+def _mix(chance: random.Random, folder: Path) -> tuple[Path, str]:
+    """Overlay with parts of another experiment's folder, or of this one at another moment."""
+    other = image(chance.choice([*EXPERIMENTS]), chance.choice([*MOMENTS]))
+    parts = sorted({path for part in PARTS for path in other.glob(part)})
+    chosen = chance.sample(parts, min(len(parts), chance.choice((1, 2, 4, 999))))
+    for path in chosen:
+        target = folder / path.relative_to(other)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(path, target, dirs_exist_ok=True) if path.is_dir() else shutil.copyfile(path, target)
+    return (
+        folder,
+        f"with {other.parent.name}'s {'folder' if chosen == parts else ', '.join(path.name for path in chosen)}",
+    )
+
+
+def _flipped(chance: random.Random, content: bytes) -> bytes:
+    result = bytearray(content)
+    for _ in range(chance.choice((1, 1, 8)) if content else 0):
+        result[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+    return bytes(result)
+
+
+def _zeroed(chance: random.Random, content: bytes) -> bytes:
+    start = chance.randrange(len(content) + 1) // 4096 * 4096
+    return content[:start] + bytes(len(content[start : start + 4096])) + content[start + 4096 :]
+
+
+def _inserted(chance: random.Random, content: bytes) -> bytes:
+    at, what = chance.randrange(len(content) + 1), (b"\x00", b"\xff\xfe", b"\n", b"\t", b'"', b"[", b"1e999")
+    return content[:at] + chance.choice(what) + content[at + chance.choice((0, 0, 1, 30)) :]
+
+
+BYTE_DAMAGES: dict[str, Callable[[random.Random, bytes], bytes]] = {
+    "flipped": _flipped,
+    "zeroed": _zeroed,
+    "cut": lambda chance, content: content[: chance.randrange(len(content) + 1)],
+    "emptied": lambda _, content: b"",
+    "appended to": lambda chance, content: content + chance.randbytes(chance.randrange(1, 99)),
+    "inserted into": _inserted,
+    "doubled in part": lambda chance, content: content[:60] * chance.choice((2, 500)) + content,
 }
+WAYS = {"moved": _move, "copied": _copy, "cut": _cut, "mixed": _mix}

@@ -1,81 +1,111 @@
-"""SIGKILL of driver, worker or both, at random moments and at durable calls; the same command until it ends."""
+"""SIGKILL of driver, worker or all, at random moments and at durable calls; the same command until it ends."""
 
-import os
 import random
 import time
 from functools import partial
 from pathlib import Path
 
-from tools.faults.layer import failing, plan
-from tools.faults.row import Attempt
-from tools.faults.runs import EXPERIMENTS, LONGEST_SECONDS, Reference, reference, run, wrong_end, wrong_results
-from tools.faults.warm import Command, emptied, kill, orphans
+from tools.faults.layer import SCRATCH, failing, lead_group
+from tools.faults.rows import Attempt
+from tools.faults.runs import (
+    EXPERIMENTS,
+    LONGEST_SECONDS,
+    differences,
+    fresh,
+    run,
+    run_arguments,
+    wrong_end,
+    wrong_results,
+)
+from tools.faults.warm import Command, children, emptied, kill, orphans, until
 
-LAST_SESSION = 60
+LAST_SESSION, LAST_SESSION_UNDER_RAY = 60, 12
 """After so many sessions a run is left alone: its last stages may need longer than the kills allow."""
-SECONDS_TO_END = 10.0
-MOMENTS = ("tree", "driver", "worker")
 CALLS = ("caller at a durable call", "driver and caller at a durable call")
+TARGETS = {"driver": "", "worker": "ray::", "raylet": "raylet/raylet", "GCS": "gcs_server", "host": "ray_host"}
 
 
-def attempt(chance: random.Random, scratch: Path) -> Attempt:
+def kills(chance: random.Random, found: Attempt) -> None:
     """Kill a run, and the same command again, until it has ended; judge what it gives."""
-    name, mirrored = chance.choice(sorted(EXPERIMENTS)), chance.random() < 0.2
-    expected, found = reference(scratch, name, mirrored), Attempt()
-    folder = emptied(scratch / "killed") / name
+    folder = emptied(SCRATCH / "killed") / chance.choice([*EXPERIMENTS])
+    mirrored = chance.random() < 0.2
     for session in range(LAST_SESSION + 5):
-        code, command = _session(chance, scratch, (expected, folder, mirrored), found, session < LAST_SESSION)
-        found.wrong += orphans(SECONDS_TO_END)
-        found.wrong += wrong_end(command, code, (0, 8, -9))
-        if found.wrong:
-            return found
-        if code == 0:
-            found.wrong += wrong_results(scratch, folder, expected, mirrored)
-            return found
+        begin = partial(run, folder, chance.choice((1, 2)), mirrored)
+        if session >= LAST_SESSION:
+            command = begin()
+        elif chance.random() < 0.4:
+            how = chance.choice(CALLS)
+            with failing(str(folder), chance.randrange(1, chance.choice((4, 40, 200)))) as calls:
+                command = begin(before=None if how == CALLS[0] else lead_group)
+                command.wait(LONGEST_SECONDS)
+                found.caused[how] += bool(calls.fired)
+        else:
+            command = begin()
+            _kill(chance, command, found)
+        found.wrong += wrong_end(command, 0, 8, -9) + orphans()
+        if command.code == 0 or found.wrong:
+            found.wrong[:] = found.wrong or wrong_results(folder, mirrored)
+            return
     found.wrong.append(f"not done after {LAST_SESSION + 5} sessions")
+
+
+def _kill(chance: random.Random, command: Command, found: Attempt) -> None:
+    """Kill a worker, or the driver, or both, a while after the start; then the driver in any case."""
+    target = chance.choice(("tree", "driver", "worker"))
+    if target == "worker":
+        until(10.0, lambda: command.children or command.poll() is not None)
+    time.sleep(chance.uniform(0.02, chance.choice((0.4, 1.0, 2.0))))
+    if target == "worker" and (workers := command.children):
+        kill(chance.choice(workers))
+        found.caused["worker"] += 1
+        time.sleep(chance.uniform(0.02, 1.0))
+    if command.poll() is None:
+        kill(command.pid, *(command.children if target == "tree" else ()))
+        found.caused["tree" if target == "tree" else "driver"] += command.wait() == -9
+
+
+def ray_kills(chance: random.Random, found: Attempt) -> None:
+    """Kill parts of a run under Ray until it has ended; judge what it gives. Ordinary processes."""
+    folder = emptied(SCRATCH / "ray") / chance.choice([*EXPERIMENTS])
+    for session in range(LAST_SESSION_UNDER_RAY + 3):
+        command = fresh(*run_arguments(folder, 2), "--engine", "ray")
+        if session < LAST_SESSION_UNDER_RAY:
+            _kill_under_ray(chance, command, found)
+        found.wrong += wrong_end(command, 0, 5, 8, 75, -9, seconds=2 * LONGEST_SECONDS) + orphans(60.0)
+        if command.code == 0 or found.wrong:
+            found.wrong[:] = found.wrong or wrong_results(folder)
+            return
+    found.wrong.append(f"not done after {LAST_SESSION_UNDER_RAY + 3} sessions")
+
+
+def _kill_under_ray(chance: random.Random, command: Command, found: Attempt) -> None:
+    """Wait for Ray's workers, then a while; kill one target, or the whole tree."""
+    target = chance.choice([*TARGETS, "tree"])
+    until(90.0, lambda: command.poll() is not None or "ray::" in " ".join(below(command.pid).values()))
+    time.sleep(chance.uniform(0, 8))
+    processes = below(command.pid)
+    named = [pid for pid, line in processes.items() if TARGETS.get(target) and TARGETS[target] in line]
+    if command.poll() is None:
+        kill(*([*processes, command.pid] if target == "tree" else [chance.choice(named or [command.pid])]))
+        found.caused[target if named or target == "tree" else "driver"] += 1
+
+
+def below(parent: int) -> dict[int, str]:
+    """Return the command line of every process below one."""
+    found: dict[int, str] = {}
+    for pid in children(parent):
+        try:
+            found[pid] = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        found |= below(pid)
     return found
 
 
-def _session(
-    chance: random.Random, scratch: Path, what: tuple[Reference, Path, bool], found: Attempt, kills: bool
-) -> tuple[int | None, Command]:
-    """Run the command once, to its end or a kill."""
-    expected, folder, mirrored = what
-    begin = partial(run, scratch, expected.file, folder, chance.choice((1, 2)), mirrored)
-    if not kills:
-        command = begin()
-        return command.wait(LONGEST_SECONDS), command
-    if chance.random() < 0.4:
-        how = chance.choice(CALLS)
-        group = how != CALLS[0]
-        with failing(str(folder), chance.randrange(1, chance.choice((4, 40, 200)))) as calls:
-            command = begin(before=_lead_group if group else None)
-            code = command.wait(LONGEST_SECONDS)
-            found.caused[how] += bool(calls.fired)
-        return code, command
-    command, wanted = begin(), chance.choice(MOMENTS)
-    if wanted == "worker":
-        _wait_for_workers(command)
-    time.sleep(chance.uniform(0.02, chance.choice((0.4, 1.0, 2.0))))
-    children = command.children
-    if wanted == "worker" and children:
-        kill(chance.choice(children))
-        found.caused["worker"] += 1
-        time.sleep(chance.uniform(0.02, 1.0))
-        children = command.children
-    if (code := command.ended()) is not None:
-        return code, command
-    kill(command.pid, *(children if wanted == "tree" else ()))
-    code = command.wait(LONGEST_SECONDS)
-    found.caused["tree" if wanted == "tree" else "driver"] += code == -9
-    return code, command
-
-
-def _wait_for_workers(command: Command) -> None:
-    until = time.monotonic() + SECONDS_TO_END
-    while not command.children and command.is_running and time.monotonic() < until:
-        time.sleep(0.01)
-
-
-def _lead_group() -> None:
-    plan().group = os.getpid()
+def fresh_differences() -> list[str]:
+    """Return in what the report of a fresh process differs from a fork's, for every experiment."""
+    found = []
+    for name in EXPERIMENTS:
+        folder = emptied(SCRATCH / "fresh") / name
+        found += [f"{name}: {line}" for line in wrong_end(fresh(*run_arguments(folder, 2)), 0) or differences(folder)]
+    return found

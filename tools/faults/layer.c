@@ -1,67 +1,56 @@
 /* The fault layer: counts durable calls on paths that contain a text, over all processes, and at the Nth kills or refuses.
 
-   Preloaded into the harness's warm process and inherited by every fork of it. `tools/faults/layer.py` maps the same
-   file and has the same structure. */
+   Preloaded into the harness's warm process and inherited by every fork of it. `layer.py` maps the same file and has the
+   same structure. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-struct plan {
+static struct plan {
     atomic_int armed, calls, first, last; /* the calls from `first` to `last` fail */
     atomic_int error;                     /* an errno; 0 kills the process group of `group`, or the caller where it is 0 */
     atomic_int group, fired;
-    atomic_long clock_step;               /* seconds that the wall clock goes back at each second of the monotonic one */
-    char path[256], place[256];           /* a text of the paths; the path of the first fault */
-};
-
-static struct plan *plan;
+    char path[256];                       /* a text of the paths */
+} *plan;
 
 __attribute__((constructor)) static void attach(void) {
     const char *name = getenv("FAULT_LAYER_PLAN");
     int file = name ? open(name, O_RDWR | O_CLOEXEC) : -1;
     if (file < 0) return;
-    void *mapped = mmap(NULL, sizeof(struct plan), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    void *mapped = mmap(NULL, sizeof *plan, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (mapped != MAP_FAILED) plan = mapped;
     close(file);
 }
 
 static int fails(const char *path) {
-    if (!plan || !atomic_load(&plan->armed) || !path || !strstr(path, plan->path)) return 0;
-    int number = atomic_fetch_add(&plan->calls, 1) + 1;
-    if (number < atomic_load(&plan->first) || number > atomic_load(&plan->last)) return 0;
-    if (atomic_fetch_add(&plan->fired, 1) == 0) strncpy(plan->place, path, sizeof plan->place - 1);
-    int error = atomic_load(&plan->error), group = atomic_load(&plan->group);
-    if (!error) {
-        if (group) kill(-group, SIGKILL);
+    if (!plan || !plan->armed || !path || !strstr(path, plan->path)) return 0;
+    int number = ++plan->calls;
+    if (number < plan->first || number > plan->last) return 0;
+    plan->fired++;
+    if (!plan->error) {
+        if (plan->group) kill(-plan->group, SIGKILL);
         kill(getpid(), SIGKILL);
     }
-    errno = error;
+    errno = plan->error;
     return 1;
 }
 
 static int descriptor_fails(int file) {
-    if (!plan || !atomic_load(&plan->armed)) return 0;
-    char link[32] = "/proc/self/fd/", path[PATH_MAX];
-    char digits[12], *end = digits + sizeof digits - 1;
-    int rest = file;
-    *end = 0;
-    do *--end = (char)('0' + rest % 10); while (rest /= 10);
-    strcat(link, end);
-    ssize_t length = readlink(link, path, sizeof path - 1);
-    if (length < 0) return 0;
-    path[length] = 0;
-    return fails(path);
+    if (!plan || !plan->armed) return 0;
+    char link[32], path[PATH_MAX] = "";
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    return readlink(link, path, sizeof path - 1) > 0 && fails(path);
 }
 
 #define FIND(name) static __typeof__(&name) real; if (!real) real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
@@ -91,14 +80,3 @@ ON_PATH(rmdir, (const char *path), (path), path)
 OPENING(open, (const char *path, int flags, ...), (path, flags, mode))
 OPENING(open64, (const char *path, int flags, ...), (path, flags, mode))
 OPENING(openat, (int folder, const char *path, int flags, ...), (folder, path, flags, mode))
-
-int clock_gettime(clockid_t clock, struct timespec *now) {
-    FIND(clock_gettime);
-    int done = real(clock, now);
-    if (plan && clock == CLOCK_REALTIME && atomic_load(&plan->clock_step)) {
-        struct timespec monotonic;
-        real(CLOCK_MONOTONIC, &monotonic);
-        now->tv_sec -= monotonic.tv_sec % 86400 * atomic_load(&plan->clock_step);
-    }
-    return done;
-}

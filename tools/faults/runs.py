@@ -1,139 +1,151 @@
-"""Two experiments of seconds, what they give undisturbed, and how a disturbed run of them is judged."""
+"""Two experiments of seconds, what they give undisturbed and at a kill, and how a disturbed run of them is judged."""
 
-import os
+import shutil
 import sqlite3
-import subprocess
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from foundation.child_process import module_command
 from ledger.database import Ledger
+from ledger.example_tables import kept_example_tables
 from ledger.records import Status
-from tools.faults.row import Attempt
-from tools.faults.warm import TRACEBACK, Before, Command, emptied, start
+from runners.stages import pretrain
+from tools.faults.layer import SCRATCH, failing, lead_group
+from tools.faults.warm import LOG, Command, emptied, orphans
 
 FORMATS = ("report.csv", "report.json", "report.md", "report.tex")
 LONGEST_SECONDS = 240.0
 UNANSWERED = "http://127.0.0.1:9"
 """A tracking server that is not there: a run without MLflow."""
+TRACEBACK = "Traceback (most recent call last)"
 EXPERIMENTS = {file.stem: file for file in sorted(Path(__file__).parent.glob("*.yaml"))}
+FINISHED = "finished"
+MOMENTS = {"early": 0.45, "late": 0.85, FINISHED: None}
+"""The share of a run's durable calls after which it is killed."""
 
 
-@dataclass(frozen=True)
-class Reference:
-    """An experiment's file and the results folder of an undisturbed run."""
-
-    file: Path
-    folder: Path
-
-    @property
-    def texts(self) -> dict[str, bytes]:
-        """The report in four formats."""
-        return {name: (self.folder / name).read_bytes() for name in FORMATS}
+def variables(mirrored: bool = False) -> dict[str, str]:
+    """Return what the environment of a command adds to this process's."""
+    (SCRATCH / "temporary").mkdir(exist_ok=True)
+    places = {"TMPDIR": str(SCRATCH / "temporary"), "XDG_CACHE_HOME": str(SCRATCH / "cache")}
+    return places if mirrored else places | {"MLFLOW_TRACKING_URI": UNANSWERED}
 
 
-@cache
-def reference(scratch: Path, name: str, mirrored: bool = False, fresh: bool = False) -> Reference:
-    """Run an experiment undisturbed, as a fork of this process or as a fresh one, and return what it gives."""
-    place = emptied(scratch / f"reference-{name}{'-mirrored' * mirrored}{'-fresh' * fresh}")
-    file, folder = EXPERIMENTS[name], place / name
-    if fresh:
-        arguments = module_command("commands.main", *run_arguments(file, folder, 2))
-        subprocess.run(
-            arguments, check=True, capture_output=True, env=variables(scratch, mirrored) | {"LD_PRELOAD": ""}
-        )
-    else:
-        command = run(scratch, file, folder, mirrored=mirrored)
-        code = command.wait(LONGEST_SECONDS)
-        assert code == 0, command.text
-    return Reference(file, folder)
-
-
-def checks(scratch: Path) -> Iterator[Attempt]:
-    """Yield for every experiment how a fork's report differs from a fresh process's."""
-    for name in EXPERIMENTS:
-        fresh = reference(scratch, name, mirrored=True, fresh=True)
-        compared = Counter({f"{name}: files": len(FORMATS)})
-        yield Attempt(compared, differences(reference(scratch, name, mirrored=True).folder, fresh))
-
-
-def run_arguments(file: Path, folder: Path, workers: int) -> tuple[str, ...]:
-    """Return the command line of a run."""
-    return "run", str(file), "--out", str(folder), "--workers", str(workers)
-
-
-def variables(scratch: Path, mirrored: bool) -> dict[str, str]:
-    """Return the environment of a run."""
-    (scratch / "temporary").mkdir(exist_ok=True)
-    without = {} if mirrored else {"MLFLOW_TRACKING_URI": UNANSWERED}
-    places = {"TMPDIR": str(scratch / "temporary"), "XDG_CACHE_HOME": str(scratch / "cache")}
-    return {**os.environ, **places, **without}
+def run_arguments(folder: Path, workers: int = 1, name: str = "") -> tuple[str | Path, ...]:
+    """Return the command line of a run of an experiment, by default of the one that the folder is named after."""
+    return "run", EXPERIMENTS[name or folder.name], "--out", folder, "--workers", str(workers)
 
 
 def run(
-    scratch: Path, file: Path, folder: Path, workers: int = 2, mirrored: bool = False, before: Before | None = None
-) -> Command:
-    """Start a run as a fork."""
-    return start(run_arguments(file, folder, workers), scratch / "log", before, **variables(scratch, mirrored))
+    folder: Path, workers: int = 1, mirrored: bool = False, before: Callable[[], object] | None = None,
+    log: Path = LOG, changes: dict[str, str] | None = None, name: str = "",
+) -> Command:  # fmt: skip
+    """Start the run of a folder as a fork."""
+    return Command(run_arguments(folder, workers, name), variables(mirrored) | (changes or {}), log, before)
 
 
-def wrong_end(command: Command, code: int | None, expected: tuple[int, ...]) -> list[str]:
-    """Return what is wrong with how a command ended: a hang, a traceback, another exit code."""
-    said = command.text.strip().splitlines()
-    last = said[-1][:300] if said else ""
+def fresh(*arguments: str | Path, **changes: str) -> Command:
+    """Start a command of the product as a fresh process, without the layer."""
+    words = module_command("commands.main", *map(str, arguments))
+    return Command(tuple(words), variables() | {"LD_PRELOAD": ""} | changes, is_fresh=True)
+
+
+@cache
+def reference(name: str, mirrored: bool = False) -> Path:
+    """Run an experiment undisturbed and return its results folder."""
+    folder = emptied(SCRATCH / f"reference{'-mirrored' * mirrored}-{name}") / name
+    command = run(folder, 2, mirrored)
+    assert command.wait(LONGEST_SECONDS) == 0, command.text
+    return folder
+
+
+@cache
+def image(name: str, moment: str) -> Path:
+    """Return the folder of a run at a moment, as a kill of driver and workers leaves it."""
+    share = MOMENTS[moment]
+    if share is None:
+        return reference(name, True)
+    folder = emptied(SCRATCH / f"image-{moment}-{name}") / name
+    with failing(str(folder), int(share * _durable_calls(name))):
+        run(folder, before=_checkpoint_often_and_die_together).wait(LONGEST_SECONDS)
+    orphans()
+    return folder
+
+
+def copied(name: str, moment: str, place: Path) -> Path:
+    """Copy an image below a place, in place of what is there, and return the copy."""
+    return Path(shutil.copytree(image(name, moment), emptied(place) / name, symlinks=True))
+
+
+@cache
+def _durable_calls(name: str) -> int:
+    folder = emptied(SCRATCH / "counted") / name
+    with failing(str(folder), 0) as counted:
+        run(folder, before=_checkpoint_often_and_die_together).wait(LONGEST_SECONDS)
+        return int(counted.calls)
+
+
+def _checkpoint_often_and_die_together() -> None:
+    setattr(pretrain, "SECONDS_BETWEEN_CHECKPOINTS", 0.1)  # noqa: B010 — stages of a second have none otherwise
+    lead_group()
+
+
+def wrong_end(command: Command, *expected: int, seconds: float = LONGEST_SECONDS) -> list[str]:
+    """Wait for a command; return what is wrong with its end: a hang, a traceback, another exit code."""
+    code = command.wait(seconds)
+    last = (command.text.strip().splitlines() or [""])[-1][:300]
     if code is None:
-        return [f"had not ended after {LONGEST_SECONDS:g} s: {last}"]
+        return [f"had not ended after {seconds:g} s: {last}"]
     if TRACEBACK in command.text:
         return [f"a traceback: {last}"]
     return [] if code in expected else [f"exit {code}: {last}"]
 
 
-def differences(folder: Path, expected: Reference) -> list[str]:
-    """Return the formats of a report that differ from an undisturbed run's."""
+def differences(folder: Path, mirrored: bool = False, name: str = "") -> list[str]:
+    """Return the formats of a report that differ from an undisturbed run's of the experiment."""
+    expected = reference(name or folder.name, mirrored)
+    files = {each: (folder / each, (expected / each).read_bytes()) for each in FORMATS}
     return [
-        f"{name} differs"
-        for name, text in expected.texts.items()
-        if not (folder / name).is_file() or (folder / name).read_bytes() != text
+        f"{each} differs" for each, (file, text) in files.items() if not file.is_file() or file.read_bytes() != text
     ]
 
 
-def wrong_results(scratch: Path, folder: Path, expected: Reference, mirrored: bool = False) -> list[str]:
-    """Return what is wrong with a finished folder: the table, a record twice, a file left behind, a run of MLflow."""
-    found = differences(folder, expected)
+def wrong_results(folder: Path, mirrored: bool = False) -> list[str]:
+    """Return what is wrong with a finished folder: table, values of examples, records, files left behind, MLflow."""
+    found, undisturbed = differences(folder, mirrored), reference(folder.name, mirrored)
+    if examples(folder) != examples(undisturbed):
+        found.append("values of single examples differ")
     with closing(Ledger.at(folder)) as ledger:
         ended = Counter((each.trial, each.label) for each in ledger.records() if each.status is not Status.FAILED)
     found += [f"{trial} {label}: {times} records" for (trial, label), times in ended.items() if times > 1]
     left = [
-        *folder.rglob("*.writing"),
-        *(path for path in (folder / "stages" / "unfinished").glob("*") if not _is_lock(path)),
+        path for path in (folder / "stages" / "unfinished").glob("*") if path.suffix != ".lock" or path.stat().st_size
     ]
-    left += (scratch / "temporary").glob("steeplechase-*")
-    found += [f"left behind: {path.relative_to(scratch)}" for path in left]
-    return found + (wrong_mirror(folder, expected) if mirrored else [])
+    left += [*folder.rglob("*.writing"), *(SCRATCH / "temporary").glob("steeplechase-*")]
+    found += [f"left behind: {path.relative_to(SCRATCH)}" for path in left]
+    if mirrored:
+        runs, expected = mlflow_runs(folder), mlflow_runs(undisturbed)
+        found += [f"MLflow: {times} of {each}" for each, times in ((runs - expected) + (expected - runs)).items()][:3]
+    return found
 
 
-def _is_lock(path: Path) -> bool:
-    """Whether a path is the empty lock of a stage, which a kill between its end and the removal leaves."""
-    return path.suffix == ".lock" and path.stat().st_size == 0
-
-
-def wrong_mirror(folder: Path, expected: Reference) -> list[str]:
-    """Return how the runs of MLflow differ from an undisturbed run's."""
-    mirrored, undisturbed = mlflow_runs(folder), mlflow_runs(expected.folder)
-    found = [f"{len(mirrored)} runs in MLflow, {len(undisturbed)} undisturbed"] * (len(mirrored) != len(undisturbed))
-    return found + [f"MLflow: {run}" for run in sorted((mirrored - undisturbed).elements())[:3]]
+def examples(folder: Path) -> dict[str, object]:
+    """Return the values of single examples by metric, every file verified against its record's hash."""
+    tables = kept_example_tables(folder)
+    return {metric: (table.replicates, table.values.tolist()) for metric, table in tables.items()}
 
 
 def mlflow_runs(folder: Path) -> Counter[str]:
-    """Return every run of MLflow: its name, its status and its metrics' last values."""
-    runs = "SELECT run_uuid, name, status FROM runs WHERE lifecycle_stage = 'active'"
+    """Return every run of MLflow: its name, identity, status and its metrics' last values."""
+    runs = """SELECT runs.run_uuid, name, substr(value, instr(value, '@') + 1), status FROM runs LEFT JOIN tags
+        ON tags.run_uuid = runs.run_uuid AND key = 'steeplechase.identity' WHERE lifecycle_stage = 'active'"""
     values = "SELECT key, value FROM latest_metrics WHERE run_uuid = ? AND key NOT LIKE '%seconds%' ORDER BY key"
     with closing(sqlite3.connect(f"file:{folder / 'mlflow.db'}?mode=ro", uri=True)) as database:
         found = database.execute(runs).fetchall()
         return Counter(
-            f"{name} {status} {database.execute(values, (run,)).fetchall()}" for run, name, status in found
+            f"{name} {(identity or '').partition('/')[2]} {status} {database.execute(values, (run,)).fetchall()}"
+            for run, name, identity, status in found
         )

@@ -1,4 +1,4 @@
-"""Fault schedules: a full or failing disk at chosen durable calls, little memory, odd clocks and environments."""
+"""Fault schedules: a full or failing disk at chosen durable calls, little memory, odd environments."""
 
 import errno
 import os
@@ -6,17 +6,15 @@ import random
 import resource
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from tools.faults.images import EARLY, images
-from tools.faults.layer import ALL, failing, plan
-from tools.faults.row import Attempt
-from tools.faults.runs import EXPERIMENTS, LONGEST_SECONDS, reference, run, variables, wrong_end, wrong_results
-from tools.faults.warm import emptied, orphans, start
+from tools.faults.layer import ALL, SCRATCH, failing
+from tools.faults.rows import Attempt
+from tools.faults.runs import EXPERIMENTS, LONGEST_SECONDS, copied, run, wrong_end, wrong_results
+from tools.faults.warm import emptied, orphans
 
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.EDQUOT)
 PLACES = (
@@ -27,7 +25,7 @@ PLACES = (
     "/report",
     "/figures",
     "/tables",
-    "mlflow.db",
+    "/mlflow.db",
     "/lock",
 )
 MEGABYTES = 2**20
@@ -39,85 +37,46 @@ ENVIRONMENTS = (
 )  # fmt: skip
 
 
-def attempt(chance: random.Random, scratch: Path) -> Attempt:
+def schedules(chance: random.Random, found: Attempt) -> None:
     """Run under a fault, which may end the run; without it the same command gives the same table."""
-    name, mirrored = chance.choice(sorted(EXPERIMENTS)), chance.random() < 0.3
-    expected, found = reference(scratch, name, mirrored), Attempt()
-    how, begin = chance.choices([*KINDS.items()], [8, 3, 1, 1, 1])[0]
-    folder = emptied(scratch / "scheduled") / name
+    name, mirrored = chance.choice([*EXPERIMENTS]), chance.random() < 0.3
+    folder = emptied(SCRATCH / "scheduled") / name
+    how = chance.choices(("failing calls", "full disk", "memory", "environment"), (8, 3, 1, 1))[0]
     if how != "full disk" and chance.random() < 0.6:
-        images(scratch, name).copy(EARLY, folder)
-    with begin(chance, scratch, folder) as (before, changes):
-        arguments = ("run", expected.file, "--out", folder, "--workers", str(chance.choice((1, 2))))
-        command = start(arguments, scratch / "log", before, **variables(scratch, mirrored) | changes)
-        code = command.wait(LONGEST_SECONDS)
-        found.wrong += wrong_end(command, code, (0, 5, 8))
-    found.wrong += orphans(10)
-    found.caused[f"{how}: exit {code}"] += 1
+        copied(name, "early", folder.parent)
+    start = partial(run, folder, chance.choice((1, 2)), mirrored)
+    if how == "failing calls":
+        first, calls = chance.randrange(1, chance.choice((4, 30, 300))), chance.choice((1, 3, 40, ALL))
+        with failing(f"{folder}{chance.choice(PLACES)}", first, calls, chance.choice(ERRORS)):
+            found.wrong += wrong_end(command := start(), 0, 5, 8)
+    elif how == "full disk":
+        with _small_disk(folder, int(MEGABYTES * chance.uniform(0.1, 6))):
+            found.wrong += wrong_end(command := start(), 0, 5, 8)
+    else:
+        own = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        limit = own + int(chance.uniform(1, 300) * MEGABYTES)
+        limited = partial(resource.setrlimit, resource.RLIMIT_AS, (limit, limit))
+        odd = {"before": partial(os.umask, chance.choice((0o022, 0, 0o077))), "changes": chance.choice(ENVIRONMENTS)}
+        command = start(before=limited) if how == "memory" else start(**odd)
+        found.wrong += wrong_end(command, 0, 5, 8)
+    found.caused[f"{how}: exit {command.code}"] += 1
     for _ in range(3):  # exit 8: failed stages are computed by the next run
-        again = run(scratch, expected.file, folder, 1, mirrored)
-        if (code := again.wait(LONGEST_SECONDS)) != 8:
+        again = run(folder, 1, mirrored)
+        if again.wait(LONGEST_SECONDS) != 8:
             break
-    found.wrong += wrong_end(again, code, (0,)) or wrong_results(scratch, folder, expected, mirrored)
+    found.wrong += orphans() + (wrong_end(again, 0) or wrong_results(folder, mirrored))
     found.wrong[:] = [f"{how}: {line}" for line in found.wrong]
-    return found
-
-
-Begun = Iterator[tuple[object, dict[str, str]]]
 
 
 @contextmanager
-def _failing_calls(chance: random.Random, scratch: Path, folder: Path) -> Begun:
-    path = f"{folder}{chance.choice(PLACES)}"
-    first, calls = chance.randrange(1, chance.choice((4, 30, 300))), chance.choice((1, 3, 40, ALL))
-    with failing(path.replace(f"{folder}mlflow", "mlflow"), first, calls, chance.choice(ERRORS)):
-        yield None, {}
-
-
-@contextmanager
-def _full_disk(chance: random.Random, scratch: Path, folder: Path) -> Begun:
-    """Put the folder on a small disk, filled up to some space; the disk has more of it afterwards."""
-    place = folder if chance.random() < 0.7 else scratch / "small"
-    place.mkdir(exist_ok=True)
-    size = int(MEGABYTES * chance.uniform(0.1, 6))
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "faults", place], check=True)
+def _small_disk(folder: Path, size: int) -> Iterator[None]:
+    """Put a folder on a disk of so many bytes; it has more afterwards."""
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "faults", folder], check=True)
     try:
-        yield None, {} if place == folder else {"TMPDIR": str(place)}
+        yield
     finally:
-        if place == folder:
-            shutil.copytree(place, scratch / "kept", symlinks=True)
-        subprocess.run(["umount", "--lazy", place], check=True)
-        if place == folder:
-            place.rmdir()
-            (scratch / "kept").rename(place)
-
-
-@contextmanager
-def _little_memory(chance: random.Random, scratch: Path, folder: Path) -> Begun:
-    own = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    limit = own + int(chance.uniform(1, 300) * MEGABYTES)
-    yield partial(resource.setrlimit, resource.RLIMIT_AS, (limit, limit)), {}
-
-
-@contextmanager
-def _clock(chance: random.Random, scratch: Path, folder: Path) -> Begun:
-    plan().clock_step = chance.choice((3600, -3600, 86400 * 365))
-    try:
-        yield None, {}
-    finally:
-        plan().clock_step = 0
-        time.sleep(0.01)
-
-
-@contextmanager
-def _environment(chance: random.Random, scratch: Path, folder: Path) -> Begun:
-    yield partial(os.umask, chance.choice((0o022, 0, 0o077))), chance.choice(ENVIRONMENTS)
-
-
-KINDS = {
-    "failing calls": _failing_calls,
-    "full disk": _full_disk,
-    "memory": _little_memory,
-    "clock": _clock,
-    "environment": _environment,
-}
+        kept = shutil.copytree(folder, SCRATCH / "kept", symlinks=True)
+        subprocess.run(["umount", "--lazy", folder], check=True)
+        folder.rmdir()
+        Path(kept).rename(folder)

@@ -1,54 +1,50 @@
-"""Growth of one long run: memory, handles and threads of driver and worker by stage, and files beside the stages."""
+"""Growth of one long run: memory, handles and threads of driver and worker by stage."""
 
 import random
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import yaml
 
-from tools.faults.row import Attempt
+from tools.faults.layer import SCRATCH
+from tools.faults.rows import ROWS, Attempt
 from tools.faults.runs import EXPERIMENTS, run, wrong_end
-from tools.faults.warm import emptied, orphans
+from tools.faults.warm import emptied, kill, orphans
 
-STAGES = 1000
-MOST_MEGABYTES_A_STAGE = 0.05
-LONGEST_SECONDS = 7200.0
-PAGE_MEGABYTES = 4096 / 1e6
+LONGEST_SECONDS = 600.0
+LIMITS = {"MB": 0.05, "handles": 0.001, "threads": 0.001}
+"""The most that each may grow by in a stage."""
 
 
-def attempt(chance: random.Random, scratch: Path) -> Attempt:
-    """Train a thousand models of many widths in one worker, with kills of nothing; judge the slopes."""
-    place, found = emptied(scratch / "soak"), Attempt()
-    arms = {f"w{number}": {"feed_forward_width": 32 + number} for number in range(STAGES // 2)}
+def soak(chance: random.Random, found: Attempt) -> None:
+    """Train models of many widths in one worker for ten minutes; judge the slopes over the stages that it reaches."""
+    folder, samples = emptied(SCRATCH / "soak") / "soak", list[list[float]]()
+    arms = {f"w{number}": {"feed_forward_width": 32 + number} for number in range(ROWS["soak"].reach // 2)}
     pretraining = {"tokens": 1024, "seeds": [1, 2], "held_out_sequences": 8, "evaluations": 1}
-    document = yaml.safe_load(EXPERIMENTS["table"].read_text()) | {"experiment": "soak", "pretraining": pretraining}
-    document |= {"design": {"kind": "list", "arms": arms}, "fine_tuning": {}}
-    (place / "soak.yaml").write_text(yaml.safe_dump(document))
-    command = run(scratch, place / "soak.yaml", place / "soak", 1)
-    samples: list[list[float]] = []
-    until = time.monotonic() + LONGEST_SECONDS
-    while command.is_running and time.monotonic() < until:
+    changes = {"pretraining": pretraining, "design": {"kind": "list", "arms": arms}, "fine_tuning": {}}
+    EXPERIMENTS["soak"] = SCRATCH / "soak" / "soak.yaml"
+    EXPERIMENTS["soak"].write_text(yaml.safe_dump(yaml.safe_load(EXPERIMENTS["table"].read_text()) | changes))
+    command, end = run(folder), time.monotonic() + LONGEST_SECONDS
+    del EXPERIMENTS["soak"]
+    while command.poll() is None and time.monotonic() < end:
         time.sleep(0.5)
-        workers, stages = command.children, len([*(place / "soak" / "stages" / "pretrain").glob("*")])
-        if workers and (not samples or stages > samples[-1][0]):
-            samples.append([stages, *_size(workers[0]), *_size(command.pid)])
-    found.wrong += wrong_end(command, command.wait(60), (0,)) + orphans(10)
-    late = np.array([sample for sample in samples if sample[0] > samples[-1][0] / 5])
-    slopes = np.polyfit(late[:, 0], late[:, 1:], 1)[0]
-    names = [f"{what} of the {who} a stage" for who in ("worker", "driver") for what in ("MB", "handles", "threads")]
+        stages = len([*(folder / "stages" / "pretrain").glob("*")])
+        if command.children and (not samples or stages > samples[-1][0]):
+            with suppress(OSError):
+                samples.append([stages, *_size(command.children[0]), *_size(command.pid)])
+    kill(command.pid)
+    found.wrong += wrong_end(command, 0, -9) + orphans()
     found.caused["stages"] += int(samples[-1][0])
-    limits = (MOST_MEGABYTES_A_STAGE, 0.001, 0.001) * 2
-    rising = zip(names, slopes, limits, strict=True)
-    found.wrong += [f"{name}: {slope:+.4f}" for name, slope, limit in rising if slope > limit]
-    return found
+    late = np.array(samples[len(samples) // 5 :])
+    names = [(who, what) for who in ("worker", "driver") for what in LIMITS]
+    for (who, what), slope in zip(names, np.polyfit(late[:, 0], late[:, 1:], 1)[0], strict=True):
+        found.wrong += [f"{what} of the {who} a stage: {slope:+.4f}"] * bool(slope > LIMITS[what])
 
 
 def _size(pid: int) -> tuple[float, int, int]:
-    """Return a process's resident megabytes, handles and threads; zeros where it has just ended."""
+    """Return a process's resident megabytes, handles and threads."""
     place = Path(f"/proc/{pid}")
-    try:
-        pages = int((place / "statm").read_text().split()[1])
-        return pages * PAGE_MEGABYTES, len([*(place / "fd").iterdir()]), len([*(place / "task").iterdir()])
-    except OSError:
-        return 0.0, 0, 0
+    megabytes = int((place / "statm").read_text().split()[1]) * 4096 / 1e6
+    return megabytes, len([*(place / "fd").iterdir()]), len([*(place / "task").iterdir()])

@@ -23,7 +23,7 @@ UNANSWERED = "http://127.0.0.1:9"
 TRACEBACK = "Traceback (most recent call last)"
 EXPERIMENTS = {file.stem: file for file in sorted(Path(__file__).parent.glob("*.yaml"))}
 FINISHED = "finished"
-MOMENTS = {"early": 0.45, "late": 0.85, FINISHED: None}
+MOMENTS = {"early": 0.45, "late": 0.85, FINISHED: 1.0}
 """The share of a run's durable calls after which it is killed."""
 
 
@@ -55,22 +55,23 @@ def fresh(*arguments: str | Path, **changes: str) -> Command:
 
 @cache
 def reference(name: str, mirrored: bool = False) -> Path:
-    """Run an experiment undisturbed and return its results folder."""
+    """Run an experiment undisturbed and return its results folder; the number of its durable calls stands beside it."""
     folder = emptied(SCRATCH / f"reference{'-mirrored' * mirrored}-{name}") / name
-    command = run(folder, 2, mirrored)
-    assert command.wait(LONGEST_SECONDS) == 0, command.text
+    with failing(str(folder), 0) as counted:
+        command = run(folder, 2, mirrored, _checkpoint_often)
+        assert command.wait(LONGEST_SECONDS) == 0, command.text
+        (folder.parent / "calls").write_text(str(counted.calls))
     return folder
 
 
 @cache
 def image(name: str, moment: str) -> Path:
     """Return the folder of a run at a moment, as a kill of driver and workers leaves it."""
-    share = MOMENTS[moment]
-    if share is None:
+    if moment == FINISHED:
         return reference(name, True)
-    folder = emptied(SCRATCH / f"image-{moment}-{name}") / name
-    with failing(str(folder), int(share * _durable_calls(name))):
-        run(folder, before=_checkpoint_often_and_die_together).wait(LONGEST_SECONDS)
+    folder, calls = emptied(SCRATCH / f"image-{moment}-{name}") / name, reference(name).with_name("calls")
+    with failing(str(folder), int(MOMENTS[moment] * int(calls.read_text()))):
+        run(folder, before=lambda: (_checkpoint_often(), lead_group())).wait(LONGEST_SECONDS)
     orphans()
     return folder
 
@@ -80,17 +81,8 @@ def copied(name: str, moment: str, place: Path) -> Path:
     return Path(shutil.copytree(image(name, moment), emptied(place) / name, symlinks=True))
 
 
-@cache
-def _durable_calls(name: str) -> int:
-    folder = emptied(SCRATCH / "counted") / name
-    with failing(str(folder), 0) as counted:
-        run(folder, before=_checkpoint_often_and_die_together).wait(LONGEST_SECONDS)
-        return int(counted.calls)
-
-
-def _checkpoint_often_and_die_together() -> None:
+def _checkpoint_often() -> None:
     setattr(pretrain, "SECONDS_BETWEEN_CHECKPOINTS", 0.1)  # noqa: B010 — stages of a second have none otherwise
-    lead_group()
 
 
 def wrong_end(command: Command, *expected: int, seconds: float = LONGEST_SECONDS) -> list[str]:

@@ -13,13 +13,13 @@ from tools.faults.rows import ROWS, Attempt
 from tools.faults.runs import EXPERIMENTS, run, wrong_end
 from tools.faults.warm import emptied, kill, orphans
 
-LONGEST_SECONDS = 600.0
+LONGEST_SECONDS = 300.0
 LIMITS = {"MB": 0.05, "handles": 0.001, "threads": 0.001}
 """The most that each may grow by in a stage."""
 
 
 def soak(chance: random.Random, found: Attempt) -> None:
-    """Train models of many widths in one worker for ten minutes; judge the slopes over the stages that it reaches."""
+    """Train models of many widths in one worker for five minutes; judge the slopes over the stages that it reaches."""
     folder, samples = emptied(SCRATCH / "soak") / "soak", list[list[float]]()
     arms = {f"w{number}": {"feed_forward_width": 32 + number} for number in range(ROWS["soak"].reach // 2)}
     pretraining = {"tokens": 1024, "seeds": [1, 2], "held_out_sequences": 8, "evaluations": 1}

@@ -3,13 +3,13 @@
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tests.factories.paths import ROOT
-from tools.faults.row import Line, keep, lines, standing
-from tools.faults.rows import ROWS
+from tools.faults.rows import ROWS, Attempt, attempts, keep, standing
 
 
 @pytest.mark.engines
@@ -23,7 +23,7 @@ def test_a_few_faults_of_every_row_do_no_harm() -> None:
 
 def test_a_later_result_of_an_attempt_replaces_the_earlier_one(tmp_path: Path) -> None:
     for number, wrong in ((0, ["a table differs"]), (1, []), (0, [])):
-        keep(Line("kills", 1, number, "0", {"driver": 3}, wrong), tmp_path / "results.jsonl")
-    kept = lines(tmp_path / "results.jsonl")
+        keep(Attempt("kills", 1, number, "0", Counter(driver=3), wrong), tmp_path / "results.jsonl")
+    kept = attempts(tmp_path / "results.jsonl")
     assert len(kept) == 3
-    assert [line.wrong for line in standing(kept).values()] == [[], []]
+    assert [each.wrong for each in standing(kept, "kills")] == [[], []]

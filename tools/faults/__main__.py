@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 
 from tools.faults.layer import SCRATCH, start_under_layer
-from tools.faults.rows import RESULTS, ROWS, Attempt, Line, keep, lines, standing, stream
+from tools.faults.rows import RESULTS, ROWS, Attempt, attempts, keep, standing
 
 ROOT = Path(__file__).parents[2]
 
@@ -45,9 +45,11 @@ def main(arguments: Sequence[str]) -> int:
         shutil.rmtree(SCRATCH, ignore_errors=True)
 
 
-def _attempt(name: str, seed: int, number: int) -> Attempt:
-    found = Attempt()
-    getattr(import_module(f"tools.faults.{ROWS[name].module}"), name)(stream(name, seed, number), found)
+def _attempted(name: str, seed: int, number: int) -> Attempt:
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+    found = Attempt(name, seed, number, commit)
+    getattr(import_module(f"tools.faults.{ROWS[name].module}"), name)(found.stream, found)
     found.wrong[:] = [line.replace(str(SCRATCH), "").replace(str(ROOT), "") for line in found.wrong]
     told = ", ".join(f"{count} {kind}" for kind, count in (+found.caused).items())
     sys.stdout.write(f"{name} --seed {seed} --number {number}: {told}\n")
@@ -59,23 +61,21 @@ def _attempt(name: str, seed: int, number: int) -> Attempt:
 def _quick(name: str) -> int:
     caused, number, wrong = 0, 0, 0
     while caused < ROWS[name].quick:
-        found = _attempt(name, 0, number)
+        found = _attempted(name, 0, number)
         caused, number, wrong = caused + found.caused.total(), number + 1, wrong + len(found.wrong)
     return wrong
 
 
 def _all(name: str, count: int, given: argparse.Namespace) -> int:
     """Attempt until the row has its count; return what is wrong in these attempts."""
-    command, wrong = ["git", "rev-parse", "--short", "HEAD"], 0
-    commit = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+    wrong = 0
     while True:
-        known = standing(lines(given.results), name)
-        if given.number is None and sum(sum(line.caused.values()) for line in known) >= count:
+        known = standing(attempts(given.results), name)
+        if given.number is None and sum(each.caused.total() for each in known) >= count:
             return wrong
-        free = max((line.number for line in known if line.seed == given.seed), default=-1) + 1
-        number = free if given.number is None else given.number
-        found = _attempt(name, given.seed, number)
-        keep(Line(name, given.seed, number, commit, dict(+found.caused), found.wrong), given.results)
+        free = max((each.number for each in known if each.seed == given.seed), default=-1) + 1
+        found = _attempted(name, given.seed, free if given.number is None else given.number)
+        keep(found, given.results)
         wrong += len(found.wrong)
         if given.number is not None:
             return wrong

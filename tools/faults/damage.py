@@ -20,7 +20,7 @@ from tools.faults.runs import (
 )
 from tools.faults.warm import Command, emptied, orphans
 
-A_BATCH = 10
+A_BATCH = 5
 REFUSED = (4, 5, 6, 7)
 SOME = {  # every kind of file is damaged as often as every other
     "ledger": ("ledger.sqlite*",),

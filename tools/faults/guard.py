@@ -23,14 +23,14 @@ WRITES = {
 """Events of Python's audit hooks, and which of their arguments is the path written."""
 STARTS = ("os.system", "os.exec", "os.posix_spawn", "subprocess.Popen", "pickle.find_class", "socket.connect")
 OWN = ("runners.count_module", "runners.executors.worker", "'--version'", "operators", "('127.0.0.1', 9)")
-"""What a command of this project starts: its modules, the compiler of its operators, the tracking server not there."""
+"""What a command of this project starts: its modules, the compiler of operators, the tracking server not there."""
 
 
 def guard(place: Path, report: Path) -> None:
     """Limit memory; from now on report what this process and its forks do that a file must not cause."""
     own = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (own + MORE_MEMORY, own + MORE_MEMORY))
-    allowed = (place / "case", place / "out", place / "home", SCRATCH / "temporary", LOG, "/dev/null", "/proc")
+    allowed = (place / "case", place / "made", place / "home", SCRATCH / "temporary", LOG, "/dev/null", "/proc")
     inside, is_busy = tuple(os.path.realpath(path) for path in allowed), [False]
 
     def is_fault(name: str, given: tuple[Any, ...]) -> bool:

@@ -26,7 +26,7 @@ from tools.faults.guard import guard
 from tools.faults.layer import SCRATCH
 from tools.faults.rows import Attempt
 
-A_BATCH = 50
+A_BATCH = 25
 ENDS = (0, 2, 3, 4, 5, 6, 7, 8)
 CPU_SECONDS, WALL_SECONDS, RUNS = 5.0, 60.0, 4.0
 """A run may take RUNS times the seconds of another command."""
@@ -43,11 +43,12 @@ def hostile(chance: random.Random, found: Attempt) -> None:
     for _ in range(A_BATCH):
         reader = chance.choices([*shares], [*shares.values()])[0]
         place, seen = warm.emptied(SCRATCH / "hostile"), SCRATCH / "seen"
-        (place / "home").mkdir()
+        for name in ("home", "made"):
+            (place / name).mkdir()
         (place / "secret").write_text("a line that no command may read")
         case = Path(shutil.copytree(_valid(reader), place / "case", symlinks=True))
         template = chance.choice(VALUES["commands"][reader][1:])
-        words = template.replace("CASE", str(case)).replace("OUT", str(place / "out")).split()
+        words = template.replace("CASE", str(case)).replace("OUT", str(place / "made" / "out")).split()
         _plant(chance, reader, case)
         paths = sorted(path for path in case.rglob("*") if path.is_file() or reader == "folders")
         read = [path for path in paths if str(path) in words and path.is_file()] or paths

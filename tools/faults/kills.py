@@ -1,24 +1,17 @@
-"""SIGKILL of driver, worker or all, at random moments and at durable calls; the same command until it ends."""
+"""SIGKILL of driver, worker or all, at random moments and at durable calls; several drivers at once on one folder."""
 
 import random
+import signal
 import time
 from functools import partial
 from pathlib import Path
 
+from tools.faults import runs
 from tools.faults.layer import SCRATCH, failing, lead_group
 from tools.faults.rows import Attempt
-from tools.faults.runs import (
-    EXPERIMENTS,
-    LONGEST_SECONDS,
-    differences,
-    fresh,
-    run,
-    run_arguments,
-    wrong_end,
-    wrong_results,
-)
 from tools.faults.warm import Command, children, emptied, kill, orphans, until
 
+REFUSED = 6
 LAST_SESSION, LAST_SESSION_UNDER_RAY = 60, 12
 """After so many sessions a run is left alone: its last stages may need longer than the kills allow."""
 CALLS = ("caller at a durable call", "driver and caller at a durable call")
@@ -27,24 +20,24 @@ TARGETS = {"driver": "", "worker": "ray::", "raylet": "raylet/raylet", "GCS": "g
 
 def kills(chance: random.Random, found: Attempt) -> None:
     """Kill a run, and the same command again, until it has ended; judge what it gives."""
-    folder = emptied(SCRATCH / "killed") / chance.choice([*EXPERIMENTS])
+    folder = emptied(SCRATCH / "killed") / chance.choice([*runs.EXPERIMENTS])
     mirrored = chance.random() < 0.2
     for session in range(LAST_SESSION + 5):
-        begin = partial(run, folder, chance.choice((1, 2)), mirrored)
+        begin = partial(runs.run, folder, chance.choice((1, 2)), mirrored)
         if session >= LAST_SESSION:
             command = begin()
         elif chance.random() < 0.4:
             how = chance.choice(CALLS)
             with failing(str(folder), chance.randrange(1, chance.choice((4, 40, 200)))) as calls:
                 command = begin(before=None if how == CALLS[0] else lead_group)
-                command.wait(LONGEST_SECONDS)
+                command.wait(runs.LONGEST_SECONDS)
                 found.caused[how] += bool(calls.fired)
         else:
             command = begin()
             _kill(chance, command, found)
-        found.wrong += wrong_end(command, 0, 8, -9) + orphans()
+        found.wrong += runs.wrong_end(command, 0, 8, -9) + orphans()
         if command.code == 0 or found.wrong:
-            found.wrong[:] = found.wrong or wrong_results(folder, mirrored)
+            found.wrong[:] = found.wrong or runs.wrong_results(folder, mirrored)
             return
     found.wrong.append(f"not done after {LAST_SESSION + 5} sessions")
 
@@ -66,14 +59,14 @@ def _kill(chance: random.Random, command: Command, found: Attempt) -> None:
 
 def ray_kills(chance: random.Random, found: Attempt) -> None:
     """Kill parts of a run under Ray until it has ended; judge what it gives. Ordinary processes."""
-    folder = emptied(SCRATCH / "ray") / chance.choice([*EXPERIMENTS])
+    folder = emptied(SCRATCH / "ray") / chance.choice([*runs.EXPERIMENTS])
     for session in range(LAST_SESSION_UNDER_RAY + 3):
-        command = fresh(*run_arguments(folder, 2), "--engine", "ray")
+        command = runs.fresh(*runs.run_arguments(folder, 2), "--engine", "ray")
         if session < LAST_SESSION_UNDER_RAY:
             _kill_under_ray(chance, command, found)
-        found.wrong += wrong_end(command, 0, 5, 8, 75, -9, seconds=2 * LONGEST_SECONDS) + orphans(60.0)
+        found.wrong += runs.wrong_end(command, 0, 5, 8, 75, -9, seconds=2 * runs.LONGEST_SECONDS) + orphans(60.0)
         if command.code == 0 or found.wrong:
-            found.wrong[:] = found.wrong or wrong_results(folder)
+            found.wrong[:] = found.wrong or runs.wrong_results(folder)
             return
     found.wrong.append(f"not done after {LAST_SESSION_UNDER_RAY + 3} sessions")
 
@@ -88,6 +81,38 @@ def _kill_under_ray(chance: random.Random, command: Command, found: Attempt) -> 
     if command.poll() is None:
         kill(*([*processes, command.pid] if target == "tree" else [chance.choice(named or [command.pid])]))
         found.caused[target if named or target == "tree" else "driver"] += 1
+
+
+def at_once(chance: random.Random, found: Attempt) -> None:
+    """Start two to five drivers within milliseconds; exactly one may run, and the table is the same."""
+    moment, holder = chance.choice(("new", "early", "late")), chance.choice(("left alone", "suspended", "killed"))
+    place = emptied(SCRATCH / "at_once")
+    folder = place / "table" if moment == "new" else runs.copied("table", moment, place)
+    logs = emptied(SCRATCH / "logs")
+    drivers = []
+    for number in range(chance.randrange(2, 6)):
+        drivers.append(runs.run(folder, log=logs / str(number)))
+        time.sleep(chance.choice((0.0, 0.0, 0.01, 0.1)))
+
+    def left() -> list[Command]:
+        return [driver for driver in drivers if driver.poll() is None]
+
+    until(runs.LONGEST_SECONDS, lambda: len(left()) <= 1)
+    winner = next((driver for driver in drivers if driver.poll() != REFUSED), drivers[0])
+    if winner.code is not None:
+        holder = "ended"
+    elif holder == "killed":
+        kill(winner.pid)
+        winner.wait()
+        winner = runs.run(folder, log=logs / "after")  # at once, while the workers of the killed one may still end
+    elif holder == "suspended":
+        kill(winner.pid, number=signal.SIGSTOP)
+        found.wrong += runs.wrong_end(runs.run(folder, log=logs / "late"), REFUSED)
+        kill(winner.pid, number=signal.SIGCONT)
+    found.caused[f"{moment}, holder {holder}"] += 1
+    ran = [driver for driver in drivers if driver.code != REFUSED]
+    found.wrong += [f"{len(ran)} drivers ran"] * (len(ran) != 1 and holder != "ended")
+    found.wrong += runs.wrong_end(winner, 0) + runs.wrong_results(folder) + orphans()
 
 
 def below(parent: int) -> dict[int, str]:
@@ -105,7 +130,8 @@ def below(parent: int) -> dict[int, str]:
 def fresh_differences() -> list[str]:
     """Return in what the report of a fresh process differs from a fork's, for every experiment."""
     found = []
-    for name in EXPERIMENTS:
+    for name in runs.EXPERIMENTS:
         folder = emptied(SCRATCH / "fresh") / name
-        found += [f"{name}: {line}" for line in wrong_end(fresh(*run_arguments(folder, 2)), 0) or differences(folder)]
+        wrong = runs.wrong_end(runs.fresh(*runs.run_arguments(folder, 2)), 0)
+        found += [f"{name}: {line}" for line in wrong or runs.differences(folder)]
     return found

@@ -21,7 +21,7 @@ LONGEST_SECONDS = 240.0
 UNANSWERED = "http://127.0.0.1:9"
 """A tracking server that is not there: a run without MLflow."""
 TRACEBACK = "Traceback (most recent call last)"
-EXPERIMENTS = {file.stem: file for file in sorted(Path(__file__).parent.glob("*.yaml"))}
+EXPERIMENTS = {file.stem: file for file in sorted(Path(__file__).parent.glob("experiments/*.yaml"))}
 FINISHED = "finished"
 MOMENTS = {"early": 0.45, "late": 0.85, FINISHED: 1.0}
 """The share of a run's durable calls after which it is killed."""
@@ -55,7 +55,7 @@ def fresh(*arguments: str | Path, **changes: str) -> Command:
 
 @cache
 def reference(name: str, mirrored: bool = False) -> Path:
-    """Run an experiment undisturbed and return its results folder; the number of its durable calls stands beside it."""
+    """Run an experiment undisturbed; return its results folder, beside which the number of durable calls stands."""
     folder = emptied(SCRATCH / f"reference{'-mirrored' * mirrored}-{name}") / name
     with failing(str(folder), 0) as counted:
         command = run(folder, 2, mirrored, _checkpoint_often)
@@ -71,7 +71,7 @@ def image(name: str, moment: str) -> Path:
         return reference(name, True)
     folder, calls = emptied(SCRATCH / f"image-{moment}-{name}") / name, reference(name).with_name("calls")
     with failing(str(folder), int(MOMENTS[moment] * int(calls.read_text()))):
-        run(folder, before=lambda: (_checkpoint_often(), lead_group())).wait(LONGEST_SECONDS)
+        run(folder, before=_checkpoint_often_and_die_together).wait(LONGEST_SECONDS)
     orphans()
     return folder
 
@@ -83,6 +83,11 @@ def copied(name: str, moment: str, place: Path) -> Path:
 
 def _checkpoint_often() -> None:
     setattr(pretrain, "SECONDS_BETWEEN_CHECKPOINTS", 0.1)  # noqa: B010 — stages of a second have none otherwise
+
+
+def _checkpoint_often_and_die_together() -> None:
+    _checkpoint_often()
+    lead_group()
 
 
 def wrong_end(command: Command, *expected: int, seconds: float = LONGEST_SECONDS) -> list[str]:

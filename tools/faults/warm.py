@@ -28,8 +28,17 @@ from tools.faults.layer import SCRATCH
 
 PACKAGES = ("commands", "configuration", "ledger", "models", "reports", "runners", "search_space", "tasks")
 NOT_IMPORTED = ("runners.executors.ray", "runners.executors.tune", "models.kernels")
-IMPORTED_WHERE_USED = """alembic.command fontTools.subset matplotlib.backends.backend_agg mlflow.tracking optuna.samplers
-scipy.optimize scipy.stats sklearn.metrics tokenizers.implementations torch._dynamo torch.optim""".split()
+IMPORTED_WHERE_USED = (
+    *("alembic.command", "fontTools.subset", "matplotlib.backends.backend_agg", "mlflow.tracking", "optuna.samplers"),
+    *(
+        "scipy.optimize",
+        "scipy.stats",
+        "sklearn.metrics",
+        "tokenizers.implementations",
+        "torch._dynamo",
+        "torch.optim",
+    ),
+)
 DEATH_SIGNAL, SUBREAPER = 1, 36  # of prctl: a command dies with this process, and orphans become its children
 LOG = SCRATCH / "log"
 

@@ -4,7 +4,6 @@ python -m tools.faults                               # make faults: all rows, fr
 python -m tools.faults kills=50 damage=100           # until these rows have caused so many faults in all
 python -m tools.faults kills --seed 2 --number 7     # one attempt again; its result replaces the earlier one
 python -m tools.faults --quick                       # part of make test: a few faults of a row each, nothing kept
-python -m tools.faults --check                       # whether forks of the warm process write what fresh processes do
 """
 
 import argparse
@@ -28,19 +27,17 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=1, help="seed of the attempts")
     parser.add_argument("--number", type=int, help="a single attempt of the seed")
     parser.add_argument("--quick", action="store_true", help="a few faults of every row; keeps no result")
-    parser.add_argument("--check", action="store_true", help="compare forks with fresh processes")
     parser.add_argument("--results", type=Path, default=RESULTS, help="the file of results")
     given = parser.parse_args(arguments)
     asked = [row.partition("=")[::2] for row in given.rows or ROWS]
     start_under_layer([*arguments])
     try:
         import_module("tools.faults.warm").warm_up()
-        if given.check:
-            return len(import_module("tools.faults.kills").fresh_differences())
         if given.quick:
             import_module("tools.faults.runs").EXPERIMENTS.pop("search")
-            return int(sum(_quick(name) for name, _ in asked) > 0)
-        return int(sum(_all(name, int(count or ROWS[name].reach), given) for name, count in asked) > 0)
+            given.seed, given.results = 0, SCRATCH / "quick"
+            asked = [(name, str(row.quick)) for name, row in ROWS.items()]
+        return int(sum(_until(int(count or ROWS[name].reach), name, given) for name, count in asked) > 0)
     finally:
         shutil.rmtree(SCRATCH, ignore_errors=True)
 
@@ -58,16 +55,8 @@ def _attempted(name: str, seed: int, number: int) -> Attempt:
     return found
 
 
-def _quick(name: str) -> int:
-    caused, number, wrong = 0, 0, 0
-    while caused < ROWS[name].quick:
-        found = _attempted(name, 0, number)
-        caused, number, wrong = caused + found.caused.total(), number + 1, wrong + len(found.wrong)
-    return wrong
-
-
-def _all(name: str, count: int, given: argparse.Namespace) -> int:
-    """Attempt until the row has its count; return what is wrong in these attempts."""
+def _until(count: int, name: str, given: argparse.Namespace) -> int:
+    """Attempt until a row has its count; return what is wrong in these attempts."""
     wrong = 0
     while True:
         known = standing(attempts(given.results), name)

@@ -5,54 +5,26 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from tools.faults import runs, warm
 from tools.faults.layer import SCRATCH
 from tools.faults.rows import Attempt
-from tools.faults.runs import (
-    EXPERIMENTS,
-    FINISHED,
-    MOMENTS,
-    copied,
-    differences,
-    image,
-    run,
-    variables,
-    wrong_end,
-)
-from tools.faults.warm import Command, emptied, orphans
 
 A_BATCH = 5
 REFUSED = (4, 5, 6, 7)
-SOME = {  # every kind of file is damaged as often as every other
-    "ledger": ("ledger.sqlite*",),
-    "manifests": ("stages/*/*/manifest.json",),
-    "data stages": tuple(f"stages/{kind}/*/**/*.*" for kind in ("corpus", "tokens", "examples", "evaluation_set")),
-    "trained stages": ("stages/pretrain/*/**/*.*", "stages/fine_tune/*/**/*.*"),
-    "checkpoints of a killed stage": ("stages/unfinished/*/**/*.*",),
-    "reports": ("report.*", "tables/*", "figures/*"),
-    "MLflow": ("mlflow.db*", "artifacts/**/report.*"),
-    "everything else": ("lock", "reused", "stages/progress/*", "stages/contamination/*/*"),
-    "folders": ("stages/*/*", "stages/unfinished/*", "stages/*", "tables", "figures", "stages"),
-}
 REPLACEMENTS = ("deleted", "emptied", "linked", "linked to nothing", "of another kind", "another", "swapped")
-PARTS = (
-    "ledger.sqlite",
-    "stages",
-    "reused",
-    "report.*",
-    "tables",
-    "figures",
-    "mlflow.db*",
-    "artifacts",
-    "stages/*/*",
-)
 
 
 def damage(chance: random.Random, found: Attempt) -> None:
     """Damage some copies, each in one place; run each on."""
     while found.caused.total() < A_BATCH:
-        moment, kind = chance.choice((FINISHED, *MOMENTS)), chance.choice([*SOME])
-        folder = copied(chance.choice([*EXPERIMENTS]), moment, SCRATCH / "damaged")
-        inside = {path for some in SOME[kind] for path in folder.glob(some) if path.is_dir() == (kind == "folders")}
+        moment, kind = chance.choice((runs.FINISHED, *runs.MOMENTS)), chance.choice([*runs.VALUES["damaged"]])
+        folder = runs.copied(chance.choice([*runs.EXPERIMENTS]), moment, SCRATCH / "damaged")
+        inside = {
+            path
+            for some in runs.VALUES["damaged"][kind]
+            for path in folder.glob(some)
+            if path.is_dir() == (kind == "folders")
+        }
         if not inside:
             continue
         path = chance.choice(sorted(inside))
@@ -61,8 +33,8 @@ def damage(chance: random.Random, found: Attempt) -> None:
             path.write_bytes(BYTE_DAMAGES[how](chance, path.read_bytes()))
         else:
             others = {each for each in inside if (each.parent, each.suffix) == (path.parent, path.suffix)} - {path}
-            older = image(folder.name, chance.choice([*MOMENTS])) / path.relative_to(folder)
-            _replace(path, how, chance.choice([*sorted(others), older]), emptied(SCRATCH / "aside") / path.name)
+            older = runs.image(folder.name, chance.choice([*runs.MOMENTS])) / path.relative_to(folder)
+            _replace(path, how, chance.choice([*sorted(others), older]), warm.emptied(SCRATCH / "aside") / path.name)
         wrong, code = _judged(folder)
         found.caused[f"{kind}: {'refused' if code else 'same'}"] += 1
         found.wrong += [f"{folder.name}, {moment}, {path.relative_to(folder)} {how}: {line}" for line in wrong]
@@ -88,9 +60,9 @@ def _replace(path: Path, how: str, other: Path, aside: Path) -> None:
 
 def _judged(folder: Path, name: str = "") -> tuple[list[str], int | None]:
     """Run a folder on; return what is wrong with its end or its table, and the exit code."""
-    command = run(folder, name=name)
-    wrong = wrong_end(command, 0, *REFUSED) + orphans()
-    silent = differences(folder, name=name) if command.code == 0 else []
+    command = runs.run(folder, name=name)
+    wrong = runs.wrong_end(command, 0, *REFUSED) + warm.orphans()
+    silent = runs.differences(folder, name=name) if command.code == 0 else []
     return [*wrong, *(f"silent: {line}" for line in silent)], command.code
 
 
@@ -98,8 +70,8 @@ def _reported(folder: Path, undisturbed: Path) -> list[str]:
     """Print the table of a folder; it is refused, or what the same folder gives undisturbed."""
     tables = []
     for place in (folder, undisturbed):
-        command = Command(("report", place, "--format", "csv"), variables())
-        if (wrong := wrong_end(command, 0, *REFUSED)) or command.code:
+        command = warm.Command(("report", place, "--format", "csv"), runs.variables())
+        if (wrong := runs.wrong_end(command, 0, *REFUSED)) or command.code:
             return wrong
         tables.append(
             [line for line in command.text.splitlines() if not line.startswith(("warning:", "steeplechase"))]
@@ -110,10 +82,10 @@ def _reported(folder: Path, undisturbed: Path) -> list[str]:
 def moved(chance: random.Random, found: Attempt) -> None:
     """Disturb some copies; judge what `run` or `report` gives of each."""
     while found.caused.total() < A_BATCH:
-        name, moment, how = chance.choice([*EXPERIMENTS]), chance.choice([*MOMENTS]), chance.choice([*WAYS])
-        folder, what = WAYS[how](chance, copied(name, moment, SCRATCH / "moved"))
+        name, moment, how = chance.choice([*runs.EXPERIMENTS]), chance.choice([*runs.MOMENTS]), chance.choice([*WAYS])
+        folder, what = WAYS[how](chance, runs.copied(name, moment, SCRATCH / "moved"))
         is_run = chance.random() < 0.5 or not (folder / "ledger.sqlite").is_file()
-        wrong = _judged(folder, name)[0] if is_run else _reported(folder, image(name, moment))
+        wrong = _judged(folder, name)[0] if is_run else _reported(folder, runs.image(name, moment))
         found.caused[how] += 1
         told = f"{name}, {moment}, {how} {what}, {'run' if is_run else 'report'}"
         found.wrong += [f"{told}: {line}" for line in wrong]
@@ -134,7 +106,7 @@ def _copy(chance: random.Random, folder: Path) -> tuple[Path, str]:
 
 
 def _cut(chance: random.Random, folder: Path) -> tuple[Path, str]:
-    parts = sorted({path for part in PARTS for path in folder.glob(part)})
+    parts = sorted({path for part in runs.VALUES["parts"] for path in folder.glob(part)})
     removed = chance.sample(parts, chance.choice((1, 1, 3)))
     for path in removed:
         shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
@@ -143,8 +115,8 @@ def _cut(chance: random.Random, folder: Path) -> tuple[Path, str]:
 
 def _mix(chance: random.Random, folder: Path) -> tuple[Path, str]:
     """Overlay with parts of another experiment's folder, or of this one at another moment."""
-    other = image(chance.choice([*EXPERIMENTS]), chance.choice([*MOMENTS]))
-    parts = sorted({path for part in PARTS for path in other.glob(part)})
+    other = runs.image(chance.choice([*runs.EXPERIMENTS]), chance.choice([*runs.MOMENTS]))
+    parts = sorted({path for part in runs.VALUES["parts"] for path in other.glob(part)})
     chosen = chance.sample(parts, min(len(parts), chance.choice((1, 2, 4, 999))))
     for path in chosen:
         target = folder / path.relative_to(other)

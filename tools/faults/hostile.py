@@ -30,16 +30,15 @@ A_BATCH = 25
 ENDS = (0, 2, 3, 4, 5, 6, 7, 8)
 CPU_SECONDS, WALL_SECONDS, RUNS = 5.0, 60.0, 4.0
 """A run may take RUNS times the seconds of another command."""
-VALUES = json.loads(Path(__file__).with_name("hostile.json").read_text())
-AIMED = (*VALUES["aimed"], "x" * 100_000, ["a"] * 2000, {str(number): number for number in range(500)})
-TEXTS = (*VALUES["texts"], "[" * 20_000, "{a: " * 3_000)
+AIMED = (*runs.VALUES["aimed"], "x" * 100_000, ["a"] * 2000, {str(number): number for number in range(500)})
+TEXTS = (*runs.VALUES["texts"], "[" * 20_000, "{a: " * 3_000)
 OFTEN = (".sqlite", ".json", ".jsonl", ".yaml")
 PACKED: dict[str, Any] = {".gz": gzip, ".xz": lzma}
 
 
 def hostile(chance: random.Random, found: Attempt) -> None:
     """Give some hostile files to the commands that read them; judge how each ends and what it did."""
-    shares = {reader: share for reader, (share, *_) in VALUES["commands"].items()}
+    shares = {reader: share for reader, (share, *_) in runs.VALUES["commands"].items()}
     for _ in range(A_BATCH):
         reader = chance.choices([*shares], [*shares.values()])[0]
         place, seen = warm.emptied(SCRATCH / "hostile"), SCRATCH / "seen"
@@ -47,7 +46,7 @@ def hostile(chance: random.Random, found: Attempt) -> None:
             (place / name).mkdir()
         (place / "secret").write_text("a line that no command may read")
         case = Path(shutil.copytree(_valid(reader), place / "case", symlinks=True))
-        template = chance.choice(VALUES["commands"][reader][1:])
+        template = chance.choice(runs.VALUES["commands"][reader][1:])
         words = template.replace("CASE", str(case)).replace("OUT", str(place / "made" / "out")).split()
         _plant(chance, reader, case)
         paths = sorted(path for path in case.rglob("*") if path.is_file() or reader == "folders")
@@ -69,7 +68,7 @@ def hostile(chance: random.Random, found: Attempt) -> None:
 def _valid(reader: str) -> Path:
     """Return a folder with valid files of a reader."""
     place, table = warm.emptied(SCRATCH / "valid" / reader), yaml.safe_load(runs.EXPERIMENTS["table"].read_text())
-    for name, lines in VALUES["files"].get(reader, {}).items():
+    for name, lines in runs.VALUES["files"].get(reader, {}).items():
         (place / name).write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines))
         for ending, module in PACKED.items() if reader == "curves" else ():
             (place / f"{name}{ending}").write_bytes(module.compress((place / name).read_bytes()))
@@ -82,7 +81,7 @@ def _valid(reader: str) -> Path:
     elif reader == "stores":
         _fill_store(place)
     elif reader == "experiments":
-        table["baseline"]["architecture"] = VALUES["module"]
+        table["baseline"]["architecture"] = runs.VALUES["module"]
         (place / "module.yaml").write_text(yaml.safe_dump(table))
     for name, file in runs.EXPERIMENTS.items() if reader in ("experiments", "folders", "stores") else ():
         shutil.copyfile(file, place / f"{name}.yaml")
@@ -103,13 +102,13 @@ def _plant(chance: random.Random, reader: str, case: Path) -> None:
     """Add what aims at something: a factory, a pickle, a store, a plugin of a results folder, an archive."""
     if reader == "experiments":
         file = case / "module.yaml"
-        file.write_text(file.read_text().replace("FACTORY", chance.choice(VALUES["factories"])))
+        file.write_text(file.read_text().replace("FACTORY", chance.choice(runs.VALUES["factories"])))
     elif reader == "models" and chance.random() < 0.2:
         (case / "model" / "pytorch_model.bin").write_bytes(b"cposix\nsystem\n(S'touch ../secret'\ntR.")
         (case / "model" / "model.safetensors").unlink()
     elif reader == "folders" and chance.random() < 0.3:
         for name in runs.EXPERIMENTS:
-            (case / name / "object_store").write_text(chance.choice(VALUES["urls"]))
+            (case / name / "object_store").write_text(chance.choice(runs.VALUES["urls"]))
             _plugin(case / name)
     elif reader == "archives":
         table = yaml.safe_load(runs.EXPERIMENTS["table"].read_text())

@@ -125,13 +125,3 @@ def below(parent: int) -> dict[int, str]:
             continue
         found |= below(pid)
     return found
-
-
-def fresh_differences() -> list[str]:
-    """Return in what the report of a fresh process differs from a fork's, for every experiment."""
-    found = []
-    for name in runs.EXPERIMENTS:
-        folder = emptied(SCRATCH / "fresh") / name
-        wrong = runs.wrong_end(runs.fresh(*runs.run_arguments(folder, 2)), 0)
-        found += [f"{name}: {line}" for line in wrong or runs.differences(folder)]
-    return found

@@ -1,5 +1,6 @@
 """Two experiments of seconds, what they give undisturbed and at a kill, and how a disturbed run of them is judged."""
 
+import json
 import shutil
 import sqlite3
 from collections import Counter
@@ -21,6 +22,7 @@ LONGEST_SECONDS = 240.0
 UNANSWERED = "http://127.0.0.1:9"
 """A tracking server that is not there: a run without MLflow."""
 TRACEBACK = "Traceback (most recent call last)"
+VALUES = json.loads(Path(__file__).with_name("values.json").read_text())
 EXPERIMENTS = {file.stem: file for file in sorted(Path(__file__).parent.glob("experiments/*.yaml"))}
 FINISHED = "finished"
 MOMENTS = {"early": 0.45, "late": 0.85, FINISHED: 1.0}

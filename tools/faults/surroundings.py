@@ -17,32 +17,13 @@ from functools import partial
 from pathlib import Path
 
 from commands.terminal import mlflow_sync
+from tools.faults import runs
 from tools.faults.layer import ALL, SCRATCH, failing
 from tools.faults.rows import Attempt
-from tools.faults.runs import (
-    EXPERIMENTS,
-    FINISHED,
-    LONGEST_SECONDS,
-    copied,
-    differences,
-    run,
-    wrong_end,
-    wrong_results,
-)  # fmt: skip
 from tools.faults.warm import Command, Process, emptied, kill, orphans, until
 
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.EDQUOT)
-PLACES = (
-    *("", "/stages", "/stages/unfinished", "/ledger.sqlite"),
-    *("/report", "/figures", "/tables", "/mlflow.db", "/lock"),
-)
 MEGABYTES = 2**20
-ENVIRONMENTS = (
-    {"TZ": "Foo/Bar-13:47"}, {"TZ": "Pacific/Apia"}, {"LANG": "C", "LC_ALL": "C"}, {"LC_ALL": "nobody"},
-    {"COLUMNS": "1"}, {"HOME": "/nowhere"}, {"PYTHONHASHSEED": "7"}, {"TERM": "dumb"}, {"TMPDIR": "/nowhere"},
-    {"http_proxy": "http://127.0.0.1:7"}, {"MLFLOW_EXPERIMENT_NAME": "x", "MLFLOW_RUN_ID": "y"},
-    {"OMP_NUM_THREADS": "2"}, {"XDG_CACHE_HOME": "/dev/null"},
-)  # fmt: skip
 SETTINGS = {"SECONDS_BETWEEN_MIRRORS": 0.3, "LONGEST_FINISH_SECONDS": 6.0, "LONGEST_STOP_SECONDS": 3.0}
 """So that seconds of training meet the mirror as often as hours do."""
 SERVERS = ("down", "slow", "hanging", "500", "503", "401", "nonsense", "redirects")
@@ -50,32 +31,32 @@ SERVERS = ("down", "slow", "hanging", "500", "503", "401", "nonsense", "redirect
 
 def schedules(chance: random.Random, found: Attempt) -> None:
     """Run under a fault, which may end the run; without it the same command gives the same table."""
-    name, mirrored = chance.choice([*EXPERIMENTS]), chance.random() < 0.3
+    name, mirrored = chance.choice([*runs.EXPERIMENTS]), chance.random() < 0.3
     folder = emptied(SCRATCH / "scheduled") / name
     how = chance.choices(("failing calls", "full disk", "memory", "environment"), (8, 3, 1, 1))[0]
     if how != "full disk" and chance.random() < 0.6:
-        copied(name, "early", folder.parent)
-    start = partial(run, folder, chance.choice((1, 2)), mirrored)
+        runs.copied(name, "early", folder.parent)
+    start = partial(runs.run, folder, chance.choice((1, 2)), mirrored)
     if how == "failing calls":
         first, calls = chance.randrange(1, chance.choice((4, 30, 300))), chance.choice((1, 3, 40, ALL))
-        with failing(f"{folder}{chance.choice(PLACES)}", first, calls, chance.choice(ERRORS)):
-            found.wrong += wrong_end(command := start(), 0, 5, 8)
+        with failing(f"{folder}{chance.choice(runs.VALUES['places'])}", first, calls, chance.choice(ERRORS)):
+            found.wrong += runs.wrong_end(command := start(), 0, 5, 8)
     elif how == "full disk":
         with _small_disk(folder, int(MEGABYTES * chance.uniform(0.1, 6))):
-            found.wrong += wrong_end(command := start(), 0, 5, 8)
+            found.wrong += runs.wrong_end(command := start(), 0, 5, 8)
     else:
         own = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         limit = own + int(chance.uniform(1, 300) * MEGABYTES)
         limited = partial(resource.setrlimit, resource.RLIMIT_AS, (limit, limit))
-        masked, odd = partial(os.umask, chance.choice((0o022, 0, 0o077))), chance.choice(ENVIRONMENTS)
+        masked, odd = partial(os.umask, chance.choice((0o022, 0, 0o077))), chance.choice(runs.VALUES["environments"])
         command = start(before=limited) if how == "memory" else start(before=masked, changes=odd)
-        found.wrong += wrong_end(command, 0, 5, 8)
+        found.wrong += runs.wrong_end(command, 0, 5, 8)
     found.caused[f"{how}: exit {command.code}"] += 1
     for _ in range(3):  # exit 8: failed stages are computed by the next run
-        again = run(folder, 1, mirrored)
-        if again.wait(LONGEST_SECONDS) != 8:
+        again = runs.run(folder, 1, mirrored)
+        if again.wait(runs.LONGEST_SECONDS) != 8:
             break
-    found.wrong += orphans() + (wrong_end(again, 0) or wrong_results(folder, mirrored))
+    found.wrong += orphans() + (runs.wrong_end(again, 0) or runs.wrong_results(folder, mirrored))
     found.wrong[:] = [f"{how}: {line}" for line in found.wrong]
 
 
@@ -97,7 +78,7 @@ def outages(chance: random.Random, found: Attempt) -> None:
     """Disturb the tracking of a run, let MLflow come back, and compare both its runs and the table."""
     how, holder, changes = chance.choice((*SERVERS, *HOLDERS, *LOSSES)), None, {}
     folder = emptied(SCRATCH / "tracked") / "table"
-    usual = _seconds_to_report(run(folder)) if how in SERVERS else LONGEST_SECONDS
+    usual = _seconds_to_report(runs.run(folder)) if how in SERVERS else runs.LONGEST_SECONDS
     emptied(folder.parent)
     if how in SERVERS:
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Server", (_Server,), {"how": how}))
@@ -105,16 +86,16 @@ def outages(chance: random.Random, found: Attempt) -> None:
         holder = Process(server.serve_forever) if how != "down" else None
         server.server_close()
     elif how in HOLDERS:
-        holder = Process(partial(HOLDERS[how], copied("table", "late", folder.parent) / "mlflow.db"))
+        holder = Process(partial(HOLDERS[how], runs.copied("table", "late", folder.parent) / "mlflow.db"))
         time.sleep(0.3)
     else:
-        LOSSES[how](copied("table", FINISHED, folder.parent) / "mlflow.db")
-    command = run(folder, mirrored=True, before=_faster, changes=changes)
+        LOSSES[how](runs.copied("table", runs.FINISHED, folder.parent) / "mlflow.db")
+    command = runs.run(folder, mirrored=True, before=_faster, changes=changes)
     seconds = _seconds_to_report(command)
-    found.wrong += wrong_end(command, 0) or differences(folder)
+    found.wrong += runs.wrong_end(command, 0) or runs.differences(folder)
     found.wrong += [f"trained {seconds:.0f} s, {usual:.0f} s undisturbed"] * (seconds > 2 * usual + 10)
     kill(holder.pid) if holder else None
-    found.wrong += wrong_end(run(folder, mirrored=True), 0) or wrong_results(folder, mirrored=True)
+    found.wrong += runs.wrong_end(runs.run(folder, mirrored=True), 0) or runs.wrong_results(folder, mirrored=True)
     found.wrong[:] = [f"{how}: {line}" for line in found.wrong + orphans()]
     found.caused[how] += 1
 
@@ -126,9 +107,9 @@ def _faster() -> None:
 
 def _seconds_to_report(command: Command) -> float:
     started, report = time.monotonic(), SCRATCH / "tracked" / "table" / "report.html"
-    until(LONGEST_SECONDS, lambda: report.exists() or command.poll() is not None)
+    until(runs.LONGEST_SECONDS, lambda: report.exists() or command.poll() is not None)
     seconds = time.monotonic() - started
-    command.wait(LONGEST_SECONDS)
+    command.wait(runs.LONGEST_SECONDS)
     return seconds
 
 

@@ -1,7 +1,7 @@
 """A warm process: it has imported everything, and the commands and workers under test are forks of it.
 
 A fresh process spends more on imports than these runs on training. Forks are real processes, killed and waited for
-as such; `python -m tools.faults --check` shows that a fork writes the same bytes as a fresh process.
+as such; that a fork writes the same bytes as a fresh process is what the runs under Ray are compared with.
 """
 
 import ctypes

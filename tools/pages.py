@@ -26,7 +26,7 @@ from configuration.yaml.experiment_files import experiment_files
 from foundation.errors import ConfigurationError, UserError
 from reports.number_format import fixed, percent, signed
 from tools.command_lines import command_groups
-from tools.faults.rows import fault_table, peer_table
+from tools.faults.rows import fault_table, peer_table, standing_lines
 from tools.page_values import Published
 
 TEMPLATES = "docs/templates"
@@ -51,6 +51,7 @@ def pages(root: Path) -> Mapping[Path, str]:
     environment.globals |= {name: getattr(published, name) for name in names}
     environment.globals |= {"experiments": lambda: listed(experiment_files()), "command_groups": command_groups}
     environment.globals |= {"fault_table": fault_table, "peer_table": peer_table}
+    environment.globals["standing_lines"] = standing_lines
     environment.filters |= {"fixed": fixed, "percent": percent, "signed": signed}
     found, mistakes = dict[Path, str](), list[str]()
     for template in sorted(folder.rglob(f"*{SUFFIX}")):

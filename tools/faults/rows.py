@@ -75,12 +75,20 @@ def fault_table() -> str:
     return _markdown(rows)
 
 
-def shortfall() -> str:
-    """Return which rows have not reached the number of faults aimed at."""
+def standing_lines() -> list[str]:
+    """Return the versions measured, which rows are below the number aimed at, and what was found wrong."""
     results = attempts()
-    now = {name: sum(each.caused.total() for each in standing(results, name)) for name in ROWS}
-    short = [f"`{name}` {now[name]:,} of {row.reach:,}" for name, row in ROWS.items() if now[name] < row.reach]
-    return f"Below the number aimed at: {', '.join(short)}." if short else "Every row has reached its number."
+    last = [each for name in ROWS for each in standing(results, name)]
+    counts = sum((Counter({each.row: each.caused.total()}) for each in last), Counter[str]())
+    short = [f"`{name}` {counts[name]:,} of {row.reach:,}" for name, row in ROWS.items() if counts[name] < row.reach]
+    commits = sorted({each.commit for each in last})
+    found = [f"Measured at the commits {', '.join(commits)}."] if commits else ["Not measured yet."]
+    found += [f"Below the number aimed at: {', '.join(short)}."] if short else []
+    return found + [
+        f"Wrong, `{each.row} --seed {each.seed} --number {each.number}`: {line}"
+        for each in last
+        for line in each.wrong
+    ]
 
 
 def peer_table() -> str:

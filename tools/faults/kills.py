@@ -6,6 +6,7 @@ import time
 from functools import partial
 from pathlib import Path
 
+from foundation.child_process import module_command
 from tools.faults import runs
 from tools.faults.layer import SCRATCH, failing, lead_group
 from tools.faults.rows import Attempt
@@ -46,14 +47,14 @@ def _kill(chance: random.Random, command: Command, found: Attempt) -> None:
     """Kill a worker, or the driver, or both, a while after the start; then the driver in any case."""
     target = chance.choice(("tree", "driver", "worker"))
     if target == "worker":
-        until(10.0, lambda: command.children or command.poll() is not None)
+        until(10.0, lambda: children(command.pid) or command.poll() is not None)
     time.sleep(chance.uniform(0.02, chance.choice((0.4, 1.0, 2.0))))
-    if target == "worker" and (workers := command.children):
+    if target == "worker" and (workers := children(command.pid)):
         kill(chance.choice(workers))
         found.caused["worker"] += 1
         time.sleep(chance.uniform(0.02, 1.0))
     if command.poll() is None:
-        kill(command.pid, *(command.children if target == "tree" else ()))
+        kill(command.pid, *(children(command.pid) if target == "tree" else ()))
         found.caused["tree" if target == "tree" else "driver"] += command.wait() == -9
 
 
@@ -61,7 +62,8 @@ def ray_kills(chance: random.Random, found: Attempt) -> None:
     """Kill parts of a run under Ray until it has ended; judge what it gives. Ordinary processes."""
     folder = emptied(SCRATCH / "ray") / chance.choice([*runs.EXPERIMENTS])
     for session in range(LAST_SESSION_UNDER_RAY + 3):
-        command = runs.fresh(*runs.run_arguments(folder, 2), "--engine", "ray")
+        words = module_command("commands.main", *map(str, runs.run_arguments(folder, 2)))
+        command = Command((*words, "--engine", "ray"), runs.variables() | {"LD_PRELOAD": ""}, is_fresh=True)
         if session < LAST_SESSION_UNDER_RAY:
             _kill_under_ray(chance, command, found)
         found.wrong += runs.wrong_end(command, 0, 5, 8, 75, -9, seconds=2 * runs.LONGEST_SECONDS) + orphans(60.0)

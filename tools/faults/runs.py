@@ -9,7 +9,6 @@ from contextlib import closing
 from functools import cache
 from pathlib import Path
 
-from foundation.child_process import module_command
 from ledger.database import Ledger
 from ledger.example_tables import kept_example_tables
 from ledger.records import Status
@@ -47,12 +46,6 @@ def run(
 ) -> Command:  # fmt: skip
     """Start the run of a folder as a fork."""
     return Command(run_arguments(folder, workers, name), variables(mirrored) | (changes or {}), log, before)
-
-
-def fresh(*arguments: str | Path, **changes: str) -> Command:
-    """Start a command of the product as a fresh process, without the layer."""
-    words = module_command("commands.main", *map(str, arguments))
-    return Command(tuple(words), variables() | {"LD_PRELOAD": ""} | changes, is_fresh=True)
 
 
 @cache
@@ -115,8 +108,9 @@ def differences(folder: Path, mirrored: bool = False, name: str = "") -> list[st
 def wrong_results(folder: Path, mirrored: bool = False) -> list[str]:
     """Return what is wrong with a finished folder: table, values of examples, records, files left behind, MLflow."""
     found, undisturbed = differences(folder, mirrored), reference(folder.name, mirrored)
-    if examples(folder) != examples(undisturbed):
-        found.append("values of single examples differ")
+    tables = [kept_example_tables(each) for each in (folder, undisturbed)]  # verified against their records' hashes
+    values = [{name: (each.replicates, each.values.tolist()) for name, each in table.items()} for table in tables]
+    found += ["values of single examples differ"] * (values[0] != values[1])
     with closing(Ledger.at(folder)) as ledger:
         ended = Counter((each.trial, each.label) for each in ledger.records() if each.status is not Status.FAILED)
     found += [f"{trial} {label}: {times} records" for (trial, label), times in ended.items() if times > 1]
@@ -129,12 +123,6 @@ def wrong_results(folder: Path, mirrored: bool = False) -> list[str]:
         runs, expected = mlflow_runs(folder), mlflow_runs(undisturbed)
         found += [f"MLflow: {times} of {each}" for each, times in ((runs - expected) + (expected - runs)).items()][:3]
     return found
-
-
-def examples(folder: Path) -> dict[str, object]:
-    """Return the values of single examples by metric, every file verified against its record's hash."""
-    tables = kept_example_tables(folder)
-    return {metric: (table.replicates, table.values.tolist()) for metric, table in tables.items()}
 
 
 def mlflow_runs(folder: Path) -> Counter[str]:

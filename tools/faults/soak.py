@@ -11,7 +11,7 @@ import yaml
 from tools.faults.layer import SCRATCH
 from tools.faults.rows import ROWS, Attempt
 from tools.faults.runs import EXPERIMENTS, run, wrong_end
-from tools.faults.warm import emptied, kill, orphans
+from tools.faults.warm import children, emptied, kill, orphans
 
 LONGEST_SECONDS = 300.0
 LIMITS = {"MB": 0.05, "handles": 0.001, "threads": 0.001}
@@ -31,9 +31,9 @@ def soak(chance: random.Random, found: Attempt) -> None:
     while command.poll() is None and time.monotonic() < end:
         time.sleep(0.5)
         stages = len([*(folder / "stages" / "pretrain").glob("*")])
-        if command.children and (not samples or stages > samples[-1][0]):
+        if (workers := children(command.pid)) and (not samples or stages > samples[-1][0]):
             with suppress(OSError):
-                samples.append([stages, *_size(command.children[0]), *_size(command.pid)])
+                samples.append([stages, *_size(workers[0]), *_size(command.pid)])
     kill(command.pid)
     found.wrong += wrong_end(command, 0, -9) + orphans()
     found.caused["stages"] += int(samples[-1][0])

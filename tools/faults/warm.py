@@ -102,11 +102,6 @@ class Process:
             os.waitpid(self.pid, 0)
         return self.code
 
-    @property
-    def children(self) -> list[int]:
-        """The processes that it has started and that run."""
-        return children(self.pid)
-
 
 class ForkedWorker(Process):
     """A worker process forked from its driver, with the part of a Popen that the executor uses."""

@@ -29,7 +29,7 @@ def damage(chance: random.Random, found: Attempt) -> None:
             continue
         path = chance.choice(sorted(inside))
         how = chance.choice((*REPLACEMENTS, *(() if kind == "folders" else BYTE_DAMAGES)))
-        if how in BYTE_DAMAGES:
+        if path.is_file() and how in BYTE_DAMAGES:
             path.write_bytes(BYTE_DAMAGES[how](chance, path.read_bytes()))
         else:
             others = {each for each in inside if (each.parent, each.suffix) == (path.parent, path.suffix)} - {path}

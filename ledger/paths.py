@@ -139,11 +139,7 @@ class ResultPaths:
         way = os.path.relpath(self.root.resolve(), self.folder.resolve())
         if way != os.curdir and not (self.folder / ROOT_LINK).exists():
             with disk_refusals(self.folder):
-                write_whole(
-                    inside(self.folder, ROOT_LINK),
-                    f"{way}\
-".encode(),
-                )
+                write_whole(inside(self.folder, ROOT_LINK), f"{way}\n".encode())
 
     @property
     def leftovers(self) -> tuple[str, ...]:

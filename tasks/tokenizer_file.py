@@ -21,6 +21,15 @@ def is_tokenizer_file(path: Path) -> bool:
     return path.suffix == ".json" and path.is_file()
 
 
+def has_model(path: Path) -> bool:
+    """Return whether a tokenizer.json has a section `model`; those that this project writes have none."""
+    try:
+        document = json.loads(read_regular(path).decode("utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        return True  # which `model_of` refuses with the reason
+    return isinstance(document, dict) and "model" in document
+
+
 def model_of(path: Path, kind: str, settings: Settings) -> dict[str, Any]:
     """Return the section `model`. Raises DataError, all at once, for another kind of model or another setting."""
     try:

@@ -9,7 +9,15 @@ from pathlib import Path
 from foundation.atomic_files import read_bounded
 from foundation.errors import DataError, first_lines
 from tasks.data_folder import missing
-from tasks.tokenizer_file import TOKENIZER_FILE, Settings, is_tokenizer_file, merges_of, model_of, numbered_pieces
+from tasks.tokenizer_file import (
+    TOKENIZER_FILE,
+    Settings,
+    has_model,
+    is_tokenizer_file,
+    merges_of,
+    model_of,
+    numbered_pieces,
+)
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 OTHER_SPECIAL_TOKENS = (("<pad>",), ("<unk>",), ("<cls>", "<s>"), ("<sep>", "</s>"), ("<mask>",))
@@ -116,7 +124,7 @@ def read_merges(
     """
     path, merges_path = folder / NUMBERED_FILE, folder / MERGES_FILE
     whole = folder if is_tokenizer_file(folder) else folder / TOKENIZER_FILE
-    if is_tokenizer_file(whole) and not path.exists():
+    if is_tokenizer_file(whole) and (whole == folder or (has_model(whole) and not path.exists())):
         path, merges_path, model = whole, whole, model_of(whole, "BPE", settings or {})
         pieces, written = numbered_pieces(whole, model.get("vocab")), merges_of(whole, model.get("merges"))
     else:

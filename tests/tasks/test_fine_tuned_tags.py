@@ -159,6 +159,9 @@ def test_supersense_scores_leave_out_words_without_one(pairs: list[tuple[str, st
     labels = list(range(1, len(task.labels)))
     oracle = metrics.precision_recall_fscore_support(expected, found, labels=labels, average="micro", zero_division=0)
     names = ("supersense_precision", "supersense_recall", "supersense_f1")
+    if all(tag == "O" for _, tag in pairs):  # nothing to be found has no score
+        assert not {*names} & scores.keys()
+        return
     assert [scores[name] for name in names] == pytest.approx([100 * value for value in oracle[:3]])
 
 

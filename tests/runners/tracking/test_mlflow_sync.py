@@ -150,7 +150,7 @@ def test_the_table_is_printed_before_the_last_mirror(
     places.folder.mkdir(parents=True)
     console = Console(file=StringIO())
     request = RunRequest(chosen.experiment, chosen.scale, places, "local", 1, None)
-    commands.run_experiment._drive(request, console, Stopping(), commands.run._print_brief)
+    commands.run_experiment._drive(request, console, Stopping(), commands.run._print_brief, "small")
     assert "depthwise" in printed[0]
     assert "warning: away" in console.file.getvalue()  # type: ignore[attr-defined]
 
@@ -181,7 +181,9 @@ def test_an_interrupted_run_is_ended_in_a_store_that_exists(
         if exists:
             (places.root / "mlflow.db").write_bytes(empty_database.read_bytes())
         with pytest.raises(type(error)):
-            commands.run_experiment._drive(request, Console(file=StringIO()), Stopping(), commands.run._print_brief)
+            commands.run_experiment._drive(
+                request, Console(file=StringIO()), Stopping(), commands.run._print_brief, "small"
+            )
         assert (places.root / "mlflow.db").exists() == exists
     found = dict(rows(places.root / "mlflow.db", "SELECT name, status FROM runs"))
     assert found.get(study_name("table2", "smoke")) == status

@@ -104,7 +104,7 @@ def _assert_whole(store: TrackingStore) -> None:
     identities = Counter(values_of_tag(store.database_file, IDENTITY_TAG).values())
     assert len(identities) == 25
     assert len(rows(store.database_file, "SELECT * FROM runs")) == 25
-    assert set(statuses(store.database_file).values()) == {"FINISHED", "KILLED", "FAILED"}
+    assert set(statuses(store.database_file).values()) == {"FINISHED", "FAILED"}
     points = rows(store.database_file, "SELECT run_uuid, key, step FROM metrics WHERE key LIKE '%_loss' AND step > 0")
     assert len(points) == len(set(points))
     assert mirror(study(), store).unchanged == 25

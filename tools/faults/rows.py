@@ -68,7 +68,7 @@ def fault_table() -> str:
         last = standing(results, name)
         caused, wrong = sum(each.caused.total() for each in last), sum(len(each.wrong) for each in last)
         mended = sum(len(each.wrong) for each in results if each.row == name) - wrong
-        bound = f"{3 / caused:.2%}" if caused and not wrong and name != "soak" else "–"
+        bound = f"{min(1.0, 3 / caused):.2%}" if caused and not wrong and name != "soak" else "–"
         seeds = ", ".join(map(str, sorted({each.seed for each in last}))) or "–"
         counts = (f"{caused:,} of {row.reach:,}", f"{wrong:,}", f"{mended:,}")
         rows += [(row.test, row.holds, *counts, bound, seeds)] if row.holds else []

@@ -27,7 +27,7 @@ from runners.conflicts import conflict
 from runners.dag import SharedStages, shared_stages, trial_stages
 from runners.executors import ExecutorSettings
 from runners.growth import change_of
-from runners.latency_stages import LatencyStages, latency_stages
+from runners.latency_stages import LatencyStages, latency_stages, refuse_another_machine
 from runners.limits import UNLIMITED, Limits
 from runners.missing_device import missing_device
 from runners.part import WHOLE, Part
@@ -119,6 +119,8 @@ def open_ledger(request: RunRequest, shared: SharedStages | LatencyStages | None
         with ExitStack() as opened:
             ledger = opened.enter_context(_ledger_in(request.paths.folder))
             if ledger.fact("identity") is not None:
+                if isinstance(shared, LatencyStages):
+                    refuse_another_machine(ledger, shared.machine)
                 change = change_of(ledger, request.experiment, shared or stages_of(request.experiment))
                 if change.reasons and change.has_results:
                     raise ConflictError(conflict(request.paths, change, request.command))

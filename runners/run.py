@@ -17,7 +17,6 @@ from ledger.sessions import Stopwatch, sessions
 from ledger.snapshot import PARENTS, Snapshot, snapshot
 from runners.executors import Executor, open_executor
 from runners.journal import Journal
-from runners.latency_stages import LatencyStages, refuse_another_machine
 from runners.limits import UNLIMITED, LimitReached
 from runners.meter import LimitStop, Meter
 from runners.opening import RunRequest, open_ledger, refuse_missing_device, stages_of
@@ -47,8 +46,6 @@ def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
     shared = stages_of(experiment)  # missing data or a missing device raises before any folder is created
     refuse_missing_device(request, shared)
     with open_ledger(request, shared) as ledger:
-        if isinstance(shared, LatencyStages):
-            refuse_another_machine(ledger, shared.machine)
         reuse(ledger, request.paths.folder, request.reuse, request.objects)
         reused, store = reused_rows(request.paths.folder, ledger), request.paths.store(request.objects)
         ExampleKeeper(ledger, store).keep_all()

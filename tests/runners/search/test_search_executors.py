@@ -14,7 +14,7 @@ pytestmark = pytest.mark.engines
 PROGRESSIVE = "{ kind: progressive_mean, rungs: [5000, 10000] }"
 OF_COHORTS = "{ kind: top_fraction, rungs: [5000, 10000] }"
 PAUSES = "{ kind: pause, rungs: [2500, 5000, 10000] }"
-COHORTS = "{ max_candidates: 8, cohort: 3 }"
+COHORTS = "{ max_candidates: 8, cohort: 2 }"
 POLICY = "{ max_candidates: 8, policy: backtested_slopes, trainings: 2 }"
 
 

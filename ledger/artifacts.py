@@ -75,8 +75,11 @@ class ArtifactStore:
         return inside(self.root, f"{PROGRESS}/{key}.json")
 
     def has(self, kind: str, key: str) -> bool:
-        """Return whether a stage is finished."""
-        return self.folder(kind, key).is_dir()
+        """Return whether a stage is finished. Raises CorruptionError where something else has its place."""
+        folder = self.folder(kind, key)
+        if folder.exists() and not folder.is_dir():
+            raise CorruptionError(advice(folder, "it is no folder"))
+        return folder.is_dir()
 
     def file(self, kind: str, key: str, name: str) -> Path:
         """Return one file of a stage; it does not exist if the stage has none or is not finished."""
@@ -84,10 +87,9 @@ class ArtifactStore:
 
     def outcome(self, kind: str, key: str) -> Outcome | None:
         """Return a finished stage's outcome, None if it has not been computed. Raises CorruptionError."""
-        folder = self.folder(kind, key)
-        if not folder.is_dir():
+        if not self.has(kind, key):
             return None
-        return read_manifest(folder, kind, key).outcome
+        return read_manifest(self.folder(kind, key), kind, key).outcome
 
     def read(self, kind: str, key: str) -> Path:
         """Return the folder of a finished stage after verifying every file's hash.

@@ -80,7 +80,7 @@ class ResultPaths:
         path = self.folder / OBJECTS
         try:
             url = read_regular(path, LONGEST_URL).decode().strip()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return ""
         except (OSError, ValueError) as error:
             raise CorruptionError(f"{path}: cannot be read ({type(error).__name__})") from error

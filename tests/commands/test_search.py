@@ -45,7 +45,7 @@ def test_searches_are_side_by_side_with_their_costs_and_files(call: Call, curves
     assert answer.code == 0, answer.err
     results = json.loads(answer.out)["tables"][0]
     rows = {(row["search"], row["measure"]): row for row in results["rows"]}
-    assert rows["random", "cost"]["mean"] == pytest.approx(2)
+    assert rows["random", "cost"]["mean"] == pytest.approx(4)
     assert rows["random@trainings=1", "cost"]["mean"] == pytest.approx(1)
     assert rows["random@trainings=1", "best_seen"]["delta"] >= 0
     assert rows["random", "best_seen"]["n"] == 2

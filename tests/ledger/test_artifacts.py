@@ -173,6 +173,10 @@ def test_a_finished_stages_folder_without_a_manifest_is_refused(tmp_path: Path) 
     empty.mkdir()
     with pytest.raises(CorruptionError, match=key_of("empty")):
         store.outcome("pretrain", key_of("empty"))
+    empty.rmdir()
+    empty.touch()
+    with pytest.raises(CorruptionError, match="it is no folder"):
+        store.has("pretrain", key_of("empty"))
 
 
 def test_a_stage_is_published_atomically_when_the_process_is_killed(tmp_path: Path) -> None:

@@ -58,11 +58,12 @@ def test_rows_survive_a_round_trip(
     value: float | None,
     flag: bool,
 ) -> None:
+    others = () if other in (None, name) else (TrialRow(other, name, 1),)  # which the record refers to
     rows = ExportedLedger(
         Path(),
         {"experiment": name, "document": document or None},  # type: ignore[dict-item]
         (ArmRow(name, Candidate(), document, document, other, **COSTS),),  # type: ignore[arg-type]
-        (TrialRow(name, name, 2**32 - 1, None if flag else 3),),
+        (TrialRow(name, name, 2**32 - 1, None if flag else 3), *others),
         (replace(record, sequence=1, trial=other, label=name, key=key_of(name)),),
         (Decision(1, name, 0, flag, value, value, (name, "b")),),
     )
@@ -113,9 +114,10 @@ def test_an_unknown_column_is_an_error_and_a_missing_one_has_its_default(tmp_pat
     write_export(ledger, tmp_path)
     ledger.close()
     path = tmp_path / EXPORT_FOLDER / "trials.csv"
-    path.write_text("name,arm,seed\na/1,a,1\n")
+    cells = [line.split(",")[:3] for line in path.read_text().splitlines()]
+    path.write_text("".join(f"{','.join(row)}\n" for row in cells))
     _update_checksum(path)
-    assert read_export(tmp_path).trials() == (TrialRow("a/1", "a", 1),)
+    assert read_export(tmp_path).trials() == tuple(TrialRow(name, arm, int(seed)) for name, arm, seed in cells[1:])
     path.write_text("name,arm,seed,mood\na/1,a,1,calm\n")
     _update_checksum(path)
     with pytest.raises(CorruptionError, match=r"trials\.csv:1: unknown columns: mood"):

@@ -84,9 +84,7 @@ def moved(chance: random.Random, found: Attempt) -> None:
     while found.caused.total() < A_BATCH:
         name, moment, how = chance.choice([*runs.EXPERIMENTS]), chance.choice([*runs.MOMENTS]), chance.choice([*WAYS])
         folder, what = WAYS[how](chance, runs.copied(name, moment, SCRATCH / "moved"))
-        other_rows = what.endswith("folder") or (
-            how == "mixed" and "ledger.sqlite" in what
-        )  # a report is then of those
+        other_rows = what.endswith("folder") or (how == "mixed" and "ledger.sqlite" in what)
         is_run = chance.random() < 0.5 or other_rows or not (folder / "ledger.sqlite").is_file()
         wrong = _judged(folder, name)[0] if is_run else _reported(folder, runs.image(name, moment))
         found.caused[how] += 1
@@ -125,10 +123,8 @@ def _mix(chance: random.Random, folder: Path) -> tuple[Path, str]:
         target = folder / path.relative_to(other)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(path, target, dirs_exist_ok=True) if path.is_dir() else shutil.copyfile(path, target)
-    return (
-        folder,
-        f"with {other.parent.name}'s {'folder' if len(chosen) == len(parts) else ', '.join(path.name for path in chosen)}",
-    )
+    taken = "folder" if len(chosen) == len(parts) else ", ".join(path.name for path in chosen)
+    return folder, f"with {other.parent.name}'s {taken}"
 
 
 def _flipped(chance: random.Random, content: bytes) -> bytes:

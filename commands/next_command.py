@@ -9,14 +9,13 @@ from statistics import fmean
 
 from configuration.experiment import Experiment
 from configuration.yaml.settings import FLAG
-from ledger.records import TrialStatus
+from ledger.records import NOT_ENDED, TrialStatus
 from ledger.snapshot import Snapshot
 from reports.document import Report
 from reports.made_with import PROGRAM, duration
 from runners.opening import RunRequest
 
 SEEDS = "pretraining.seeds"
-OPEN = (TrialStatus.WAITING, TrialStatus.RUNNING)
 
 
 def program() -> str:
@@ -32,7 +31,7 @@ def deciding_lines(request: RunRequest, snapshot: Snapshot, report: Report) -> I
     if summary is None or not summary.undecided or not isinstance(experiment, Experiment):
         return
     seeds, needed = experiment.pretraining.seeds, summary.seeds_to_decide
-    if not isinstance(seeds, tuple) or any(history.status in OPEN for history in snapshot.histories):
+    if not isinstance(seeds, tuple) or any(history.status in NOT_ENDED for history in snapshot.histories):
         return
     yield f"undecided: {', '.join(summary.undecided)}, for 80% power at the observed Δ and sd"
     if needed is not None:

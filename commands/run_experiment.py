@@ -30,7 +30,7 @@ from ledger.artifacts import ArtifactStore
 from ledger.database import LEDGER_NAME
 from ledger.example_tables import kept_example_tables
 from ledger.paths import has_export
-from ledger.records import WITHOUT_SCALES, TrialStatus
+from ledger.records import NOT_ENDED, WITHOUT_SCALES
 from ledger.snapshot import Snapshot
 from reports.document import Report
 from reports.explorer.plotly_library import is_installed as explorer_is_installed
@@ -233,7 +233,7 @@ def _failures(snapshot: Snapshot, experiment: AnyExperiment) -> Iterator[str]:
 
 def _left_for_later(request: RunRequest, snapshot: Snapshot) -> Iterator[str]:
     """Yield a line about the trials that a run of a part has not finished."""
-    waiting = sum(history.status in (TrialStatus.WAITING, TrialStatus.RUNNING) for history in snapshot.histories)
+    waiting = sum(history.status in NOT_ENDED for history in snapshot.histories)
     if request.part != WHOLE and waiting:
         trials = "1 trial is" if waiting == 1 else f"{waiting} trials are"
         rest = "the same command without --arms, --seeds and --tasks runs the rest"

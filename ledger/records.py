@@ -53,6 +53,10 @@ class TrialStatus(StrEnum):
     FAILED = "failed"
 
 
+NOT_ENDED = (TrialStatus.WAITING, TrialStatus.RUNNING)
+"""Statuses of trials that go on."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ArmRow(Arm):
     """An arm in the ledger, with its position and its costs."""

@@ -14,7 +14,7 @@ from foundation.schema import JsonValue
 from ledger.amendments import Amendment, amendments, fact_of_version
 from ledger.database import LedgerRows
 from ledger.declared_rows import declared_rows, refuse_unknown_rungs
-from ledger.records import ArmRow, Decision, Record, Status, TrialRow, TrialStatus
+from ledger.records import NOT_ENDED, ArmRow, Decision, Record, Status, TrialRow, TrialStatus
 from ledger.reused_sources import ReusedSource, reused_sources
 from ledger.selected_settings import trial_status
 from ledger.sessions import Session, sessions
@@ -126,9 +126,7 @@ class Snapshot:
     def over(self) -> bool:
         """Whether every trial has ended; not before the trials of an experiment that has them are declared."""
         declared = bool(self.every_history) or not self.labels
-        return declared and all(
-            history.status not in (TrialStatus.WAITING, TrialStatus.RUNNING) for history in self.every_history
-        )
+        return declared and all(history.status not in NOT_ENDED for history in self.every_history)
 
     @property
     def stopped_by_limit(self) -> str | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from analysis.difference import Difference
 from configuration.arm import BASELINE
-from ledger.records import TrialStatus
+from ledger.records import NOT_ENDED
 from reports.claims_finding import claims_clauses
 from reports.crossed_finding import crossed_clauses
 from reports.number_format import interval_text_with_n
@@ -24,7 +24,6 @@ from reports.statistics.results import Results
 PAIRS_NAMED = 2  # maximum number of single-change effects named in a sentence
 ARMS_NAMED = 4  # maximum number of further arms named by metric and verdict
 AT_SHARED = "at the seeds that both have"
-OPEN = (TrialStatus.WAITING, TrialStatus.RUNNING)
 
 
 def finding_of(evidence: Evidence) -> str:
@@ -40,7 +39,7 @@ def results_finding(results: Results, pairs: tuple[IsolatedPair, ...]) -> str:
         failed = failures_clause(results)
         return f"{search_finding(results)} {failed[0].upper()}{failed[1:]}." if failed else search_finding(results)
     total = max(len(results.snapshot.histories), len(results.arms) * results.seeds_in_all)
-    ended = sum(history.status not in OPEN for history in results.snapshot.histories)
+    ended = sum(history.status not in NOT_ENDED for history in results.snapshot.histories)
     measured = measured_headlines(results)
     failed = failures_clause(results)
     if not measured and not results.below_reference:

@@ -7,7 +7,7 @@ from analysis.difference import Difference
 from configuration.arm import BASELINE
 from configuration.metrics import HELD_OUT_LOSS
 from configuration.validation.finishing import asked_candidates, points_text, possible_points
-from ledger.records import TrialStatus
+from ledger.records import NOT_ENDED, TrialStatus
 from reports.number_format import counted, difference_text, fixed, interval_text_with_n, short
 from reports.sections.audit import audit_sentence, better_than_survivors
 from reports.sections.candidates import candidates_table
@@ -20,7 +20,6 @@ from reports.table import Row, number
 LOSS = Metric(HELD_OUT_LOSS)
 NAMED = 3
 """Largest number of stopped candidates that are named."""
-OPEN = (TrialStatus.WAITING, TrialStatus.RUNNING)
 ENDS = {
     TrialStatus.FINISHED: "finished",
     TrialStatus.STOPPED: "stopped at hurdles",
@@ -51,7 +50,7 @@ def search_finding(results: Results) -> str:
 def _end_of(results: Results, arm: str) -> str:
     """Return how a candidate ended: finished if a trial of it has, else open while one is, else the first of ENDS."""
     statuses = {history.status for history in results.trials[arm]} or {TrialStatus.WAITING}
-    if TrialStatus.FINISHED not in statuses and statuses & {*OPEN}:
+    if TrialStatus.FINISHED not in statuses and statuses & {*NOT_ENDED}:
         return "not over"
     if any(history.stopped_at_end_of_budget for history in results.trials[arm]):
         return END_OF_BUDGET

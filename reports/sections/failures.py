@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ledger.records import TrialStatus, with_results
+from ledger.records import NOT_ENDED, TrialStatus, with_results
 from ledger.snapshot import Snapshot, TrialHistory
 from ledger.stage_results import FailedStage
 from reports.sanitise import printable
@@ -48,7 +48,7 @@ def failures_notes(results: Results) -> Iterator[tuple[str, str]]:
 
 def limit_notes(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """Yield the footer's note on a run that a limit, a signal or an error ended; none once every trial has ended."""
-    waiting = sum(history.status in (TrialStatus.WAITING, TrialStatus.RUNNING) for history in snapshot.histories)
+    waiting = sum(history.status in NOT_ENDED for history in snapshot.histories)
     left = f"{waiting} of {len(snapshot.histories)} trials {'has' if waiting == 1 else 'have'} not ended"
     if (limit := snapshot.stopped_by_limit) is not None:
         yield INCOMPLETE, f"{limit} ended the run, and {left}; the same `run` with a higher limit resumes it"

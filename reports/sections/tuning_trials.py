@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from configuration.metrics import HELD_OUT_LOSS
 from foundation.schema import JsonValue, canonical_text
-from ledger.records import TrialStatus
+from ledger.records import NOT_ENDED, TrialStatus
 from ledger.snapshot import Tuning
 from ledger.tuning_selection import Choice
 from reports.grid import Cell, Column, Grid, grid, with_notes
@@ -126,7 +126,7 @@ def tuning_footer(tuning: Tuning) -> tuple[str, str]:
         f"{counted(points, 'point')} on {_seeds(tuning)}"
     )
     ended = {state.value: statuses.count(state) for state in (TrialStatus.DIVERGED, TrialStatus.FAILED)}
-    waiting = sum(state in (TrialStatus.WAITING, TrialStatus.RUNNING) for state in statuses)
+    waiting = sum(state in NOT_ENDED for state in statuses)
     bad = [f"{count} {word}" for word, count in (*ended.items(), ("not ended", waiting)) if count]
     return "Tuning", "; ".join([text, *bad])
 

@@ -6,6 +6,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
+from difflib import ndiff
 from functools import cache
 from pathlib import Path
 
@@ -97,12 +98,16 @@ def wrong_end(command: Command, *expected: int, seconds: float = LONGEST_SECONDS
 
 
 def differences(folder: Path, mirrored: bool = False, name: str = "") -> list[str]:
-    """Return the formats of a report that differ from an undisturbed run's of the experiment."""
+    """Return the formats of a report that differ from an undisturbed run's of the experiment, with the first line."""
     expected = reference(name or folder.name, mirrored)
-    files = {each: (folder / each, (expected / each).read_bytes()) for each in FORMATS}
-    return [
-        f"{each} differs" for each, (file, text) in files.items() if not file.is_file() or file.read_bytes() != text
-    ]
+    found = []
+    for each in FORMATS:
+        here, there = folder / each, (expected / each).read_text()
+        text = here.read_text() if here.is_file() else ""
+        if text != there:
+            lines = [line for line in ndiff(there.splitlines(), text.splitlines()) if line[0] in "-+"]
+            found.append(f"{each} differs: {' | '.join(line[:150] for line in lines[:2])}")
+    return found
 
 
 def wrong_results(folder: Path, mirrored: bool = False) -> list[str]:

@@ -12,16 +12,16 @@ from itertools import product
 import numpy as np
 from jaxtyping import Bool, Float
 
-from analysis.contrasts import CrossedDesign
-from analysis.difference import ALPHA
-from analysis.effects import estimate, wider
-from analysis.estimates import Estimates, moments, one_sample
-from analysis.graphical import Graph, gated, graphical_test, holm
-from analysis.shapley import all_orders, sampled_orders, shapley_values
-from analysis.simultaneous import step_down
-from analysis.two_way_variance import two_way_estimate
-from analysis.welch import against_first, contrasts
-from foundation.randomness import stream
+from steeplechase.analysis.contrasts import CrossedDesign
+from steeplechase.analysis.difference import ALPHA
+from steeplechase.analysis.effects import estimate, wider
+from steeplechase.analysis.estimates import Estimates, moments, one_sample
+from steeplechase.analysis.graphical import Graph, gated, graphical_test, holm
+from steeplechase.analysis.shapley import all_orders, sampled_orders, shapley_values
+from steeplechase.analysis.simultaneous import step_down
+from steeplechase.analysis.two_way_variance import two_way_estimate
+from steeplechase.analysis.welch import against_first, contrasts
+from steeplechase.foundation.randomness import stream
 
 OTHERS, EFFECT, FACTOR_EFFECT, METRIC_CORRELATION = 7, 3.0, 1.5, 0.5
 BAD_START = 4.0

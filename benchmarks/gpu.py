@@ -26,9 +26,9 @@ from torch.nn.utils import clip_grad_norm_
 
 from benchmarks.measuring import Interval, Work, check, median_interval
 from benchmarks.references import conv_bert
-from foundation.errors import MachineError
-from models.encoder import Encoder
-from models.saved_activations import saved_bytes
+from steeplechase.foundation.errors import MachineError
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.saved_activations import saved_bytes
 from runners.training.optimisers.adamw import adamw
 from runners.training.optimisers.parameter_groups import set_rate
 from search_space.released.models import PRESETS
@@ -107,7 +107,7 @@ def operator_rows() -> Iterator[Row]:
 
 def operators(sequences: int, length: int, heads: int) -> tuple[Callable[[], tuple[Tensor, ...]], ...]:
     """Return our operator and theirs on the same inputs; each returns its output and both gradients."""
-    from models.kernels.triton_window import span_window
+    from steeplechase.models.kernels.triton_window import span_window
 
     random = torch.Generator(DEVICE).manual_seed(1)
     widths = (heads * HEAD_DIM, heads * KERNEL_SIZE, heads * HEAD_DIM)

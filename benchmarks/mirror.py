@@ -12,10 +12,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from configuration.stage_label import PRETRAIN
-from ledger.records import ArmRow, Record, Status, TrialRow, TrialStatus
-from ledger.snapshot import Snapshot, TrialHistory
-from ledger.stage_results import PretrainResult
+from steeplechase.configuration.stage_label import PRETRAIN
+from steeplechase.ledger.records import ArmRow, Record, Status, TrialRow, TrialStatus
+from steeplechase.ledger.snapshot import Snapshot, TrialHistory
+from steeplechase.ledger.stage_results import PretrainResult
 from runners.tracking import TrackingStore, mirror
 from search_space.candidate import Candidate
 

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 import torch
 
 from benchmarks.measuring import Skipped
-from models.precision import Precision, autocast_to, has_bfloat16
+from steeplechase.models.precision import Precision, autocast_to, has_bfloat16
 
 TOLERANCES = {torch.float32: 1e-5, torch.bfloat16: 3e-2}
 

@@ -18,10 +18,10 @@ from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import Objective
 from search_space.recipe import Recipe
-from tasks.batches import Batches
-from tasks.objectives.pretraining_model import PretrainingModel
-from tasks.tokenizer import WordPiece
-from tasks.vocabulary import SPECIAL_TOKENS
+from steeplechase.tasks.batches import Batches
+from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
+from steeplechase.tasks.tokenizer import WordPiece
+from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 
 TEXT_SEQUENCES = 64
 HORIZON_TOKENS = 10**9

@@ -14,11 +14,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from configuration.experiment import Experiment
-from configuration.loading import load_experiment
-from ledger.artifacts import ArtifactStore
-from ledger.database import Ledger
-from ledger.paths import ResultPaths
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import load_experiment
+from steeplechase.ledger.artifacts import ArtifactStore
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.paths import ResultPaths
 from runners.dag import shared_stages
 from runners.executors import open_executor
 from runners.executors.local import LocalExecutor

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ledger.example_tables import ExampleTable
-from ledger.records import ArmRow
-from ledger.snapshot import Snapshot
+from steeplechase.ledger.example_tables import ExampleTable
+from steeplechase.ledger.records import ArmRow
+from steeplechase.ledger.snapshot import Snapshot
 
 
 def at_shared_recipe(snapshot: Snapshot) -> Snapshot:

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from analysis.detectable import detectable_effect
-from analysis.difference import Difference
-from analysis.estimates import Estimates
-from configuration.claims import Claim, Sign
+from steeplechase.analysis.detectable import detectable_effect
+from steeplechase.analysis.difference import Difference
+from steeplechase.analysis.estimates import Estimates
+from steeplechase.configuration.claims import Claim, Sign
 from reports.number_format import NOTHING, difference_text, fixed
 
 NOT_RUN = "not run"

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from analysis.difference import Difference
-from configuration.arm import BASELINE
-from ledger.records import NOT_ENDED
+from steeplechase.analysis.difference import Difference
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.ledger.records import NOT_ENDED
 from reports.claims_finding import claims_clauses
 from reports.crossed_finding import crossed_clauses
 from reports.number_format import interval_text_with_n

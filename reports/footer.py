@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 
-from analysis.difference import ALPHA
-from configuration.arm import BASELINE
-from configuration.seeds import first_seeds
-from configuration.stage_label import PRETRAIN
-from ledger.records import WITHOUT_SCALES, TrialStatus, with_results
-from ledger.stage_results import CorpusResult, PretrainResult
+from steeplechase.analysis.difference import ALPHA
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.seeds import first_seeds
+from steeplechase.configuration.stage_label import PRETRAIN
+from steeplechase.ledger.records import WITHOUT_SCALES, TrialStatus, with_results
+from steeplechase.ledger.stage_results import CorpusResult, PretrainResult
 from reports.document import Notes
 from reports.grid import Grid
 from reports.number_format import counted, short
@@ -32,7 +32,7 @@ from search_space.candidate import Candidate
 from search_space.overrides import difference
 from search_space.released.models import PRESETS
 from search_space.released.papers import published
-from tasks.corpora.text_files import TextFilesCorpus
+from steeplechase.tasks.corpora.text_files import TextFilesCorpus
 
 ORIGIN = "ELECTRA-Small, arXiv 2003.10555, appendix A"
 ORIGIN_CORPUS = str(published().corpora["convbert"]["pretraining"])

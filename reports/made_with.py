@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from foundation.schema import JsonValue
-from ledger.records import Record, Status
-from ledger.sessions import Session
-from ledger.snapshot import Snapshot
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.records import Record, Status
+from steeplechase.ledger.sessions import Session
+from steeplechase.ledger.snapshot import Snapshot
 from reports.document import Notes
 from reports.sanitise import printable
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from statistics import median
 
-from analysis.difference import ALPHA, Difference, Effect
+from steeplechase.analysis.difference import ALPHA, Difference, Effect
 
 UNKNOWN, NOTHING = "?", "–"
 TWO_SEEDS = "†"

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from foundation.errors import ConfigurationError, DataError, not_one_of
-from ledger.example_tables import ExampleTable
-from ledger.snapshot import Snapshot
+from steeplechase.foundation.errors import ConfigurationError, DataError, not_one_of
+from steeplechase.ledger.example_tables import ExampleTable
+from steeplechase.ledger.snapshot import Snapshot
 from reports.by_recipe import at_shared_recipe
 from reports.document import Report
 from reports.footer import footer_of, scale_of

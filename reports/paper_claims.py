@@ -8,17 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from analysis.difference import Difference
-from configuration.claims import Claim, parse_claim
-from configuration.experiment import Experiment
-from configuration.loading import experiment_in
-from configuration.metrics import DESCRIPTIONS
-from configuration.seeds import first_seeds
-from configuration.yaml import read_file
-from ledger.csv_export import read_export
-from ledger.example_tables import ExampleTable, kept_example_tables
-from ledger.paths import has_export
-from ledger.snapshot import Snapshot, snapshot
+from steeplechase.analysis.difference import Difference
+from steeplechase.configuration.claims import Claim, parse_claim
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import experiment_in
+from steeplechase.configuration.metrics import DESCRIPTIONS
+from steeplechase.configuration.seeds import first_seeds
+from steeplechase.configuration.yaml import read_file
+from steeplechase.ledger.csv_export import read_export
+from steeplechase.ledger.example_tables import ExampleTable, kept_example_tables
+from steeplechase.ledger.paths import has_export
+from steeplechase.ledger.snapshot import Snapshot, snapshot
 from reports.by_recipe import at_own_recipes, at_shared_recipe, examples_at_own_recipes
 from reports.claim_row import EXAMPLES_LIMIT, NOT_RUN, TOO_MANY_SEEDS, ClaimRow, judged, shown_claim
 from reports.number_format import NOTHING, fixed, scientific, short

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError, field_validator
 
-from configuration.claims import parse_claim
-from foundation.errors import ConfigurationError, MachineError
-from foundation.schema import Schema
+from steeplechase.configuration.claims import parse_claim
+from steeplechase.foundation.errors import ConfigurationError, MachineError
+from steeplechase.foundation.schema import Schema
 
 FILE = "claims.toml"
 

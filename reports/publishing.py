@@ -6,15 +6,15 @@ bytes.
 
 from pathlib import Path
 
-from configuration.plugin_folders import COPIES, copy_plugins, recorded_plugins
-from foundation.atomic_files import make_folder
-from foundation.errors import ConflictError, MachineError
-from ledger.csv_export import read_export, write_export
-from ledger.database import LEDGER_NAME
-from ledger.example_tables import attachments, example_tables, kept_example_tables
-from ledger.paths import EXPORT_FOLDER, has_export
-from ledger.reading import open_rows, plugin_copies, refuse_former_timings
-from ledger.snapshot import snapshot
+from steeplechase.configuration.plugin_folders import COPIES, copy_plugins, recorded_plugins
+from steeplechase.foundation.atomic_files import make_folder
+from steeplechase.foundation.errors import ConflictError, MachineError
+from steeplechase.ledger.csv_export import read_export, write_export
+from steeplechase.ledger.database import LEDGER_NAME
+from steeplechase.ledger.example_tables import attachments, example_tables, kept_example_tables
+from steeplechase.ledger.paths import EXPORT_FOLDER, has_export
+from steeplechase.ledger.reading import open_rows, plugin_copies, refuse_former_timings
+from steeplechase.ledger.snapshot import snapshot
 from reports.report import build
 from reports.write import REPORT_FILES, differing_files, published_files, refuse_foreign, replace_files, write_report
 

@@ -5,10 +5,10 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from configuration.metrics import PrimaryMetric
-from configuration.yaml.writing import experiment_text
-from ledger.example_tables import ExampleTable
-from ledger.snapshot import Snapshot
+from steeplechase.configuration.metrics import PrimaryMetric
+from steeplechase.configuration.yaml.writing import experiment_text
+from steeplechase.ledger.example_tables import ExampleTable
+from steeplechase.ledger.snapshot import Snapshot
 from reports.by_recipe import at_own_recipes, at_shared_recipe, examples_at_own_recipes
 from reports.document import Report
 from reports.figures import FIGURES, LATENCY_FIGURES

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator
 
-from analysis.difference import Effect
-from analysis.search_trace import SearchTrace
-from configuration.experiment import Experiment
-from configuration.yaml.writing import experiment_text
-from ledger.stage_results import finite
+from steeplechase.analysis.difference import Effect
+from steeplechase.analysis.search_trace import SearchTrace
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.yaml.writing import experiment_text
+from steeplechase.ledger.stage_results import finite
 from reports.document import Report
 from reports.figures import best_by_cost
 from reports.figures.figure import Picture

@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from analysis.difference import Difference
-from configuration.arm import BASELINE
-from configuration.metrics import HELD_OUT_LOSS
-from configuration.validation.finishing import asked_candidates, points_text, possible_points
-from ledger.records import NOT_ENDED, TrialStatus
+from steeplechase.analysis.difference import Difference
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.metrics import HELD_OUT_LOSS
+from steeplechase.configuration.validation.finishing import asked_candidates, points_text, possible_points
+from steeplechase.ledger.records import NOT_ENDED, TrialStatus
 from reports.number_format import counted, difference_text, fixed, interval_text_with_n, short
 from reports.sections.audit import audit_sentence, better_than_survivors
 from reports.sections.candidates import candidates_table

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from analysis.difference import ALPHA, Difference, SeedValues
-from analysis.effects import difference_of, estimate
-from analysis.estimates import Estimates
-from configuration.claims import Claim, parse_claim
-from foundation.errors import ConfigurationError, MachineError
+from steeplechase.analysis.difference import ALPHA, Difference, SeedValues
+from steeplechase.analysis.effects import difference_of, estimate
+from steeplechase.analysis.estimates import Estimates
+from steeplechase.configuration.claims import Claim, parse_claim
+from steeplechase.foundation.errors import ConfigurationError, MachineError
 from reports.claim_row import TOO_MANY_SEEDS, ClaimRow, judged
 from reports.paper_claims_file import FILE, SearchTest
 from reports.search_comparison import BY_SEED

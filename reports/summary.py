@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
-from analysis.power import MOST_SEEDS
-from configuration.arm import BASELINE
-from configuration.metrics import SCORE
-from ledger.task_references import TITLES as REFERENCE_TITLES
+from steeplechase.analysis.power import MOST_SEEDS
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.metrics import SCORE
+from steeplechase.ledger.task_references import TITLES as REFERENCE_TITLES
 from reports.claims_finding import claims_clauses
 from reports.document import Summary
 from reports.finding import empty_comparisons, measured_headlines, metric_clause

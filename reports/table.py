@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from analysis.difference import Difference
-from foundation.schema import JsonValue
-from ledger.stage_results import finite
+from steeplechase.analysis.difference import Difference
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.stage_results import finite
 
 Row = Mapping[str, JsonValue]
 

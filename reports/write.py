@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from foundation.atomic_files import disk_refusals, write_whole
-from foundation.errors import ConflictError, CorruptionError, MachineError
-from foundation.names import inside, relative_name
+from steeplechase.foundation.atomic_files import disk_refusals, write_whole
+from steeplechase.foundation.errors import ConflictError, CorruptionError, MachineError
+from steeplechase.foundation.names import inside, relative_name
 from reports.document import Report
 from reports.figures.figure import Picture
 from reports.figures.matplotlib_style import svg_document

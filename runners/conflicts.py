@@ -4,9 +4,9 @@ import shlex
 from contextlib import closing
 from itertools import count
 
-from configuration.experiment import Experiment
-from ledger.database import LEDGER_NAME, Ledger
-from ledger.paths import ResultPaths
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.ledger.database import LEDGER_NAME, Ledger
+from steeplechase.ledger.paths import ResultPaths
 from runners.dag import SharedStages
 from runners.growth import Change, change_of
 

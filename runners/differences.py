@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from foundation.schema import JsonValue, canonical_text
+from steeplechase.foundation.schema import JsonValue, canonical_text
 
 
 def differences(known: JsonValue, wanted: JsonValue, path: str = "") -> Iterator[str]:

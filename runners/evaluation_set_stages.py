@@ -1,7 +1,7 @@
 """The stages that build held-out evaluation sets: the one that all arms share, and those of other objectives."""
 
-from configuration.experiment import Experiment
-from configuration.experiment_objectives import objectives_of
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.experiment_objectives import objectives_of
 from runners.stages.declarations import EvaluationSetStage
 from runners.stages.stage import Stage
 from search_space.objective import Objective

@@ -3,12 +3,12 @@
 import json
 from pathlib import Path
 
-from foundation.schema import JsonValue
-from ledger.result_files import layers_file, other_parts, predictions_file, scores_name
-from tasks.labelled.minimal_pairs import PairScores, accuracy_by_group, load_groups
-from tasks.labelled.scoring import score_pairs, score_tags
-from tasks.labelled.task import DownstreamTask
-from tasks.labelled.words import load_words
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.result_files import layers_file, other_parts, predictions_file, scores_name
+from steeplechase.tasks.labelled.minimal_pairs import PairScores, accuracy_by_group, load_groups
+from steeplechase.tasks.labelled.scoring import score_pairs, score_tags
+from steeplechase.tasks.labelled.task import DownstreamTask
+from steeplechase.tasks.labelled.words import load_words
 
 
 def frozen_scores(task: DownstreamTask, examples: Path, predicted: Path) -> dict[str, JsonValue]:

@@ -7,20 +7,20 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from configuration.arm import BASELINE
-from configuration.designs import Search
-from configuration.experiment import Experiment
-from configuration.loading import AnyExperiment
-from configuration.seeds import first_seeds
-from configuration.stage_label import FINE_TUNE, LATENCY, PRETRAIN, StageLabel
-from foundation.errors import ConflictError
-from foundation.schema import JsonValue, canonical_text
-from ledger.amendments import amendments, latest_identity
-from ledger.database import LedgerRows
-from ledger.declared_rows import declared_rows
-from ledger.records import ArmRow, Record, Status, TrialStatus
-from ledger.rows import plain
-from ledger.snapshot import histories_of
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.designs import Search
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import AnyExperiment
+from steeplechase.configuration.seeds import first_seeds
+from steeplechase.configuration.stage_label import FINE_TUNE, LATENCY, PRETRAIN, StageLabel
+from steeplechase.foundation.errors import ConflictError
+from steeplechase.foundation.schema import JsonValue, canonical_text
+from steeplechase.ledger.amendments import amendments, latest_identity
+from steeplechase.ledger.database import LedgerRows
+from steeplechase.ledger.declared_rows import declared_rows
+from steeplechase.ledger.records import ArmRow, Record, Status, TrialStatus
+from steeplechase.ledger.rows import plain
+from steeplechase.ledger.snapshot import histories_of
 from runners.dag import SharedStages, trial_stages
 from runners.differences import differences
 from runners.latency_stages import LatencyStages
@@ -42,7 +42,7 @@ class Change:
     """The difference between an experiment and the one that a ledger holds."""
 
     declared: dict[str, JsonValue] | None
-    """What the experiment declares, for `ledger.declared_rows`; None where every row is declared."""
+    """What the experiment declares, for `steeplechase.ledger.declared_rows`; None where every row is declared."""
     differs: bool = False
     """Whether anything that changes a result differs."""
     redeclared: bool = False

@@ -5,12 +5,12 @@ Free of torch; the weights stay on disk.
 
 from collections.abc import Mapping
 
-from configuration.experiment import Experiment
-from configuration.initial_checkpoint import WEIGHTS, InitialCheckpoint, read_initial_checkpoint
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.initial_checkpoint import WEIGHTS, InitialCheckpoint, read_initial_checkpoint
 from runners.stages.declarations import PretrainStage, UntrainedStage
 from runners.stages.stage import Stage
 from search_space.candidate import Candidate
-from tasks.data_folder import resolved
+from steeplechase.tasks.data_folder import resolved
 
 SEED_OF_HEADS = 0
 """Of the heads of an encoder that is not pretrained: no fine-tuning reads them, so that all seeds share one stage."""

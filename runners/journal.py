@@ -4,18 +4,18 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import dropwhile
 
-from configuration.experiment import Experiment
-from configuration.fine_tuning_runs import fine_tuning_runs
-from configuration.loading import AnyExperiment
-from foundation.errors import MachineError, UserError
-from foundation.schema import JsonValue
-from ledger.artifacts import ArtifactStore, Outcome
-from ledger.database import Ledger
-from ledger.declared_rows import declared_rows
-from ledger.kept_examples import ExampleKeeper
-from ledger.records import Record, Status
-from ledger.reused_rows import NOTHING, ReusedRows
-from ledger.stage_results import FailedStage, StageResult
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.fine_tuning_runs import fine_tuning_runs
+from steeplechase.configuration.loading import AnyExperiment
+from steeplechase.foundation.errors import MachineError, UserError
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.artifacts import ArtifactStore, Outcome
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.declared_rows import declared_rows
+from steeplechase.ledger.kept_examples import ExampleKeeper
+from steeplechase.ledger.records import Record, Status
+from steeplechase.ledger.reused_rows import NOTHING, ReusedRows
+from steeplechase.ledger.stage_results import FailedStage, StageResult
 from runners.dag import SharedStages
 from runners.latency_stages import LatencyStages
 from runners.part import WHOLE, Part

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from configuration.latency import LatencyExperiment
-from configuration.stage_label import LATENCY, StageLabel
-from foundation.errors import ConflictError
-from ledger.database import Ledger
-from ledger.records import with_results
-from ledger.stage_results import LatencyResult, Machine
+from steeplechase.configuration.latency import LatencyExperiment
+from steeplechase.configuration.stage_label import LATENCY, StageLabel
+from steeplechase.foundation.errors import ConflictError
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.records import with_results
+from steeplechase.ledger.stage_results import LatencyResult, Machine
 from runners.differences import differences
 from runners.stages.measurement_declarations import LatencyStage
 from runners.stages.stage import Stage

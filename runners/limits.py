@@ -7,9 +7,9 @@ over any number of sessions; what was taken from the cache or from other results
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from foundation.errors import StoppedError
-from ledger.records import Record, Status
-from ledger.snapshot import Snapshot
+from steeplechase.foundation.errors import StoppedError
+from steeplechase.ledger.records import Record, Status
+from steeplechase.ledger.snapshot import Snapshot
 from runners.stages.declarations import PretrainStage
 from runners.work_queue import StageTask, TaskId
 

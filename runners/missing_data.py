@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TypeVar
 
-from configuration.experiment import Experiment
-from foundation.errors import DataError, MachineError
-from tasks.data_folder import HINT
-from tasks.text_metrics import refuse_missing_libraries
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.errors import DataError, MachineError
+from steeplechase.tasks.data_folder import HINT
+from steeplechase.tasks.text_metrics import refuse_missing_libraries
 
 T = TypeVar("T")
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from configuration.experiment import Experiment
-from foundation.environment import gpu_missing
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.environment import gpu_missing
 
 ARMS_NAMED = 4
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.labelled.dev_halves import selection_half
-from tasks.labelled.encoding import load_examples
-from tasks.labelled.scoring import references_of
-from tasks.labelled.task import DownstreamTask
-from tasks.labelled.text_pairs import load_text_pairs
-from tasks.labelled.words import load_words
+from steeplechase.tasks.labelled.dev_halves import selection_half
+from steeplechase.tasks.labelled.encoding import load_examples
+from steeplechase.tasks.labelled.scoring import references_of
+from steeplechase.tasks.labelled.task import DownstreamTask
+from steeplechase.tasks.labelled.text_pairs import load_text_pairs
+from steeplechase.tasks.labelled.words import load_words
 
 Halves = Callable[[], NDArray[np.bool_]]
 """Returns which examples are in the half that a hyperparameter search selects on."""

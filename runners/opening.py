@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from configuration.latency import LatencyExperiment
-from configuration.loading import AnyExperiment
-from configuration.plugin_folders import COPIES, copy_plugins
-from configuration.plugin_options import OPTIONS, recorded_options
-from configuration.seeds import first_seeds
-from foundation.atomic_files import disk_refusals
-from foundation.environment import manifest
-from foundation.errors import ConflictError, CorruptionError, MachineError
-from foundation.schema import JsonValue, fingerprint
-from ledger.amendments import amend, amendments, set_fact_of_version
-from ledger.database import LEDGER_NAME, Ledger, plugin_options_in
-from ledger.database_file import killed_while_created
-from ledger.object_store import refuse_url
-from ledger.paths import ResultPaths, has_export
-from ledger.reading import refuse_former_timings
-from ledger.snapshot import DRAWN_IDENTITY
+from steeplechase.configuration.latency import LatencyExperiment
+from steeplechase.configuration.loading import AnyExperiment
+from steeplechase.configuration.plugin_folders import COPIES, copy_plugins
+from steeplechase.configuration.plugin_options import OPTIONS, recorded_options
+from steeplechase.configuration.seeds import first_seeds
+from steeplechase.foundation.atomic_files import disk_refusals
+from steeplechase.foundation.environment import manifest
+from steeplechase.foundation.errors import ConflictError, CorruptionError, MachineError
+from steeplechase.foundation.schema import JsonValue, fingerprint
+from steeplechase.ledger.amendments import amend, amendments, set_fact_of_version
+from steeplechase.ledger.database import LEDGER_NAME, Ledger, plugin_options_in
+from steeplechase.ledger.database_file import killed_while_created
+from steeplechase.ledger.object_store import refuse_url
+from steeplechase.ledger.paths import ResultPaths, has_export
+from steeplechase.ledger.reading import refuse_former_timings
+from steeplechase.ledger.snapshot import DRAWN_IDENTITY
 from runners.conflicts import conflict
 from runners.dag import SharedStages, shared_stages, trial_stages
 from runners.executors import ExecutorSettings

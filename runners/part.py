@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from configuration.experiment import Experiment
-from configuration.seeds import first_seeds, seeds_in
-from configuration.stage_label import FINE_TUNE, WORD_EMBEDDINGS, StageLabel
-from foundation.errors import ConfigurationError, not_one_of
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.seeds import first_seeds, seeds_in
+from steeplechase.configuration.stage_label import FINE_TUNE, WORD_EMBEDDINGS, StageLabel
+from steeplechase.foundation.errors import ConfigurationError, not_one_of
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from configuration.experiment import Experiment
+from steeplechase.configuration.experiment import Experiment
 from runners.stages.declarations import PRUNING_VERSION, PretrainStage
 from search_space.candidate import Candidate
 

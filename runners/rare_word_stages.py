@@ -1,10 +1,10 @@
 """Stages that compute embeddings of the rare words of a task. Without torch."""
 
-from configuration.experiment import Experiment
-from configuration.stage_label import WORD_EMBEDDINGS, StageLabel
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.stage_label import WORD_EMBEDDINGS, StageLabel
 from runners.stages.measurement_declarations import WordEmbeddingsStage
 from search_space.candidate import Candidate
-from tasks.own_tasks.rarified import RareWordsTask
+from steeplechase.tasks.own_tasks.rarified import RareWordsTask
 
 
 def word_embeddings_declaration(

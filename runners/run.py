@@ -4,17 +4,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 
-from configuration.experiment import Experiment
-from foundation.environment import machine
-from foundation.errors import StoppedError, UserError
-from ledger.amendments import set_fact_of_version
-from ledger.database import Ledger
-from ledger.example_tables import refuse_missing_examples
-from ledger.kept_examples import ExampleKeeper
-from ledger.reuse import reuse
-from ledger.reused_rows import reused_rows
-from ledger.sessions import Stopwatch, sessions
-from ledger.snapshot import PARENTS, Snapshot, snapshot
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.environment import machine
+from steeplechase.foundation.errors import StoppedError, UserError
+from steeplechase.ledger.amendments import set_fact_of_version
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.example_tables import refuse_missing_examples
+from steeplechase.ledger.kept_examples import ExampleKeeper
+from steeplechase.ledger.reuse import reuse
+from steeplechase.ledger.reused_rows import reused_rows
+from steeplechase.ledger.sessions import Stopwatch, sessions
+from steeplechase.ledger.snapshot import PARENTS, Snapshot, snapshot
 from runners.executors import Executor, open_executor
 from runners.journal import Journal
 from runners.limits import UNLIMITED, LimitReached

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ledger.records import Record, TrialRow, TrialStatus
+from steeplechase.ledger.records import Record, TrialRow, TrialStatus
 from runners.scheduling.state import RunState
 from runners.work_queue import StageTask, TaskId
 

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from configuration.arm import BASELINE
-from configuration.experiment import Experiment
-from configuration.seeds import first_seeds
-from foundation.schema import JsonValue
-from ledger.contamination import refuse_contamination
-from ledger.database import LedgerRows
-from ledger.records import ArmRow, Decision, TrialRow
-from ledger.tuning_plan import CHOICES, TUNING
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.seeds import first_seeds
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.contamination import refuse_contamination
+from steeplechase.ledger.database import LedgerRows
+from steeplechase.ledger.records import ArmRow, Decision, TrialRow
+from steeplechase.ledger.tuning_plan import CHOICES, TUNING
 from runners.dag import SharedStages
 from runners.scheduling.decisions import AUDIT, audited
 from runners.scheduling.rows import rows_of

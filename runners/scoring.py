@@ -10,30 +10,30 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from configuration.fine_tuning_runs import FineTuningRun
-from foundation.errors import CorruptionError
-from foundation.schema import JsonValue, canonical_text
-from ledger.artifacts import ArtifactStore, Outcome
-from ledger.records import Status
-from ledger.result_files import other_parts, predictions_file, scores_name
-from ledger.rows import read_result
-from ledger.stage_results import StageResult
+from steeplechase.configuration.fine_tuning_runs import FineTuningRun
+from steeplechase.foundation.errors import CorruptionError
+from steeplechase.foundation.schema import JsonValue, canonical_text
+from steeplechase.ledger.artifacts import ArtifactStore, Outcome
+from steeplechase.ledger.records import Status
+from steeplechase.ledger.result_files import other_parts, predictions_file, scores_name
+from steeplechase.ledger.rows import read_result
+from steeplechase.ledger.stage_results import StageResult
 from runners.frozen_scoring import frozen_scores
 from runners.named_predictions import named_pairs
 from runners.stages.declarations import FineTuneStage, TaskStage
 from runners.stages.stage import Stage
-from tasks.labelled.dev_halves import selection_half
-from tasks.labelled.encoding import EncodedExamples, load_examples
-from tasks.labelled.scoring import references_of, score, score_tags
-from tasks.labelled.task import DownstreamTask, Version
-from tasks.labelled.text_pairs import EncodedTextPairs, load_text_pairs
-from tasks.labelled.without_value import without_value
-from tasks.labelled.words import EncodedWords, load_words
-from tasks.own_metrics import own_scores
-from tasks.squad.official_metrics import squad_scores
-from tasks.squad.subsets import selection_half_of_questions
-from tasks.squad.windows_on_disk import load_questions
-from tasks.text_metrics import TextScores, text_scores
+from steeplechase.tasks.labelled.dev_halves import selection_half
+from steeplechase.tasks.labelled.encoding import EncodedExamples, load_examples
+from steeplechase.tasks.labelled.scoring import references_of, score, score_tags
+from steeplechase.tasks.labelled.task import DownstreamTask, Version
+from steeplechase.tasks.labelled.text_pairs import EncodedTextPairs, load_text_pairs
+from steeplechase.tasks.labelled.without_value import without_value
+from steeplechase.tasks.labelled.words import EncodedWords, load_words
+from steeplechase.tasks.own_metrics import own_scores
+from steeplechase.tasks.squad.official_metrics import squad_scores
+from steeplechase.tasks.squad.subsets import selection_half_of_questions
+from steeplechase.tasks.squad.windows_on_disk import load_questions
+from steeplechase.tasks.text_metrics import TextScores, text_scores
 
 NO_METRICS: Mapping[str, tuple[str, ...]] = {}
 SAMPLES = 3

@@ -1,10 +1,10 @@
 """The labels of a trial's stages, in the order of execution. Pure; without torch."""
 
-from configuration.experiment import Experiment
-from configuration.fine_tuning_runs import fine_tuning_runs
-from configuration.hurdles import ZeroCost
-from configuration.measurements import ATTENTION, PERPLEXITY, RARE_WORDS
-from configuration.stage_label import LONG_SEQUENCE_PHASE, PRETRAIN, PROBE, UNPRUNED, ZERO_COST, StageLabel
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.fine_tuning_runs import fine_tuning_runs
+from steeplechase.configuration.hurdles import ZeroCost
+from steeplechase.configuration.measurements import ATTENTION, PERPLEXITY, RARE_WORDS
+from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE, PRETRAIN, PROBE, UNPRUNED, ZERO_COST, StageLabel
 from runners.stages.stage import Stage
 from search_space.candidate import Candidate
 

@@ -9,9 +9,9 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from foundation.locking import SILENT_SECONDS, Holder, tell
-from ledger.artifacts import ArtifactStore, Outcome
-from ledger.records import Record, Status
+from steeplechase.foundation.locking import SILENT_SECONDS, Holder, tell
+from steeplechase.ledger.artifacts import ArtifactStore, Outcome
+from steeplechase.ledger.records import Record, Status
 from runners.cost_estimate.flops import stage_flops
 from runners.executors import Executor
 from runners.limits import SECONDS_PER_HOUR, time_text

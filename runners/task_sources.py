@@ -4,23 +4,23 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from configuration.fine_tuning import FineTuning
-from configuration.fine_tuning_runs import settings_of
-from foundation.errors import DataError
-from tasks.dataset_folder import PublishedData
-from tasks.labelled.task import DownstreamTask
-from tasks.lexicon.synonyms import Synonyms
-from tasks.own_tasks import ResolvedTask, task_named
-from tasks.own_tasks.features import FeatureTask, ResolvedFeatures
-from tasks.own_tasks.rarified import (
+from steeplechase.configuration.fine_tuning import FineTuning
+from steeplechase.configuration.fine_tuning_runs import settings_of
+from steeplechase.foundation.errors import DataError
+from steeplechase.tasks.dataset_folder import PublishedData
+from steeplechase.tasks.labelled.task import DownstreamTask
+from steeplechase.tasks.lexicon.synonyms import Synonyms
+from steeplechase.tasks.own_tasks import ResolvedTask, task_named
+from steeplechase.tasks.own_tasks.features import FeatureTask, ResolvedFeatures
+from steeplechase.tasks.own_tasks.rarified import (
     RareSynonyms,
     RareWordsTask,
     ResolvedRarified,
     WordEmbeddings,
 )
-from tasks.own_tasks.resolution import ResolvedTable, resolve
-from tasks.own_tasks.table import TableFiles, TableFormat, TableTask
-from tasks.own_tasks.variant import ResolvedVariant, VariantTask
+from steeplechase.tasks.own_tasks.resolution import ResolvedTable, resolve
+from steeplechase.tasks.own_tasks.table import TableFiles, TableFormat, TableTask
+from steeplechase.tasks.own_tasks.variant import ResolvedVariant, VariantTask
 
 
 @dataclass(frozen=True)

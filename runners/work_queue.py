@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ledger.artifacts import Outcome
-from ledger.records import Status
+from steeplechase.ledger.artifacts import Outcome
+from steeplechase.ledger.records import Status
 from runners.stages.stage import Stage
 
 TaskId = tuple[str | None, str]

@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, WithJsonSchema, model_validator
 
-from foundation.errors import Violation
-from foundation.schema import Count
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import Count
 from search_space.activation import Activation
 from search_space.architecture_kind import ArchitectureByKind
 from search_space.convolution import Convolution, NoConvolution

@@ -13,8 +13,8 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
-from foundation.schema import VARIANT_KEY, Schema
-from foundation.stand_ins import OF_RECORD
+from steeplechase.foundation.schema import VARIANT_KEY, Schema
+from steeplechase.foundation.stand_ins import OF_RECORD
 from search_space.program_parser import admit_sublayers
 
 ENCODER = "encoder"

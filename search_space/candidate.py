@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
-from foundation.errors import Violation
-from foundation.schema import Schema, options_of
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import Schema, options_of
 from search_space.architecture import Architecture
 from search_space.cost import MATMUL, Convention
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture

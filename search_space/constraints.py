@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import AfterValidator
 
-from foundation.errors import did_you_mean
-from foundation.schema import VARIANT_KEY, Schema, cached_until_options_change, options_of
+from steeplechase.foundation.errors import did_you_mean
+from steeplechase.foundation.schema import VARIANT_KEY, Schema, cached_until_options_change, options_of
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.constraint_language import Constant, Expression, InvalidExpression, Value, parse

@@ -12,8 +12,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from foundation.errors import Violation
-from foundation.schema import Count
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import Count
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role
 from search_space.layer_lists import BLOCKS_AT_MOST, LISTS

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from foundation.schema import Count, PositiveNumber, Schema, Share, partial
+from steeplechase.foundation.schema import Count, PositiveNumber, Schema, Share, partial
 
 
 class FineTuningRecipe(Schema):

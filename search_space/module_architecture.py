@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from foundation.errors import Violation
-from foundation.schema import canonical, canonical_text
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import canonical, canonical_text
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role
 from search_space.layer_program import LayerProgram

@@ -12,9 +12,9 @@ from importlib import import_module
 from threading import Event, Timer
 from typing import IO
 
-from foundation.child_process import import_path, module_command
-from foundation.errors import ConfigurationError
-from foundation.schema import cached_until_options_change
+from steeplechase.foundation.child_process import import_path, module_command
+from steeplechase.foundation.errors import ConfigurationError
+from steeplechase.foundation.schema import cached_until_options_change
 from search_space.module_factories import PACKAGES, refusal
 
 COUNTING = "runners.count_module"

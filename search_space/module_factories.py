@@ -13,9 +13,9 @@ from inspect import isclass, isfunction
 from pathlib import Path
 from typing import Any
 
-from foundation.atomic_files import read_regular
-from foundation.errors import ConfigurationError
-from foundation.schema import options_changed
+from steeplechase.foundation.atomic_files import read_regular
+from steeplechase.foundation.errors import ConfigurationError
+from steeplechase.foundation.schema import options_changed
 from search_space.module_source import file_of
 
 FLAG = "--factories-of"

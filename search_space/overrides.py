@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from foundation.errors import Violation, closest, did_you_mean
-from foundation.schema import VARIANT_KEY, JsonValue, Schema, canonical, options_of
-from foundation.stand_ins import CodeNeeded
+from steeplechase.foundation.errors import Violation, closest, did_you_mean
+from steeplechase.foundation.schema import VARIANT_KEY, JsonValue, Schema, canonical, options_of
+from steeplechase.foundation.stand_ins import CodeNeeded
 from search_space.candidate import Candidate
 from search_space.convolution import ConvolutionOption
 

@@ -10,8 +10,8 @@ from typing import Any, Literal, cast, get_args
 
 from pydantic import Field
 
-from foundation.errors import Violation
-from foundation.schema import Count, PositiveNumber, Schema, Share
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import Count, PositiveNumber, Schema, Share
 from search_space.architecture import Architecture
 from search_space.layer_lists import LISTS
 from search_space.module_architecture import ModuleArchitecture

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from foundation.schema import Count, PositiveNumber, Schema
+from steeplechase.foundation.schema import Count, PositiveNumber, Schema
 
 Variant = Literal["form", "context", "shallow", "replace", "add"]
 

@@ -5,9 +5,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from foundation.errors import Violation
-from foundation.randomness import stream_seed
-from foundation.schema import Count, PositiveNumber, Schema, Share
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.randomness import stream_seed
+from steeplechase.foundation.schema import Count, PositiveNumber, Schema, Share
 from search_space.optimiser import AdamW, Optimiser
 from search_space.pruning import Pruning
 from search_space.schedule import LinearSchedule, Schedule

@@ -7,8 +7,8 @@ into vectors that the pretrained encoder reads. The positions of the pretrained 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from foundation.errors import Violation
-from foundation.schema import Count, Schema
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import Count, Schema
 from search_space.architecture import Architecture
 from search_space.cost import MATMUL, Component, Operations, Role
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture

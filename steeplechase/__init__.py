@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from steeplechase.hidden import hidden_packages
 
 if TYPE_CHECKING:
-    from foundation.errors import UserError as UserError
+    from steeplechase.foundation.errors import UserError as UserError
     from steeplechase.experiments import plan as plan
     from steeplechase.experiments import run as run
     from steeplechase.results import Figure as Figure
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from steeplechase.results import load as load
 
 MODULES = {
-    "UserError": "foundation.errors",
+    "UserError": "steeplechase.foundation.errors",
     "plan": "steeplechase.experiments",
     "run": "steeplechase.experiments",
     "Figure": "steeplechase.results",

@@ -13,6 +13,6 @@ def main() -> None:
     if hidden := hidden_packages():
         print(*hidden, sep="\n", file=sys.stderr)  # noqa: T201 - the only output of the refusal
         sys.exit(EXIT_CODE)
-    from commands.main import main as command_line
+    from steeplechase.commands.main import main as command_line
 
     command_line()

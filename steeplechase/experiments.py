@@ -7,8 +7,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Literal, get_args
 
-from foundation.errors import ConfigurationError, not_one_of
-from foundation.schema import JsonValue
+from steeplechase.foundation.errors import ConfigurationError, not_one_of
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.results import Results, load, path_of
 
 File = str | PathLike[str]
@@ -32,7 +32,7 @@ def plan(
     `file` may be the name of an experiment, such as `table2`. `pandas.DataFrame(plan(file)["arms"])` has a row per
     arm. Raises ConfigurationError with every mistake of the file.
     """
-    from commands.plan import planned
+    from steeplechase.commands.plan import planned
 
     return planned(path_of(file, "file"), scale, _path(out), _as_text(settings), factories_of=factories_of)
 
@@ -53,7 +53,7 @@ def run(  # noqa: PLR0913 — one argument per option of a run
     Trials that failed have no values; a second call retries them. Raises ConfigurationError with every mistake of the
     file, and StoppedError when it is interrupted, after which the same call resumes.
     """
-    from commands.run_experiment import RunOptions, run_experiment
+    from steeplechase.commands.run_experiment import RunOptions, run_experiment
 
     if engine not in get_args(Engine):
         raise ConfigurationError(f"engine: {not_one_of(engine, 'an engine', get_args(Engine))}")

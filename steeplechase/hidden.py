@@ -7,7 +7,7 @@ CHECK = Path(__file__).resolve().parents[1] / "foundation" / "hidden_packages.py
 
 
 def hidden_packages() -> tuple[str, ...]:
-    """Return a line for each hidden package, as `foundation.hidden_packages` does, without importing `foundation`."""
+    """Return a line for each hidden package, as `steeplechase.foundation.hidden_packages` does, without importing `foundation`."""
     spec = spec_from_file_location("hidden_packages", CHECK)
     assert spec is not None
     assert spec.loader is not None

@@ -6,12 +6,12 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from foundation.errors import ConfigurationError, did_you_mean
+from steeplechase.foundation.errors import ConfigurationError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ledger.snapshot import Snapshot
+    from steeplechase.ledger.snapshot import Snapshot
     from reports.document import Report
     from reports.figures.figure import Picture
     from reports.table import Table
@@ -40,7 +40,7 @@ class Figure:
 
         Raises ConfigurationError for another ending, MachineError if the file cannot be written.
         """
-        from foundation.atomic_files import disk_refusals
+        from steeplechase.foundation.atomic_files import disk_refusals
         from reports.figures.matplotlib_style import svg_document
 
         file = path_of(path, "file")
@@ -100,7 +100,7 @@ class Results:
         Each arm minus those after it, a single one minus all others; without names all arms, and held-out loss and
         score. Raises ConfigurationError with every wrong name, DataError for a timing experiment.
         """
-        from ledger.example_tables import kept_example_tables
+        from steeplechase.ledger.example_tables import kept_example_tables
         from reports.pair_report import pairs_of, pairs_table
 
         _, pairs = pairs_of(self.snapshot, kept_example_tables(self.folder), arms, metrics)
@@ -154,8 +154,8 @@ def load(folder: str | PathLike[str], store: str = "") -> Results:
     Raises MachineError if the folder has neither, or lacks values that its report needs, CorruptionError if its rows
     are damaged, ConfigurationError for an object that is no path.
     """
-    from ledger.example_tables import kept_example_tables
-    from ledger.reading import snapshot_at
+    from steeplechase.ledger.example_tables import kept_example_tables
+    from steeplechase.ledger.reading import snapshot_at
     from reports.report import build
 
     place = path_of(folder, "folder")
@@ -171,8 +171,8 @@ def path_of(place: object, what: str) -> Path:
 
 
 def _points(snapshot: "Snapshot") -> Iterator[tuple[str, int, int, float]]:
-    from configuration.stage_label import PRETRAIN
-    from ledger.records import curve_of
+    from steeplechase.configuration.stage_label import PRETRAIN
+    from steeplechase.ledger.records import curve_of
 
     comparable = (arm.name for arm in snapshot.arms if arm.name not in snapshot.arms_with_other_loss)
     for arm in comparable:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from configuration.loading import load_experiment
+from steeplechase.configuration.loading import load_experiment
 from tests.factories.paths import ROOT
 
 FOLDERS = ("benchmarks", "curves", "docs", "examples", "reports", "tests")

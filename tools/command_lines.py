@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from commands.main import COMMANDS, DISTRIBUTION, imported
+from steeplechase.commands.main import COMMANDS, DISTRIBUTION, imported
 
 
 class CommandLine(NamedTuple):

@@ -11,8 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from configuration.loading import LATENCY_SECTION
-from configuration.yaml import read_file
+from steeplechase.configuration.loading import LATENCY_SECTION
+from steeplechase.configuration.yaml import read_file
 
 ROOT = Path(__file__).resolve().parents[1]
 EXPERIMENTS = ROOT / "experiments"
@@ -32,7 +32,7 @@ def disagreement(experiment: Path, folder: Path) -> str:
             if finished.is_dir():
                 shutil.copytree(finished, folder / engine / "stages" / kind, dirs_exist_ok=True)
         arguments = ("run", experiment, "--scale", SCALE, "--engine", engine, "--workers", "2", "--out", results)
-        command = [sys.executable, "-m", "commands.main", *map(str, arguments)]
+        command = [sys.executable, "-m", "steeplechase.commands.main", *map(str, arguments)]
         done = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True)
         if done.returncode:
             return f"{engine}: exit {done.returncode}: {done.stderr.strip()[-SHOWN:]}"

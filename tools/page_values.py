@@ -8,17 +8,17 @@ from collections.abc import Collection, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 
-from analysis.difference import Difference
-from configuration.arm import BASELINE
-from configuration.claims import parse_claim
-from configuration.metrics import HELD_OUT_LOSS
-from foundation.errors import ConfigurationError, not_one_of
-from ledger.csv_export import read_export
-from ledger.example_tables import kept_example_tables
-from ledger.paths import has_export
-from ledger.records import shared_evaluation_set, with_results
-from ledger.snapshot import snapshot
-from ledger.stage_results import TokensResult
+from steeplechase.analysis.difference import Difference
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.claims import parse_claim
+from steeplechase.configuration.metrics import HELD_OUT_LOSS
+from steeplechase.foundation.errors import ConfigurationError, not_one_of
+from steeplechase.ledger.csv_export import read_export
+from steeplechase.ledger.example_tables import kept_example_tables
+from steeplechase.ledger.paths import has_export
+from steeplechase.ledger.records import shared_evaluation_set, with_results
+from steeplechase.ledger.snapshot import snapshot
+from steeplechase.ledger.stage_results import TokensResult
 from reports.by_recipe import at_shared_recipe
 from reports.number_format import difference_text, fixed, short
 from reports.report import build

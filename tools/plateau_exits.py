@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from analysis.plateau import plateau_of
-from configuration.stage_label import PRETRAIN
-from ledger.snapshot import TrialHistory
-from ledger.stage_results import Pretraining, finite_points
+from steeplechase.analysis.plateau import plateau_of
+from steeplechase.configuration.stage_label import PRETRAIN
+from steeplechase.ledger.snapshot import TrialHistory
+from steeplechase.ledger.stage_results import Pretraining, finite_points
 from reports.statistics.results import Results
 
 

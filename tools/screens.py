@@ -24,12 +24,12 @@ from xml.etree import ElementTree
 from PIL import Image
 from rich.console import Console, RenderableType
 
-from commands.explore import explore
-from commands.terminal.live_view import LiveView
-from foundation.errors import MachineError, UserError
-from ledger.example_tables import kept_example_tables
-from ledger.reading import snapshot_at
-from ledger.snapshot import Snapshot
+from steeplechase.commands.explore import explore
+from steeplechase.commands.terminal.live_view import LiveView
+from steeplechase.foundation.errors import MachineError, UserError
+from steeplechase.ledger.example_tables import kept_example_tables
+from steeplechase.ledger.reading import snapshot_at
+from steeplechase.ledger.snapshot import Snapshot
 from reports.formats import render
 from reports.report import build
 from runners.run_progress import RunProgress
@@ -138,7 +138,7 @@ def take(browser: str, screen: Screen, out: Path, folder: Path) -> None:
 @contextmanager
 def served(results: Path) -> Iterator[None]:
     """Run MLflow's pages on a folder's store until the context ends. Raises MachineError if they do not respond."""
-    command = [sys.executable, "-m", "commands.main", "ui", str(results), "--port", str(PORT)]
+    command = [sys.executable, "-m", "steeplechase.commands.main", "ui", str(results), "--port", str(PORT)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
         try:
             until = time.monotonic() + SECONDS_TO_START

@@ -12,7 +12,7 @@ from benchmarks.cases.encoder import PEER, agree, architecture, forwards, pair
 from benchmarks.memory import allocations
 from benchmarks.precision import named, need
 from benchmarks.row import FULL_SIZE, Figure, Row, Size, exact_figure
-from models.activation_checkpointing import ActivationCheckpointing
+from steeplechase.models.activation_checkpointing import ActivationCheckpointing
 
 DEPTHS = (2, 4)
 MODES: tuple[tuple[ActivationCheckpointing, torch.dtype, float], ...] = (

@@ -9,8 +9,8 @@ from benchmarks.measuring import Pace, check, compare
 from benchmarks.precision import TOLERANCES, named, need, ours_in, theirs_in
 from benchmarks.references import conv_bert
 from benchmarks.row import FORWARD_AND_BACKWARD, FULL_SIZE, Figure, Row, Size, speed_figure
-from models.activation_checkpointing import ActivationCheckpointing
-from models.encoder import Encoder
+from steeplechase.models.activation_checkpointing import ActivationCheckpointing
+from steeplechase.models.encoder import Encoder
 from search_space.architecture import Architecture
 from search_space.convolution import SpanDynamic
 

@@ -8,8 +8,8 @@ from torch import Tensor
 from benchmarks.measuring import Pace, check, compare
 from benchmarks.precision import TOLERANCES
 from benchmarks.row import FORWARD_AND_BACKWARD, FULL_SIZE, Figure, Row, Size, speed_figure
-from models.initialisation import initialise
-from models.sublayer.feed_forward import Sublayer
+from steeplechase.models.initialisation import initialise
+from steeplechase.models.sublayer.feed_forward import Sublayer
 from search_space.sublayer.feed_forward import FeedForward
 
 WIDTH, INNER = 256, 1024

@@ -16,7 +16,7 @@ from benchmarks.training_step import Match, agree, measure_step, training_data
 from search_space.architecture import Architecture
 from search_space.objective import Denoising, LanguageModel, Objective
 from search_space.output_layer import EmbeddingTable
-from tasks.objectives import build_model
+from steeplechase.tasks.objectives import build_model
 
 PEERS: dict[str, type[Peer]] = {"GPT": Gpt, "BART": BartPeer}
 REACH = 1.2

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.data_folder import data_folder
-from tasks.tokenizer import WordPiece
-from tasks.vocabulary import read_vocabulary
+from steeplechase.tasks.data_folder import data_folder
+from steeplechase.tasks.tokenizer import WordPiece
+from steeplechase.tasks.vocabulary import read_vocabulary
 
 VOCABULARY = "vocab/bert-base-uncased/vocab.txt"
 ROWS_PER_TASK = 500  # the first ones; the published order is random enough for lengths

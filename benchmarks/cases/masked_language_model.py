@@ -16,7 +16,7 @@ from benchmarks.row import FULL_SIZE, Figure, Row, Size
 from benchmarks.training_step import Match, agree, measure_step, training_data
 from search_space.architecture import Architecture
 from search_space.objective import MaskedLanguageModel, SpanBoundary
-from tasks.objectives import build_model
+from steeplechase.tasks.objectives import build_model
 
 SYSTEMS = {
     "BERT": "transformers' BertForMaskedLM",

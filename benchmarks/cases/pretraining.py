@@ -17,10 +17,10 @@ from benchmarks.references import conv_bert
 from benchmarks.references.electra import Electra
 from benchmarks.row import FULL_SIZE, Figure, Row, Size
 from benchmarks.training_step import Match, measure_step, training_data
-from models.precision import autocast_to
+from steeplechase.models.precision import autocast_to
 from search_space.objective import ReplacedTokenDetection
-from tasks.objectives import build_model
-from tasks.objectives.pretraining_model import PretrainingModel
+from steeplechase.tasks.objectives import build_model
+from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
 
 PEER = "fair transformers ELECTRA, float32"
 REACH = {torch.float32: (3.0, 1.85), torch.bfloat16: (5.5, 3.3)}  # per vocabulary

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from models.encoder import Encoder
-from models.huggingface.weight_names import encoder_pairs, from_transformers
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.huggingface.weight_names import encoder_pairs, from_transformers
 from search_space.architecture import Architecture
 from search_space.convolution import SpanDynamic
 

@@ -11,7 +11,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from benchmarks.references import conv_bert
 from search_space.architecture import Architecture
-from tasks.masking import MaskedBatch
+from steeplechase.tasks.masking import MaskedBatch
 
 DISCRIMINATOR_WEIGHT = 50.0
 

@@ -12,15 +12,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from models.huggingface.families import FAMILIES
-from models.huggingface.families.family import SIZES, Modules, weights_and_biases
-from models.huggingface.weight_names import from_transformers
+from steeplechase.models.huggingface.families import FAMILIES
+from steeplechase.models.huggingface.families.family import SIZES, Modules, weights_and_biases
+from steeplechase.models.huggingface.weight_names import from_transformers
 from search_space.architecture import Architecture
 from search_space.objective import SpanBoundary
-from tasks.masking import NOT_PREDICTED, MaskedBatch
-from tasks.objectives.auxiliary_loss import AuxiliaryBatch
-from tasks.objectives.pretraining_model import PretrainingModel
-from tasks.selection import NONE
+from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch
+from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryBatch
+from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
+from steeplechase.tasks.selection import NONE
 
 IGNORED = -100
 HEADS: dict[str, Modules] = {

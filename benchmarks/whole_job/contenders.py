@@ -67,7 +67,7 @@ def _printed(folder: Path, output: _Output) -> str:
 STEEPLECHASE = Contender(
     "Steeplechase",
     ("experiment.yaml",),
-    ("-m", "commands.main", "run", "experiment.yaml", "--workers", "1", "--out", "sweep"),
+    ("-m", "steeplechase.commands.main", "run", "experiment.yaml", "--workers", "1", "--out", "sweep"),
     "sweep/mlflow.db",
     _kept_csv,
 )

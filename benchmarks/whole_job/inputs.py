@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from itertools import zip_longest
 from pathlib import Path
 
-from tasks.corpora.document import Document
-from tasks.corpora.documentation import DocumentationCorpus
+from steeplechase.tasks.corpora.document import Document
+from steeplechase.tasks.corpora.documentation import DocumentationCorpus
 
 MEGABYTES = 2.5
 LIBRARIES = {"torch": "a", "mlflow": "b"}

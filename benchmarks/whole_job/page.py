@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from benchmarks.whole_job.contenders import Contender
 from benchmarks.whole_job.job import Usage
-from foundation.environment import machine
+from steeplechase.foundation.environment import machine
 
 GOAL = 0.25
 """Asked: the first contender's CPU time over the second's, at most."""

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from configuration.metrics import HELD_OUT_LOSS
-from foundation.schema import JsonValue
-from ledger.records import ArmRow, TrialStatus
+from steeplechase.configuration.metrics import HELD_OUT_LOSS
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.records import ArmRow, TrialStatus
 from reports.figures.curves import Line, curves_of
 from reports.number_format import NOTHING, fixed, mean_text, short
 from reports.sanitise import printable

@@ -6,7 +6,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from foundation.schema import json_in_html
+from steeplechase.foundation.schema import json_in_html
 from reports.document import Report
 from reports.explorer.exploration import Exploration
 from reports.explorer.plotly_library import plotly_script

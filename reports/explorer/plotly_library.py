@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-from foundation.errors import MachineError, install_extra
+from steeplechase.foundation.errors import MachineError, install_extra
 
 
 def is_installed() -> bool:

@@ -6,9 +6,9 @@ from math import log10
 from statistics import fmean
 from typing import Any
 
-from configuration.arm import BASELINE
-from configuration.metrics import ATTENTION_DIAGONAL
-from ledger.attention_locality import ALL, Attention, Cells
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.metrics import ATTENTION_DIAGONAL
+from steeplechase.ledger.attention_locality import ALL, Attention, Cells
 from reports.figures.figure import ReportFigure
 from reports.figures.matplotlib_style import Figure, new_figure
 from reports.figures.style import QUIET

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from analysis.difference import Difference
-from foundation.schema import JsonValue, canonical, canonical_text
-from ledger.records import ArmRow
+from steeplechase.analysis.difference import Difference
+from steeplechase.foundation.schema import JsonValue, canonical, canonical_text
+from steeplechase.ledger.records import ArmRow
 from reports.sanitise import printable
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from ledger.search_trace import recorded_trace
+from steeplechase.ledger.search_trace import recorded_trace
 from reports.figures.figure import ReportFigure
 from reports.figures.matplotlib_style import Figure, series_style
 from reports.figures.named_lines import narrow_panel, wide_panel

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from ledger.snapshot import TrialHistory
+from steeplechase.ledger.snapshot import TrialHistory
 from reports.figures.figure import ReportFigure
 from reports.figures.matplotlib_style import Figure, draw_sample, new_figure, series_style, spread, text_inches
 from reports.figures.style import COLOURS, INK, LINE_STYLES, MARKERS, QUIET, SETTINGS

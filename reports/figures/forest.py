@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from analysis.difference import Difference
-from configuration.arm import BASELINE
+from steeplechase.analysis.difference import Difference
+from steeplechase.configuration.arm import BASELINE
 from reports.figures.figure import ReportFigure
 from reports.figures.interval_panels import Line, Panel, draw, draw_narrow
 from reports.number_format import difference_text

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from analysis.difference import Difference
+from steeplechase.analysis.difference import Difference
 from reports.figures.intervals import draw_interval
 from reports.figures.matplotlib_style import Figure, new_figure, text_inches
 from reports.figures.style import QUIET

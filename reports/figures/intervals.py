@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from analysis.difference import Difference
+from steeplechase.analysis.difference import Difference
 from reports.figures.style import COLOURS, INK
 from reports.statistics.metrics import Metric
 

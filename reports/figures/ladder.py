@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.difference import Difference
-from configuration.arm import BASELINE
-from configuration.designs import Ladder as LadderDesign
-from ledger.records import ArmRow
+from steeplechase.analysis.difference import Difference
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.designs import Ladder as LadderDesign
+from steeplechase.ledger.records import ArmRow
 from reports.figures.figure import ReportFigure
 from reports.figures.intervals import draw_interval
 from reports.figures.matplotlib_style import Figure, new_figure

@@ -4,7 +4,7 @@ import pkgutil
 from importlib import import_module
 from typing import Protocol, cast
 
-from foundation.errors import ConfigurationError
+from steeplechase.foundation.errors import ConfigurationError
 from reports.document import Report
 
 

@@ -7,8 +7,8 @@ formula starts with an apostrophe (CWE-1236); numbers are never touched.
 import csv
 import io
 
-from foundation.schema import JsonValue
-from ledger.csv_cells import escaped
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.csv_cells import escaped
 from reports.document import Report
 from reports.sanitise import printable
 from reports.table import Table

@@ -2,7 +2,7 @@
 
 import json
 
-from foundation.schema import JsonValue
+from steeplechase.foundation.schema import JsonValue
 from reports.document import Report
 from reports.table import Table
 

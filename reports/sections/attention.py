@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from analysis.difference import Effect, SeedValues
-from analysis.effects import effect
-from configuration.arm import BASELINE
-from configuration.metrics import ATTENTION_DIAGONAL
-from ledger.attention_locality import ALL, READINGS, uniform_concentration
+from steeplechase.analysis.difference import Effect, SeedValues
+from steeplechase.analysis.effects import effect
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.metrics import ATTENTION_DIAGONAL
+from steeplechase.ledger.attention_locality import ALL, READINGS, uniform_concentration
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import decimals_for, difference_text, fixed, mean_text, two_seeds
 from reports.section import Content, Section

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from analysis.proportions import wilson
-from configuration.arm import BASELINE
-from configuration.stage_label import pretraining_marks
-from foundation.schema import JsonValue
-from ledger.metrics import final_loss
-from ledger.records import TrialStatus, final_loss_of
-from ledger.snapshot import TrialHistory
+from steeplechase.analysis.proportions import wilson
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.stage_label import pretraining_marks
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.metrics import final_loss
+from steeplechase.ledger.records import TrialStatus, final_loss_of
+from steeplechase.ledger.snapshot import TrialHistory
 from reports.grid import Column, Grid, grid
 from reports.number_format import NOTHING, fixed
 from reports.section import Content, Section, with_rows

@@ -3,13 +3,13 @@
 from collections.abc import Container, Iterator, Mapping
 from statistics import fmean, stdev
 
-from analysis.difference import Difference
-from configuration.arm import BASELINE, changes_text
-from configuration.metrics import SCORE
-from configuration.stage_label import PRETRAIN, pretraining_marks
-from foundation.schema import JsonValue
-from ledger.records import ArmRow, TrialStatus
-from ledger.snapshot import TrialHistory
+from steeplechase.analysis.difference import Difference
+from steeplechase.configuration.arm import BASELINE, changes_text
+from steeplechase.configuration.metrics import SCORE
+from steeplechase.configuration.stage_label import PRETRAIN, pretraining_marks
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.records import ArmRow, TrialStatus
+from steeplechase.ledger.snapshot import TrialHistory
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, UNKNOWN, distinct, fixed, short
 from reports.section import Content, Section

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from configuration.claims import Claim, Sign
-from configuration.metrics import COSTS
+from steeplechase.configuration.claims import Claim, Sign
+from steeplechase.configuration.metrics import COSTS
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, UNKNOWN, counted, fixed, p_text
 from reports.section import Content, Section

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from ledger.contamination import contamination_results
-from ledger.records import Record
-from ledger.stage_results import ContaminationResult
+from steeplechase.ledger.contamination import contamination_results
+from steeplechase.ledger.records import Record
+from steeplechase.ledger.stage_results import ContaminationResult
 from reports.section import Content, Section, with_rows
 from reports.statistics.evidence import Evidence
 from reports.table import Row, Table, table

@@ -1,6 +1,6 @@
 """Differences as cells of a grid, each with the number of its intervals."""
 
-from analysis.difference import Difference
+from steeplechase.analysis.difference import Difference
 from reports.grid import Cell
 from reports.number_format import interval_text
 from reports.table import Row, number

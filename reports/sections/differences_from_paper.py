@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from configuration.arm import BASELINE
-from configuration.released_fine_tuning import fine_tuning_differences, size_of
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.released_fine_tuning import fine_tuning_differences, size_of
 from reports.grid import Column, Grid, grid
 from reports.section import Content, Section, with_rows
 from reports.sections.paper_comparison import paper_rows

@@ -5,12 +5,12 @@ Leaving out a diverged seed biases the result in favour of its arm (Dodge et al.
 
 from collections.abc import Iterator, Mapping
 
-from analysis.difference import Difference, SeedValues
-from analysis.effects import difference_of
-from analysis.proportions import wilson
-from configuration.arm import BASELINE
-from configuration.metrics import HELD_OUT_LOSS
-from ledger.records import TrialStatus, curve_of
+from steeplechase.analysis.difference import Difference, SeedValues
+from steeplechase.analysis.effects import difference_of
+from steeplechase.analysis.proportions import wilson
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.metrics import HELD_OUT_LOSS
+from steeplechase.ledger.records import TrialStatus, curve_of
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import fixed
 from reports.section import Content, Section

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from configuration.arm import BASELINE
+from steeplechase.configuration.arm import BASELINE
 from reports.statistics.results import Results
 
 TERM = "Equal arms"

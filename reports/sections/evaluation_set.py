@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from configuration.arm import BASELINE
-from foundation.schema import JsonValue
-from ledger.records import Record, shared_evaluation_set, with_results
-from ledger.stage_results import TokensResult
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.records import Record, shared_evaluation_set, with_results
+from steeplechase.ledger.stage_results import TokensResult
 from search_space.candidate import Candidate
 from search_space.overrides import difference
 

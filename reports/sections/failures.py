@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from ledger.records import NOT_ENDED, TrialStatus, with_results
-from ledger.snapshot import Snapshot, TrialHistory
-from ledger.stage_results import FailedStage
+from steeplechase.ledger.records import NOT_ENDED, TrialStatus, with_results
+from steeplechase.ledger.snapshot import Snapshot, TrialHistory
+from steeplechase.ledger.stage_results import FailedStage
 from reports.sanitise import printable
 from reports.statistics.results import Results
 

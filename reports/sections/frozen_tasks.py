@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from statistics import fmean, stdev
 
-from ledger.records import Record
-from ledger.stage_results import LinearProbeResult, MinimalPairsResult, finite
+from steeplechase.ledger.records import Record
+from steeplechase.ledger.stage_results import LinearProbeResult, MinimalPairsResult, finite
 from reports.grid import Column, Grid, grid
 from reports.number_format import NOTHING, UNKNOWN, fixed
 from reports.section import Content, Section, with_rows

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from configuration.metrics import HELD_OUT_LOSS
+from steeplechase.configuration.metrics import HELD_OUT_LOSS
 from reports.grid import Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, short
 from reports.section import Content, Section, with_rows

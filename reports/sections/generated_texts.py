@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from math import exp
 from statistics import fmean, stdev
 
-from ledger.records import with_results
-from ledger.stage_results import FineTuneResult, finite
+from steeplechase.ledger.records import with_results
+from steeplechase.ledger.stage_results import FineTuneResult, finite
 from reports.grid import Column, Grid, grid, with_notes
 from reports.number_format import UNKNOWN, fixed
 from reports.section import Content, Section, with_rows

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from configuration.arm import BASELINE
-from configuration.stage_label import ZERO_COST, StageLabel, pretraining_marks
-from ledger.records import TrialStatus
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.stage_label import ZERO_COST, StageLabel, pretraining_marks
+from steeplechase.ledger.records import TrialStatus
 from reports.grid import Column, Grid, grid
 from reports.number_format import fixed, short
 from reports.section import Content, Section

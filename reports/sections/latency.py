@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from analysis.bootstrap import RESAMPLES, Estimate
+from steeplechase.analysis.bootstrap import RESAMPLES, Estimate
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import UNKNOWN, decimals_for, fixed, milliseconds_text, scientific
 from reports.sanitise import printable

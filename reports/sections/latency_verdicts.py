@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from analysis.bootstrap import Estimate
+from steeplechase.analysis.bootstrap import Estimate
 from reports.grid import Column, Grid, grid
 from reports.number_format import fixed
 from reports.section import Content, Section

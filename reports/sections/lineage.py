@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from configuration.arm import BASELINE, changes_text
+from steeplechase.configuration.arm import BASELINE, changes_text
 from reports.grid import Column, Grid, grid
 from reports.number_format import NOTHING, fixed, short
 from reports.section import Content, Section

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from analysis.difference import Effect, MeanTest
-from configuration.arm import BASELINE, changes_text
-from configuration.counting_notes import counting_note
-from ledger.records import ArmRow
-from ledger.task_references import TITLES as REFERENCE_TITLES
+from steeplechase.analysis.difference import Effect, MeanTest
+from steeplechase.configuration.arm import BASELINE, changes_text
+from steeplechase.configuration.counting_notes import counting_note
+from steeplechase.ledger.records import ArmRow
+from steeplechase.ledger.task_references import TITLES as REFERENCE_TITLES
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import TWO_SEEDS, counted, difference_text, mean_text, scientific, short, two_seeds
 from reports.section import Content, Section

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from analysis.difference import Difference
-from configuration.arm import BASELINE
-from ledger.records import ArmRow
+from steeplechase.analysis.difference import Difference
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.ledger.records import ArmRow
 from reports.grid import Cell, Column, Grid, grid
 from reports.number_format import NOTHING, UNKNOWN, scientific, short, signed
 from reports.section import Content, Section

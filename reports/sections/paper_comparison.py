@@ -5,11 +5,11 @@ The paper's come from `search_space/released/systems/`, by the table and rows th
 
 from collections.abc import Iterator
 
-from analysis.difference import Difference, Effect
-from configuration.metrics import DESCRIPTIONS, SCORE
-from foundation.schema import JsonValue
-from foundation.stand_ins import CodeNeeded
-from ledger.records import ArmRow
+from steeplechase.analysis.difference import Difference, Effect
+from steeplechase.configuration.metrics import DESCRIPTIONS, SCORE
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.foundation.stand_ins import CodeNeeded
+from steeplechase.ledger.records import ArmRow
 from reports.grid import Column, Grid, grid
 from reports.number_format import NOTHING, fixed, mean_text, scientific, short
 from reports.section import Content, Section, with_rows

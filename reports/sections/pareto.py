@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from configuration.metrics import HELD_OUT_LOSS
+from steeplechase.configuration.metrics import HELD_OUT_LOSS
 from reports.grid import Column, Grid, grid
 from reports.number_format import fixed, short
 from reports.section import Content, Section, with_rows

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from statistics import fmean, stdev
 
-from configuration.measurements import PERPLEXITY
-from ledger.stage_results import PerplexityResult, finite
+from steeplechase.configuration.measurements import PERPLEXITY
+from steeplechase.ledger.stage_results import PerplexityResult, finite
 from reports.grid import Column, Grid, grid, with_notes
 from reports.number_format import UNKNOWN, fixed
 from reports.section import Content, Section, with_rows

@@ -7,11 +7,11 @@ the report lists the arms whose pretraining came entirely from the stage cache.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from configuration.claims import Claim
-from configuration.experiment import Experiment
-from configuration.stage_label import PRETRAIN, TASK_STAGES
-from foundation.schema import JsonValue
-from ledger.records import Status
+from steeplechase.configuration.claims import Claim
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.stage_label import PRETRAIN, TASK_STAGES
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.records import Status
 from reports.statistics.experiment import experiment_of, margins_of
 from reports.statistics.results import Results
 

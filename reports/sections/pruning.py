@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from foundation.schema import JsonValue
+from steeplechase.foundation.schema import JsonValue
 from reports.grid import Column, Grid, grid
 from reports.number_format import scientific
 from reports.section import Content, Section, with_rows

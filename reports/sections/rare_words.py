@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from statistics import fmean, stdev
 
-from configuration.measurements import RARE_WORDS
-from configuration.stage_label import StageLabel
-from ledger.records import with_results
-from ledger.stage_results import RareWordsResult, finite
+from steeplechase.configuration.measurements import RARE_WORDS
+from steeplechase.configuration.stage_label import StageLabel
+from steeplechase.ledger.records import with_results
+from steeplechase.ledger.stage_results import RareWordsResult, finite
 from reports.grid import Column, Grid, grid
 from reports.number_format import UNKNOWN, fixed
 from reports.section import Content, Section, with_rows

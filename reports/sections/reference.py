@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from statistics import fmean, stdev
 
-from configuration.metrics import PrimaryMetric
-from foundation.schema import JsonValue
-from ledger.records import with_results
-from ledger.snapshot import Snapshot
-from ledger.stage_results import ExamplesResult, finite
-from ledger.task_references import untrained_scores
+from steeplechase.configuration.metrics import PrimaryMetric
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.records import with_results
+from steeplechase.ledger.snapshot import Snapshot
+from steeplechase.ledger.stage_results import ExamplesResult, finite
+from steeplechase.ledger.task_references import untrained_scores
 from reports.grid import Column, Grid, grid
 from reports.number_format import NOTHING, UNKNOWN, fixed
 from reports.section import Content, Section

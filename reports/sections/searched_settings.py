@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from configuration.metrics import SCORE, PrimaryMetric
-from configuration.stage_label import StageLabel
-from ledger.records import with_results
-from ledger.selected_settings import chosen_records
-from ledger.stage_results import FineTuneResult, SearchChoice, finite
+from steeplechase.configuration.metrics import SCORE, PrimaryMetric
+from steeplechase.configuration.stage_label import StageLabel
+from steeplechase.ledger.records import with_results
+from steeplechase.ledger.selected_settings import chosen_records
+from steeplechase.ledger.stage_results import FineTuneResult, SearchChoice, finite
 from reports.section import Content, Section, with_rows
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
-from configuration.stage_label import FINE_TUNE
-from ledger.records import Record, with_results
-from ledger.snapshot import Snapshot
-from ledger.stage_results import ExamplesResult, FineTuneResult, SquadPart
+from steeplechase.configuration.stage_label import FINE_TUNE
+from steeplechase.ledger.records import Record, with_results
+from steeplechase.ledger.snapshot import Snapshot
+from steeplechase.ledger.stage_results import ExamplesResult, FineTuneResult, SquadPart
 
 
 def squad_notes(snapshot: Snapshot) -> Iterator[tuple[str, str]]:

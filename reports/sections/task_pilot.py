@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ledger.task_references import TITLES
+from steeplechase.ledger.task_references import TITLES
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, UNKNOWN, fixed
 from reports.section import Content, Section, with_rows

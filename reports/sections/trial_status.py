@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from ledger.records import TrialStatus
-from ledger.snapshot import TrialHistory
+from steeplechase.ledger.records import TrialStatus
+from steeplechase.ledger.snapshot import TrialHistory
 
 
 def status_of(trials: Sequence[TrialHistory], seeds_in_all: int) -> str:

@@ -6,8 +6,8 @@ truncated; `squad.py` reports its lost answers.
 
 from collections.abc import Iterable, Iterator
 
-from ledger.records import Record, with_results
-from ledger.stage_results import EncodedPart, ExamplesResult, SquadPart, finite
+from steeplechase.ledger.records import Record, with_results
+from steeplechase.ledger.stage_results import EncodedPart, ExamplesResult, SquadPart, finite
 from reports.section import Content, Section, with_rows
 from reports.statistics.evidence import Evidence
 from reports.table import Row, Table, number, table

@@ -6,8 +6,8 @@ of tests, each corrected for multiplicity separately.
 
 from collections.abc import Iterator
 
-from analysis.difference import Difference
-from configuration.arm import BASELINE
+from steeplechase.analysis.difference import Difference
+from steeplechase.configuration.arm import BASELINE
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, counted
 from reports.section import Content, Section

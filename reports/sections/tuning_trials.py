@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from configuration.metrics import HELD_OUT_LOSS
-from foundation.schema import JsonValue, canonical_text
-from ledger.records import NOT_ENDED, TrialStatus
-from ledger.snapshot import Tuning
-from ledger.tuning_selection import Choice
+from steeplechase.configuration.metrics import HELD_OUT_LOSS
+from steeplechase.foundation.schema import JsonValue, canonical_text
+from steeplechase.ledger.records import NOT_ENDED, TrialStatus
+from steeplechase.ledger.snapshot import Tuning
+from steeplechase.ledger.tuning_selection import Choice
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, counted, fixed, short
 from reports.section import Content, Section

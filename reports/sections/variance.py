@@ -7,10 +7,10 @@ Tasks differ more than tenfold in the standard deviation over seeds (`richarddwa
 from collections.abc import Iterator
 from statistics import median
 
-from analysis.detectable import detectable_effect
-from analysis.difference import ALPHA, MeanTest
-from analysis.variance_components import Spread, spread_of
-from configuration.metrics import HELD_OUT_LOSS, SCORE
+from steeplechase.analysis.detectable import detectable_effect
+from steeplechase.analysis.difference import ALPHA, MeanTest
+from steeplechase.analysis.variance_components import Spread, spread_of
+from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
 from reports.grid import Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, decimals_for, fixed
 from reports.section import Content, Section

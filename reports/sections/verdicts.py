@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from analysis.difference import MeanTest
-from analysis.estimates import array_of
-from analysis.pairing import PairingGain, pairing_gain
-from analysis.power import MOST_SEEDS
-from configuration.arm import BASELINE
+from steeplechase.analysis.difference import MeanTest
+from steeplechase.analysis.estimates import array_of
+from steeplechase.analysis.pairing import PairingGain, pairing_gain
+from steeplechase.analysis.power import MOST_SEEDS
+from steeplechase.configuration.arm import BASELINE
 from reports.grid import Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, UNKNOWN, fixed, p_text, simultaneous_text
 from reports.section import Content, Section

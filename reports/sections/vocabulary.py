@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
-from configuration.experiment import Experiment
-from ledger.records import Record, with_results
-from ledger.stage_results import TokensResult
-from tasks.tokenizer import WordPieceTraining
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.ledger.records import Record, with_results
+from steeplechase.ledger.stage_results import TokensResult
+from steeplechase.tasks.tokenizer import WordPieceTraining
 
 TERM = "Vocabulary"
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ledger.records import Record, with_results
-from ledger.snapshot import Snapshot
-from ledger.stage_results import FineTuneResult
+from steeplechase.ledger.records import Record, with_results
+from steeplechase.ledger.snapshot import Snapshot
+from steeplechase.ledger.stage_results import FineTuneResult
 
 TERM = "Metrics without a value"
 

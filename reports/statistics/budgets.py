@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from analysis.difference import Difference
-from configuration.arm import BASELINE
-from configuration.metrics import HELD_OUT_LOSS
-from ledger.records import ArmRow
+from steeplechase.analysis.difference import Difference
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.metrics import HELD_OUT_LOSS
+from steeplechase.ledger.records import ArmRow
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, interval, table

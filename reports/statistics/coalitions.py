@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from analysis.shapley import ShapleyWeights, all_orders
-from configuration.designs import Coalitions
+from steeplechase.analysis.shapley import ShapleyWeights, all_orders
+from steeplechase.configuration.designs import Coalitions
 from reports.statistics.component_arms import LARGEST, arms_by_components
 from reports.statistics.contrasts import Weights
 from reports.statistics.crossed import crossed_arms

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import isnan
 
-from analysis.difference import ALPHA, Difference
-from analysis.paired import holm
+from steeplechase.analysis.difference import ALPHA, Difference
+from steeplechase.analysis.paired import holm
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 

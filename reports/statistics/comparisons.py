@@ -17,18 +17,18 @@ from statistics import variance
 
 import numpy as np
 
-from analysis.detectable import DetectableEffect, detectable_effect
-from analysis.difference import ALPHA, MeanTest, SeedValues
-from analysis.effects import differences_of, estimate, stacked, wider
-from analysis.equivalence import equivalence_p
-from analysis.estimates import Estimates
-from analysis.graphical import gated, graphical_test, holm
-from analysis.group_sequential import Looks
-from analysis.paired import holm as holm_p
-from analysis.paired import t_p
-from analysis.power import power_of_t, power_of_t_within, seeds_needed
-from analysis.simultaneous import step_down
-from ledger.stage_results import finite
+from steeplechase.analysis.detectable import DetectableEffect, detectable_effect
+from steeplechase.analysis.difference import ALPHA, MeanTest, SeedValues
+from steeplechase.analysis.effects import differences_of, estimate, stacked, wider
+from steeplechase.analysis.equivalence import equivalence_p
+from steeplechase.analysis.estimates import Estimates
+from steeplechase.analysis.graphical import gated, graphical_test, holm
+from steeplechase.analysis.group_sequential import Looks
+from steeplechase.analysis.paired import holm as holm_p
+from steeplechase.analysis.paired import t_p
+from steeplechase.analysis.power import power_of_t, power_of_t_within, seeds_needed
+from steeplechase.analysis.simultaneous import step_down
+from steeplechase.ledger.stage_results import finite
 from reports.statistics.metrics import Metric
 
 TEST_NAMES = {MeanTest.WELCH: "Welch's t", MeanTest.PAIRED: "Student's t, paired by pretraining seed"}

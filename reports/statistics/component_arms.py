@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from analysis.shapley import Coalition, all_orders
-from configuration.designs.components import ComponentDesign
-from foundation.schema import canonical, canonical_text
-from ledger.records import ArmRow
+from steeplechase.analysis.shapley import Coalition, all_orders
+from steeplechase.configuration.designs.components import ComponentDesign
+from steeplechase.foundation.schema import canonical, canonical_text
+from steeplechase.ledger.records import ArmRow
 from reports.statistics.results import Results
 from search_space.overrides import InvalidOverride, applied
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.difference import Difference, MeanTest, SeedValues
-from analysis.effects import contrast_difference, contrast_estimate, interval_of, shared_seeds, wider
-from analysis.estimates import Estimates
-from analysis.two_way_variance import two_way_estimate
-from ledger.arm_values import ArmValues
-from ledger.example_tables import ArmExamples
+from steeplechase.analysis.difference import Difference, MeanTest, SeedValues
+from steeplechase.analysis.effects import contrast_difference, contrast_estimate, interval_of, shared_seeds, wider
+from steeplechase.analysis.estimates import Estimates
+from steeplechase.analysis.two_way_variance import two_way_estimate
+from steeplechase.ledger.arm_values import ArmValues
+from steeplechase.ledger.example_tables import ArmExamples
 from reports.statistics.sampled_examples import SampledExamples
 
 Weights = Mapping[str, float]

@@ -1,8 +1,8 @@
 """Learning curves of trials: held-out loss in nats by tokens seen."""
 
-from configuration.stage_label import PRETRAIN
-from ledger.records import TrialStatus, curve_of
-from ledger.snapshot import TrialHistory
+from steeplechase.configuration.stage_label import PRETRAIN
+from steeplechase.ledger.records import TrialStatus, curve_of
+from steeplechase.ledger.snapshot import TrialHistory
 
 
 def longest_curves(trials: tuple[TrialHistory, ...]) -> tuple[dict[int, float], ...]:

@@ -5,11 +5,11 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from configuration.experiment import Experiment
-from configuration.metrics import SCORE
-from foundation.errors import CorruptionError
-from foundation.recorded import Recorded
-from foundation.schema import JsonValue
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.metrics import SCORE
+from steeplechase.foundation.errors import CorruptionError
+from steeplechase.foundation.recorded import Recorded
+from steeplechase.foundation.schema import JsonValue
 
 ModelT = TypeVar("ModelT", bound=Recorded)
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from analysis.bootstrap import Estimate, median, median_ratio
-from configuration.latency import LatencyExperiment, part_flops
-from ledger.records import with_results
-from ledger.snapshot import Snapshot
-from ledger.stage_results import LatencyResult, Machine
+from steeplechase.analysis.bootstrap import Estimate, median, median_ratio
+from steeplechase.configuration.latency import LatencyExperiment, part_flops
+from steeplechase.ledger.records import with_results
+from steeplechase.ledger.snapshot import Snapshot
+from steeplechase.ledger.stage_results import LatencyResult, Machine
 from reports.statistics.experiment import document_as
 from reports.table import Row, Table, table
 

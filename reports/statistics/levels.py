@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from configuration.arm import BASELINE
-from configuration.designs.point import label
-from foundation.schema import JsonValue, Schema, canonical, canonical_text
-from ledger.records import ArmRow
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.designs.point import label
+from steeplechase.foundation.schema import JsonValue, Schema, canonical, canonical_text
+from steeplechase.ledger.records import ArmRow
 from search_space.candidate import Candidate
 from search_space.overrides import absolute_path
 

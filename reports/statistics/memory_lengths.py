@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import fmean
 
-from analysis.difference import CONFIDENCE
-from analysis.paired import interval
-from configuration.measurements import PERPLEXITY, MeasuredText
-from configuration.stage_label import StageLabel
-from ledger.records import ArmRow, with_results
-from ledger.stage_results import PerplexityResult, finite
+from steeplechase.analysis.difference import CONFIDENCE
+from steeplechase.analysis.paired import interval
+from steeplechase.configuration.measurements import PERPLEXITY, MeasuredText
+from steeplechase.configuration.stage_label import StageLabel
+from steeplechase.ledger.records import ArmRow, with_results
+from steeplechase.ledger.stage_results import PerplexityResult, finite
 from reports.statistics.results import Results
 
 FEWEST_LENGTHS = 2

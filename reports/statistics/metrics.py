@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from configuration.metrics import ATTENTION_DIAGONAL, DESCRIPTIONS, HELD_OUT_LOSS, SCORE
+from steeplechase.configuration.metrics import ATTENTION_DIAGONAL, DESCRIPTIONS, HELD_OUT_LOSS, SCORE
 
 TITLES = {HELD_OUT_LOSS: "held-out loss", ATTENTION_DIAGONAL: "attention diagonal C"}
 

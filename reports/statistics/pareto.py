@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from configuration.arm import BASELINE
-from configuration.metrics import HELD_OUT_LOSS, SCORE
-from configuration.stage_label import PRETRAIN, UNPRUNED
-from ledger.records import ArmRow
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
+from steeplechase.configuration.stage_label import PRETRAIN, UNPRUNED
+from steeplechase.ledger.records import ArmRow
 from reports.sanitise import printable
 from reports.statistics.arm_costs import costs_of
 from reports.statistics.metrics import Metric, in_place_of_score

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from math import isfinite
 
-from analysis.estimates import Estimates
-from analysis.power import POWER, power_of_t, power_of_t_within, seeds_needed
-from configuration.claims import Claim
+from steeplechase.analysis.estimates import Estimates
+from steeplechase.analysis.power import POWER, power_of_t, power_of_t_within, seeds_needed
+from steeplechase.configuration.claims import Claim
 
 WITHOUT_LIMIT = 10**6
 """A number of seeds whose own variance is next to none."""

@@ -8,26 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from configuration.experiment import Experiment
-from configuration.loading import LATENCY_SECTION
-from foundation.errors import ConfigurationError, MachineError, did_you_mean
-from ledger.artifacts import ArtifactStore
-from ledger.example_values import read_example_values
-from ledger.paths import ResultPaths
-from ledger.records import Record, with_results
-from ledger.result_files import example_scores_file, other_parts, predictions_file
-from ledger.selected_settings import chosen_records
-from ledger.snapshot import Snapshot
-from ledger.stage_results import ExamplesResult, FineTuneResult
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import LATENCY_SECTION
+from steeplechase.foundation.errors import ConfigurationError, MachineError, did_you_mean
+from steeplechase.ledger.artifacts import ArtifactStore
+from steeplechase.ledger.example_values import read_example_values
+from steeplechase.ledger.paths import ResultPaths
+from steeplechase.ledger.records import Record, with_results
+from steeplechase.ledger.result_files import example_scores_file, other_parts, predictions_file
+from steeplechase.ledger.selected_settings import chosen_records
+from steeplechase.ledger.snapshot import Snapshot
+from steeplechase.ledger.stage_results import ExamplesResult, FineTuneResult
 from reports.statistics.experiment import experiment_of
 from reports.table import Row, Table
-from tasks.labelled.encoding import load_examples
-from tasks.labelled.minimal_pairs import load_groups
-from tasks.labelled.scoring import references_of
-from tasks.labelled.task import DownstreamTask
-from tasks.labelled.text_pairs import load_text_pairs
-from tasks.labelled.words import load_words
-from tasks.squad.windows_on_disk import load_questions
+from steeplechase.tasks.labelled.encoding import load_examples
+from steeplechase.tasks.labelled.minimal_pairs import load_groups
+from steeplechase.tasks.labelled.scoring import references_of
+from steeplechase.tasks.labelled.task import DownstreamTask
+from steeplechase.tasks.labelled.text_pairs import load_text_pairs
+from steeplechase.tasks.labelled.words import load_words
+from steeplechase.tasks.squad.windows_on_disk import load_questions
 
 COLUMNS = ("arm", "pretraining_seed", "fine_tuning_seed", "part", "example", "label", "prediction")
 """Of every table of predictions; the scores of single examples follow, by metric, where there are any."""

@@ -5,20 +5,20 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
-from analysis.difference import ALPHA, Difference, Effect, MeanTest
-from analysis.effects import effect
-from analysis.estimates import Estimates
-from analysis.group_sequential import Looks
-from configuration.arm import BASELINE
-from configuration.experiment import Experiment
-from configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, PrimaryMetric
-from configuration.seeds import first_seeds, looks_of
-from ledger.arm_values import ArmValues, NestedArmValues, means_of, nested_values_of
-from ledger.attention_locality import Attention, attention_of
-from ledger.example_tables import ExampleTable
-from ledger.records import ArmRow, TrialStatus, shared_evaluation_set
-from ledger.snapshot import Snapshot, TrialHistory
-from ledger.task_standing import TaskStanding, task_standings, tasks_in_score
+from steeplechase.analysis.difference import ALPHA, Difference, Effect, MeanTest
+from steeplechase.analysis.effects import effect
+from steeplechase.analysis.estimates import Estimates
+from steeplechase.analysis.group_sequential import Looks
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, PrimaryMetric
+from steeplechase.configuration.seeds import first_seeds, looks_of
+from steeplechase.ledger.arm_values import ArmValues, NestedArmValues, means_of, nested_values_of
+from steeplechase.ledger.attention_locality import Attention, attention_of
+from steeplechase.ledger.example_tables import ExampleTable
+from steeplechase.ledger.records import ArmRow, TrialStatus, shared_evaluation_set
+from steeplechase.ledger.snapshot import Snapshot, TrialHistory
+from steeplechase.ledger.task_standing import TaskStanding, task_standings, tasks_in_score
 from reports.number_format import decimals_for
 from reports.statistics.comparisons import Cell, CellTest, Comparison, compare
 from reports.statistics.contrasts import Contrasts, Weights

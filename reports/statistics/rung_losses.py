@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
-from analysis.difference import Difference
-from analysis.effects import paired
-from configuration.arm import BASELINE
-from configuration.stage_label import PRETRAIN
-from ledger.records import TrialStatus, with_results
-from ledger.stage_results import PretrainResult, finite
+from steeplechase.analysis.difference import Difference
+from steeplechase.analysis.effects import paired
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.stage_label import PRETRAIN
+from steeplechase.ledger.records import TrialStatus, with_results
+from steeplechase.ledger.stage_results import PretrainResult, finite
 from reports.statistics.results import Results
 
 Losses = Mapping[int, Mapping[int, float]]

@@ -7,9 +7,9 @@ it. A metric that is no mean over examples, such as Matthews correlation or BLEU
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from analysis.two_way_variance import grouped
-from configuration.metrics import HELD_OUT_LOSS, SCORE, PrimaryMetric
-from ledger.example_tables import ArmExamples, ExampleTable
+from steeplechase.analysis.two_way_variance import grouped
+from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE, PrimaryMetric
+from steeplechase.ledger.example_tables import ArmExamples, ExampleTable
 
 POINTS = 100.0
 """Of a score; those of single examples are shares."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterable
 
-from ledger.records import with_results
-from ledger.stage_results import TokensResult
+from steeplechase.ledger.records import with_results
+from steeplechase.ledger.stage_results import TokensResult
 from reports.number_format import short
 from reports.statistics.results import Results
 

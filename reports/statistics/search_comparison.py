@@ -7,11 +7,11 @@ from statistics import fmean
 
 import numpy as np
 
-from analysis.difference import CONFIDENCE, Effect, MeanTest
-from analysis.effects import effect
-from analysis.hypervolume import hypervolume
-from analysis.paired import interval
-from analysis.search_trace import SearchTrace, Training
+from steeplechase.analysis.difference import CONFIDENCE, Effect, MeanTest
+from steeplechase.analysis.effects import effect
+from steeplechase.analysis.hypervolume import hypervolume
+from steeplechase.analysis.paired import interval
+from steeplechase.analysis.search_trace import SearchTrace, Training
 
 SEVERAL = 2
 COSTS_SHOWN = 8

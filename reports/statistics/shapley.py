@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.difference import Difference
-from analysis.effects import interval_of
-from analysis.shapley import over_orders
+from steeplechase.analysis.difference import Difference
+from steeplechase.analysis.effects import interval_of
+from steeplechase.analysis.shapley import over_orders
 from reports.statistics.coalitions import CoalitionArms, coalition_arms
 from reports.statistics.contrasts import Weights
 from reports.statistics.metrics import Metric

@@ -1,7 +1,7 @@
 """FLOPs of a stage in closed form, for the prediction of the remaining time."""
 
-from configuration.latency import part_flops
-from configuration.source_encoder import SourceEncoder
+from steeplechase.configuration.latency import part_flops
+from steeplechase.configuration.source_encoder import SourceEncoder
 from runners.stages.declarations import ExamplesStage, FineTuneStage, MinimalPairsStage, PretrainStage, TaskStage
 from runners.stages.measurement_declarations import LatencyStage
 from runners.stages.stage import Stage
@@ -10,7 +10,7 @@ from search_space.candidate import BACKWARD_AND_FORWARD
 from search_space.cost import MATMUL
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.source_encoder import update_flops
-from tasks.labelled.task import DownstreamTask
+from steeplechase.tasks.labelled.task import DownstreamTask
 
 
 def stage_flops(stage: Stage) -> float:

@@ -12,19 +12,19 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from configuration.experiment import Experiment
-from configuration.fine_tuning import FineTuning
-from configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
-from configuration.plugin_folders import are_loaded
-from configuration.stage_label import TASK_STAGES, UNTRAINED, StageLabel
-from configuration.tuning_experiment import tuning_view
-from foundation.environment import processor
-from foundation.errors import CorruptionError
-from foundation.schema import JsonValue
-from ledger.amendments import amendments
-from ledger.artifacts import ArtifactStore
-from ledger.database import LEDGER_NAME, EmptyLedger, Ledger
-from ledger.records import ArmRow, Record, Status
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.fine_tuning import FineTuning
+from steeplechase.configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
+from steeplechase.configuration.plugin_folders import are_loaded
+from steeplechase.configuration.stage_label import TASK_STAGES, UNTRAINED, StageLabel
+from steeplechase.configuration.tuning_experiment import tuning_view
+from steeplechase.foundation.environment import processor
+from steeplechase.foundation.errors import CorruptionError
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.amendments import amendments
+from steeplechase.ledger.artifacts import ArtifactStore
+from steeplechase.ledger.database import LEDGER_NAME, EmptyLedger, Ledger
+from steeplechase.ledger.records import ArmRow, Record, Status
 from runners.cost_estimate.flops import examples_expected, task_flops
 from runners.stage_labels import pretrain_labels
 from search_space.candidate import Candidate

@@ -12,7 +12,7 @@ from pathlib import Path
 from shutil import disk_usage
 from statistics import median, quantiles
 
-from foundation.atomic_files import existing
+from steeplechase.foundation.atomic_files import existing
 from runners.cost_estimate.flops import stage_flops
 from runners.cost_estimate.past_runs import Measured
 from runners.stages.declarations import FineTuneStage, LinearProbeStage, MinimalPairsStage, PretrainStage

@@ -6,8 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
-from foundation.locking import Holder
-from ledger.artifacts import Outcome
+from steeplechase.foundation.locking import Holder
+from steeplechase.ledger.artifacts import Outcome
 from runners.work_queue import Failure, StageTask
 
 ENGINES = ("local", "ray")

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from foundation.child_process import import_path, module_command
-from foundation.locking import Holder
-from ledger.artifacts import Outcome
+from steeplechase.foundation.child_process import import_path, module_command
+from steeplechase.foundation.locking import Holder
+from steeplechase.ledger.artifacts import Outcome
 from runners.executors import ExecutorSettings
 from runners.executors.worker import as_line
 from runners.stages.stage import THREADS, Job

@@ -19,12 +19,12 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-from foundation.child_process import module_command
-from foundation.errors import MachineError, StoppedError
-from foundation.locking import Holder
-from foundation.scratch import scratch_folder
-from ledger.artifacts import Outcome
-from ledger.object_store import ObjectStore
+from steeplechase.foundation.child_process import module_command
+from steeplechase.foundation.errors import MachineError, StoppedError
+from steeplechase.foundation.locking import Holder
+from steeplechase.foundation.scratch import scratch_folder
+from steeplechase.ledger.artifacts import Outcome
+from steeplechase.ledger.object_store import ObjectStore
 from runners.executors import ExecutorSettings
 from runners.executors.local import BYTES_AT_ONCE, SECONDS_BETWEEN_POLLS, LocalExecutor, worker_environment
 from runners.executors.ray_pipes import Hosting, end_session

@@ -7,8 +7,8 @@ and its output does not reach the terminal.
 import json
 import sys
 
-from foundation.child_process import private_output
-from foundation.errors import MachineError
+from steeplechase.foundation.child_process import private_output
+from steeplechase.foundation.errors import MachineError
 from runners.executors.ray_pipes import Driver, Hosting
 
 

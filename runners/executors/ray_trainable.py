@@ -13,7 +13,7 @@ from ray.tune.schedulers import FIFOScheduler
 from ray.tune.search import Searcher
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from foundation.errors import MachineError
+from steeplechase.foundation.errors import MachineError
 from runners.executors.local import ONE_THREAD, QUIET, RETURNED_MEMORY
 from runners.executors.node_probe import NodeReport, environment, mistakes, named, report_of, unseen
 from runners.executors.ray_pipes import Driver, Hosting

@@ -13,9 +13,9 @@ import traceback
 from contextlib import suppress
 from dataclasses import asdict
 
-from foundation.child_process import PartnerDied, private_output
-from foundation.errors import MachineError
-from foundation.hidden_packages import hidden_packages
+from steeplechase.foundation.child_process import PartnerDied, private_output
+from steeplechase.foundation.errors import MachineError
+from steeplechase.foundation.hidden_packages import hidden_packages
 from runners.stages.stage import Job
 
 PARTNER_DIED_CODE = 70

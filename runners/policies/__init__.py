@@ -5,7 +5,7 @@
 
 from collections.abc import Mapping
 
-from configuration.designs.search import EVOLUTIONARY, Search, Tournament
+from steeplechase.configuration.designs.search import EVOLUTIONARY, Search, Tournament
 from runners.policies import hurdle_settings
 from runners.policies.backtested_slopes import recommended
 from runners.policies.evolution import evolutionary

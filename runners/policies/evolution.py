@@ -16,7 +16,7 @@ from statistics import fmean
 
 import numpy as np
 
-from configuration.designs.search import Tournament
+from steeplechase.configuration.designs.search import Tournament
 from runners.policies.policy import ROUNDING, Action, Judgement, PolicyFactory, View
 
 KNOWN_IN_A_ROW = 1000

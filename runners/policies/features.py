@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.schema import JsonValue
+from steeplechase.foundation.schema import JsonValue
 
 Numbers = NDArray[np.float64]
 

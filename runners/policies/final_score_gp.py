@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.gaussian_process import GaussianProcess, smooth
+from steeplechase.analysis.gaussian_process import GaussianProcess, smooth
 from runners.policies.policy import Action, Numbers, View
 
 RANDOM_FIRST = 3  # trainings before the first fit

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from configuration.hurdles import HurdleRule
-from configuration.hurdles.population import Population, State, TrialView
+from steeplechase.configuration.hurdles import HurdleRule
+from steeplechase.configuration.hurdles.population import Population, State, TrialView
 from runners.policies.policy import Action, Numbers, PolicyFactory, View
 
 TOKENS = 10**9

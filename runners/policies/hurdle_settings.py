@@ -3,7 +3,7 @@
 Candidates come in random order, without an adaptive sampler, so that only the hurdles are compared.
 """
 
-from configuration.hurdles import Asha, Finite, Hyperband, ProgressiveMean, TopFraction
+from steeplechase.configuration.hurdles import Asha, Finite, Hyperband, ProgressiveMean, TopFraction
 from runners.policies.hurdle_policy import TOKENS, HurdleSettings
 from runners.policies.policy import Numbers
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from configuration.hurdles.decision import HurdleDecision
-from configuration.hurdles.population import Population
-from configuration.pretraining import Pretraining
-from ledger.records import Decision
+from steeplechase.configuration.hurdles.decision import HurdleDecision
+from steeplechase.configuration.hurdles.population import Population
+from steeplechase.configuration.pretraining import Pretraining
+from steeplechase.ledger.records import Decision
 from runners.scheduling.trial import Trial
 
 AUDIT = "audit"

@@ -10,13 +10,13 @@ from statistics import fmean
 
 import numpy as np
 
-from configuration.arm import BASELINE, Arm
-from configuration.designs.search import EVOLUTIONARY
-from configuration.experiment import Experiment
-from configuration.seeds import first_seeds
-from foundation.errors import ConflictError
-from foundation.randomness import stream
-from ledger.records import ArmRow, Decision, Record, Status
+from steeplechase.configuration.arm import BASELINE, Arm
+from steeplechase.configuration.designs.search import EVOLUTIONARY
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.seeds import first_seeds
+from steeplechase.foundation.errors import ConflictError
+from steeplechase.foundation.randomness import stream
+from steeplechase.ledger.records import ArmRow, Decision, Record, Status
 from runners.policies import policy_of
 from runners.policies.policy import Action, Judgement
 from runners.policies.race import Race

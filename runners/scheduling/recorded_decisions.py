@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from configuration.arm import BASELINE
-from configuration.experiment import Experiment
-from configuration.seeds import first_seeds
-from foundation.errors import ConflictError, DataError
-from ledger.database import LedgerRows
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.seeds import first_seeds
+from steeplechase.foundation.errors import ConflictError, DataError
+from steeplechase.ledger.database import LedgerRows
 from runners.scheduling.race_of_trials import RaceOfTrials
 
 

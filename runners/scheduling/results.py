@@ -1,7 +1,7 @@
 """Numbers of a record that the scheduler reads."""
 
-from ledger.records import Record, Status, final_loss_of, primary_score
-from ledger.stage_results import ZeroCostResult, finite
+from steeplechase.ledger.records import Record, Status, final_loss_of, primary_score
+from steeplechase.ledger.stage_results import ZeroCostResult, finite
 
 
 def value_at_hurdle(record: Record, probed: bool) -> float | None:

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from foundation.schema import JsonValue
-from ledger.database import LedgerRows
-from ledger.records import ArmRow, Decision, Record, TrialRow
-from ledger.tuning_plan import CHOICES, TUNING
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.database import LedgerRows
+from steeplechase.ledger.records import ArmRow, Decision, Record, TrialRow
+from steeplechase.ledger.tuning_plan import CHOICES, TUNING
 from runners.scheduling.decisions import AUDIT
 from runners.search.warm_start import WARM_START
 

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import dropwhile
 from pathlib import Path
 
-from configuration.arm import BASELINE
-from configuration.experiment import Experiment
-from configuration.loading import AnyExperiment
-from configuration.seeds import first_seeds
-from configuration.stage_label import LONG_SEQUENCE_PHASE, UNPRUNED
-from configuration.tuning_experiment import tuning_view
-from foundation.errors import ConflictError
-from ledger.records import ArmRow, Decision, Record, Status, TrialRow
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import AnyExperiment
+from steeplechase.configuration.seeds import first_seeds
+from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE, UNPRUNED
+from steeplechase.configuration.tuning_experiment import tuning_view
+from steeplechase.foundation.errors import ConflictError
+from steeplechase.ledger.records import ArmRow, Decision, Record, Status, TrialRow
 from runners.dag import SharedStages, trial_stages
 from runners.latency_stages import LatencyStages
 from runners.part import WHOLE

@@ -7,9 +7,9 @@ from typing import Any
 
 from numpy.random import Generator
 
-from configuration.arm import Arm, changed_arm
-from configuration.experiment import Experiment
-from foundation.schema import canonical_text
+from steeplechase.configuration.arm import Arm, changed_arm
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.schema import canonical_text
 from runners.search.encoding import draw, identity, mutant, point_of, possible, uniformly
 
 DRAWS = 1000

@@ -5,8 +5,8 @@ from typing import Any, Protocol
 
 from numpy.random import Generator
 
-from configuration.designs.search import Search
-from foundation.schema import canonical, canonical_text
+from steeplechase.configuration.designs.search import Search
+from steeplechase.foundation.schema import canonical, canonical_text
 from search_space.candidate import Candidate
 from search_space.constraints import broken_by
 from search_space.overrides import InvalidOverride, absolute_path, apply

@@ -11,8 +11,8 @@ from typing import Generic, TypeVar
 
 from numpy.random import Generator
 
-from configuration.designs.search import Tournament
-from foundation.randomness import stream
+from steeplechase.configuration.designs.search import Tournament
+from steeplechase.foundation.randomness import stream
 
 Genome = TypeVar("Genome")
 Mutate = Callable[[Genome, Generator], Genome]

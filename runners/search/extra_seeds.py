@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
-from configuration.experiment import Experiment
-from configuration.next_seeds import next_seeds
-from ledger.database import LedgerRows
-from ledger.metrics import results_by_arm, values_of_trial
-from ledger.records import TrialRow
-from ledger.snapshot import TrialHistory, histories_of, shared_records
-from ledger.task_references import references_of
-from ledger.task_standing import standings, tasks_in_score
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.next_seeds import next_seeds
+from steeplechase.ledger.database import LedgerRows
+from steeplechase.ledger.metrics import results_by_arm, values_of_trial
+from steeplechase.ledger.records import TrialRow
+from steeplechase.ledger.snapshot import TrialHistory, histories_of, shared_records
+from steeplechase.ledger.task_references import references_of
+from steeplechase.ledger.task_standing import standings, tasks_in_score
 from runners.search.tuning_phase import families
 from runners.stage_labels import all_labels
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from configuration.arm import BASELINE
-from configuration.experiment import Experiment
-from configuration.seeds import first_seeds
-from ledger.database import LedgerRows
-from ledger.records import ArmRow, TrialRow
-from ledger.snapshot import TrialHistory, histories_of
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.seeds import first_seeds
+from steeplechase.ledger.database import LedgerRows
+from steeplechase.ledger.records import ArmRow, TrialRow
+from steeplechase.ledger.snapshot import TrialHistory, histories_of
 from runners.search.observation import Observation
 from runners.search.observations import observation_of, shifted_by_baseline
 

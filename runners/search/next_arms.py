@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from configuration.arm import BASELINE, Arm, changed_arm
-from configuration.experiment import Experiment
-from configuration.seeds import first_seeds
-from configuration.tuning_experiment import tuning_view
-from foundation.schema import JsonValue
-from ledger.database import LedgerRows
-from ledger.records import ArmRow
+from steeplechase.configuration.arm import BASELINE, Arm, changed_arm
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.seeds import first_seeds
+from steeplechase.configuration.tuning_experiment import tuning_view
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.database import LedgerRows
+from steeplechase.ledger.records import ArmRow
 from runners.search.history import SearchHistory
 from runners.search.optuna_sampler import importance, propose
 from runners.search.warm_start import warm_start_observations

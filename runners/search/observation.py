@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from foundation.schema import JsonValue
+from steeplechase.foundation.schema import JsonValue
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from configuration.designs.search import MEASURED
-from configuration.experiment import Experiment
-from configuration.stage_label import PRETRAIN, StageLabel, fine_tuning_cells
-from foundation.schema import JsonValue
-from ledger.records import ArmRow, final_loss_of, primary_score
-from ledger.selected_settings import chosen_records
-from ledger.snapshot import TrialHistory
+from steeplechase.configuration.designs.search import MEASURED
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.stage_label import PRETRAIN, StageLabel, fine_tuning_cells
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.records import ArmRow, final_loss_of, primary_score
+from steeplechase.ledger.selected_settings import chosen_records
+from steeplechase.ledger.snapshot import TrialHistory
 from runners.search.observation import Observation
 from runners.stage_labels import fine_tune_labels, pretrain_labels
 

@@ -9,8 +9,8 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from configuration.designs.search import NON_ADAPTIVE, Search
-from foundation.randomness import stream, stream_seed
+from steeplechase.configuration.designs.search import NON_ADAPTIVE, Search
+from steeplechase.foundation.randomness import stream, stream_seed
 from runners.search.encoding import (
     axes_of,
     draw,

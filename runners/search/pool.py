@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from configuration.arm import Arm, changed_arm
-from configuration.experiment import Experiment
-from foundation.randomness import stream
-from foundation.schema import canonical_text
+from steeplechase.configuration.arm import Arm, changed_arm
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.randomness import stream
+from steeplechase.foundation.schema import canonical_text
 from runners.policies.features import features_of
 from runners.policies.policy import Numbers
 from runners.search.encoding import draw, identity, point_of, possible, uniformly

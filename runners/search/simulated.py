@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from configuration.arm import Arm
-from configuration.designs.search import EVOLUTIONARY
-from configuration.experiment import Experiment
-from foundation.errors import ConfigurationError
-from foundation.randomness import stream
+from steeplechase.configuration.arm import Arm
+from steeplechase.configuration.designs.search import EVOLUTIONARY
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.errors import ConfigurationError
+from steeplechase.foundation.randomness import stream
 from runners.policies import policy_of
 from runners.policies.policy import Numbers
 from runners.replay.simulation import Simulation, SimulationState

@@ -1,7 +1,7 @@
 """The trace of a search that is simulated on a tabulated space."""
 
-from analysis.search_trace import SearchTrace, Training
-from configuration.experiment import Experiment
+from steeplechase.analysis.search_trace import SearchTrace, Training
+from steeplechase.configuration.experiment import Experiment
 from runners.search.encoding import identity
 from runners.search.simulated import simulated
 from runners.search.tabulated import Table

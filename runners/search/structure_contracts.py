@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Iterator, Mapping
 
-from models.contract import Broken, Outcome, outcomes_at_examples, outcomes_of, survives_json
+from steeplechase.models.contract import Broken, Outcome, outcomes_at_examples, outcomes_of, survives_json
 from search_space.architecture import Architecture
 from search_space.layer_program import LayerProgram
 from search_space.program_parser import parse_program

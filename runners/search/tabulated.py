@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from configuration.experiment import Experiment
-from foundation.errors import DataError
-from foundation.schema import canonical, canonical_text
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.schema import canonical, canonical_text
 from runners.policies.policy import Numbers
 from runners.replay.curves.recorded import RecordedCurves
 from runners.search.encoding import point_of

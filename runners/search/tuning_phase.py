@@ -6,18 +6,18 @@ The plan and the choices are write-once facts in the ledger. Pure: nothing is wr
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from configuration.arm import BASELINE, Arm
-from configuration.designs.point import level
-from configuration.experiment import Experiment
-from configuration.stage_label import PRETRAIN
-from configuration.tuning_experiment import tuning_view
-from configuration.tuning_points import AT, Point, change_size, name_of, points_of, value_at
-from foundation.schema import JsonValue
-from ledger.database import LedgerRows
-from ledger.records import TrialStatus, final_loss_of
-from ledger.snapshot import TrialHistory, histories_of
-from ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
-from ledger.tuning_selection import Choice, chosen, mean_over_seeds
+from steeplechase.configuration.arm import BASELINE, Arm
+from steeplechase.configuration.designs.point import level
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.stage_label import PRETRAIN
+from steeplechase.configuration.tuning_experiment import tuning_view
+from steeplechase.configuration.tuning_points import AT, Point, change_size, name_of, points_of, value_at
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.database import LedgerRows
+from steeplechase.ledger.records import TrialStatus, final_loss_of
+from steeplechase.ledger.snapshot import TrialHistory, histories_of
+from steeplechase.ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
+from steeplechase.ledger.tuning_selection import Choice, chosen, mean_over_seeds
 from runners.search.observations import score_of
 from runners.stage_labels import fine_tune_labels, pretrain_labels
 from search_space.overrides import apply, difference

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.randomness import stream, stream_seed
+from steeplechase.foundation.randomness import stream, stream_seed
 from runners.stages.declarations import FineTuneStage
-from tasks.labelled.encoding import EncodedExamples
+from steeplechase.tasks.labelled.encoding import EncodedExamples
 
 
 def root_seed(stage: FineTuneStage) -> int:

@@ -1,19 +1,19 @@
-"""Counts the dev examples of one task that occur in the pretraining text; `tasks.contamination` has the rules."""
+"""Counts the dev examples of one task that occur in the pretraining text; `steeplechase.tasks.contamination` has the rules."""
 
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from foundation.schema import JsonValue
+from steeplechase.foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.declarations import ContaminationStage
 from runners.stages.examples import examples_of, refuse_changed
-from tasks.contamination.index import RUN_WORDS, overlap
-from tasks.corpora.assembly import read_documents, read_summary
-from tasks.corpora.document import Document
-from tasks.labelled.task import DownstreamTask, Example, Examples
-from tasks.progress import place
-from tasks.squad.subsets import taken
+from steeplechase.tasks.contamination.index import RUN_WORDS, overlap
+from steeplechase.tasks.corpora.assembly import read_documents, read_summary
+from steeplechase.tasks.corpora.document import Document
+from steeplechase.tasks.labelled.task import DownstreamTask, Example, Examples
+from steeplechase.tasks.progress import place
+from steeplechase.tasks.squad.subsets import taken
 
 OVERLAPPING_FILE = "overlapping.json"
 EXAMPLES_LOCATED = 5

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from foundation.schema import JsonValue
+from steeplechase.foundation.schema import JsonValue
 from runners.stages.progress import ProgressFile
 
 

@@ -1,10 +1,10 @@
 """Reads a corpus, removes duplicate documents and splits it by source."""
 
-from foundation.errors import ConflictError
-from foundation.schema import JsonValue, canonical_text
+from steeplechase.foundation.errors import ConflictError
+from steeplechase.foundation.schema import JsonValue, canonical_text
 from runners.stages.context import StageContext
 from runners.stages.declarations import CorpusStage
-from tasks.corpora.assembly import assemble
+from steeplechase.tasks.corpora.assembly import assemble
 
 
 def compute(stage: CorpusStage, context: StageContext) -> dict[str, JsonValue]:

@@ -2,9 +2,9 @@
 
 from typing import ClassVar, Literal
 
-from configuration.fine_tuning import TaskTraining
-from configuration.stage_label import LINEAR_PROBE, MINIMAL_PAIRS, UNTRAINED
-from foundation.schema import Count, JsonValue, Seed
+from steeplechase.configuration.fine_tuning import TaskTraining
+from steeplechase.configuration.stage_label import LINEAR_PROBE, MINIMAL_PAIRS, UNTRAINED
+from steeplechase.foundation.schema import Count, JsonValue, Seed
 from runners.stages.measurement_declarations import (
     AttentionStage,
     LatencyStage,
@@ -17,16 +17,16 @@ from runners.stages.stage import StageDeclaration
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.output_layer import OutputLayer
-from tasks.corpora.corpus import Corpus
-from tasks.dataset_folder import PublishedData
-from tasks.downstream import find_task
-from tasks.labelled.task import DownstreamTask
-from tasks.lexicon.supersenses import Lexicon
-from tasks.lexicon.synonyms import Synonyms
-from tasks.mentions.declaration import Mentions
-from tasks.own_tasks import StageTask, task_named
-from tasks.own_tasks.table import TableFiles
-from tasks.tokenizer import TokenizerDeclaration
+from steeplechase.tasks.corpora.corpus import Corpus
+from steeplechase.tasks.dataset_folder import PublishedData
+from steeplechase.tasks.downstream import find_task
+from steeplechase.tasks.labelled.task import DownstreamTask
+from steeplechase.tasks.lexicon.supersenses import Lexicon
+from steeplechase.tasks.lexicon.synonyms import Synonyms
+from steeplechase.tasks.mentions.declaration import Mentions
+from steeplechase.tasks.own_tasks import StageTask, task_named
+from steeplechase.tasks.own_tasks.table import TableFiles
+from steeplechase.tasks.tokenizer import TokenizerDeclaration
 
 PRUNING_VERSION = 1
 """Of the code that prunes; part of the key of the stages that do."""

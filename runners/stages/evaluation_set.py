@@ -6,18 +6,18 @@ generator on the training split first, and samples from it.
 
 from typing import Any
 
-from foundation.errors import DataError
-from foundation.schema import JsonValue
+from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.declarations import EvaluationSetStage
 from runners.stages.validation_sequences import require_sequences
 from runners.training.loop import Step, TrainingData, train
 from runners.training.optimisers import build_optimiser
-from tasks.objectives import build_model, model_class
-from tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
-from tasks.packing import open_split
-from tasks.progress import place
-from tasks.tokenizer import Tokenizer, load_tokenizer
+from steeplechase.tasks.objectives import build_model, model_class
+from steeplechase.tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
+from steeplechase.tasks.packing import open_split
+from steeplechase.tasks.progress import place
+from steeplechase.tasks.tokenizer import Tokenizer, load_tokenizer
 
 EVALUATION_SEED = 20081901  # arbitrary; the evaluation set is the same for every pretraining seed
 

@@ -3,24 +3,24 @@
 from dataclasses import replace
 from pathlib import Path
 
-from foundation.errors import ConflictError, DataError
-from foundation.randomness import stream
-from foundation.schema import JsonValue
+from steeplechase.foundation.errors import ConflictError, DataError
+from steeplechase.foundation.randomness import stream
+from steeplechase.foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.declarations import ContaminationStage, ExamplesStage
 from runners.stages.frozen_examples import PARTS, encode_frozen, encode_part, ngram_reference, part_counts, parts_of
 from runners.stages.rarified_examples import rarified_examples
 from runners.stages.source_vocabulary import source_tokenizer
-from tasks.bag_of_words import bag_of_words_scores, learned_from
-from tasks.corpora.assembly import read_documents
-from tasks.labelled.task import DownstreamTask, Example, Examples
-from tasks.lead import lead_scores
-from tasks.majority import majority_score
-from tasks.most_frequent_tag import most_frequent_tag_scores
-from tasks.own_tasks.split import repeated_in_train
-from tasks.round_trip import round_trip_scores
-from tasks.squad.prepare import Amounts, prepare
-from tasks.tokenizer import Tokenizer, load_tokenizer
+from steeplechase.tasks.bag_of_words import bag_of_words_scores, learned_from
+from steeplechase.tasks.corpora.assembly import read_documents
+from steeplechase.tasks.labelled.task import DownstreamTask, Example, Examples
+from steeplechase.tasks.lead import lead_scores
+from steeplechase.tasks.majority import majority_score
+from steeplechase.tasks.most_frequent_tag import most_frequent_tag_scores
+from steeplechase.tasks.own_tasks.split import repeated_in_train
+from steeplechase.tasks.round_trip import round_trip_scores
+from steeplechase.tasks.squad.prepare import Amounts, prepare
+from steeplechase.tasks.tokenizer import Tokenizer, load_tokenizer
 
 TRAINED_ON = "bag_of_words_examples"
 SAMPLING_SEED = 18040746  # arbitrary; the sample is independent of the seeds of an experiment

@@ -13,20 +13,20 @@ from jaxtyping import Shaped
 from numpy.typing import NDArray
 from torch import Tensor
 
-from foundation.randomness import stream_seed
-from foundation.schema import JsonValue
-from ledger.example_values import write_example_values
-from ledger.result_files import example_scores_file, other_parts, predictions_file
-from models.devices import open_device
-from models.downstream_model import FineTuned, build_fine_tuned
-from models.heads.span import SpanHead
-from models.heads.tags import NO_TAG
-from models.initialisation import initialise
-from models.language_model_loss import WithLanguageModel
-from models.lstm_features import FeatureReader, build_feature_model
-from models.output_layer import build_output_layer
-from models.precision import Precision, autocast_to
-from models.rare_words import add_words
+from steeplechase.foundation.randomness import stream_seed
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.example_values import write_example_values
+from steeplechase.ledger.result_files import example_scores_file, other_parts, predictions_file
+from steeplechase.models.devices import open_device
+from steeplechase.models.downstream_model import FineTuned, build_fine_tuned
+from steeplechase.models.heads.span import SpanHead
+from steeplechase.models.heads.tags import NO_TAG
+from steeplechase.models.initialisation import initialise
+from steeplechase.models.language_model_loss import WithLanguageModel
+from steeplechase.models.lstm_features import FeatureReader, build_feature_model
+from steeplechase.models.output_layer import build_output_layer
+from steeplechase.models.precision import Precision, autocast_to
+from steeplechase.models.rare_words import add_words
 from runners.stages import generated_texts
 from runners.stages.batch_order import epoch_batches, root_seed
 from runners.stages.context import Diverged, StageContext
@@ -40,11 +40,11 @@ from runners.training.optimisers.adamw import adamw, layered_adamw
 from runners.training.optimisers.parameter_groups import set_rate
 from search_space.architecture import Architecture
 from search_space.output_layer import OutputLayer
-from tasks.labelled.encoding import EncodedExamples, load_examples
-from tasks.labelled.scoring import example_scores, references_of, sentence_scores
-from tasks.labelled.task import DownstreamTask
-from tasks.labelled.words import NO_POSITION, EncodedWords, load_words
-from tasks.own_tasks.features import ResolvedFeatures
+from steeplechase.tasks.labelled.encoding import EncodedExamples, load_examples
+from steeplechase.tasks.labelled.scoring import example_scores, references_of, sentence_scores
+from steeplechase.tasks.labelled.task import DownstreamTask
+from steeplechase.tasks.labelled.words import NO_POSITION, EncodedWords, load_words
+from steeplechase.tasks.own_tasks.features import ResolvedFeatures
 
 MAX_ANSWER_TOKENS = 30  # as in BERT's run_squad.py
 EXAMPLES_PER_PREDICTION_BATCH = 64

@@ -3,18 +3,18 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from foundation.schema import JsonValue
+from steeplechase.foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.declarations import ExamplesStage
-from tasks.labelled.choices import encode_choices
-from tasks.labelled.encoding import EncodedExamples, encode_examples, save_examples
-from tasks.labelled.minimal_pairs import encode_pairs, save_groups
-from tasks.labelled.task import DownstreamTask, Example, Examples
-from tasks.labelled.text_pairs import encode_text_pairs, save_text_pairs
-from tasks.labelled.words import encode_words, save_words
-from tasks.most_frequent_tag import most_frequent_tag_scores
-from tasks.ngram_reference import ngram_scores
-from tasks.tokenizer import Tokenizer
+from steeplechase.tasks.labelled.choices import encode_choices
+from steeplechase.tasks.labelled.encoding import EncodedExamples, encode_examples, save_examples
+from steeplechase.tasks.labelled.minimal_pairs import encode_pairs, save_groups
+from steeplechase.tasks.labelled.task import DownstreamTask, Example, Examples
+from steeplechase.tasks.labelled.text_pairs import encode_text_pairs, save_text_pairs
+from steeplechase.tasks.labelled.words import encode_words, save_words
+from steeplechase.tasks.most_frequent_tag import most_frequent_tag_scores
+from steeplechase.tasks.ngram_reference import ngram_scores
+from steeplechase.tasks.tokenizer import Tokenizer
 
 PARTS = ("train", "dev")
 

@@ -16,19 +16,19 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-import models
-from configuration.latency import Part
-from foundation.atomic_files import sha256_of
-from foundation.environment import manifest
-from foundation.errors import MachineError
-from foundation.randomness import stream, stream_seed
-from foundation.schema import JsonValue, fingerprint
-from ledger.stage_results import LatencyResult, Machine
-from models.block import Block
-from models.devices import open_device
-from models.initialisation import initialise
-from models.kernels.native.build import arithmetic
-from models.sublayer import build_sublayer
+import steeplechase.models
+from steeplechase.configuration.latency import Part
+from steeplechase.foundation.atomic_files import sha256_of
+from steeplechase.foundation.environment import manifest
+from steeplechase.foundation.errors import MachineError
+from steeplechase.foundation.randomness import stream, stream_seed
+from steeplechase.foundation.schema import JsonValue, fingerprint
+from steeplechase.ledger.stage_results import LatencyResult, Machine
+from steeplechase.models.block import Block
+from steeplechase.models.devices import open_device
+from steeplechase.models.initialisation import initialise
+from steeplechase.models.kernels.native.build import arithmetic
+from steeplechase.models.sublayer import build_sublayer
 from runners.stages.context import StageContext
 from runners.stages.measurement_declarations import LatencyStage
 from runners.stages.stage import THREADS

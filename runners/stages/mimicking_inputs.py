@@ -5,16 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.errors import DataError
-from models.devices import open_device
-from models.encoder import Encoder
+from steeplechase.foundation.errors import DataError
+from steeplechase.models.devices import open_device
+from steeplechase.models.encoder import Encoder
 from runners.stages.context import StageContext
 from runners.stages.measurement_declarations import RareWordsStage, WordEmbeddingsStage
 from runners.stages.pretrain import CHECKPOINT
 from runners.training.checkpoint import architecture_in, load_weights
 from runners.training.mimicking import Word, frequent_words
-from tasks.tokenizer import Tokenizer, load_tokenizer
-from tasks.tokens import read_tokens
+from steeplechase.tasks.tokenizer import Tokenizer, load_tokenizer
+from steeplechase.tasks.tokens import read_tokens
 
 
 @dataclass(frozen=True)

@@ -11,18 +11,18 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from foundation.schema import JsonValue
-from ledger.result_files import other_parts, predictions_file
-from models.precision import autocast_to
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.result_files import other_parts, predictions_file
+from steeplechase.models.precision import autocast_to
 from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import MinimalPairsStage
 from runners.stages.pretrain import CHECKPOINT
 from runners.training.checkpoint import architecture_in, load_weights
-from tasks.labelled.encoding import EncodedExamples, load_examples
-from tasks.objectives import build_model
-from tasks.objectives.pretraining_model import PretrainingModel
-from tasks.progress import place
-from tasks.tokenizer import load_tokenizer
+from steeplechase.tasks.labelled.encoding import EncodedExamples, load_examples
+from steeplechase.tasks.objectives import build_model
+from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
+from steeplechase.tasks.progress import place
+from steeplechase.tasks.tokenizer import load_tokenizer
 
 SPECIAL_TOKENS = 2  # [CLS] and [SEP]
 TOKENS_PER_BATCH = 2**14  # of the masked copies; constant, so that sums are reproducible

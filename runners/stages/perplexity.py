@@ -16,18 +16,18 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.functional import cross_entropy
 
-from foundation.errors import DataError
-from foundation.schema import JsonValue
-from models.precision import autocast_to, to_float32
+from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.models.precision import autocast_to, to_float32
 from runners.stages.context import Diverged, StageContext
 from runners.stages.measurement_declarations import PerplexityStage
 from runners.stages.pretrain import CHECKPOINT
 from runners.training.checkpoint import architecture_in, load_weights
-from tasks.language_model_texts import ReadText
-from tasks.objectives import build_model
-from tasks.objectives.language_model import segments_in_lanes
-from tasks.objectives.pretraining_model import PretrainingModel
-from tasks.tokenizer import Tokenizer, load_tokenizer
+from steeplechase.tasks.language_model_texts import ReadText
+from steeplechase.tasks.objectives import build_model
+from steeplechase.tasks.objectives.language_model import segments_in_lanes
+from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
+from steeplechase.tasks.tokenizer import Tokenizer, load_tokenizer
 
 SPECIAL_TOKENS = 2  # [CLS] and [SEP]
 LOGITS_PER_BATCH = 2**24

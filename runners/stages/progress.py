@@ -5,7 +5,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from foundation.atomic_files import write_whole
+from steeplechase.foundation.atomic_files import write_whole
 
 SECONDS_BETWEEN_WRITES = 0.25
 

@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from foundation.errors import DataError
-from foundation.randomness import stream
-from foundation.schema import JsonValue
+from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.randomness import stream
+from steeplechase.foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.measurement_declarations import RareWordsStage
 from runners.stages.mimicking_inputs import MimickingInputs
@@ -24,7 +24,7 @@ from runners.training.mimicking import (
     mimicking_model,
     train_to_mimic,
 )
-from tasks.rare_words.ngrams import NgramTable
+from steeplechase.tasks.rare_words.ngrams import NgramTable
 
 
 def compute(stage: RareWordsStage, context: StageContext) -> dict[str, JsonValue]:

@@ -7,18 +7,18 @@ import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from foundation.errors import ConflictError, DataError
-from foundation.schema import JsonValue
+from steeplechase.foundation.errors import ConflictError, DataError
+from steeplechase.foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.declarations import ExamplesStage
-from tasks.bag_of_words import label_classifier, learned_from
-from tasks.labelled.task import Examples
-from tasks.own_tasks.rarified import ResolvedRarified
-from tasks.rare_words.counts import word_counts
-from tasks.rare_words.rarification import rare_synonyms, rarify
-from tasks.rare_words.tokenizer_with_words import TokenizerWithWords
-from tasks.tokenizer import Tokenizer
-from tasks.tokens import read_tokens
+from steeplechase.tasks.bag_of_words import label_classifier, learned_from
+from steeplechase.tasks.labelled.task import Examples
+from steeplechase.tasks.own_tasks.rarified import ResolvedRarified
+from steeplechase.tasks.rare_words.counts import word_counts
+from steeplechase.tasks.rare_words.rarification import rare_synonyms, rarify
+from steeplechase.tasks.rare_words.tokenizer_with_words import TokenizerWithWords
+from steeplechase.tasks.tokenizer import Tokenizer
+from steeplechase.tasks.tokens import read_tokens
 
 RARE_WORDS_FILE = "rare_words.json"
 WORDS_ONLY = 1

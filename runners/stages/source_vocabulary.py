@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from foundation.errors import DataError
-from ledger.result_files import SOURCE_TOKENIZER
+from steeplechase.foundation.errors import DataError
+from steeplechase.ledger.result_files import SOURCE_TOKENIZER
 from runners.stages.declarations import ExamplesStage
-from tasks.labelled.task import Example
-from tasks.tokenizer import Tokenizer, train_tokenizer
+from steeplechase.tasks.labelled.task import Example
+from steeplechase.tasks.tokenizer import Tokenizer, train_tokenizer
 
 
 def source_tokenizer(stage: ExamplesStage, train: Sequence[Example], folder: Path) -> Tokenizer | None:

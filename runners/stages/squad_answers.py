@@ -7,18 +7,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.schema import JsonValue
-from ledger.example_values import write_example_values
-from ledger.result_files import example_scores_file, predictions_file
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.example_values import write_example_values
+from steeplechase.ledger.result_files import example_scores_file, predictions_file
 from runners.stages.context import Diverged, StageContext
-from tasks.labelled.encoding import EncodedExamples
-from tasks.labelled.task import Version
-from tasks.squad.official_metrics import question_scores
-from tasks.squad.prepare import DEV, THRESHOLD
-from tasks.squad.questions import Question
-from tasks.squad.spans import with_threshold
-from tasks.squad.thresholds import chosen_threshold
-from tasks.squad.windows_on_disk import Answers, answers_of, load_question_windows
+from steeplechase.tasks.labelled.encoding import EncodedExamples
+from steeplechase.tasks.labelled.task import Version
+from steeplechase.tasks.squad.official_metrics import question_scores
+from steeplechase.tasks.squad.prepare import DEV, THRESHOLD
+from steeplechase.tasks.squad.questions import Question
+from steeplechase.tasks.squad.spans import with_threshold
+from steeplechase.tasks.squad.thresholds import chosen_threshold
+from steeplechase.tasks.squad.windows_on_disk import Answers, answers_of, load_question_windows
 
 NULL_ODDS, TEXTS = "null_odds.json", "texts.json"
 

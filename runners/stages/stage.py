@@ -9,10 +9,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import ClassVar
 
-from configuration.plugin_folders import COPIES, copied
-from configuration.plugins import Plugin, plugin_of, sources_of
-from foundation.schema import JsonValue, Schema, canonical, fingerprint
-from models.kernels.native.build import arithmetic
+from steeplechase.configuration.plugin_folders import COPIES, copied
+from steeplechase.configuration.plugins import Plugin, plugin_of, sources_of
+from steeplechase.foundation.schema import JsonValue, Schema, canonical, fingerprint
+from steeplechase.models.kernels.native.build import arithmetic
 from search_space.module_factories import PACKAGES
 
 THREADS = 1  # per stage: the order of sums, and so the last bits of a result, depends on the number of threads

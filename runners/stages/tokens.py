@@ -5,18 +5,18 @@ from pathlib import Path
 
 import numpy as np
 
-from foundation.errors import DataError
-from foundation.schema import JsonValue
+from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.declarations import TokensStage
-from tasks.corpora.assembly import Split, read_documents, read_summary
-from tasks.lexicon.token_senses import token_senses, write_token_senses
-from tasks.mentions.mention import MentionSource
-from tasks.mentions.token_mentions import Entities, MentionCounts, mention_file, read_mentions, write_mentions
-from tasks.progress import Progress, place
-from tasks.sentence_starts import sentence_file, write_sentence_starts
-from tasks.tokenizer import Tokenizer, train_tokenizer
-from tasks.tokens import TokenCounts, read_tokens, unigram_entropy, write_tokens
+from steeplechase.tasks.corpora.assembly import Split, read_documents, read_summary
+from steeplechase.tasks.lexicon.token_senses import token_senses, write_token_senses
+from steeplechase.tasks.mentions.mention import MentionSource
+from steeplechase.tasks.mentions.token_mentions import Entities, MentionCounts, mention_file, read_mentions, write_mentions
+from steeplechase.tasks.progress import Progress, place
+from steeplechase.tasks.sentence_starts import sentence_file, write_sentence_starts
+from steeplechase.tasks.tokenizer import Tokenizer, train_tokenizer
+from steeplechase.tasks.tokens import TokenCounts, read_tokens, unigram_entropy, write_tokens
 
 TOKENIZED: tuple[Split, ...] = ("train", "validation")
 

@@ -1,6 +1,6 @@
 """The validation split has to give as many sequences as a setting asks for."""
 
-from foundation.errors import DataError
+from steeplechase.foundation.errors import DataError
 
 
 def require_sequences(setting: str, asked: int, found: int) -> None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 
-from foundation.schema import canonical, canonical_text
+from steeplechase.foundation.schema import canonical, canonical_text
 from runners.stages.declarations import PretrainStage
 from runners.stages.stage import THREADS, StageDeclaration
 
@@ -83,6 +83,6 @@ def _make_deterministic() -> None:
 
 
 def _load_operators() -> None:
-    from models.kernels.native.build import library
+    from steeplechase.models.kernels.native.build import library
 
     library()

@@ -11,8 +11,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from foundation.schema import JsonValue
-from models.rare_words import CONTEXT
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.models.rare_words import CONTEXT
 from runners.stages.context import StageContext
 from runners.stages.measurement_declarations import WordEmbeddingsStage
 from runners.stages.mimicking_inputs import MimickingInputs
@@ -25,7 +25,7 @@ from runners.training.mimicking import (
     mimicking_model,
     train_to_mimic,
 )
-from tasks.rare_words.ngrams import NgramTable
+from steeplechase.tasks.rare_words.ngrams import NgramTable
 
 EMBEDDINGS = "embeddings.npy"
 

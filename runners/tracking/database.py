@@ -11,9 +11,9 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import unquote
 
-from foundation.atomic_files import move_durably, temporary_name
-from foundation.errors import CorruptionError, MachineError, UserError
-from foundation.locking import locked
+from steeplechase.foundation.atomic_files import move_durably, temporary_name
+from steeplechase.foundation.errors import CorruptionError, MachineError, UserError
+from steeplechase.foundation.locking import locked
 from runners.tracking.errors import reason_of, redacted
 
 MIRROR_TABLES = {

@@ -2,7 +2,7 @@
 
 import re
 
-from foundation.errors import MachineError
+from steeplechase.foundation.errors import MachineError
 
 USER_INFORMATION = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)\S*@")  # greedy: a password may hold an @
 NAMED_SECRET = re.compile(r"(?i)(?P<name>[?&;](?:password|passwd|token|secret|key|auth)[^=\s]*=)[^&;\s]+")

@@ -12,17 +12,17 @@ from functools import partial
 from statistics import fmean, stdev
 from typing import TypeVar
 
-from analysis.difference import MeanTest
-from analysis.effects import difference_of
-from configuration import metrics
-from configuration.measurements import ATTENTION
-from configuration.stage_label import PRETRAIN, PROBE, TASK_STAGES, fine_tuning_cells, pretraining_marks
-from ledger.metrics import values_of_trial
-from ledger.records import Record, TrialStatus, with_results
-from ledger.selected_settings import chosen_records
-from ledger.snapshot import Snapshot, TrialHistory
-from ledger.stage_results import Curve, FineTuneResult, Pretraining, PretrainResult, Real, finite, finite_points
-from ledger.task_standing import task_standings, tasks_in_score
+from steeplechase.analysis.difference import MeanTest
+from steeplechase.analysis.effects import difference_of
+from steeplechase.configuration import metrics
+from steeplechase.configuration.measurements import ATTENTION
+from steeplechase.configuration.stage_label import PRETRAIN, PROBE, TASK_STAGES, fine_tuning_cells, pretraining_marks
+from steeplechase.ledger.metrics import values_of_trial
+from steeplechase.ledger.records import Record, TrialStatus, with_results
+from steeplechase.ledger.selected_settings import chosen_records
+from steeplechase.ledger.snapshot import Snapshot, TrialHistory
+from steeplechase.ledger.stage_results import Curve, FineTuneResult, Pretraining, PretrainResult, Real, finite, finite_points
+from steeplechase.ledger.task_standing import task_standings, tasks_in_score
 from runners.tracking.mirrored_run import Point
 
 HELD_OUT_LOSS, SCORE = "final/held_out_loss", "final/score"

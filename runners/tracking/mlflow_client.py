@@ -11,7 +11,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TypeVar
 
-from foundation.schema import json_in_html
+from steeplechase.foundation.schema import json_in_html
 from runners.tracking.environment import client_environment
 from runners.tracking.mirrored_run import IDENTITY_TAG, NAME_TAG, STUDY_TAG, KnownRun, MirroredRun, RunStatus
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 
-from foundation.schema import JsonValue
+from steeplechase.foundation.schema import JsonValue
 from search_space.candidate import Candidate
 
 LONGEST_PARAMETER_CHARACTERS = 500  # MLflow silently truncates at 6000; a column shows far less

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from analysis.difference import MeanTest
-from configuration.arm import BASELINE, changes_text
-from foundation.schema import canonical_text
-from ledger.records import ArmRow, Record, TrialStatus
-from ledger.snapshot import Snapshot, TrialHistory
+from steeplechase.analysis.difference import MeanTest
+from steeplechase.configuration.arm import BASELINE, changes_text
+from steeplechase.foundation.schema import canonical_text
+from steeplechase.ledger.records import ArmRow, Record, TrialStatus
+from steeplechase.ledger.snapshot import Snapshot, TrialHistory
 from runners.tracking.measurements import (
     HELD_OUT_LOSS,
     FinalValue,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from threading import Thread
 from typing import TYPE_CHECKING, NoReturn
 
-from foundation.errors import MachineError
+from steeplechase.foundation.errors import MachineError
 from runners.tracking.connectivity import not_reachable
 from runners.tracking.environment import server_environment
 from runners.tracking.errors import reason_of

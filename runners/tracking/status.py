@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from ledger.records import Record, Status, TrialStatus
-from ledger.snapshot import Snapshot, TrialHistory
-from ledger.stage_results import DivergedFineTuning, DivergedPretraining, FailedStage, StageResult
+from steeplechase.ledger.records import Record, Status, TrialStatus
+from steeplechase.ledger.snapshot import Snapshot, TrialHistory
+from steeplechase.ledger.stage_results import DivergedFineTuning, DivergedPretraining, FailedStage, StageResult
 from runners.tracking.errors import redacted
 from runners.tracking.mirrored_run import RunStatus
 

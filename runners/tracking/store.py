@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from foundation.errors import MachineError
-from foundation.names import inside, refuse_links
+from steeplechase.foundation.errors import MachineError
+from steeplechase.foundation.names import inside, refuse_links
 from runners.tracking.connectivity import not_reachable
 from runners.tracking.database import (
     SQLITE_COMPANIONS,

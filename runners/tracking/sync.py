@@ -9,9 +9,9 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
-from foundation.atomic_files import sha256_of
-from foundation.locking import locked
-from ledger.snapshot import Snapshot
+from steeplechase.foundation.atomic_files import sha256_of
+from steeplechase.foundation.locking import locked
+from steeplechase.ledger.snapshot import Snapshot
 from runners.tracking.errors import TrackingUnavailable, reason_of
 from runners.tracking.mirrored_run import (
     CHANGED_TAG,

@@ -12,9 +12,9 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from foundation.atomic_files import replaced_directory, sha256_of, write_whole
-from foundation.errors import CorruptionError
-from foundation.schema import JsonValue
+from steeplechase.foundation.atomic_files import replaced_directory, sha256_of, write_whole
+from steeplechase.foundation.errors import CorruptionError
+from steeplechase.foundation.schema import JsonValue
 from search_space.architecture import Architecture
 
 ARCHITECTURE = "architecture.json"

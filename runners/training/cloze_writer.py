@@ -12,19 +12,19 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from models.attention_context import AttentionContext
-from models.encoder import Encoder
-from models.generation.cloze import cloze_decoding
-from models.generation.decoding import Decoding
-from models.heads.masked_language_model import MaskedLanguageModelHead
-from models.kernels.vocabulary_cross_entropy import smoothed_cross_entropy
-from models.visible_tokens import behind_sources
+from steeplechase.models.attention_context import AttentionContext
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.generation.cloze import cloze_decoding
+from steeplechase.models.generation.decoding import Decoding
+from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead
+from steeplechase.models.kernels.vocabulary_cross_entropy import smoothed_cross_entropy
+from steeplechase.models.visible_tokens import behind_sources
 from runners.training.text_writer import Rows, TextWriter
 from search_space.architecture import Architecture
 from search_space.objective.mixed_visibility import SEGMENTS
-from tasks.labelled.text_pairs import EncodedTextPairs
-from tasks.objectives.mixed_visibility import SEGMENT_OF
-from tasks.tokenizer import Tokenizer
+from steeplechase.tasks.labelled.text_pairs import EncodedTextPairs
+from steeplechase.tasks.objectives.mixed_visibility import SEGMENT_OF
+from steeplechase.tasks.tokenizer import Tokenizer
 
 MASK_SHARE, RANDOM_SHARE = 0.8, 0.1
 """Of the predicted tokens: those replaced by [MASK], and by a random token; as in BERT."""

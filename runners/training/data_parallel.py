@@ -16,8 +16,8 @@ from typing import Protocol
 import torch
 from torch import Tensor, distributed, nn
 
-from foundation.child_process import PartnerDied, import_path, module_command
-from foundation.scratch import scratch_folder
+from steeplechase.foundation.child_process import PartnerDied, import_path, module_command
+from steeplechase.foundation.scratch import scratch_folder
 
 LONGEST_WAIT = timedelta(hours=12)  # the first process measures the held-out loss while the others wait
 READY = "ready"

@@ -14,16 +14,16 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from foundation.errors import DataError
-from foundation.randomness import stream, stream_seed
-from models.encoder import Encoder
-from models.initialisation import initialise
-from models.rare_words import COMBINATION, CONTEXT, FORM, RareWordModel, WordBatch
+from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.randomness import stream, stream_seed
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.initialisation import initialise
+from steeplechase.models.rare_words import COMBINATION, CONTEXT, FORM, RareWordModel, WordBatch
 from search_space.rare_words import RareWords
-from tasks.rare_words.contexts import contexts_at, occurrences
-from tasks.rare_words.ngrams import NgramTable
-from tasks.tokenizer import Tokenizer
-from tasks.tokenizer.word_boundaries import boundaries_of
+from steeplechase.tasks.rare_words.contexts import contexts_at, occurrences
+from steeplechase.tasks.rare_words.ngrams import NgramTable
+from steeplechase.tasks.tokenizer import Tokenizer
+from steeplechase.tasks.tokenizer.word_boundaries import boundaries_of
 
 COLON = ":"
 Tokens = NDArray[np.integer]

@@ -10,15 +10,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from foundation.errors import DataError
-from foundation.randomness import stream, stream_seed
-from models.precision import autocast_to
-from models.pruning import PrunableModel, live_units
+from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.randomness import stream, stream_seed
+from steeplechase.models.precision import autocast_to
+from steeplechase.models.pruning import PrunableModel, live_units
 from runners.training.dropout import seed_dropout
 from runners.training.loop import NotFinite, Step, TrainingData
 from search_space.architecture import Architecture
 from search_space.pruning import Group, Pruning, remaining, unit_costs
-from tasks.objectives.pretraining_model import PretrainingModel
+from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from itertools import product
 import torch
 from torch import Tensor, nn
 
-from foundation.errors import Violation
-from foundation.schema import OpenOption
-from models.contract import Broken, Outcome, outcomes_at_examples, outcomes_of, survives_json
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import OpenOption
+from steeplechase.models.contract import Broken, Outcome, outcomes_at_examples, outcomes_of, survives_json
 from runners.training.optimisers import build_optimiser
 from runners.training.optimisers.parameter_groups import set_rate
 from search_space.optimiser import OptimiserOption

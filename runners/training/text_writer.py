@@ -9,8 +9,8 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from models.generation.decoding import Decoding
-from tasks.labelled.text_pairs import EncodedTextPairs
+from steeplechase.models.generation.decoding import Decoding
+from steeplechase.tasks.labelled.text_pairs import EncodedTextPairs
 
 Rows = NDArray[np.int64]
 """The pairs of a batch."""

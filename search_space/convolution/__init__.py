@@ -5,7 +5,7 @@ An option is found by its file; the names below are for code that builds an opti
 
 from typing import Annotated
 
-from foundation.schema import OPTION
+from steeplechase.foundation.schema import OPTION
 from search_space.convolution.depthwise import Depthwise
 from search_space.convolution.dynamic import Dynamic
 from search_space.convolution.gated_dynamic import GatedDynamic

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from foundation.schema import JsonValue
+from steeplechase.foundation.schema import JsonValue
 from search_space.convolution.option import ConvolutionOption, Reach
 from search_space.cost.operation_counts import Operations, linear
 from search_space.shape import AttentionShape, linear_parameters

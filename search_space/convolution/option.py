@@ -4,7 +4,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from foundation.schema import OpenOption
+from steeplechase.foundation.schema import OpenOption
 from search_space.cost.operation_counts import Operations
 from search_space.shape import AttentionShape
 
@@ -26,7 +26,7 @@ class ConvolutionOption(OpenOption):
     """Base class of the options: each is a file of this folder and of `models/convolution/`."""
 
     package: ClassVar[str] = "search_space.convolution"
-    modules: ClassVar[str] = "models.convolution"
+    modules: ClassVar[str] = "steeplechase.models.convolution"
     sized_by: ClassVar[str | None] = None
     """The field that sets the reach, where a reach beyond the sequence is reported; None: the option as a whole."""
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from foundation.schema import OPTION
+from steeplechase.foundation.schema import OPTION
 from search_space.corruption.empty import Empty
 from search_space.corruption.fragment import Fragment
 from search_space.corruption.masked_tokens import MaskedTokens

@@ -5,14 +5,14 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from foundation.schema import OpenOption
+from steeplechase.foundation.schema import OpenOption
 
 
 class CorruptionOption(OpenOption):
     """An option that makes a source and a target of a text."""
 
     package: ClassVar[str] = "search_space.corruption"
-    modules: ClassVar[str] = "tasks.corruption"
+    modules: ClassVar[str] = "steeplechase.tasks.corruption"
     is_random: ClassVar[bool] = True
     """Whether the same text gives other sources or targets with another random stream."""
 

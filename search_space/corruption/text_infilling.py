@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from foundation.schema import JsonValue, PositiveNumber
+from steeplechase.foundation.schema import JsonValue, PositiveNumber
 from search_space.corruption.option import WithRate
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from foundation.schema import OPTION
+from steeplechase.foundation.schema import OPTION
 from search_space.normalisation.option import NormalisationOption
 from search_space.normalisation.post_norm import PostNorm
 from search_space.normalisation.pre_norm import PreNorm

@@ -3,14 +3,14 @@
 from abc import abstractmethod
 from typing import ClassVar
 
-from foundation.schema import OpenOption, PositiveNumber
+from steeplechase.foundation.schema import OpenOption, PositiveNumber
 
 
 class NormalisationOption(OpenOption):
     """Layer norms of the embeddings and of every sublayer."""
 
     package: ClassVar[str] = "search_space.normalisation"
-    modules: ClassVar[str] = "models.normalisation"
+    modules: ClassVar[str] = "steeplechase.models.normalisation"
     embedding: bool = True
     """Whether the sum of the embeddings is normalised, as in BERT; the Transformer and GPT have no such norm."""
     epsilon: PositiveNumber = 1e-12

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from foundation.schema import OPTION
+from steeplechase.foundation.schema import OPTION
 from search_space.objective.all_tokens_masked_language_model import AllTokensMaskedLanguageModel
 from search_space.objective.combined import Combined
 from search_space.objective.denoising import Denoising

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from foundation.schema import PositiveNumber
+from steeplechase.foundation.schema import PositiveNumber
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role
 from search_space.objective.replaced_tokens import ReplacedTokens

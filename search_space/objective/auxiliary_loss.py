@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from typing import ClassVar
 
-from foundation.schema import PositiveNumber, Share
+from steeplechase.foundation.schema import PositiveNumber, Share
 from search_space.architecture import Architecture
 from search_space.cost import Component
 from search_space.objective.masked_reference import WithMaskedReference

@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from foundation.errors import Violation
-from foundation.schema import OPTION, VARIANT_KEY
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import OPTION, VARIANT_KEY
 from search_space.architecture import Architecture
 from search_space.objective.auxiliary_loss import AuxiliaryLoss, WithAuxiliaryLosses
 from search_space.packing import PackingOption

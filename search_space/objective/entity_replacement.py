@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from foundation.schema import PositiveNumber
+from steeplechase.foundation.schema import PositiveNumber
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role, linear
 from search_space.objective.auxiliary_loss import AuxiliaryLoss, WithAuxiliaryLosses

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from foundation.errors import Violation
+from steeplechase.foundation.errors import Violation
 from search_space.architecture import Architecture
 from search_space.cost import Component
 from search_space.objective.pretraining_objective import PretrainingObjective

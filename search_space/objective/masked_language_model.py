@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from foundation.errors import Violation
+from steeplechase.foundation.errors import Violation
 from search_space.architecture import Architecture
 from search_space.cost import Component
 from search_space.objective.masking import Masking

@@ -9,8 +9,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from foundation.errors import Violation
-from foundation.schema import Share
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import Share
 from search_space.architecture import Architecture
 from search_space.cost import Component
 from search_space.layer_program import Parallel

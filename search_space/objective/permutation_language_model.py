@@ -10,8 +10,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from foundation.errors import Violation
-from foundation.schema import Count, JsonValue
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import Count, JsonValue
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role
 from search_space.objective.masked_language_model import MaskedLanguageModel

@@ -10,8 +10,8 @@ from typing import ClassVar, get_args
 
 from pydantic import Field
 
-from foundation.errors import Violation
-from foundation.schema import VARIANT_KEY, OpenOption
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import VARIANT_KEY, OpenOption
 from search_space.architecture import Architecture
 from search_space.cost import MATMUL, Component, Convention
 from search_space.packing import Packing, PackingOption, Stream, packings
@@ -22,7 +22,7 @@ class PretrainingObjective(OpenOption):
     """What pretraining adds to an encoder and what it predicts; every objective has a `kind`, its file's name."""
 
     package: ClassVar[str] = "search_space.objective"
-    modules: ClassVar[str] = "tasks.objectives"
+    modules: ClassVar[str] = "steeplechase.tasks.objectives"
 
     packing: Packing = Field(default_factory=Stream)
     """How training sequences are made of the text; the held-out loss is of pieces of the stream, whatever it is."""

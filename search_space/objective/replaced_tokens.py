@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from foundation.errors import Violation
-from foundation.schema import Count, PositiveNumber
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import Count, PositiveNumber
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role, linear
 from search_space.objective.generator_training import GeneratorTraining, Joint

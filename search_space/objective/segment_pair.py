@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from foundation.errors import Violation
-from foundation.schema import Share
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import Share
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role, linear
 from search_space.objective.auxiliary_loss import AuxiliaryLoss

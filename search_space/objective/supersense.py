@@ -5,8 +5,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from foundation.errors import Violation
-from foundation.schema import PositiveNumber, Share
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import PositiveNumber, Share
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role
 from search_space.objective.auxiliary_loss import AuxiliaryLoss

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from foundation.schema import PositiveNumber
+from steeplechase.foundation.schema import PositiveNumber
 from search_space.objective.auxiliary_loss import AuxiliaryLoss
 
 

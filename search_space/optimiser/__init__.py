@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from foundation.schema import OPTION
+from steeplechase.foundation.schema import OPTION
 from search_space.optimiser.adam import Adam
 from search_space.optimiser.adamw import AdamW
 from search_space.optimiser.lamb import Lamb

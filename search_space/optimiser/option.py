@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from foundation.schema import OpenOption
+from steeplechase.foundation.schema import OpenOption
 
 
 class OptimiserOption(OpenOption):

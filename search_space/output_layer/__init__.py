@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from foundation.schema import OPTION
+from steeplechase.foundation.schema import OPTION
 from search_space.output_layer.adaptive import AdaptiveSoftmax
 from search_space.output_layer.embeddings import EmbeddingTable
 from search_space.output_layer.option import OutputLayerOption

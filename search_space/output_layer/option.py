@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar
 
-from foundation.schema import OpenOption
+from steeplechase.foundation.schema import OpenOption
 from search_space.architecture import Architecture
 from search_space.cost import Component
 
@@ -13,7 +13,7 @@ class OutputLayerOption(OpenOption):
     """From the vectors that predict to probabilities of the tokens; its table is the embedding table."""
 
     package: ClassVar[str] = "search_space.output_layer"
-    modules: ClassVar[str] = "models.output_layer"
+    modules: ClassVar[str] = "steeplechase.models.output_layer"
 
     @abstractmethod
     def component(self, architecture: Architecture) -> Component:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated
 
-from foundation.schema import OPTION, options_of
+from steeplechase.foundation.schema import OPTION, options_of
 from search_space.packing.consecutive import Consecutive
 from search_space.packing.continued_pairs import ContinuedPairs
 from search_space.packing.doc_sentences import DocSentences

@@ -6,7 +6,7 @@ Source: github zihangdai/xlnet, data_utils.py: of 512 tokens, 256 continue the r
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
-from foundation.errors import Violation
+from steeplechase.foundation.errors import Violation
 from search_space.packing.option import PackingOption
 
 SPECIAL_TOKENS = 3  # [CLS], [SEP], [SEP]

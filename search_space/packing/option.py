@@ -2,14 +2,14 @@
 
 from typing import ClassVar
 
-from foundation.schema import OpenOption
+from steeplechase.foundation.schema import OpenOption
 
 
 class PackingOption(OpenOption):
     """An option that makes sequences of a text."""
 
     package: ClassVar[str] = "search_space.packing"
-    modules: ClassVar[str] = "tasks.packing"
+    modules: ClassVar[str] = "steeplechase.tasks.packing"
     reads_sentences: ClassVar[bool] = True
     """Whether it needs to know where sentences begin, beside the tokens."""
     padded: ClassVar[bool] = True

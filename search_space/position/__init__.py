@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from foundation.schema import OPTION
+from steeplechase.foundation.schema import OPTION
 from search_space.position.clipped_relative import ClippedRelativePositions
 from search_space.position.learned import LearnedPositions
 from search_space.position.none import NoPositions

@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Literal
 
-from foundation.schema import Count
+from steeplechase.foundation.schema import Count
 from search_space.cost import Operations
 from search_space.position.option import PositionOption, ScoreSizes
 

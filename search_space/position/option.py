@@ -4,7 +4,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from foundation.schema import OpenOption
+from steeplechase.foundation.schema import OpenOption
 from search_space.cost import Operations
 
 
@@ -33,7 +33,7 @@ class PositionOption(OpenOption):
     """How a token's position enters the model."""
 
     package: ClassVar[str] = "search_space.position"
-    modules: ClassVar[str] = "models.position"
+    modules: ClassVar[str] = "steeplechase.models.position"
 
     in_attention: ClassVar[bool] = False
     """Whether attention scores depend on positions, and nothing is added to the embeddings."""

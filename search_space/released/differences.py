@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from foundation.schema import VARIANT_KEY, Schema
+from steeplechase.foundation.schema import VARIANT_KEY, Schema
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.overrides import absolute_path, difference

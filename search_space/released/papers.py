@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import Field
 
-from foundation.schema import Count, Schema
+from steeplechase.foundation.schema import Count, Schema
 
 FOLDER = Path(__file__).with_name("systems")
 """A file per system, and `common.toml` with the sources that several of them cite."""

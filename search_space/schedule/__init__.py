@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from foundation.schema import OPTION
+from steeplechase.foundation.schema import OPTION
 from search_space.schedule.constant import ConstantSchedule
 from search_space.schedule.cosine import CosineSchedule
 from search_space.schedule.inverse_square_root import InverseSquareRootSchedule

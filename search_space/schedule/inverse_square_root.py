@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterator
 from typing import Literal
 
-from foundation.errors import Violation
-from foundation.schema import Count
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import Count
 from search_space.schedule.option import ScheduleOption
 
 

@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from foundation.errors import Violation
-from foundation.schema import JsonValue, OpenOption
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import JsonValue, OpenOption
 
 
 class ScheduleOption(OpenOption):

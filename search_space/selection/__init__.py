@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from foundation.schema import OPTION
+from steeplechase.foundation.schema import OPTION
 from search_space.selection.ngram import NGram
 from search_space.selection.option import SelectionOption
 from search_space.selection.span_geometric import SpanGeometric

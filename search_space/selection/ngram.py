@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from foundation.schema import PositiveNumber
+from steeplechase.foundation.schema import PositiveNumber
 from search_space.selection.option import SelectionOption
 
 

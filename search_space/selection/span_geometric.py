@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from foundation.schema import Count
+from steeplechase.foundation.schema import Count
 from search_space.selection.option import SelectionOption
 
 

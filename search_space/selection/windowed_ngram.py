@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from foundation.schema import Count
+from steeplechase.foundation.schema import Count
 from search_space.selection.option import SelectionOption
 
 

@@ -6,7 +6,7 @@ that give one program are thus one candidate, with one set of stage keys.
 
 from typing import Annotated
 
-from foundation.schema import OPTION
+from steeplechase.foundation.schema import OPTION
 from search_space.structure.cells import Cells
 from search_space.structure.layer_sizes import LayerSizes
 from search_space.structure.option import Choose, StructureOption

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from foundation.schema import Count, JsonValue
+from steeplechase.foundation.schema import Count, JsonValue
 from search_space.architecture import Architecture
 from search_space.layer_lists import LISTS
 from search_space.layer_program import Item, LayerProgram, Sublayer, SublayerKind, is_of

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import ClassVar, Literal
 
-from foundation.schema import JsonValue
+from steeplechase.foundation.schema import JsonValue
 from search_space.architecture import Architecture
 from search_space.layer_program import Item, LayerProgram, SublayerKind, is_of
 from search_space.program_parser import parse_program

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.contrasts import Contrast, CrossedDesign, Levels
+from steeplechase.analysis.contrasts import Contrast, CrossedDesign, Levels
 
 
 def factorial(counts: tuple[int, ...]) -> CrossedDesign:

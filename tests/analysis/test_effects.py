@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.difference import Difference, MeanTest
-from analysis.effects import effect, paired
-from analysis.paired import vary
+from steeplechase.analysis.difference import Difference, MeanTest
+from steeplechase.analysis.effects import effect, paired
+from steeplechase.analysis.paired import vary
 
 VALUES = st.floats(-50, 50).map(lambda value: round(value, 4))
 SEEDED = st.dictionaries(st.integers(0, 30), st.tuples(VALUES, VALUES), min_size=2, max_size=12)

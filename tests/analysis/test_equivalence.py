@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.detectable import detectable_effect
-from analysis.equivalence import equivalence_p
-from analysis.estimates import Estimates, moments, one_sample
-from analysis.power import power_of_t_within
-from analysis.welch import against_first
+from steeplechase.analysis.detectable import detectable_effect
+from steeplechase.analysis.equivalence import equivalence_p
+from steeplechase.analysis.estimates import Estimates, moments, one_sample
+from steeplechase.analysis.power import power_of_t_within
+from steeplechase.analysis.welch import against_first
 
 
 def equivalence_power(effect: float, margin: float, n: int, alpha: float = 0.05) -> float:

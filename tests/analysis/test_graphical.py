@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from jaxtyping import Float
 from scipy import stats
 
-from analysis import paired
-from analysis.claim_family import ClaimTest, claim_p, claim_test, corrected
-from analysis.estimates import Estimates
-from analysis.graphical import Graph, directed, gated, graphical_test, holm
-from analysis.simultaneous import Simultaneous, single_step, step_down
+from steeplechase.analysis import paired
+from steeplechase.analysis.claim_family import ClaimTest, claim_p, claim_test, corrected
+from steeplechase.analysis.estimates import Estimates
+from steeplechase.analysis.graphical import Graph, directed, gated, graphical_test, holm
+from steeplechase.analysis.simultaneous import Simultaneous, single_step, step_down
 
 P = st.floats(0, 1).map(lambda p: round(p**3, 6))
 TABLES = st.lists(st.lists(P | st.just(np.nan), min_size=4, max_size=4), min_size=1, max_size=5)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.paired import holm, interval, t_p
-from analysis.power import detectable_shift, power_of_t, power_of_t_within, seeds_needed
+from steeplechase.analysis.paired import holm, interval, t_p
+from steeplechase.analysis.power import detectable_shift, power_of_t, power_of_t_within, seeds_needed
 
 DIFFERENCES = st.lists(st.integers(-40, 40).map(lambda value: value / 8), min_size=2, max_size=9)
 P_VALUES = st.lists(st.none() | st.floats(0, 1), max_size=12)

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.plateau import FEWEST_POINTS, Curve, plateau_of
-from ledger.csv_export import read_export
-from ledger.stage_results import Pretraining
+from steeplechase.analysis.plateau import FEWEST_POINTS, Curve, plateau_of
+from steeplechase.ledger.csv_export import read_export
+from steeplechase.ledger.stage_results import Pretraining
 from tests.factories.paths import PUBLISHED
 
 POINTS, STEP = 200, 80_000

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.estimates import Moments, moments
-from analysis.shapley import ShapleyWeights, all_orders, of_orders, sampled_orders, shapley_values
+from steeplechase.analysis.estimates import Moments, moments
+from steeplechase.analysis.shapley import ShapleyWeights, all_orders, of_orders, sampled_orders, shapley_values
 
 NAMES = ("bottleneck", "convolution", "groups", "heads")
 SIZES = st.integers(1, 4)

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.difference import MeanTest
-from analysis.effects import estimate, wider
-from analysis.estimates import Estimates
-from analysis.paired import interval as student_interval
-from analysis.two_way_variance import grouped, two_way_estimate
+from steeplechase.analysis.difference import MeanTest
+from steeplechase.analysis.effects import estimate, wider
+from steeplechase.analysis.estimates import Estimates
+from steeplechase.analysis.paired import interval as student_interval
+from steeplechase.analysis.two_way_variance import grouped, two_way_estimate
 from tests.analysis.two_way_tables import drawn, interval, two_way, two_way_interval
 
 SPREADS = {

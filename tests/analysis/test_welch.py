@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.distributions import chi_squared_quantile, f_quantile, t_p, t_quantile, t_upper
-from analysis.estimates import array_of, moments, one_sample
-from analysis.welch import against_first, contrasts
+from steeplechase.analysis.distributions import chi_squared_quantile, f_quantile, t_p, t_quantile, t_upper
+from steeplechase.analysis.estimates import array_of, moments, one_sample
+from steeplechase.analysis.welch import against_first, contrasts
 
 VALUE = st.integers(-400, 400).map(lambda value: value / 16)
 SAMPLE = st.lists(VALUE, min_size=2, max_size=8)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.estimates import Estimates
-from analysis.two_way_variance import two_way_estimate
+from steeplechase.analysis.estimates import Estimates
+from steeplechase.analysis.two_way_variance import two_way_estimate
 
 
 @dataclass(frozen=True)

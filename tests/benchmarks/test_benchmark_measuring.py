@@ -9,7 +9,7 @@ from torch import Tensor
 
 from benchmarks.measuring import Disagreement, Pace, check, compare, median_interval
 from benchmarks.memory import allocations
-from models.saved_activations import saved_bytes
+from steeplechase.models.saved_activations import saved_bytes
 
 FLOAT_BYTES = 4
 

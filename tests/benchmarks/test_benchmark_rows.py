@@ -25,9 +25,9 @@ from benchmarks.cases import (
 from benchmarks.cases.glue_lengths import PERCENTILES, measured_lengths, read_lengths
 from benchmarks.measuring import Disagreement, Interval, Pace, Skipped
 from benchmarks.row import Figure, Row, Size
-from models.downstream_model import build_fine_tuned
-from models.initialisation import initialise
-from models.precision import has_bfloat16
+from steeplechase.models.downstream_model import build_fine_tuned
+from steeplechase.models.initialisation import initialise
+from steeplechase.models.precision import has_bfloat16
 from search_space.convolution import SpanDynamic
 from tests.factories.published_data import published
 

@@ -15,7 +15,7 @@ from benchmarks.error_rates import (
     shapley_coverage,
     verdict_rates,
 )
-from configuration.designs.coalitions import ORDERS_AT_LEAST
+from steeplechase.configuration.designs.coalitions import ORDERS_AT_LEAST
 
 TABLES = 400
 ALARMS = 0.05 + 0.022  # two Monte Carlo standard errors of 400 tables

@@ -11,7 +11,7 @@ from benchmarks.whole_job import contenders, job
 from benchmarks.whole_job.contenders import CONTENDERS, HERE, Contender
 from benchmarks.whole_job.job import Job, Usage, processor_times
 from benchmarks.whole_job.page import Measured, page
-from configuration.loading import load_experiment
+from steeplechase.configuration.loading import load_experiment
 
 BUSY = "import time\nend = time.process_time() + 0.6\nwhile time.process_time() < end: pass\n"
 PARENT = f"import subprocess, sys\nsubprocess.run([sys.executable, '-S', '-c', {BUSY!r}])\nprint('1 ± 2')\n"

@@ -10,10 +10,10 @@ from typing import TextIO
 
 import pytest
 
-from commands.output import readers_may_go
-from commands.stopping import stopping
-from commands.terminal.screen import LastingConsole
-from foundation.errors import StoppedError
+from steeplechase.commands.output import readers_may_go
+from steeplechase.commands.stopping import stopping
+from steeplechase.commands.terminal.screen import LastingConsole
+from steeplechase.foundation.errors import StoppedError
 from tests.factories.command_calls import MAIN, TABLE, Call
 from tests.factories.paths import ROOT
 

@@ -6,8 +6,8 @@ from importlib.metadata import version
 
 import pytest
 
-from commands.main import COMMANDS, imported, summary_of
-from commands.report_format import TERMINAL, print_report
+from steeplechase.commands.main import COMMANDS, imported, summary_of
+from steeplechase.commands.report_format import TERMINAL, print_report
 from reports.formats import format_names, render
 from reports.report import build
 from runners.policies import POLICIES

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tasks.data_folder import HINT, VARIABLE
-from tasks.data_sets.registry import data_sets
+from steeplechase.tasks.data_folder import HINT, VARIABLE
+from steeplechase.tasks.data_sets.registry import data_sets
 from tests.factories.command_calls import ROOT, TABLE, Call
 from tests.factories.published_data import published
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from commands import main
-from foundation.errors import DataError
-from ledger.database import LEDGER_NAME
+from steeplechase.commands import main
+from steeplechase.foundation.errors import DataError
+from steeplechase.ledger.database import LEDGER_NAME
 from tests.factories.command_calls import TABLE, Answer, Call
 from tests.factories.local_models import experiment, run
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from commands.explore import PAGE, explore
-from foundation.errors import ConflictError, MachineError
+from steeplechase.commands.explore import PAGE, explore
+from steeplechase.foundation.errors import ConflictError, MachineError
 from tests.factories.paths import ROOT
 
 SEARCH = ROOT / "reports" / "published" / "search-laptop"

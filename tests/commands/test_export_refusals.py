@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from safetensors.torch import save_file
 
-from ledger.database import Ledger
+from steeplechase.ledger.database import Ledger
 from runners.stages.pretrain import CHECKPOINT
 from tests.factories.command_calls import TABLE, Call
 from tests.factories.local_models import ELECTRA, GROUPED, experiment, run, stirred_start
@@ -129,7 +129,7 @@ def test_nothing_is_written_over_and_a_failure_leaves_nothing(
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("commands.huggingface.export_folder._card", killed)  # the last file of all
+    monkeypatch.setattr("steeplechase.commands.huggingface.export_folder._card", killed)  # the last file of all
     assert call("export", tmp_path / "start", tmp_path / "out").code == 130
     assert [path.name for path in tmp_path.iterdir()] == ["start"]
 

@@ -11,24 +11,24 @@ from pathlib import Path
 import pytest
 
 import steeplechase
-from commands.arguments import choose
-from commands.recorded_code import code_of, refuse_without_code
-from configuration.plugin_folders import COPIES
-from configuration.plugin_options import (
+from steeplechase.commands.arguments import choose
+from steeplechase.commands.recorded_code import code_of, refuse_without_code
+from steeplechase.configuration.plugin_folders import COPIES
+from steeplechase.configuration.plugin_options import (
     OPTIONS,
     add_recorded_options,
     forget_recorded_options,
     recorded_flops,
     recorded_options,
 )
-from configuration.plugins import loaded_plugins
-from foundation.errors import ConflictError
-from foundation.schema import canonical_text, fingerprint
-from foundation.stand_ins import CodeNeeded
-from ledger.artifacts import ArtifactStore
-from ledger.database import LEDGER_NAME, Ledger
-from ledger.paths import ResultPaths
-from ledger.reading import snapshot_at
+from steeplechase.configuration.plugins import loaded_plugins
+from steeplechase.foundation.errors import ConflictError
+from steeplechase.foundation.schema import canonical_text, fingerprint
+from steeplechase.foundation.stand_ins import CodeNeeded
+from steeplechase.ledger.artifacts import ArtifactStore
+from steeplechase.ledger.database import LEDGER_NAME, Ledger
+from steeplechase.ledger.paths import ResultPaths
+from steeplechase.ledger.reading import snapshot_at
 from reports.statistics.experiment import experiment_of
 from reports.statistics.latency import latency_evidence_of
 from runners.run import RunRequest, open_ledger

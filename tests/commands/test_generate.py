@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from commands.generate import _lines
-from foundation.errors import DataError
+from steeplechase.commands.generate import _lines
+from steeplechase.foundation.errors import DataError
 
 
 def test_lines_are_texts_without_their_ends(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ import sys
 from pathlib import Path
 opened = []
 sys.addaudithook(lambda event, given: opened.append(Path(str(given[0])).name) if event == "open" else None)
-from commands.arguments import choose_any
+from steeplechase.commands.arguments import choose_any
 _, scale, _ = choose_any(Path(sys.argv[1]), "smoke")
 print(scale, *sorted(name for name in opened if name.endswith(".yaml")))
 """

@@ -7,9 +7,9 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from configuration.initial_checkpoint import WEIGHTS, read_initial_checkpoint
+from steeplechase.configuration.initial_checkpoint import WEIGHTS, read_initial_checkpoint
 from search_space.architecture import Architecture
-from tasks.tokenizer import load_tokenizer
+from steeplechase.tasks.tokenizer import load_tokenizer
 from tests.factories.command_calls import Call
 from tests.factories.local_models import (
     ALBERT,

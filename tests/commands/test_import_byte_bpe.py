@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from configuration.initial_checkpoint import read_initial_checkpoint
-from tasks.tokenizer import ByteBpe, ByteBpeOption, load_tokenizer
+from steeplechase.configuration.initial_checkpoint import read_initial_checkpoint
+from steeplechase.tasks.tokenizer import ByteBpe, ByteBpeOption, load_tokenizer
 from tests.factories.command_calls import Call
 from tests.factories.local_models import transformers
 from tests.factories.tokenizers import TEXTS, trained

@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from configuration.initial_checkpoint import read_initial_checkpoint
+from steeplechase.configuration.initial_checkpoint import read_initial_checkpoint
 from tests.factories.command_calls import Call
 from tests.factories.local_models import LEAKING, stirred_start, transformers
 from tests.factories.small_experiments import WORDS

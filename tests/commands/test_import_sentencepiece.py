@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from configuration.initial_checkpoint import read_initial_checkpoint
-from foundation.errors import DataError
-from tasks.tokenizer import SentencePiece, SentencePieceOption, Unigram, load_tokenizer
-from tasks.tokenizer.sentencepiece_model import read_model
+from steeplechase.configuration.initial_checkpoint import read_initial_checkpoint
+from steeplechase.foundation.errors import DataError
+from steeplechase.tasks.tokenizer import SentencePiece, SentencePieceOption, Unigram, load_tokenizer
+from steeplechase.tasks.tokenizer.sentencepiece_model import read_model
 from tests.factories.command_calls import Call
 from tests.factories.local_models import transformers
 from tests.factories.tokenizers import TEXTS, trained

@@ -18,7 +18,7 @@ REPORTS = {"report.html", "report.md", "report.tex", "report.csv", "report.json"
 def timed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder in which the smoke scale of Table 9 has been timed."""
     folder = tmp_path_factory.mktemp("timed") / "table9"
-    command = [sys.executable, "-m", "commands.main", *map(str, (*TIMES, folder))]
+    command = [sys.executable, "-m", "steeplechase.commands.main", *map(str, (*TIMES, folder))]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert "table9 (smoke)" in done.stdout

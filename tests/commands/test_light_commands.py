@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from commands.main import COMMANDS
+from steeplechase.commands.main import COMMANDS
 from tests.factories.command_calls import TABLE
 from tests.factories.import_check import HEAVY, NUMERICAL, heavy_after, imported_after
 from tests.factories.paths import EXPERIMENTS, PUBLISHED
@@ -18,7 +18,7 @@ MODULES = {command.place[0] for command in COMMANDS.values()}
 def test_plan_imports_nothing_heavy_nothing_numerical_and_no_other_command(name: str, scale: str) -> None:
     imported = imported_after("plan", EXPERIMENTS / f"{name}.yaml", "--scale", scale, "--json")
     assert imported & {*HEAVY, *NUMERICAL} == set()
-    assert imported & MODULES == {"commands.plan"}
+    assert imported & MODULES == {"steeplechase.commands.plan"}
 
 
 def test_the_list_of_commands_imports_no_command() -> None:

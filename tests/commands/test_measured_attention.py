@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from ledger.attention_locality import ALL, attention_of, uniform_concentration
-from ledger.reading import snapshot_at
-from ledger.records import TrialStatus
+from steeplechase.ledger.attention_locality import ALL, attention_of, uniform_concentration
+from steeplechase.ledger.reading import snapshot_at
+from steeplechase.ledger.records import TrialStatus
 from tests.factories.local_models import experiment, run
 
 

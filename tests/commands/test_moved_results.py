@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import runners.run
-from configuration.experiment import Experiment
-from foundation.errors import MachineError, UserError
-from ledger.artifacts import ArtifactStore, Outcome
-from ledger.example_tables import kept_example_tables
-from ledger.example_values import write_example_values
-from ledger.paths import ResultPaths
-from ledger.result_files import HELD_OUT_LOSSES
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.errors import MachineError, UserError
+from steeplechase.ledger.artifacts import ArtifactStore, Outcome
+from steeplechase.ledger.example_tables import kept_example_tables
+from steeplechase.ledger.example_values import write_example_values
+from steeplechase.ledger.paths import ResultPaths
+from steeplechase.ledger.result_files import HELD_OUT_LOSSES
 from runners.run import RunRequest, run
 from runners.stages.declarations import PretrainStage
 from runners.work_queue import StageTask

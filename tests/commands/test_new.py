@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from commands.arguments import choose_any, results_of
-from commands.new import copied
-from configuration.yaml import read_file
-from configuration.yaml.experiment_files import experiment_file, experiment_files
+from steeplechase.commands.arguments import choose_any, results_of
+from steeplechase.commands.new import copied
+from steeplechase.configuration.yaml import read_file
+from steeplechase.configuration.yaml.experiment_files import experiment_file, experiment_files
 from tests.factories.command_calls import ROOT, TABLE, Call
 from tests.factories.paths import EXPERIMENT_FILES
 
@@ -89,7 +89,7 @@ def test_experiments_are_listed_with_questions_and_scales(call: Call) -> None:
 
 
 def test_an_unreadable_experiment_is_listed_with_the_reason(tmp_path: Path) -> None:
-    from commands.experiments import listed
+    from steeplechase.commands.experiments import listed
 
     (tmp_path / "bad.yaml").write_text("")
     (found,) = listed({"bad": tmp_path / "bad.yaml"})

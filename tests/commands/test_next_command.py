@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from commands.next_command import deciding_lines
-from ledger.paths import ResultPaths
+from steeplechase.commands.next_command import deciding_lines
+from steeplechase.ledger.paths import ResultPaths
 from reports.report import build
 from reports.statistics.experiment import experiment_of
 from runners.opening import RunRequest

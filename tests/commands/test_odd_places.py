@@ -10,8 +10,8 @@ from types import FrameType
 
 import pytest
 
-from ledger.database import LEDGER_NAME
-from ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER, LOCK, STAGES, ResultPaths
+from steeplechase.ledger.database import LEDGER_NAME
+from steeplechase.ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER, LOCK, STAGES, ResultPaths
 from reports.write import FIGURES, REPORT_FILES
 from tests.factories.command_calls import MAIN, ROOT, TABLE, Call, listed
 
@@ -157,7 +157,7 @@ def test_a_full_disk_while_printing_a_report_is_an_error(results: Path) -> None:
 
 
 def test_an_unexpected_oserror_is_reported_in_one_line(results: Path) -> None:
-    limited = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3)); from commands.main import main"
+    limited = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3)); from steeplechase.commands.main import main"
     command = [
         sys.executable,
         "-c",
@@ -271,7 +271,7 @@ def test_documents_are_utf_8_in_every_locale_and_closed_streams_are_no_files(res
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     script = f"""
 import sys
-from commands.main import main
+from steeplechase.commands.main import main
 sys.argv = ["steeplechase", "report", {str(results)!r}, "--format", "latex"]
 main()
 """

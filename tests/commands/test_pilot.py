@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ledger.reading import snapshot_at
-from ledger.records import with_results
-from ledger.stage_results import (
+from steeplechase.ledger.reading import snapshot_at
+from steeplechase.ledger.records import with_results
+from steeplechase.ledger.stage_results import (
     ExamplesResult,
     FineTuneResult,
     LinearProbeResult,

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from configuration.loading import load_experiment
-from configuration.yaml import scales
-from ledger.artifacts import ArtifactStore
-from ledger.paths import ResultPaths
+from steeplechase.configuration.loading import load_experiment
+from steeplechase.configuration.yaml import scales
+from steeplechase.ledger.artifacts import ArtifactStore
+from steeplechase.ledger.paths import ResultPaths
 from runners.dag import shared_stages, trial_stages
 from tests.factories.command_calls import ROOT, TABLE, Call
 from tests.factories.plans import kept, planned, written
@@ -56,7 +56,7 @@ def test_a_question_controls_no_terminal(call: Call, tmp_path: Path, monkeypatch
     file = tmp_path / "experiments" / "odd.yaml"
     file.write_text(re.sub("^question: .*$", lambda _: question, text, flags=re.MULTILINE), encoding="utf-8")
     assert ": [31mred [/red]\n" in call("plan", file, "--scale", "smoke", "--out", tmp_path).out
-    monkeypatch.setattr("commands.experiments.experiment_files", lambda: {"odd": file})
+    monkeypatch.setattr("steeplechase.commands.experiments.experiment_files", lambda: {"odd": file})
     assert "  [31mred [/red] " in call("experiments").out
 
 

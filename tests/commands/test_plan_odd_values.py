@@ -9,8 +9,8 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from commands.plan import planned
-from foundation.errors import ConfigurationError
+from steeplechase.commands.plan import planned
+from steeplechase.foundation.errors import ConfigurationError
 from tests.factories.paths import EXPERIMENT_FILES, EXPERIMENTS
 
 SCALE, NOWHERE = "smoke", Path("no_results")

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from commands.arguments import choose
-from commands.planning.plan_contents import plan_of
-from foundation.errors import CorruptionError
-from ledger.artifacts import ArtifactStore
-from ledger.database import LEDGER_NAME
-from ledger.paths import ResultPaths
-from ledger.records import Record, Status
+from steeplechase.commands.arguments import choose
+from steeplechase.commands.planning.plan_contents import plan_of
+from steeplechase.foundation.errors import CorruptionError
+from steeplechase.ledger.artifacts import ArtifactStore
+from steeplechase.ledger.database import LEDGER_NAME
+from steeplechase.ledger.paths import ResultPaths
+from steeplechase.ledger.records import Record, Status
 from runners.cost_estimate.past_runs import measured_under
 from runners.cost_estimate.prediction import without_warm_up
 from runners.dag import shared_stages, trial_stages

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from commands.arguments import choose
-from configuration.tuning_experiment import tuning_view
-from ledger.artifacts import ArtifactStore
-from ledger.paths import ResultPaths
+from steeplechase.commands.arguments import choose
+from steeplechase.configuration.tuning_experiment import tuning_view
+from steeplechase.ledger.artifacts import ArtifactStore
+from steeplechase.ledger.paths import ResultPaths
 from runners.dag import shared_stages, trial_stages
 from runners.opening import RunRequest, open_ledger
 from tests.factories.command_calls import ROOT, Call

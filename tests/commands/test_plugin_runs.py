@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from commands.arguments import choose_any
-from configuration.experiment import Experiment
-from configuration.plugin_folders import COPIES
+from steeplechase.commands.arguments import choose_any
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.plugin_folders import COPIES
 from tests.factories.command_calls import Call
 from tests.factories.command_line import ROOT, SHARED, SMALL_CORPUS, UNANSWERED, Run, lend, stages_told, steeplechase
 from tests.factories.local_models import run as compute

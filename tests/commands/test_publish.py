@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.reading import snapshot_at
+from steeplechase.ledger.reading import snapshot_at
 from reports.report import build
 from reports.write import REPORT_FILES, write_report
 from tests.factories.command_calls import ROOT, Call

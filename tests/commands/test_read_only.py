@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.database import LEDGER_NAME, Ledger
+from steeplechase.ledger.database import LEDGER_NAME, Ledger
 from reports.formats.markdown import without_figures
 from tests.factories.command_calls import MAIN, ROOT, TABLE, listed
 

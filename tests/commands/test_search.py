@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from configuration.loading import load_experiment
-from foundation.schema import canonical
+from steeplechase.configuration.loading import load_experiment
+from steeplechase.foundation.schema import canonical
 from runners.replay.curves import plain
 from runners.replay.curves.recorded import RecordedCurves, Unreadable, from_table
 from runners.search.encoding import point_of

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from commands.stopping import SIGNALS, stopping
-from foundation.errors import StoppedError
+from steeplechase.commands.stopping import SIGNALS, stopping
+from steeplechase.foundation.errors import StoppedError
 from tests.factories.command_line import ROOT, SMOKE, command, variables
 
 
@@ -31,8 +31,8 @@ def test_a_stopped_run_reports_that_it_is_resumable(tmp_path: Path, number: sign
 
 DURING = """
 import os, signal, sys
-from commands.stopping import stopping
-from foundation.errors import StoppedError
+from steeplechase.commands.stopping import stopping
+from steeplechase.foundation.errors import StoppedError
 number = int(sys.argv[1])
 try:
     with stopping() as stop:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configuration.claims import (
+from steeplechase.configuration.claims import (
     Ordering,
     Sign,
     UnclearClaim,

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from configuration.claims import parse_claim
-from configuration.experiment import Experiment
-from configuration.loading import load_experiment
-from configuration.validation.experiment import violations_of
-from foundation.errors import ConfigurationError
-from foundation.schema import canonical_text
+from steeplechase.configuration.claims import parse_claim
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import load_experiment
+from steeplechase.configuration.validation.experiment import violations_of
+from steeplechase.foundation.errors import ConfigurationError
+from steeplechase.foundation.schema import canonical_text
 from tests.factories.simulated_training import SEARCH, experiment
 
 DESIGN = """

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from configuration.experiment import Experiment
-from configuration.yaml import scales
-from models.build_encoder import build_encoder
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.yaml import scales
+from steeplechase.models.build_encoder import build_encoder
 from search_space.overrides import difference
 from search_space.released.models import PRESETS, parameters_as_published, preset_of
 from search_space.released.papers import PublishedTable, published

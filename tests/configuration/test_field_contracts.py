@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from configuration.experiment import Experiment
-from configuration.latency import LatencyExperiment
-from configuration.yaml.scalars import plain_scalar
-from foundation.schema import OPTION, VARIANT_KEY, canonical, options_of
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.latency import LatencyExperiment
+from steeplechase.configuration.yaml.scalars import plain_scalar
+from steeplechase.foundation.schema import OPTION, VARIANT_KEY, canonical, options_of
 
 FILES: tuple[type[BaseModel], ...] = (Experiment, LatencyExperiment)
 

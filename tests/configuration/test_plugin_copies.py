@@ -6,8 +6,8 @@ from threading import Barrier
 
 import pytest
 
-from configuration.plugin_folders import COPIES, PluginFolder, copy_plugins
-from configuration.plugins import PluginError
+from steeplechase.configuration.plugin_folders import COPIES, PluginFolder, copy_plugins
+from steeplechase.configuration.plugins import PluginError
 from tests.factories.plugins import copy_of_example, loaded, replaced
 
 

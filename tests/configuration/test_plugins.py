@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from configuration.experiment import Experiment
-from configuration.loading import load_experiment
-from configuration.plugin_folders import COPIES, PluginFolder, copy_plugins
-from configuration.plugins import PluginError, load_plugin, loaded_plugins, sources_of
-from configuration.yaml.json_schema import editor_schema
-from foundation.errors import ConfigurationError
-from foundation.schema import options_of
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import load_experiment
+from steeplechase.configuration.plugin_folders import COPIES, PluginFolder, copy_plugins
+from steeplechase.configuration.plugins import PluginError, load_plugin, loaded_plugins, sources_of
+from steeplechase.configuration.yaml.json_schema import editor_schema
+from steeplechase.foundation.errors import ConfigurationError
+from steeplechase.foundation.schema import options_of
 from runners.dag import shared_stages, trial_stages
 from runners.stages.stage import Job, Stage
 from search_space.architecture import Architecture
 from search_space.convolution import ConvolutionOption
-from tasks.downstream import find_task, task_names
+from steeplechase.tasks.downstream import find_task, task_names
 from tests.factories.paths import ROOT
 from tests.factories.plugins import EXAMPLE, KIND, MODULE, OPTION, copy_of_example, loaded, no_plugins_left, replaced
 
@@ -26,7 +26,7 @@ TASK = '''"""Word order, under another name."""
 
 from dataclasses import replace
 
-from tasks.downstream.word_order import TASK as WORD_ORDER
+from steeplechase.tasks.downstream.word_order import TASK as WORD_ORDER
 
 TASK = replace(WORD_ORDER, name="mine")
 '''

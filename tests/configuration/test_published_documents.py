@@ -2,11 +2,11 @@
 
 import pytest
 
-from configuration.experiment import Experiment
-from configuration.latency import LatencyExperiment
-from foundation.schema import canonical_text
-from ledger.csv_export import read_export
-from ledger.paths import has_export
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.latency import LatencyExperiment
+from steeplechase.foundation.schema import canonical_text
+from steeplechase.ledger.csv_export import read_export
+from steeplechase.ledger.paths import has_export
 from tests.factories.paths import PUBLISHED
 
 EXPORTED = sorted(folder.name for folder in PUBLISHED.iterdir() if has_export(folder))

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from configuration.experiment import Experiment
-from configuration.loading import load_experiment
-from foundation.schema import canonical
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import load_experiment
+from steeplechase.foundation.schema import canonical
 from runners.dag import shared_stages, trial_stages
 from runners.search.encoding import labels, point_of
 from search_space.overrides import apply

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configuration.stage_label import StageLabel, fine_tuning_cells, pretraining_marks
+from steeplechase.configuration.stage_label import StageLabel, fine_tuning_cells, pretraining_marks
 
 WORDS = st.text(string.ascii_letters + string.digits + "_.-", min_size=1, max_size=12)
 NAMES = st.text(string.ascii_letters + "_.", min_size=1, max_size=12)

@@ -4,10 +4,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from configuration.arm import Arm
-from configuration.arms import ArmTable, Rules
-from configuration.designs import Search
-from configuration.designs.point import PointDesign
+from steeplechase.configuration.arm import Arm
+from steeplechase.configuration.arms import ArmTable, Rules
+from steeplechase.configuration.designs import Search
+from steeplechase.configuration.designs.point import PointDesign
 from search_space.candidate import Candidate
 
 ELECTRA_SMALL = Candidate()

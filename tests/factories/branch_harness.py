@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from models.convolution import PaddingMask, build_branch
-from models.initialisation import initialise
+from steeplechase.models.convolution import PaddingMask, build_branch
+from steeplechase.models.initialisation import initialise
 from search_space.convolution import Convolution
 from search_space.convolution.kernel import WithKernel
 from search_space.shape import AttentionShape

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ledger.records import Record, Status
+from steeplechase.ledger.records import Record, Status
 from tests.factories.keys import KEY
 from tests.factories.paths import ROOT
 from tests.factories.stage_results import result_of
 
-MAIN = [sys.executable, "-m", "commands.main"]
+MAIN = [sys.executable, "-m", "steeplechase.commands.main"]
 TABLE = ROOT / "experiments" / "table2.yaml"
 
 

@@ -34,7 +34,7 @@ class Run:
 
 
 def command(*arguments: str | Path) -> list[str]:
-    return [sys.executable, "-m", "commands.main", *map(str, arguments)]
+    return [sys.executable, "-m", "steeplechase.commands.main", *map(str, arguments)]
 
 
 def variables(mirrored: bool = False) -> dict[str, str]:

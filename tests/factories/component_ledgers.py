@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from configuration.arm import BASELINE, Arm
-from configuration.arms import ArmTable, Rules
-from configuration.designs.point import PointDesign
-from foundation.schema import canonical, canonical_text
-from ledger.csv_export import read_export
-from ledger.example_tables import kept_example_tables
-from ledger.snapshot import snapshot
+from steeplechase.configuration.arm import BASELINE, Arm
+from steeplechase.configuration.arms import ArmTable, Rules
+from steeplechase.configuration.designs.point import PointDesign
+from steeplechase.foundation.schema import canonical, canonical_text
+from steeplechase.ledger.csv_export import read_export
+from steeplechase.ledger.example_tables import kept_example_tables
+from steeplechase.ledger.snapshot import snapshot
 from reports.statistics.results import Results, results_of
 from search_space.candidate import Candidate
 from tests.factories.altered_ledgers import Ledger

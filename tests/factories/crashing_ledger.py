@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from ledger.database import Ledger
+from steeplechase.ledger.database import Ledger
 from tests.factories.simulated_training import Killed
 
 

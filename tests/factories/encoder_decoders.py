@@ -5,9 +5,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.build_encoder import build_encoder
-from models.encoder_decoder import EncoderDecoder
-from models.initialisation import initialise
+from steeplechase.models.build_encoder import build_encoder
+from steeplechase.models.encoder_decoder import EncoderDecoder
+from steeplechase.models.initialisation import initialise
 from search_space.candidate import Candidate
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 

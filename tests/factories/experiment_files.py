@@ -2,8 +2,8 @@
 
 from functools import cache
 
-from configuration.experiment import Experiment
-from configuration.loading import load_experiment
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import load_experiment
 from tests.factories.paths import EXPERIMENTS
 
 

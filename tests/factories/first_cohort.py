@@ -1,9 +1,9 @@
 """The first cohort of an experiment in its ledger, without the computation of what its trials share."""
 
-from configuration.experiment import Experiment
-from ledger.artifacts import ArtifactStore
-from ledger.database import Ledger
-from ledger.records import Record, Status
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.ledger.artifacts import ArtifactStore
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.records import Record, Status
 from runners.dag import shared_stages
 from runners.journal import Journal
 

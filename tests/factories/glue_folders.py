@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tasks.downstream import find_task, task_names
-from tasks.labelled.task import DownstreamTask, TaskFiles
+from steeplechase.tasks.downstream import find_task, task_names
+from steeplechase.tasks.labelled.task import DownstreamTask, TaskFiles
 
 GLUE = ("cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst2", "stsb", "wnli")
 assert set(GLUE) <= set(task_names())

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tasks.downstream import find_task
-from tasks.labelled.task import Example
-from tasks.splits import LoadedSplit
+from steeplechase.tasks.downstream import find_task
+from steeplechase.tasks.labelled.task import Example
+from steeplechase.tasks.splits import LoadedSplit
 from tests.factories.glue_folders import files_of
 
 NAMES: Mapping[str, tuple[str, ...]] = {

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.encoder import Encoder
+from steeplechase.models.encoder import Encoder
 from search_space.architecture import Architecture
 from tests.factories.huggingface_reference import ENCODER_NAMES
 

@@ -9,15 +9,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.heads.masked_language_model import MaskedLanguageModelHead
+from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import NoConvolution, SpanDynamic
 from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
-from tasks.objectives import build_model
-from tasks.objectives.masked_language_model import Model as MaskedModel
-from tasks.objectives.pretraining_model import PretrainingModel
-from tasks.objectives.replaced_token_detection import Model as ReplacedModel
+from steeplechase.tasks.objectives import build_model
+from steeplechase.tasks.objectives.masked_language_model import Model as MaskedModel
+from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
+from steeplechase.tasks.objectives.replaced_token_detection import Model as ReplacedModel
 
 transformers = pytest.importorskip("transformers", reason="the reference models are in the development extra")
 

@@ -11,7 +11,7 @@ NUMERICAL = ("numpy", "scipy", "jaxtyping", "matplotlib", "tokenizers")
 """Libraries of results and training, which declarations do without."""
 CALL = """
 import sys
-from commands.main import main
+from steeplechase.commands.main import main
 try:
     main()
 finally:

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from configuration.latency import LatencyExperiment
-from configuration.stage_label import LATENCY, StageLabel
-from ledger.records import Record, Status
-from ledger.snapshot import Snapshot
-from ledger.stage_results import LatencyResult, Machine
+from steeplechase.configuration.latency import LatencyExperiment
+from steeplechase.configuration.stage_label import LATENCY, StageLabel
+from steeplechase.ledger.records import Record, Status
+from steeplechase.ledger.snapshot import Snapshot
+from steeplechase.ledger.stage_results import LatencyResult, Machine
 from tests.factories.keys import KEY
 
 MACHINE = Machine(

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from ledger.database import Ledger
-from ledger.records import ArmRow, Decision, Record, Status, TrialRow
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.records import ArmRow, Decision, Record, Status, TrialRow
 from search_space.candidate import Candidate
 from search_space.recipe import Recipe
 from tests.factories.keys import KEY

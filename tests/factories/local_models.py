@@ -12,14 +12,14 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from configuration.experiment import Experiment
-from configuration.initial_checkpoint import WEIGHTS, write_architecture, write_provenance
-from foundation.locking import Holder
-from foundation.schema import JsonValue
-from ledger.artifacts import ArtifactStore
-from ledger.paths import ResultPaths
-from models.build_encoder import build_encoder
-from models.encoder import Encoder
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.initial_checkpoint import WEIGHTS, write_architecture, write_provenance
+from steeplechase.foundation.locking import Holder
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.artifacts import ArtifactStore
+from steeplechase.ledger.paths import ResultPaths
+from steeplechase.models.build_encoder import build_encoder
+from steeplechase.models.encoder import Encoder
 from runners.dag import shared_stages
 from runners.executors import TaskEnd
 from runners.journal import Journal

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from foundation.schema import JsonValue
-from ledger.database import Ledger
-from ledger.records import ArmRow, Decision, Record, TrialRow
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.records import ArmRow, Decision, Record, TrialRow
 from runners.scheduling.rows import Fact, Row
 
 Batch = list[Row]

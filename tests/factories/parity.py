@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 import torch
 from torch import Tensor, nn
 
-from models.encoder import Encoder
+from steeplechase.models.encoder import Encoder
 
 LARGEST = {torch.float64: 1e-10, torch.float32: 1e-5}
 """Of `distance`, by precision."""

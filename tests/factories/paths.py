@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from configuration.yaml.experiment_files import OF_CHECKPOINT
+from steeplechase.configuration.yaml.experiment_files import OF_CHECKPOINT
 
 ROOT = Path(__file__).parents[2]
 EXPERIMENTS = ROOT / "experiments"

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ledger.artifacts import ArtifactStore, Outcome
-from ledger.records import Status
+from steeplechase.ledger.artifacts import ArtifactStore, Outcome
+from steeplechase.ledger.records import Status
 from runners.stages.stage import Stage
 from tests.factories.command_calls import Call
 

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from models.build_encoder import build_encoder
-from models.encoder_decoder import EncoderDecoder
-from models.initialisation import initialise
+from steeplechase.models.build_encoder import build_encoder
+from steeplechase.models.encoder_decoder import EncoderDecoder
+from steeplechase.models.initialisation import initialise
 from runners.training.decoder_writer import DecoderWriter
 from runners.training.optimisers.adamw import adamw
 from runners.training.sequence_to_sequence import TrainingSettings, train_pairs
-from tasks.labelled.encoding import EncodedExamples
-from tasks.labelled.text_pairs import EncodedTextPairs
+from steeplechase.tasks.labelled.encoding import EncodedExamples
+from steeplechase.tasks.labelled.text_pairs import EncodedTextPairs
 from tests.factories.encoder_decoders import architecture
 
 PAD, START, END, COPY, REVERSAL, FIRST_SYMBOL, SYMBOLS = 0, 2, 3, 5, 6, 7, 8

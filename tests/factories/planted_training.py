@@ -10,8 +10,8 @@ from runners.training.optimisers.adamw import adamw
 from runners.training.optimisers.parameter_groups import set_rate
 from search_space.architecture import Architecture
 from search_space.objective import Objective
-from tasks.batches import Sequences
-from tasks.objectives.pretraining_model import PretrainingModel
+from steeplechase.tasks.batches import Sequences
+from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
 from tests.factories.small_experiments import WORDS, built, candidate, convolutions
 from tests.factories.updates import updates
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from configuration.plugins import Plugin, load_plugin, loaded_plugins, unload_plugin
+from steeplechase.configuration.plugins import Plugin, load_plugin, loaded_plugins, unload_plugin
 from tests.factories.paths import ROOT
 
 EXAMPLE = ROOT / "examples" / "gated_convolution"

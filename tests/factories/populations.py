@@ -4,9 +4,9 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from configuration.hurdles import HurdleRule
-from configuration.hurdles.decision import HurdleDecision
-from configuration.hurdles.population import Population, State, TrialView
+from steeplechase.configuration.hurdles import HurdleRule
+from steeplechase.configuration.hurdles.decision import HurdleDecision
+from steeplechase.configuration.hurdles.population import Population, State, TrialView
 
 
 @dataclass

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tasks.data_folder import HINT, data_folder
-from tasks.data_sets.registry import data_sets
-from tasks.data_sets.verification import fault_of
+from steeplechase.tasks.data_folder import HINT, data_folder
+from steeplechase.tasks.data_sets.registry import data_sets
+from steeplechase.tasks.data_sets.verification import fault_of
 
 ROOT = Path(__file__).parents[2]
 

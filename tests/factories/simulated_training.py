@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from configuration.experiment import Experiment
-from foundation.locking import Holder
-from foundation.schema import canonical, canonical_text
-from ledger.artifacts import ArtifactStore, Outcome
-from ledger.database import Ledger
-from ledger.records import Status
-from ledger.result_files import predictions_file
-from ledger.reuse import reuse
-from ledger.reused_rows import reused_rows
-from ledger.snapshot import Snapshot, snapshot
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.locking import Holder
+from steeplechase.foundation.schema import canonical, canonical_text
+from steeplechase.ledger.artifacts import ArtifactStore, Outcome
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.records import Status
+from steeplechase.ledger.result_files import predictions_file
+from steeplechase.ledger.reuse import reuse
+from steeplechase.ledger.reused_rows import reused_rows
+from steeplechase.ledger.snapshot import Snapshot, snapshot
 from runners.dag import shared_stages
 from runners.executors import Executor
 from runners.journal import Journal
@@ -28,7 +28,7 @@ from runners.run import no_progress_reports, run_stages
 from runners.run_progress import RunProgress
 from runners.stages.declarations import FineTuneStage, PretrainStage
 from runners.work_queue import Failure, StageTask
-from tasks.labelled.encoding import EncodedExamples, save_examples
+from steeplechase.tasks.labelled.encoding import EncodedExamples, save_examples
 from tests.factories.stage_results import PLAUSIBLE
 
 DEV_EXAMPLES = 6

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from foundation.locking import Holder
-from ledger.artifacts import Outcome
+from steeplechase.foundation.locking import Holder
+from steeplechase.ledger.artifacts import Outcome
 from runners.executors import Executor, TaskEnd
 from runners.executors.tune_adapter import STOP, TuneAdapter
 from runners.work_queue import Failure, StageTask

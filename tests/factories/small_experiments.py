@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, TypeAdapter
 from torch import nn
 
-from foundation.schema import canonical, options_of
+from steeplechase.foundation.schema import canonical, options_of
 from search_space.architecture import WINDOWS, Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import (
@@ -43,13 +43,13 @@ from search_space.objective import (
 from search_space.objective.generator_training import GeneratorTraining, GeneratorTrainingOption
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule
-from tasks import contract_text
-from tasks.batches import Sequences, SequenceSource
-from tasks.contract_text import WORDS
-from tasks.evaluation_set import EvaluationSet
-from tasks.objectives import build_model, model_class
-from tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
-from tasks.progress import silent
+from steeplechase.tasks import contract_text
+from steeplechase.tasks.batches import Sequences, SequenceSource
+from steeplechase.tasks.contract_text import WORDS
+from steeplechase.tasks.evaluation_set import EvaluationSet
+from steeplechase.tasks.objectives import build_model, model_class
+from steeplechase.tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
+from steeplechase.tasks.progress import silent
 
 GROUPS = (1, 2)
 TABLE_2 = (NoConvolution, Depthwise, Lightweight, Dynamic, GatedDynamic, SpanDynamic)

@@ -6,9 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from ledger.records import Record, Status
-from ledger.rows import read_result
-from ledger.stage_results import StageResult
+from steeplechase.ledger.records import Record, Status
+from steeplechase.ledger.rows import read_result
+from steeplechase.ledger.stage_results import StageResult
 from tests.factories.keys import key_of
 from tests.factories.latencies import MACHINE
 

@@ -1,7 +1,7 @@
 """The first attention, feed-forward network and block of an architecture, as modules."""
 
-from models.block import Block
-from models.sublayer import attention, feed_forward
+from steeplechase.models.block import Block
+from steeplechase.models.sublayer import attention, feed_forward
 from search_space.architecture import Architecture
 from search_space.sublayer.attention import SelfAttention
 from search_space.sublayer.feed_forward import FeedForward

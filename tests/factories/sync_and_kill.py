@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import runners.tracking.mlflow_client  # noqa: F401
-from foundation.atomic_files import temporary_name
+from steeplechase.foundation.atomic_files import temporary_name
 from runners.tracking import TrackingStore, mirror, sync
 from tests.factories.mlflow_rows import rows
 from tests.factories.tracked_study import still_running, study

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from tasks.tokenizer import (
+from steeplechase.tasks.tokenizer import (
     BpeOption,
     ByteBpeOption,
     CharacterOption,
@@ -14,8 +14,8 @@ from tasks.tokenizer import (
     WordPieceTraining,
     train_tokenizer,
 )
-from tasks.tokenizer.sentencepiece import Normalisation
-from tasks.tokenizer.tokenizer import TokenizerOption
+from steeplechase.tasks.tokenizer.sentencepiece import Normalisation
+from steeplechase.tasks.tokenizer.tokenizer import TokenizerOption
 
 DECLARED: dict[str, tuple[TokenizerOption, int]] = {
     "wordpiece": (WordPieceTraining(), 300),

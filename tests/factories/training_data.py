@@ -10,8 +10,8 @@ from runners.training.checkpoint import load_checkpoint, save_checkpoint
 from runners.training.loop import TrainingData, train
 from runners.training.optimisers import build_optimiser
 from search_space.candidate import Candidate
-from tasks.objectives import build_model
-from tasks.objectives.pretraining_model import PretrainingModel
+from steeplechase.tasks.objectives import build_model
+from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
 from tests.factories.small_experiments import (
     OBJECTIVES,
     PAPERS,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from foundation.child_process import module_command
+from steeplechase.foundation.child_process import module_command
 from runners.executors.local import worker_environment
 
 

@@ -8,9 +8,9 @@ from threading import Timer
 
 import pytest
 
-from foundation import locking
-from foundation.errors import MachineError
-from foundation.locking import holder_of, locked, sign
+from steeplechase.foundation import locking
+from steeplechase.foundation.errors import MachineError
+from steeplechase.foundation.locking import holder_of, locked, sign
 
 
 def test_a_long_wait_is_told_once_and_goes_on(

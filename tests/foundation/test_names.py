@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from foundation.errors import CorruptionError, MachineError
-from foundation.names import RelativeName, Sha256, inside, make_inside, refuse_links
+from steeplechase.foundation.errors import CorruptionError, MachineError
+from steeplechase.foundation.names import RelativeName, Sha256, inside, make_inside, refuse_links
 
 DIGEST = "0123456789abcdef" * 4
 HOSTILE = [

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.randomness import stream, stream_seed
+from steeplechase.foundation.randomness import stream, stream_seed
 
 SEEDS = st.integers(0, 2**32 - 1)
 PURPOSES = st.sampled_from(("order", "masking", "dropout", "held-out masking"))

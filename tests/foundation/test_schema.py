@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError, create_model
 
-from foundation.schema import Count, Name, Schema, canonical, canonical_text, fingerprint, options_of
+from steeplechase.foundation.schema import Count, Name, Schema, canonical, canonical_text, fingerprint, options_of
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import ConvolutionOption, SpanDynamic

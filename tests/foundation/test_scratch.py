@@ -5,13 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from foundation.scratch import LOCK, remove_abandoned, scratch_folder
+from steeplechase.foundation.scratch import LOCK, remove_abandoned, scratch_folder
 from tests.factories.paths import ROOT
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from foundation.scratch import scratch_folder
+from steeplechase.foundation.scratch import scratch_folder
 with scratch_folder(Path(sys.argv[1])) as folder:
     (folder / "part").mkdir()
     print(folder, flush=True)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis import strategies as st
 
-from foundation.errors import ALIKE, LINES_SHOWN, closest, did_you_mean, first_lines
-from tasks.labelled.mistakes import Mistakes
+from steeplechase.foundation.errors import ALIKE, LINES_SHOWN, closest, did_you_mean, first_lines
+from steeplechase.tasks.labelled.mistakes import Mistakes
 
 ROOT = Path(__file__).parents[2]
 WORDS = some.text(min_size=1, max_size=12)

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.errors import CorruptionError
-from foundation.schema import fingerprint
-from ledger.artifacts import MANIFEST, ArtifactStore, Outcome
-from ledger.records import Status
+from steeplechase.foundation.errors import CorruptionError
+from steeplechase.foundation.schema import fingerprint
+from steeplechase.ledger.artifacts import MANIFEST, ArtifactStore, Outcome
+from steeplechase.ledger.records import Status
 from tests.factories.keys import KEY, key_of
 from tests.factories.paths import ROOT
 
@@ -26,8 +26,8 @@ FILES = {"weights.bin": b"\x01\x02" * 4096, "part/labels.txt": b"0\n1\n"}
 PUBLISH = """
 import sys
 from pathlib import Path
-from ledger.records import Status
-from ledger.artifacts import Outcome, ArtifactStore
+from steeplechase.ledger.records import Status
+from steeplechase.ledger.artifacts import Outcome, ArtifactStore
 from tests.factories.keys import key_of
 store = ArtifactStore(Path(sys.argv[1]))
 print("ready", flush=True)
@@ -42,8 +42,8 @@ for number in range(10**6):
 COMPUTE_ONCE = """
 import sys, time
 from pathlib import Path
-from ledger.records import Status
-from ledger.artifacts import Outcome, ArtifactStore
+from steeplechase.ledger.records import Status
+from steeplechase.ledger.artifacts import Outcome, ArtifactStore
 from tests.factories.keys import KEY
 store = ArtifactStore(Path(sys.argv[1]))
 with store.computing(KEY) as folder:

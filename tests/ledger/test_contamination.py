@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from analysis.proportions import wilson
-from foundation.errors import DataError
-from ledger.contamination import refuse_contamination
-from ledger.records import Record, Status
+from steeplechase.analysis.proportions import wilson
+from steeplechase.foundation.errors import DataError
+from steeplechase.ledger.contamination import refuse_contamination
+from steeplechase.ledger.records import Record, Status
 from reports.sections.contamination import leakage_notes, leakage_table
 from runners.dag import shared_stages
 from runners.stages.contamination import compute
 from runners.stages.context import StageContext
 from runners.stages.progress import ProgressFile
-from tasks.corpora.assembly import SUMMARY_FILE, CorpusSummary, SplitSize, split_file
+from steeplechase.tasks.corpora.assembly import SUMMARY_FILE, CorpusSummary, SplitSize, split_file
 from tests.factories import simulated_training as simulated
 from tests.factories.stage_results import result_of
 
@@ -119,7 +119,7 @@ def test_the_limit_changes_neither_identity_nor_keys(tmp_path: Path) -> None:
 def test_only_training_pairs_of_unordered_tasks_are_swapped(tmp_path: Path) -> None:
     from runners.stages.declarations import ExamplesStage
     from runners.stages.examples import compute as compute_examples
-    from tasks.labelled.encoding import load_examples
+    from steeplechase.tasks.labelled.encoding import load_examples
     from tests.factories.small_experiments import WORDS
 
     swapping = experiment(tmp_path, by_task={"mrpc": {"swap_pairs": True}})

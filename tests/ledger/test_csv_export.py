@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.atomic_files import sha256_of
-from foundation.errors import CorruptionError, MachineError
-from ledger.csv_cells import FORMULA_STARTS, escaped, unescaped
-from ledger.csv_export import ExportedLedger, read_export, write_export
-from ledger.database import Ledger
-from ledger.example_tables import attachments, example_tables
-from ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER, has_export
-from ledger.reading import snapshot_at
-from ledger.records import ArmRow, Decision, Record, TrialRow
+from steeplechase.foundation.atomic_files import sha256_of
+from steeplechase.foundation.errors import CorruptionError, MachineError
+from steeplechase.ledger.csv_cells import FORMULA_STARTS, escaped, unescaped
+from steeplechase.ledger.csv_export import ExportedLedger, read_export, write_export
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.example_tables import attachments, example_tables
+from steeplechase.ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER, has_export
+from steeplechase.ledger.reading import snapshot_at
+from steeplechase.ledger.records import ArmRow, Decision, Record, TrialRow
 from search_space.candidate import Candidate
 from tests.factories.keys import key_of
 from tests.factories.ledger_rows import everything, filled

@@ -18,10 +18,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from foundation.errors import CorruptionError, MachineError
-from ledger.database import LEDGER_NAME, Ledger
-from ledger.database_file import killed_while_created
-from ledger.records import Decision, Record, TrialRow
+from steeplechase.foundation.errors import CorruptionError, MachineError
+from steeplechase.ledger.database import LEDGER_NAME, Ledger
+from steeplechase.ledger.database_file import killed_while_created
+from steeplechase.ledger.records import Decision, Record, TrialRow
 from tests.factories.ledger_rows import arm, everything, filled
 from tests.factories.paths import ROOT
 from tests.factories.stage_results import drawn_records
@@ -29,9 +29,9 @@ from tests.factories.stage_results import drawn_records
 APPEND_FOREVER = """
 import sys
 from pathlib import Path
-from ledger.database import LEDGER_NAME, Ledger
-from ledger.records import Record, Status
-from ledger.stage_results import EvaluationSetResult
+from steeplechase.ledger.database import LEDGER_NAME, Ledger
+from steeplechase.ledger.records import Record, Status
+from steeplechase.ledger.stage_results import EvaluationSetResult
 from tests.factories.keys import KEY
 ledger = Ledger(Path(sys.argv[1]))
 for number in range(10**6):
@@ -259,7 +259,7 @@ def test_what_a_kill_leaves_of_a_ledgers_creation_is_begun_anew(tmp_path: Path) 
 def test_another_writer_is_waited_for_and_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("ledger.database_file.SILENT_SECONDS", 0.05)
+    monkeypatch.setattr("steeplechase.ledger.database_file.SILENT_SECONDS", 0.05)
     path = tmp_path / LEDGER_NAME
     with closing(filled(path)) as ledger, closing(sqlite3.connect(path, check_same_thread=False)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -274,7 +274,7 @@ def test_another_writer_is_waited_for_and_named(
 def test_a_reader_does_not_wait_for_ever_for_an_exclusive_lock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ledger.database_copy.LONGEST_READ_SECONDS", 0.0)
+    monkeypatch.setattr("steeplechase.ledger.database_copy.LONGEST_READ_SECONDS", 0.0)
     filled(tmp_path / LEDGER_NAME).close()
     with closing(sqlite3.connect(tmp_path / LEDGER_NAME, isolation_level=None)) as other:
         other.execute("PRAGMA journal_mode=DELETE")

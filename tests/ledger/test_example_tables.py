@@ -13,20 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from foundation.errors import CorruptionError, MachineError
-from foundation.schema import JsonValue
-from ledger.artifacts import ArtifactStore, Outcome
-from ledger.csv_export import ExportedLedger, read_export, write_export
-from ledger.database import LEDGER_NAME, Ledger
-from ledger.example_tables import INDEX, ExampleTable, Replicate, attachments, example_tables, kept_example_tables
-from ledger.example_values import write_example_values
-from ledger.paths import EXPORT_FOLDER
-from ledger.reading import open_rows
-from ledger.records import ArmRow, Record, Status, TrialRow
-from ledger.result_files import HELD_OUT_LOSSES, example_scores_file
+from steeplechase.foundation.errors import CorruptionError, MachineError
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.artifacts import ArtifactStore, Outcome
+from steeplechase.ledger.csv_export import ExportedLedger, read_export, write_export
+from steeplechase.ledger.database import LEDGER_NAME, Ledger
+from steeplechase.ledger.example_tables import INDEX, ExampleTable, Replicate, attachments, example_tables, kept_example_tables
+from steeplechase.ledger.example_values import write_example_values
+from steeplechase.ledger.paths import EXPORT_FOLDER
+from steeplechase.ledger.reading import open_rows
+from steeplechase.ledger.records import ArmRow, Record, Status, TrialRow
+from steeplechase.ledger.result_files import HELD_OUT_LOSSES, example_scores_file
 from search_space.candidate import Candidate
-from tasks.labelled.dev_halves import selection_half
-from tasks.labelled.encoding import load_examples, save_examples
+from steeplechase.tasks.labelled.dev_halves import selection_half
+from steeplechase.tasks.labelled.encoding import load_examples, save_examples
 from tests.factories.keys import key_of
 from tests.factories.simulated_training import encoded_examples
 from tests.factories.stage_results import PLAUSIBLE, result_of

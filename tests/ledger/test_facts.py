@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import CorruptionError
-from foundation.schema import fingerprint
-from ledger.database import LEDGER_NAME, Ledger
-from ledger.facts import checked_fact
-from ledger.records import ArmRow, Decision, Record, TrialRow
-from ledger.rows import R, parsed_text
+from steeplechase.foundation.errors import CorruptionError
+from steeplechase.foundation.schema import fingerprint
+from steeplechase.ledger.database import LEDGER_NAME, Ledger
+from steeplechase.ledger.facts import checked_fact
+from steeplechase.ledger.records import ArmRow, Decision, Record, TrialRow
+from steeplechase.ledger.rows import R, parsed_text
 from tests.factories.keys import KEY
 from tests.factories.ledger_rows import filled
 

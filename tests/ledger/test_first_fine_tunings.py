@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from ledger.artifacts import ArtifactStore
-from ledger.checkpoints import tuned_trials
-from ledger.paths import ResultPaths
-from ledger.records import Record, Status
-from ledger.selected_settings import first_fine_tunings
+from steeplechase.ledger.artifacts import ArtifactStore
+from steeplechase.ledger.checkpoints import tuned_trials
+from steeplechase.ledger.paths import ResultPaths
+from steeplechase.ledger.records import Record, Status
+from steeplechase.ledger.selected_settings import first_fine_tunings
 from runners.opening import RunRequest, open_ledger
 from tests.factories import simulated_training as simulated
 from tests.factories.first_cohort import declare_first_cohort

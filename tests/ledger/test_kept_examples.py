@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import CorruptionError, MachineError
-from ledger.database import LEDGER_NAME, Ledger
-from ledger.kept_examples import ExampleKeeper, example_files
+from steeplechase.foundation.errors import CorruptionError, MachineError
+from steeplechase.ledger.database import LEDGER_NAME, Ledger
+from steeplechase.ledger.kept_examples import ExampleKeeper, example_files
 from tests.ledger.test_example_tables import Results, example_tables_at
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import ConfigurationError, ConflictError, CorruptionError, MachineError
-from foundation.scratch import LOCK
-from ledger.artifacts import ArtifactStore, Outcome, StageManifest
-from ledger.object_artifacts import ObjectArtifactStore, artifact_store
-from ledger.object_store import ObjectStore, refuse_url
-from ledger.paths import ResultPaths
-from ledger.records import Status
+from steeplechase.foundation.errors import ConfigurationError, ConflictError, CorruptionError, MachineError
+from steeplechase.foundation.scratch import LOCK
+from steeplechase.ledger.artifacts import ArtifactStore, Outcome, StageManifest
+from steeplechase.ledger.object_artifacts import ObjectArtifactStore, artifact_store
+from steeplechase.ledger.object_store import ObjectStore, refuse_url
+from steeplechase.ledger.paths import ResultPaths
+from steeplechase.ledger.records import Status
 from tests.factories.keys import KEY
 from tests.factories.paths import ROOT
 
@@ -255,7 +255,7 @@ def test_what_a_killed_copy_left_is_removed_by_the_next(tmp_path: Path) -> None:
 COPY = """
 import sys
 from pathlib import Path
-from ledger.object_artifacts import artifact_store
+from steeplechase.ledger.object_artifacts import artifact_store
 from tests.factories.keys import KEY
 store = artifact_store(Path(sys.argv[1]), sys.argv[2])
 print("ready", flush=True)

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import ConflictError, MachineError
-from ledger.paths import RESULTS, ResultPaths
+from steeplechase.foundation.errors import ConflictError, MachineError
+from steeplechase.ledger.paths import RESULTS, ResultPaths
 from tests.factories.keys import KEY
 from tests.factories.paths import ROOT
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from ledger.paths import ResultPaths
+from steeplechase.ledger.paths import ResultPaths
 with ResultPaths.of(Path(sys.argv[1])).locked():
     print("held", flush=True)
     time.sleep(600)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.database import Ledger
-from ledger.records import Decision, Record, Status, TrialRow, TrialStatus
-from ledger.snapshot import history_of, snapshot, stopped_at_end_of_budget
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.records import Decision, Record, Status, TrialRow, TrialStatus
+from steeplechase.ledger.snapshot import history_of, snapshot, stopped_at_end_of_budget
 from reports.sections.trial_status import status_of
 from runners.tracking.status import stop_reason
 from tests.factories.keys import key_of

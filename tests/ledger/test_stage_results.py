@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.atomic_files import sha256_of
-from foundation.errors import CorruptionError
-from foundation.schema import canonical_text, fingerprint
-from ledger.csv_export import read_export, write_export
-from ledger.database import Ledger
-from ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER
-from ledger.records import ArmRow, Record, Status, curve_of, final_loss_of, with_results
-from ledger.rows import DIVERGED, FINISHED, columns, read_result
-from ledger.stage_results import FineTuneResult, PretrainResult, StageResult
+from steeplechase.foundation.atomic_files import sha256_of
+from steeplechase.foundation.errors import CorruptionError
+from steeplechase.foundation.schema import canonical_text, fingerprint
+from steeplechase.ledger.csv_export import read_export, write_export
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER
+from steeplechase.ledger.records import ArmRow, Record, Status, curve_of, final_loss_of, with_results
+from steeplechase.ledger.rows import DIVERGED, FINISHED, columns, read_result
+from steeplechase.ledger.stage_results import FineTuneResult, PretrainResult, StageResult
 from runners.stages.declarations import KINDS
 from tests.factories.keys import KEY
 from tests.factories.ledger_rows import arm, filled

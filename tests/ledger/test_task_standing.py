@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ledger.snapshot import Snapshot
-from ledger.task_references import TaskReferences
-from ledger.task_standing import standing_of
+from steeplechase.ledger.snapshot import Snapshot
+from steeplechase.ledger.task_references import TaskReferences
+from steeplechase.ledger.task_standing import standing_of
 from reports.statistics.results import Results, results_of
 from tests.factories.reports import Trial, document, primary, snapshot
 

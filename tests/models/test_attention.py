@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.encoder import Encoder
-from models.initialisation import initialise
-from models.sublayer.attention import Sublayer
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.initialisation import initialise
+from steeplechase.models.sublayer.attention import Sublayer
 from search_space.architecture import Architecture
 from search_space.convolution import Convolution
 from tests.factories.reference_equations import encoder as encoder_by_the_equations

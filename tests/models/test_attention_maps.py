@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.attention_maps import attention_map, visit_attention_maps
-from models.encoder import Encoder
-from models.initialisation import initialise
-from models.sublayer.attention import Sublayer
+from steeplechase.models.attention_maps import attention_map, visit_attention_maps
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.initialisation import initialise
+from steeplechase.models.sublayer.attention import Sublayer
 from search_space.convolution import Convolution
 from tests.factories.small_experiments import SPAN_DYNAMIC, architecture, title, variants
 from tests.factories.small_experiments import stir as moved

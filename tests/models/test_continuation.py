@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import nn
 
-from models.continuation import SMALLEST_CAPACITY, KeyValueCache, PositionCache, Recomputed, continuation_of
-from models.encoder import Encoder
-from models.initialisation import initialise
-from models.prepared_layers import PreparedLinear
+from steeplechase.models.continuation import SMALLEST_CAPACITY, KeyValueCache, PositionCache, Recomputed, continuation_of
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.initialisation import initialise
+from steeplechase.models.prepared_layers import PreparedLinear
 from search_space.architecture import Architecture
 from tests.factories.small_experiments import stir
 

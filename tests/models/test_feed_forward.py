@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import gelu, linear
 
-from models.initialisation import initialise
+from steeplechase.models.initialisation import initialise
 from tests.factories.small_experiments import architecture, convolutions, divisors, stir
 from tests.factories.sublayers import feed_forward_of
 

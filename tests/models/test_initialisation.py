@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from models.encoder import Encoder
-from models.initialisation import STANDARD_DEVIATION, initialise
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.initialisation import STANDARD_DEVIATION, initialise
 from search_space.architecture import Architecture
 from tests.factories.small_experiments import GROUPS, architecture, convolutions, title, variants
 

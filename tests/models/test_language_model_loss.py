@@ -7,11 +7,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from models.downstream_model import Form, build_fine_tuned
-from models.heads.classification import ClassificationHead
-from models.initialisation import initialise
-from models.language_model_loss import WithLanguageModel
-from models.output_layer import build_output_layer
+from steeplechase.models.downstream_model import Form, build_fine_tuned
+from steeplechase.models.heads.classification import ClassificationHead
+from steeplechase.models.initialisation import initialise
+from steeplechase.models.language_model_loss import WithLanguageModel
+from steeplechase.models.output_layer import build_output_layer
 from search_space.architecture import Architecture
 from search_space.output_layer import EmbeddingTable, Transformed
 from tests.factories.small_experiments import stir

@@ -7,8 +7,8 @@ import torch
 from hypothesis import given, settings
 from torch import Tensor
 
-from models.encoder import Encoder
-from models.initialisation import initialise
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.initialisation import initialise
 from search_space.architecture import Architecture
 from search_space.normalisation import PostNorm, PreNorm
 from search_space.program_parser import sandwich

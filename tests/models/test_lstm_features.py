@@ -7,12 +7,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.encoder import Encoder
-from models.feature_layers import Features, layers_read
-from models.heads.tags import NO_TAG
-from models.hidden_states import hidden_states
-from models.initialisation import initialise
-from models.lstm_features import (
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.feature_layers import Features, layers_read
+from steeplechase.models.heads.tags import NO_TAG
+from steeplechase.models.hidden_states import hidden_states
+from steeplechase.models.initialisation import initialise
+from steeplechase.models.lstm_features import (
     BiLSTM,
     FeatureModel,
     FeatureReader,

@@ -10,22 +10,22 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from configuration.arms import ArmTable, Rules
-from configuration.designs import Factorial
-from configuration.experiment import Experiment
-from configuration.loading import load_experiment
-from configuration.plugins import sources_of
-from foundation.errors import ConfigurationError
-from foundation.schema import canonical, fingerprint
-from models.build_encoder import build_encoder
-from models.module_encoder import ModuleEncoder
+from steeplechase.configuration.arms import ArmTable, Rules
+from steeplechase.configuration.designs import Factorial
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import load_experiment
+from steeplechase.configuration.plugins import sources_of
+from steeplechase.foundation.errors import ConfigurationError
+from steeplechase.foundation.schema import canonical, fingerprint
+from steeplechase.models.build_encoder import build_encoder
+from steeplechase.models.module_encoder import ModuleEncoder
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.module_architecture import ModuleArchitecture
 from search_space.objective import MaskedLanguageModel
 from search_space.overrides import apply, difference
 from search_space.recipe import Recipe
-from tasks.objectives import build_model
+from steeplechase.tasks.objectives import build_model
 from tests.factories.paths import ROOT
 from tests.factories.plugins import loaded, no_plugins_left
 
@@ -168,7 +168,7 @@ def test_a_child_process_counts_the_same_without_torch_in_this_one() -> None:
     program = f"""
 import sys
 from pathlib import Path
-from configuration.plugins import load_plugin
+from steeplechase.configuration.plugins import load_plugin
 from search_space.module_architecture import ModuleArchitecture
 load_plugin(Path({str(EXAMPLE)!r}))
 found = ModuleArchitecture.model_validate_json(sys.argv[1])

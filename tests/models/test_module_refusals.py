@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from models.module_contracts import module_outcomes
+from steeplechase.models.module_contracts import module_outcomes
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.module_architecture import ModuleArchitecture

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from foundation.schema import options_of
-from models.contract import Outcome
-from models.option_contracts import CONTRACTS, contracts_of, outcomes
+from steeplechase.foundation.schema import options_of
+from steeplechase.models.contract import Outcome
+from steeplechase.models.option_contracts import CONTRACTS, contracts_of, outcomes
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import ConvolutionOption

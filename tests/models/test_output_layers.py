@@ -7,9 +7,9 @@ import torch
 from torch import Tensor, nn
 
 import search_space.output_layer
-from foundation.schema import options_of
-from models.initialisation import initialise
-from models.output_layer import build_output_layer
+from steeplechase.foundation.schema import options_of
+from steeplechase.models.initialisation import initialise
+from steeplechase.models.output_layer import build_output_layer
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import LanguageModel

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from models.initialisation import initialise
+from steeplechase.models.initialisation import initialise
 from search_space.convolution import Convolution
 from search_space.convolution.kernel import WithKernel
 from search_space.shape import AttentionShape

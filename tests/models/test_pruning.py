@@ -6,13 +6,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.pruning import LiveLayerNorm, PrunableModel, live_units
+from steeplechase.models.pruning import LiveLayerNorm, PrunableModel, live_units
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.normalisation import PostNorm, PreNorm
 from search_space.objective.next_sentence_prediction import NextSentencePrediction
 from search_space.pruning import DIMENSIONS, Dimension, Group, groups, remaining
-from tasks.objectives import build_model
+from steeplechase.tasks.objectives import build_model
 
 SMALL = Architecture(
     depth=2, width=12, embedding_width=12, heads=3, feed_forward_width=10, vocabulary_size=23, positions=9

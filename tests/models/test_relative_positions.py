@@ -9,11 +9,11 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from models.continuation import continuation_of
-from models.encoder import Encoder
-from models.initialisation import initialise
-from models.position import build_position_scores
-from models.segment_memory import KeptMemory, SegmentMemory, read_segment
+from steeplechase.models.continuation import continuation_of
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.initialisation import initialise
+from steeplechase.models.position import build_position_scores
+from steeplechase.models.segment_memory import KeptMemory, SegmentMemory, read_segment
 from search_space.architecture import Architecture
 from search_space.sublayer.attention import SelfAttention
 from tests.factories.parity import nudged

@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.attention_context import AttentionContext, PredictionOrder
-from models.encoder import Encoder
-from models.initialisation import initialise
-from models.segment_memory import SegmentMemory, Streams, read_streams
+from steeplechase.models.attention_context import AttentionContext, PredictionOrder
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.initialisation import initialise
+from steeplechase.models.segment_memory import SegmentMemory, Streams, read_streams
 from search_space.architecture import Architecture
 from tests.factories.huggingface_bodies import BODIES, VOCABULARY, Body, xlnet
 from tests.factories.parity import LARGEST, dependence, distance, nudged

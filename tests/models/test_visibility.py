@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 import search_space.position
-from models.activation_checkpointing import ActivationCheckpointing
-from models.encoder import Encoder
-from models.initialisation import initialise
-from models.sublayer.attention import visible_keys
+from steeplechase.models.activation_checkpointing import ActivationCheckpointing
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.initialisation import initialise
+from steeplechase.models.sublayer.attention import visible_keys
 from search_space.architecture import WINDOWS, Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import Convolution

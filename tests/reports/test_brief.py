@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from ledger.records import WITHOUT_SCALES
+from steeplechase.ledger.records import WITHOUT_SCALES
 from reports.brief import brief
 from reports.formats import render
 from reports.formats.terminal import draw

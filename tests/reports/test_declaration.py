@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from configuration.experiment import Experiment
-from configuration.loading import experiment_in
-from configuration.yaml import read_file
-from configuration.yaml.writing import experiment_text
-from ledger.reading import snapshot_at
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import experiment_in
+from steeplechase.configuration.yaml import read_file
+from steeplechase.configuration.yaml.writing import experiment_text
+from steeplechase.ledger.reading import snapshot_at
 from reports.statistics.experiment import experiment_of
 from reports.statistics.latency import is_latency, latency_evidence_of
 from reports.write import DECLARATION

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import ConfigurationError
+from steeplechase.foundation.errors import ConfigurationError
 from reports.formats import format_names, latex, render, terminal
 from reports.formats.terminal import draw
 from reports.report import Report, build

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ledger.snapshot import Snapshot
+from steeplechase.ledger.snapshot import Snapshot
 from reports.formats import render
 from reports.formats.terminal import draw
 from reports.report import Report, build

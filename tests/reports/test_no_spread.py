@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from analysis.difference import MeanTest
+from steeplechase.analysis.difference import MeanTest
 from reports.document import Report
 from reports.formats import render
 from reports.report import build

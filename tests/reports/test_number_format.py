@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from analysis.difference import ALPHA, Difference
+from steeplechase.analysis.difference import ALPHA, Difference
 from reports.number_format import counted, difference_text, p_text
 
 

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from commands.publish import PUBLISHED
-from configuration.claims import parse_claim, parse_orderings
-from configuration.experiment import Experiment
-from configuration.latency import LatencyExperiment
-from configuration.loading import experiment_in
-from configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE
-from configuration.yaml import read_file
-from foundation.errors import ConfigurationError, MachineError
-from ledger.example_tables import kept_example_tables
-from ledger.paths import has_export
-from ledger.reading import snapshot_at
+from steeplechase.commands.publish import PUBLISHED
+from steeplechase.configuration.claims import parse_claim, parse_orderings
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.latency import LatencyExperiment
+from steeplechase.configuration.loading import experiment_in
+from steeplechase.configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE
+from steeplechase.configuration.yaml import read_file
+from steeplechase.foundation.errors import ConfigurationError, MachineError
+from steeplechase.ledger.example_tables import kept_example_tables
+from steeplechase.ledger.paths import has_export
+from steeplechase.ledger.reading import snapshot_at
 from reports.by_recipe import at_shared_recipe
 from reports.claim_row import NOT_RUN, ClaimRow
 from reports.claims_page import markdown

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.search_trace import SearchTrace, Training
+from steeplechase.analysis.search_trace import SearchTrace, Training
 from reports.search_comparison import finding
 from reports.statistics.search_comparison import ComparedSearch, SearchComparison
 

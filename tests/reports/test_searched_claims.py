@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from foundation.errors import ConfigurationError, MachineError
+from steeplechase.foundation.errors import ConfigurationError, MachineError
 from reports.claim_row import ClaimRow
 from reports.paper_claims_file import SearchTest
 from reports.searched_claims import searched_claims

@@ -10,7 +10,7 @@ import pytest
 
 import reports.figures
 import reports.sections
-from foundation.errors import CorruptionError
+from steeplechase.foundation.errors import CorruptionError
 from reports.by_recipe import at_own_recipes, at_shared_recipe
 from reports.figures import FIGURES, LATENCY_FIGURES
 from reports.report import LATENCY_SECTIONS, LISTED_FIRST, SECTIONS, build

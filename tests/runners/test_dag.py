@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from configuration.experiment import Experiment
-from foundation.schema import Schema, canonical
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.schema import Schema, canonical
 from runners.dag import shared_stages, trial_stages
 from runners.stage_labels import fine_tune_labels, pretrain_labels
 from runners.stages.stage import Job

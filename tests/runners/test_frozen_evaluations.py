@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from configuration.experiment import Experiment
-from configuration.released_fine_tuning import released_fine_tunings
-from configuration.validation.experiment import violations_of
-from foundation.schema import canonical
-from ledger.contamination import refuse_contamination
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.released_fine_tuning import released_fine_tunings
+from steeplechase.configuration.validation.experiment import violations_of
+from steeplechase.foundation.schema import canonical
+from steeplechase.ledger.contamination import refuse_contamination
 from runners.dag import shared_stages, trial_stages
 from runners.stage_labels import all_labels
 from runners.stages.declarations import FineTuneStage

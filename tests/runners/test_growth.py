@@ -10,13 +10,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from configuration.experiment import Experiment
-from foundation.errors import ConflictError
-from ledger.amendments import amendments
-from ledger.database import Ledger
-from ledger.declared_rows import declared_rows
-from ledger.paths import ResultPaths
-from ledger.snapshot import Snapshot, snapshot
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.errors import ConflictError
+from steeplechase.ledger.amendments import amendments
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.declared_rows import declared_rows
+from steeplechase.ledger.paths import ResultPaths
+from steeplechase.ledger.snapshot import Snapshot, snapshot
 from reports.formats.csv import render
 from reports.report import build
 from runners.opening import RunRequest, open_ledger
@@ -247,7 +247,7 @@ def test_a_search_takes_more_candidates_where_its_cohorts_stay_the_same(
 
 
 def test_an_export_of_a_grown_study_has_what_the_ledger_shows(tmp_path: Path) -> None:
-    from ledger.csv_export import read_export, write_export
+    from steeplechase.ledger.csv_export import read_export, write_export
 
     here = Study(tmp_path)
     here.run(study(tmp_path))

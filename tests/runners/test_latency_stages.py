@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from configuration.latency import LatencyExperiment
-from configuration.stage_label import LATENCY
-from foundation.errors import ConflictError, CorruptionError
-from ledger.artifacts import ArtifactStore
-from ledger.database import Ledger
-from ledger.paths import ResultPaths
-from ledger.records import Record, Status, with_results
-from ledger.rows import read_result
-from ledger.snapshot import Snapshot
-from ledger.stage_results import LatencyResult
+from steeplechase.configuration.latency import LatencyExperiment
+from steeplechase.configuration.stage_label import LATENCY
+from steeplechase.foundation.errors import ConflictError, CorruptionError
+from steeplechase.ledger.artifacts import ArtifactStore
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.paths import ResultPaths
+from steeplechase.ledger.records import Record, Status, with_results
+from steeplechase.ledger.rows import read_result
+from steeplechase.ledger.snapshot import Snapshot
+from steeplechase.ledger.stage_results import LatencyResult
 from runners.latency_stages import latency_stages
 from runners.opening import RunRequest
 from runners.run import run
@@ -37,7 +37,7 @@ from tests.factories.paths import ROOT
 KILLED = """
 import os, signal
 from pathlib import Path
-from ledger.paths import ResultPaths
+from steeplechase.ledger.paths import ResultPaths
 from runners.opening import RunRequest
 from runners.run import run
 from tests.factories.latencies import experiment

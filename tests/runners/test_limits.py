@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import typer
 
-from commands.run import limits_of
-from foundation.errors import DataError, StoppedError, UserError
-from ledger.database import Ledger
-from ledger.paths import ResultPaths
-from ledger.sessions import sessions
-from ledger.snapshot import snapshot
+from steeplechase.commands.run import limits_of
+from steeplechase.foundation.errors import DataError, StoppedError, UserError
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.paths import ResultPaths
+from steeplechase.ledger.sessions import sessions
+from steeplechase.ledger.snapshot import snapshot
 from runners.limits import UNLIMITED, Limits, Spent, seconds_in, time_text
 from runners.meter import LimitStop, Meter
 from runners.opening import RunRequest, open_ledger

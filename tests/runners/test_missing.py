@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from commands.arguments import choose, choose_any
-from commands.planning.gpu_hours import gpu_hours
-from commands.planning.plan_contents import plan_of
-from configuration.loading import load_experiment
-from foundation import environment
-from foundation.errors import DataError, MachineError
-from ledger.paths import ResultPaths
+from steeplechase.commands.arguments import choose, choose_any
+from steeplechase.commands.planning.gpu_hours import gpu_hours
+from steeplechase.commands.planning.plan_contents import plan_of
+from steeplechase.configuration.loading import load_experiment
+from steeplechase.foundation import environment
+from steeplechase.foundation.errors import DataError, MachineError
+from steeplechase.ledger.paths import ResultPaths
 from runners.missing_data import refuse_missing
 from runners.missing_device import missing_device
 from runners.opening import RunRequest

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import ConfigurationError
-from ledger.database import Ledger
-from ledger.records import TrialStatus
+from steeplechase.foundation.errors import ConfigurationError
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.records import TrialStatus
 from runners.journal import Journal
 from runners.part import Part, part_of
 from tests.factories import simulated_training as simulated

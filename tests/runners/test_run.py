@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from configuration.experiment import Experiment
-from foundation.errors import ConflictError, DataError, MachineError
-from foundation.schema import fingerprint
-from ledger.amendments import amendments
-from ledger.database import Ledger
-from ledger.paths import ResultPaths
-from ledger.records import TrialStatus
-from ledger.sessions import sessions
-from ledger.snapshot import DRAWN_IDENTITY, snapshot
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.errors import ConflictError, DataError, MachineError
+from steeplechase.foundation.schema import fingerprint
+from steeplechase.ledger.amendments import amendments
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.paths import ResultPaths
+from steeplechase.ledger.records import TrialStatus
+from steeplechase.ledger.sessions import sessions
+from steeplechase.ledger.snapshot import DRAWN_IDENTITY, snapshot
 from runners.opening import RunRequest, open_ledger
 from runners.run import run, run_stages, timed
 from runners.run_progress import RunProgress
-from tasks.data_folder import VARIABLE
+from steeplechase.tasks.data_folder import VARIABLE
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import ARCHITECTURE, RECIPE, Track
 

@@ -15,20 +15,20 @@ from pathlib import Path
 
 import pytest
 
-from configuration.experiment import Experiment
-from configuration.loading import experiment_in
-from configuration.yaml import read_file
-from foundation.errors import DataError
-from foundation.schema import canonical
-from ledger.csv_export import read_export
-from ledger.paths import has_export
-from ledger.snapshot import snapshot
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import experiment_in
+from steeplechase.configuration.yaml import read_file
+from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.schema import canonical
+from steeplechase.ledger.csv_export import read_export
+from steeplechase.ledger.paths import has_export
+from steeplechase.ledger.snapshot import snapshot
 from reports.statistics.experiment import experiment_of
 from runners.dag import shared_stages, trial_stages
 from runners.stages import stage
 from runners.stages.stage import Stage
 from search_space.candidate import Candidate
-from tasks.corpora.documentation import DocumentationCorpus
+from steeplechase.tasks.corpora.documentation import DocumentationCorpus
 from tests.factories.paths import EXPERIMENT_FILES, EXPERIMENTS, PUBLISHED, ROOT
 
 GOLDEN = Path(__file__).parent / "golden" / "stage_keys.csv"

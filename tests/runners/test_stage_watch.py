@@ -7,13 +7,13 @@ from typing import Any, cast
 
 import pytest
 
-from foundation.locking import Holder
-from ledger.artifacts import ArtifactStore
+from steeplechase.foundation.locking import Holder
+from steeplechase.ledger.artifacts import ArtifactStore
 from runners.stage_watch import LEAST_LIMIT_SECONDS, StageWatch
 from runners.stages.declarations import CorpusStage
 from runners.stages.stage import Stage
 from runners.work_queue import Failure, StageTask
-from tasks.corpora.documentation import DocumentationCorpus
+from steeplechase.tasks.corpora.documentation import DocumentationCorpus
 
 OWN, OTHER = "here:1", "there:2"
 TASK = StageTask("a/1", "corpus", Stage(CorpusStage(corpus=DocumentationCorpus(maximum_megabytes=2), read={})))

@@ -7,8 +7,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.encoder import Encoder
-from models.saved_activations import saved_bytes
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.saved_activations import saved_bytes
 from search_space.activation_memory import activation_memory
 from search_space.architecture import Architecture
 from search_space.convolution import Convolution

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foundation.schema import options_of
+from steeplechase.foundation.schema import options_of
 from search_space.candidate import Candidate
 from search_space.constraint_language import CHARACTERS_AT_MOST, InvalidExpression, parse
 from search_space.constraints import broken_by, known_paths, parsed

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from commands import check
-from foundation.child_process import module_command
+from steeplechase.commands import check
+from steeplechase.foundation.child_process import module_command
 from search_space import module_counts
 from search_space.module_counts import ModuleFault
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from foundation.atomic_files import sha256_of
-from foundation.errors import ConfigurationError
+from steeplechase.foundation.atomic_files import sha256_of
+from steeplechase.foundation.errors import ConfigurationError
 from search_space.module_source import source_hash
 
 

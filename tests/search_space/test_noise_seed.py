@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.schema import canonical
+from steeplechase.foundation.schema import canonical
 from search_space.candidate import Candidate
 from search_space.overrides import apply, difference
 from search_space.recipe import Recipe

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foundation.schema import Schema, options_of
+from steeplechase.foundation.schema import Schema, options_of
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import ConvolutionOption, Depthwise, SpanDynamic

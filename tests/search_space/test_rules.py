@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from foundation.errors import Violation
-from foundation.schema import options_of
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import options_of
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import ConvolutionOption, Depthwise, NoConvolution, SpanDynamic

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.schema import options_of
+from steeplechase.foundation.schema import options_of
 from runners.training.loop import rate_at
 from search_space.recipe import Recipe
 from search_space.schedule import (

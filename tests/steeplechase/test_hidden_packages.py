@@ -1,4 +1,4 @@
-"""A user's `tasks.py` or `models/` that would hide a package of the project: one line, which names the file."""
+"""A user's `steeplechase.tasks.py` or `models/` that would hide a package of the project: one line, which names the file."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from foundation.hidden_packages import PACKAGES, hidden_packages
+from steeplechase.foundation.hidden_packages import PACKAGES, hidden_packages
 from runners.executors.worker import answer
 from tests.factories.paths import ROOT
 
@@ -19,7 +19,7 @@ def called(folder: Path, module: str = "steeplechase") -> subprocess.CompletedPr
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("hidden", ["tasks.py", "models/__init__.py", "foundation/__init__.py"])
+@pytest.mark.parametrize("hidden", ["steeplechase.tasks.py", "models/__init__.py", "foundation/__init__.py"])
 def test_a_module_that_hides_a_package_is_refused_in_one_line(tmp_path: Path, hidden: str) -> None:
     file = tmp_path / hidden
     file.parent.mkdir(exist_ok=True)
@@ -32,15 +32,15 @@ def test_a_module_that_hides_a_package_is_refused_in_one_line(tmp_path: Path, hi
 def test_every_hidden_package_is_named_at_once_also_by_the_module_of_the_command(tmp_path: Path) -> None:
     for name in ("tasks", "models"):
         (tmp_path / f"{name}.py").touch()
-    done = called(tmp_path, "commands.main")
+    done = called(tmp_path, "steeplechase.commands.main")
     assert (done.returncode, [line.partition(":")[0] for line in done.stderr.splitlines()]) == (
         5,
-        [str(tmp_path / "models.py"), str(tmp_path / "tasks.py")],
+        [str(tmp_path / "steeplechase.models.py"), str(tmp_path / "steeplechase.tasks.py")],
     )
 
 
 def test_the_package_raises_the_same_line_in_python(tmp_path: Path) -> None:
-    (tmp_path / "tasks.py").touch()
+    (tmp_path / "steeplechase.tasks.py").touch()
     code = "import steeplechase\ntry:\n    steeplechase.load('x')\nexcept ImportError as error:\n    print(error)"
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -50,7 +50,7 @@ def test_the_package_raises_the_same_line_in_python(tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    assert done.stdout.startswith(f"{tmp_path / 'tasks.py'}: hides steeplechase's own package 'tasks'")
+    assert done.stdout.startswith(f"{tmp_path / 'steeplechase.tasks.py'}: hides steeplechase's own package 'tasks'")
 
 
 def test_folders_without_modules_hide_nothing(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import steeplechase
-from foundation.errors import ConfigurationError, MachineError
+from steeplechase.foundation.errors import ConfigurationError, MachineError
 from reports.write import write_report
 from tests.factories.import_check import HEAVY, NUMERICAL
 from tests.factories.paths import ROOT

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tasks.corpora.assembly import assemble, read_documents
-from tasks.corpora.document import Document
-from tasks.corpora.documentation import DocumentationCorpus
-from tasks.progress import silent
-from tasks.tokenizer import Tokenizer, WordPieceTraining, train_tokenizer
+from steeplechase.tasks.corpora.assembly import assemble, read_documents
+from steeplechase.tasks.corpora.document import Document
+from steeplechase.tasks.corpora.documentation import DocumentationCorpus
+from steeplechase.tasks.progress import silent
+from steeplechase.tasks.tokenizer import Tokenizer, WordPieceTraining, train_tokenizer
 
 
 @pytest.fixture(scope="session")

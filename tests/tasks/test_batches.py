@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foundation.errors import DataError
-from tasks.batches import Batches
-from tasks.contract_text import text
+from steeplechase.foundation.errors import DataError
+from steeplechase.tasks.batches import Batches
+from steeplechase.tasks.contract_text import text
 from tests.factories.small_experiments import WORDS
 
 LENGTH = 10

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from foundation.schema import OpenOption, options_of
+from steeplechase.foundation.schema import OpenOption, options_of
 from search_space.corruption import CorruptionOption, Fragment, Rotation, TokenMasking
-from tasks import corruption_contracts
-from tasks.candidate_contracts import CONTRACTS, candidate_contracts
-from tasks.contract_candidates import PLACED
-from tasks.corruption import Context, Corrupted, Numbers, corrupt
-from tasks.corruption_contracts import CONTRACTS as CORRUPTION_CONTRACTS
+from steeplechase.tasks import corruption_contracts
+from steeplechase.tasks.candidate_contracts import CONTRACTS, candidate_contracts
+from steeplechase.tasks.contract_candidates import PLACED
+from steeplechase.tasks.corruption import Context, Corrupted, Numbers, corrupt
+from steeplechase.tasks.corruption_contracts import CONTRACTS as CORRUPTION_CONTRACTS
 from tests.factories.paths import ROOT
 from tests.factories.plugins import copy_of, loaded, replaced
 

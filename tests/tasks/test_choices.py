@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.errors import DataError
-from tasks.bag_of_words import bag_of_words_scores
-from tasks.downstream import find_task
-from tasks.labelled.choices import encode_choices
-from tasks.labelled.encoding import load_examples, save_examples
-from tasks.labelled.scoring import score
-from tasks.labelled.task import Example, Examples, Part
+from steeplechase.foundation.errors import DataError
+from steeplechase.tasks.bag_of_words import bag_of_words_scores
+from steeplechase.tasks.downstream import find_task
+from steeplechase.tasks.labelled.choices import encode_choices
+from steeplechase.tasks.labelled.encoding import load_examples, save_examples
+from steeplechase.tasks.labelled.scoring import score
+from steeplechase.tasks.labelled.task import Example, Examples, Part
 from tests.factories.published_data import ROOT, published
 from tests.factories.small_experiments import WORDS
 

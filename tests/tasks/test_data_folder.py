@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.errors import DataError
-from tasks.corpora.text_files import TextFilesCorpus
-from tasks.data_folder import HINT, VARIABLE, data_folder, resolved, with_paths_as_in
-from tasks.dataset_folder import FolderOfTasks
-from tasks.tokenizer import GivenVocabulary
+from steeplechase.foundation.errors import DataError
+from steeplechase.tasks.corpora.text_files import TextFilesCorpus
+from steeplechase.tasks.data_folder import HINT, VARIABLE, data_folder, resolved, with_paths_as_in
+from steeplechase.tasks.dataset_folder import FolderOfTasks
+from steeplechase.tasks.tokenizer import GivenVocabulary
 from tests.factories.glue_folders import files_of, write_table
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from foundation.errors import ConflictError, DataError, MachineError
-from tasks.data_folder import VARIABLE, data_folder
-from tasks.data_sets.fetching import fetch, refuse_unfetchable
-from tasks.data_sets.registry import DataSet, HubSource, RegisteredFile, data_sets
-from tasks.data_sets.verification import MANIFEST, State, find
-from tasks.dataset_folder import FolderOfTasks
-from tasks.downstream import find_task, task_names
+from steeplechase.foundation.errors import ConflictError, DataError, MachineError
+from steeplechase.tasks.data_folder import VARIABLE, data_folder
+from steeplechase.tasks.data_sets.fetching import fetch, refuse_unfetchable
+from steeplechase.tasks.data_sets.registry import DataSet, HubSource, RegisteredFile, data_sets
+from steeplechase.tasks.data_sets.verification import MANIFEST, State, find
+from steeplechase.tasks.dataset_folder import FolderOfTasks
+from steeplechase.tasks.downstream import find_task, task_names
 from tests.factories.fake_hub import serve
 from tests.factories.glue_folders import files_of, write_table
 from tests.factories.hub_columns import NAMES, columns_of, read_file

@@ -6,19 +6,19 @@ from pathlib import Path
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from foundation.errors import ConfigurationError, DataError
-from tasks.bag_of_words import bag_of_words_scores, learned_from
-from tasks.corpora.assembly import read_documents
-from tasks.corpora.document import Document
-from tasks.documentation.parameters import parameters
-from tasks.documentation.sentences import sentences
-from tasks.downstream import find_task, task_names
-from tasks.labelled.task import BuildExamples, Example, Examples
-from tasks.metrics import overlap_f1
-from tasks.ngram_reference import ngram_scores
-from tasks.progress import silent
-from tasks.tokenizer import Tokenizer
-from tasks.tokens import write_tokens
+from steeplechase.foundation.errors import ConfigurationError, DataError
+from steeplechase.tasks.bag_of_words import bag_of_words_scores, learned_from
+from steeplechase.tasks.corpora.assembly import read_documents
+from steeplechase.tasks.corpora.document import Document
+from steeplechase.tasks.documentation.parameters import parameters
+from steeplechase.tasks.documentation.sentences import sentences
+from steeplechase.tasks.downstream import find_task, task_names
+from steeplechase.tasks.labelled.task import BuildExamples, Example, Examples
+from steeplechase.tasks.metrics import overlap_f1
+from steeplechase.tasks.ngram_reference import ngram_scores
+from steeplechase.tasks.progress import silent
+from steeplechase.tasks.tokenizer import Tokenizer
+from steeplechase.tasks.tokens import write_tokens
 
 TRAIN_COUNT, DEV_COUNT = 600, 200
 SPAN_TRAIN_COUNT, SPAN_DEV_COUNT = 180, 60  # three megabytes of documentation have few parameter lists

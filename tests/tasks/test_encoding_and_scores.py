@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
-from foundation.errors import CorruptionError
-from tasks.corpora.document import Document
-from tasks.downstream import find_task, task_names
-from tasks.labelled.encoding import encode_examples, load_examples, save_examples
-from tasks.labelled.scoring import example_scores, score
-from tasks.labelled.task import Example
-from tasks.metrics import accuracy, exact_match, f1, macro_f1, matthews, overlap_f1
-from tasks.tokenizer import Tokenizer
+from steeplechase.foundation.errors import CorruptionError
+from steeplechase.tasks.corpora.document import Document
+from steeplechase.tasks.downstream import find_task, task_names
+from steeplechase.tasks.labelled.encoding import encode_examples, load_examples, save_examples
+from steeplechase.tasks.labelled.scoring import example_scores, score
+from steeplechase.tasks.labelled.task import Example
+from steeplechase.tasks.metrics import accuracy, exact_match, f1, macro_f1, matthews, overlap_f1
+from steeplechase.tasks.tokenizer import Tokenizer
 
 LABELS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=50)
 

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.errors import DataError
-from tasks.downstream import find_task
-from tasks.labelled.entities import entities, entity_scores
-from tasks.labelled.iob import to_iob2
-from tasks.labelled.scoring import score_tags, sentence_scores
-from tasks.labelled.task import Example, Examples, Part
-from tasks.labelled.words import encode_words
-from tasks.most_frequent_tag import most_frequent_tag_scores
+from steeplechase.foundation.errors import DataError
+from steeplechase.tasks.downstream import find_task
+from steeplechase.tasks.labelled.entities import entities, entity_scores
+from steeplechase.tasks.labelled.iob import to_iob2
+from steeplechase.tasks.labelled.scoring import score_tags, sentence_scores
+from steeplechase.tasks.labelled.task import Example, Examples, Part
+from steeplechase.tasks.labelled.words import encode_words
+from steeplechase.tasks.most_frequent_tag import most_frequent_tag_scores
 from tests.factories.published_data import published
 from tests.factories.small_experiments import WORDS
 

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.errors import CorruptionError, DataError
-from tasks.downstream import find_task
-from tasks.labelled.entities import entities, entity_scores
-from tasks.labelled.minimal_pairs import accuracy_by_group, encode_pairs, load_groups, pair_accuracy, save_groups
-from tasks.labelled.scoring import score_tags
-from tasks.labelled.task import Example, Examples, Part
-from tasks.labelled.words import NO_POSITION, encode_words, load_words, save_words
-from tasks.most_frequent_tag import most_frequent_tag_scores
-from tasks.tokenizer import WordPiece
-from tasks.vocabulary import SPECIAL_TOKENS
+from steeplechase.foundation.errors import CorruptionError, DataError
+from steeplechase.tasks.downstream import find_task
+from steeplechase.tasks.labelled.entities import entities, entity_scores
+from steeplechase.tasks.labelled.minimal_pairs import accuracy_by_group, encode_pairs, load_groups, pair_accuracy, save_groups
+from steeplechase.tasks.labelled.scoring import score_tags
+from steeplechase.tasks.labelled.task import Example, Examples, Part
+from steeplechase.tasks.labelled.words import NO_POSITION, encode_words, load_words, save_words
+from steeplechase.tasks.most_frequent_tag import most_frequent_tag_scores
+from steeplechase.tasks.tokenizer import WordPiece
+from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 from tests.factories.published_data import published
 from tests.factories.small_experiments import WORDS
 

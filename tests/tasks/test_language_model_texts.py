@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import DataError
-from tasks.language_model_texts import TEXT8_CHARACTERS, LanguageModelText
+from steeplechase.foundation.errors import DataError
+from steeplechase.tasks.language_model_texts import TEXT8_CHARACTERS, LanguageModelText
 from tests.factories.published_data import published
 
 WIKITEXT = """

@@ -10,10 +10,10 @@ from scipy.stats import binomtest
 
 from search_space.objective import MaskedLanguageModel
 from search_space.selection import SpanGeometric
-from tasks.batches import Batches, Sequences
-from tasks.contract_text import text
-from tasks.masking import NOT_PREDICTED, MaskedBatch, mask
-from tasks.selection import NONE
+from steeplechase.tasks.batches import Batches, Sequences
+from steeplechase.tasks.contract_text import text
+from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch, mask
+from steeplechase.tasks.selection import NONE
 from tests.factories.small_experiments import WORDS, sequences_of
 
 SPECIAL = (WORDS.pad, WORDS.classify, WORDS.separate)

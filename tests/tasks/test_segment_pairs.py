@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from foundation.errors import CorruptionError, DataError
+from steeplechase.foundation.errors import CorruptionError, DataError
 from search_space.objective import NextSentencePrediction, SentenceOrderPrediction, SentenceStructure
 from search_space.objective.segment_pair import SegmentPair
-from tasks.progress import silent
-from tasks.segment_pairs import UNDEFINED, PairSequences, SegmentPairs, truncated
-from tasks.sentence_starts import read_sentence_starts, sentence_file, write_sentence_starts
-from tasks.tokenizer import WordPiece, WordPieceTraining, train_tokenizer
-from tasks.tokens import read_tokens, write_tokens
-from tasks.vocabulary import SPECIAL_TOKENS
+from steeplechase.tasks.progress import silent
+from steeplechase.tasks.segment_pairs import UNDEFINED, PairSequences, SegmentPairs, truncated
+from steeplechase.tasks.sentence_starts import read_sentence_starts, sentence_file, write_sentence_starts
+from steeplechase.tasks.tokenizer import WordPiece, WordPieceTraining, train_tokenizer
+from steeplechase.tasks.tokens import read_tokens, write_tokens
+from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 
 FIRST = len(SPECIAL_TOKENS)
 LARGE = WordPiece([*SPECIAL_TOKENS, *(f"w{number}" for number in range(5000))], lowercase=True)

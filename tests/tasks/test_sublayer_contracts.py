@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from commands.plugin_contracts import checked
-from configuration.plugins import PluginError, load_plugin, sources_of
-from models.contract import Outcome
+from steeplechase.commands.plugin_contracts import checked
+from steeplechase.configuration.plugins import PluginError, load_plugin, sources_of
+from steeplechase.models.contract import Outcome
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.layer_program import SublayerKind
 from search_space.program_parser import InvalidProgram, parse_program
 from search_space.sublayer import sublayers_by_letter
-from tasks.candidate_contracts import CONTRACTS as OF_CANDIDATES
-from tasks.sublayer_contracts import CONTRACTS, sublayer_contracts
+from steeplechase.tasks.candidate_contracts import CONTRACTS as OF_CANDIDATES
+from steeplechase.tasks.sublayer_contracts import CONTRACTS, sublayer_contracts
 from tests.factories.paths import ROOT
 from tests.factories.plugins import copy_of, loaded, no_plugins_left, replaced
 
@@ -58,7 +58,7 @@ def test_its_source_enters_the_keys_of_candidates_that_use_it_and_no_others() ->
         assert sources_of(mixed).keys() == {"search_space.sublayer.token_shift"}
         assert sources_of(plain) == {}
         used = plugin.source("search_space.sublayer.token_shift")
-        assert used.keys() == {"search_space.sublayer.token_shift", "models.sublayer.token_shift"}
+        assert used.keys() == {"search_space.sublayer.token_shift", "steeplechase.models.sublayer.token_shift"}
 
 
 def test_a_sublayer_that_reads_other_tokens_is_refused_beside_a_memory_and_under_mixed_masks() -> None:

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import entropy
 
-from foundation.errors import CorruptionError, DataError
-from foundation.schema import fingerprint
-from tasks.corpora.assembly import read_documents
-from tasks.progress import silent
-from tasks.tokenizer import (
+from steeplechase.foundation.errors import CorruptionError, DataError
+from steeplechase.foundation.schema import fingerprint
+from steeplechase.tasks.corpora.assembly import read_documents
+from steeplechase.tasks.progress import silent
+from steeplechase.tasks.tokenizer import (
     BpeOption,
     ByteBpeOption,
     GivenVocabulary,
@@ -23,8 +23,8 @@ from tasks.tokenizer import (
     load_tokenizer,
     train_tokenizer,
 )
-from tasks.tokens import read_tokens, unigram_entropy, write_tokens
-from tasks.vocabulary import SPECIAL_TOKENS, read_vocabulary
+from steeplechase.tasks.tokens import read_tokens, unigram_entropy, write_tokens
+from steeplechase.tasks.vocabulary import SPECIAL_TOKENS, read_vocabulary
 from tests.factories.published_data import published
 from tests.factories.tokenizers import DECLARED, EVERY_KIND, TEXTS, trained
 
@@ -107,7 +107,7 @@ def test_the_unigram_entropy_is_that_of_the_tokens_which_may_be_predicted(tokens
 def test_the_unigram_entropy_does_not_depend_on_the_size_of_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     tokens = np.random.default_rng(1).integers(0, SMALL.vocabulary_size, 1000).astype("<u2")
     whole = unigram_entropy(tokens, SMALL)
-    monkeypatch.setattr("tasks.tokens.TOKENS_PER_BLOCK", 7)
+    monkeypatch.setattr("steeplechase.tasks.tokens.TOKENS_PER_BLOCK", 7)
     assert unigram_entropy(tokens, SMALL) == whole
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import tokenizers
 
-from foundation.errors import DataError
-from tasks.tokenizer import ByteBpeOption, GivenVocabulary
+from steeplechase.foundation.errors import DataError
+from steeplechase.tasks.tokenizer import ByteBpeOption, GivenVocabulary
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 TEXTS = ["The lowest low, lower newest; the widest town.", "Newest towns are the lowest."]

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from foundation.errors import DataError
-from foundation.schema import canonical, fingerprint
-from tasks.tokenizer import (
+from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.schema import canonical, fingerprint
+from steeplechase.tasks.tokenizer import (
     KINDS,
     BpeOption,
     ByteBpeOption,
@@ -26,7 +26,7 @@ from tasks.tokenizer import (
     WordPieceTraining,
     train_tokenizer,
 )
-from tasks.tokenizer.word_boundaries import WordBoundaries
+from steeplechase.tasks.tokenizer.word_boundaries import WordBoundaries
 from tests.factories.paths import ROOT
 from tests.factories.tokenizers import DECLARED, EVERY_KIND, SPECIAL_WORDS, TEXTS, trained, unknown_in
 

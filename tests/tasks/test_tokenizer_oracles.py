@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tasks.tokenizer import (
+from steeplechase.tasks.tokenizer import (
     BpeOption,
     ByteBpe,
     ByteBpeOption,

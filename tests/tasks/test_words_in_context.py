@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import DataError
-from tasks.bag_of_words import bag_of_words_scores
-from tasks.dataset_folder import FolderOfTasks
-from tasks.downstream import find_task
-from tasks.downstream.wic import labels_beside, read
-from tasks.labelled.task import Examples
+from steeplechase.foundation.errors import DataError
+from steeplechase.tasks.bag_of_words import bag_of_words_scores
+from steeplechase.tasks.dataset_folder import FolderOfTasks
+from steeplechase.tasks.downstream import find_task
+from steeplechase.tasks.downstream.wic import labels_beside, read
+from steeplechase.tasks.labelled.task import Examples
 from tests.factories.published_data import published
 
 ROWS = (

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ledger.csv_export import read_export
-from ledger.example_tables import kept_example_tables
-from ledger.snapshot import snapshot
+from steeplechase.ledger.csv_export import read_export
+from steeplechase.ledger.example_tables import kept_example_tables
+from steeplechase.ledger.snapshot import snapshot
 from reports.formats.csv import render_table
 from reports.sections.claims import claims_table
 from reports.sections.main_table import results_table

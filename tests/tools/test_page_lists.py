@@ -2,8 +2,8 @@
 
 import pytest
 
-from commands.main import COMMANDS
-from foundation.errors import ConfigurationError
+from steeplechase.commands.main import COMMANDS
+from steeplechase.foundation.errors import ConfigurationError
 from tests.factories.paths import PUBLISHED
 from tools.command_lines import command_groups
 from tools.page_values import Published

@@ -6,7 +6,7 @@ from statistics import fmean, stdev
 
 import pytest
 
-from foundation.errors import ConfigurationError
+from steeplechase.foundation.errors import ConfigurationError
 from tests.factories.paths import PUBLISHED
 from tools.page_values import Folder, Published
 from tools.pages import main, pages

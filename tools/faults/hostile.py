@@ -17,9 +17,9 @@ from typing import Any
 
 import yaml
 
-from configuration.plugins import Plugin
-from foundation.schema import canonical_text, fingerprint
-from ledger.artifacts import MANIFEST, StageManifest
+from steeplechase.configuration.plugins import Plugin
+from steeplechase.foundation.schema import canonical_text, fingerprint
+from steeplechase.ledger.artifacts import MANIFEST, StageManifest
 from tools.faults import runs, warm
 from tools.faults.damage import BYTE_DAMAGES
 from tools.faults.guard import guard

@@ -6,7 +6,7 @@ import time
 from functools import partial
 from pathlib import Path
 
-from foundation.child_process import module_command
+from steeplechase.foundation.child_process import module_command
 from tools.faults import runs
 from tools.faults.layer import SCRATCH, failing, lead_group
 from tools.faults.rows import Attempt
@@ -62,7 +62,7 @@ def ray_kills(chance: random.Random, found: Attempt) -> None:
     """Kill parts of a run under Ray until it has ended; judge what it gives. Ordinary processes."""
     folder = emptied(SCRATCH / "ray") / chance.choice([*runs.EXPERIMENTS])
     for session in range(LAST_SESSION_UNDER_RAY + 3):
-        words = module_command("commands.main", *map(str, runs.run_arguments(folder, 2)))
+        words = module_command("steeplechase.commands.main", *map(str, runs.run_arguments(folder, 2)))
         command = Command((*words, "--engine", "ray"), runs.variables() | {"LD_PRELOAD": ""}, is_fresh=True)
         if session < LAST_SESSION_UNDER_RAY:
             _kill_under_ray(chance, command, found)

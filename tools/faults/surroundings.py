@@ -16,7 +16,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 
-from commands.terminal import mlflow_sync
+from steeplechase.commands.terminal import mlflow_sync
 from tools.faults import runs
 from tools.faults.layer import ALL, SCRATCH, failing
 from tools.faults.rows import Attempt

@@ -21,13 +21,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from commands.main import main
+from steeplechase.commands.main import main
 from reports.figures import matplotlib_style
 from runners.executors import local, worker
 from tools.faults.layer import SCRATCH
 
 PACKAGES = ("commands", "configuration", "ledger", "models", "reports", "runners", "search_space", "tasks")
-NOT_IMPORTED = ("runners.executors.ray", "runners.executors.tune", "models.kernels")
+NOT_IMPORTED = ("runners.executors.ray", "runners.executors.tune", "steeplechase.models.kernels")
 IMPORTED_WHERE_USED = (
     *("alembic.command", "fontTools.subset", "matplotlib.backends.backend_agg", "mlflow.tracking", "optuna.samplers"),
     *(

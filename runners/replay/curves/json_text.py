@@ -2,7 +2,7 @@
 
 import json
 
-from foundation.schema import JsonValue
+from steeplechase.foundation.schema import JsonValue
 from runners.replay.curves.recorded import Unreadable
 
 DIGITS_OF_A_DOUBLE = 300

@@ -7,7 +7,7 @@ scores by pretraining step; the totals of five runs are wrong, and some runs hav
 
 from collections.abc import Mapping, Sequence
 
-from foundation.schema import JsonValue
+from steeplechase.foundation.schema import JsonValue
 from runners.replay.curves.recorded import Mistakes, RecordedCurves, Unreadable, recorded
 
 IMPOSSIBLE = 100.0  # five long runs have totals above it; the other totals are means over tasks

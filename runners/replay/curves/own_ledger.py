@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
-from configuration.stage_label import PRETRAIN
-from foundation.schema import JsonValue, canonical
-from ledger.database import Ledger
-from ledger.records import Record, Status
-from ledger.stage_results import Pretraining, PretrainResult
+from steeplechase.configuration.stage_label import PRETRAIN
+from steeplechase.foundation.schema import JsonValue, canonical
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.records import Record, Status
+from steeplechase.ledger.stage_results import Pretraining, PretrainResult
 from runners.replay.curves.recorded import RecordedCurves, recorded
 
 

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.errors import LINES_SHOWN, first_lines
-from foundation.schema import JsonValue, canonical_text
+from steeplechase.foundation.errors import LINES_SHOWN, first_lines
+from steeplechase.foundation.schema import JsonValue, canonical_text
 
 Numbers = NDArray[np.float64]
 

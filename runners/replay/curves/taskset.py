@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from foundation.schema import JsonValue
+from steeplechase.foundation.schema import JsonValue
 from runners.replay.curves.recorded import Mistakes, RecordedCurves, Unreadable, from_table
 
 OVERFLOW = 1e10  # TaskSet writes at least this for overflowed losses

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from foundation.schema import OPTION
+from steeplechase.foundation.schema import OPTION
 from search_space.objective.generator_training.adversarial import Adversarial
 from search_space.objective.generator_training.joint import Joint
 from search_space.objective.generator_training.option import GeneratorTrainingOption

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from foundation.schema import OpenOption
+from steeplechase.foundation.schema import OpenOption
 from search_space.architecture import Architecture
 from search_space.cost import Component
 
@@ -11,7 +11,7 @@ class GeneratorTrainingOption(OpenOption):
     """An option that decides which losses train the generator and the encoder, and when."""
 
     package: ClassVar[str] = "search_space.objective.generator_training"
-    modules: ClassVar[str] = "tasks.objectives.generator_training"
+    modules: ClassVar[str] = "steeplechase.tasks.objectives.generator_training"
     needs_equal_sizes: ClassVar[bool] = False
     """Whether the encoder starts from the generator's weights, so that both have the same sizes and share none."""
     needs_discriminator: ClassVar[bool] = False

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from foundation.schema import Count, JsonValue
+from steeplechase.foundation.schema import Count, JsonValue
 from search_space.objective.generator_training.option import GeneratorTrainingOption
 
 

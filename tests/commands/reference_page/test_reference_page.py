@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from pydantic import create_model
 
-from commands.reference_page.sections import Section, sections_of
-from commands.reference_page.values import AllowedValues, example_of, flow, keys_of
-from configuration.experiment import Experiment
-from configuration.latency import LatencyExperiment
-from configuration.yaml import load
-from configuration.yaml.nodes import plain
-from configuration.yaml.reading import read_document
-from foundation.schema import OpenOption, Schema, options_of
+from steeplechase.commands.reference_page.sections import Section, sections_of
+from steeplechase.commands.reference_page.values import AllowedValues, example_of, flow, keys_of
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.latency import LatencyExperiment
+from steeplechase.configuration.yaml import load
+from steeplechase.configuration.yaml.nodes import plain
+from steeplechase.configuration.yaml.reading import read_document
+from steeplechase.foundation.schema import OpenOption, Schema, options_of
 from search_space.released.models import PRESETS
-from tasks.downstream import task_names
+from steeplechase.tasks.downstream import task_names
 from tests.factories.command_calls import ROOT, Call
 
 SECTIONS = sections_of(Experiment)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from commands.terminal.trial_grid import ENDED, MARKS, counts, trial_grid
-from ledger.records import TrialRow, TrialStatus
+from steeplechase.commands.terminal.trial_grid import ENDED, MARKS, counts, trial_grid
+from steeplechase.ledger.records import TrialRow, TrialStatus
 
 STANDINGS = st.lists(
     st.tuples(st.integers(0, 60), st.integers(1, 5), st.sampled_from(TrialStatus)),

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configuration.designs import Factorial, OneFactor, Search
-from configuration.designs.axis_values import PER_DECADE, VALUES_AT_MOST, values_of
-from configuration.yaml import load
-from foundation.errors import ConfigurationError
-from foundation.schema import Schema
+from steeplechase.configuration.designs import Factorial, OneFactor, Search
+from steeplechase.configuration.designs.axis_values import PER_DECADE, VALUES_AT_MOST, values_of
+from steeplechase.configuration.yaml import load
+from steeplechase.foundation.errors import ConfigurationError
+from steeplechase.foundation.schema import Schema
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configuration.arm import BASELINE
-from configuration.designs import (
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.designs import (
     Coalitions,
     KeepOne,
     Ladder,

@@ -5,9 +5,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from analysis.contrasts import CrossedDesign
-from configuration.designs import Factorial
-from configuration.designs.crossed import crossed, missing_runs_warning
+from steeplechase.analysis.contrasts import CrossedDesign
+from steeplechase.configuration.designs import Factorial
+from steeplechase.configuration.designs.crossed import crossed, missing_runs_warning
 from search_space.candidate import Candidate
 
 BASELINE = Candidate()

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configuration.arm import BASELINE
-from configuration.designs import (
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.designs import (
     Coalitions,
     Factorial,
     KeepOne,
@@ -18,7 +18,7 @@ from configuration.designs import (
     Search,
     Zip,
 )
-from configuration.designs.point import PointDesign
+from steeplechase.configuration.designs.point import PointDesign
 from search_space.overrides import apply, difference
 from tests.factories.arm_tables import ELECTRA_SMALL, arm_table_of, arms_of, violation_lines
 

@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from configuration.arm import BASELINE
-from configuration.designs import (
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.designs import (
     Coalitions,
     Factorial,
     KeepOne,
@@ -17,7 +17,7 @@ from configuration.designs import (
     OneFactor,
     Zip,
 )
-from configuration.designs.point import PointDesign
+from steeplechase.configuration.designs.point import PointDesign
 from search_space.constraints import broken_by
 from search_space.overrides import InvalidOverride, apply
 from tests.factories.arm_tables import CHANGES, CONSTRAINTS, ELECTRA_SMALL, arm_table_of, arms_of, axes

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from configuration.hurdles import Asha, Finite, HurdleRule, Hyperband, ProgressiveMean, TopFraction
-from configuration.hurdles.decision import HurdleDecision
-from configuration.hurdles.population import Population, State, TrialView
+from steeplechase.configuration.hurdles import Asha, Finite, HurdleRule, Hyperband, ProgressiveMean, TopFraction
+from steeplechase.configuration.hurdles.decision import HurdleDecision
+from steeplechase.configuration.hurdles.population import Population, State, TrialView
 from tests.factories.populations import Runner, race, random_table, runners
 
 NOT_NUMBERS = (None, math.nan, math.inf, -math.inf)

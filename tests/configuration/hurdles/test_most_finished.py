@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from configuration.hurdles import Asha, Finite, HurdleRule, Hyperband, ProgressiveMean, TopFraction
+from steeplechase.configuration.hurdles import Asha, Finite, HurdleRule, Hyperband, ProgressiveMean, TopFraction
 from tests.factories.populations import Runner, race
 
 RULES: tuple[HurdleRule, ...] = (

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from configuration.hurdles import ProgressiveMean
-from ledger.artifacts import Outcome
-from ledger.records import Status, TrialStatus
+from steeplechase.configuration.hurdles import ProgressiveMean
+from steeplechase.ledger.artifacts import Outcome
+from steeplechase.ledger.records import Status, TrialStatus
 from runners.work_queue import Failure, StageTask
 from tests.factories import simulated_training as simulated
 from tests.factories.populations import Runner, race

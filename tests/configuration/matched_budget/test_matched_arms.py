@@ -6,10 +6,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from configuration.arms import ArmTable, Rules
-from configuration.designs import ListDesign
-from configuration.matched_budget import Match, add_matched_arms
-from configuration.matched_budget.adjustable_sizes import dimension, nearest
+from steeplechase.configuration.arms import ArmTable, Rules
+from steeplechase.configuration.designs import ListDesign
+from steeplechase.configuration.matched_budget import Match, add_matched_arms
+from steeplechase.configuration.matched_budget.adjustable_sizes import dimension, nearest
 from search_space.candidate import Candidate
 from search_space.overrides import apply, difference
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from configuration.designs.search import Tournament
-from configuration.loading import load_experiment
-from configuration.validation.finishing import finishing_notes, finishing_warnings, most_finished
+from steeplechase.configuration.designs.search import Tournament
+from steeplechase.configuration.loading import load_experiment
+from steeplechase.configuration.validation.finishing import finishing_notes, finishing_warnings, most_finished
 from tests.configuration.validation.test_search import MEAN, PAUSE, TEXT
 from tests.runners.policies.test_evolution import POINTS, Evolving, raced
 

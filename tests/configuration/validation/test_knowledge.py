@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from configuration.experiment import Experiment
-from configuration.loading import load_experiment
-from configuration.validation.experiment import violations_of
-from configuration.validation.fine_tuning import fine_tuning_violations
-from foundation.errors import ConfigurationError, DataError
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import load_experiment
+from steeplechase.configuration.validation.experiment import violations_of
+from steeplechase.configuration.validation.fine_tuning import fine_tuning_violations
+from steeplechase.foundation.errors import ConfigurationError, DataError
 from runners.dag import shared_stages, trial_stages
 from runners.missing_data import refuse_missing, refuse_other_lexicon
 from runners.rare_word_stages import word_embeddings_labels

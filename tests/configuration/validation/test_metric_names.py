@@ -2,8 +2,8 @@
 
 import pytest
 
-from configuration.fine_tuning import FineTuning
-from configuration.validation.metric_names import unmeasured
+from steeplechase.configuration.fine_tuning import FineTuning
+from steeplechase.configuration.validation.metric_names import unmeasured
 
 TUNING = FineTuning(tasks=("docs_answer", "docs_pair"), sequence_length=16)
 

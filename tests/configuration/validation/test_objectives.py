@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from configuration.experiment import Experiment
-from configuration.loading import load_experiment
-from configuration.validation.experiment import violations_of
-from foundation.errors import ConfigurationError
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import load_experiment
+from steeplechase.configuration.validation.experiment import violations_of
+from steeplechase.foundation.errors import ConfigurationError
 from runners.dag import shared_stages
 
 TEXT = """

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from configuration.experiment import Experiment
-from configuration.loading import load_experiment
-from configuration.yaml import scales
-from foundation.errors import ConfigurationError
-from foundation.schema import canonical
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import load_experiment
+from steeplechase.configuration.yaml import scales
+from steeplechase.foundation.errors import ConfigurationError
+from steeplechase.foundation.schema import canonical
 from runners.dag import shared_stages
 
 TEXT = """

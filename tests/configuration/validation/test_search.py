@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from configuration.loading import load_experiment
-from foundation.errors import ConfigurationError
+from steeplechase.configuration.loading import load_experiment
+from steeplechase.foundation.errors import ConfigurationError
 
 TEXT = """
 experiment: searched

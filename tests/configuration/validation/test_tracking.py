@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from configuration.loading import experiment_in, load_experiment
-from configuration.yaml import read_file
-from foundation.errors import ConfigurationError
+from steeplechase.configuration.loading import experiment_in, load_experiment
+from steeplechase.configuration.yaml import read_file
+from steeplechase.foundation.errors import ConfigurationError
 from tests.factories.paths import EXPERIMENTS
 
 TABLE, TIMING = EXPERIMENTS / "table2.yaml", EXPERIMENTS / "table9.yaml"

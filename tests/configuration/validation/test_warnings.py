@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from configuration.loading import load_experiment
-from configuration.validation.warnings import warnings_of
-from configuration.yaml import scales
+from steeplechase.configuration.loading import load_experiment
+from steeplechase.configuration.validation.warnings import warnings_of
+from steeplechase.configuration.yaml import scales
 from tests.factories.experiment_files import experiment_of
 from tests.factories.paths import EXPERIMENT_FILES, EXPERIMENTS
 

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as some
 from pydantic import Field
 
-from configuration.yaml import load, read_file, scales
-from configuration.yaml.messages import BEYOND
-from configuration.yaml.nodes import plain
-from configuration.yaml.scalars import LARGEST_INTEGER, plain_scalar
-from foundation.errors import ConfigurationError, Violation
-from foundation.schema import Count, Schema
+from steeplechase.configuration.yaml import load, read_file, scales
+from steeplechase.configuration.yaml.messages import BEYOND
+from steeplechase.configuration.yaml.nodes import plain
+from steeplechase.configuration.yaml.scalars import LARGEST_INTEGER, plain_scalar
+from steeplechase.foundation.errors import ConfigurationError, Violation
+from steeplechase.foundation.schema import Count, Schema
 
 
 class Round(Schema):

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from configuration.experiment import Experiment
-from configuration.loading import experiment_in
-from configuration.yaml import read_file
-from configuration.yaml.settings import with_settings
-from foundation.errors import ConfigurationError
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import experiment_in
+from steeplechase.configuration.yaml import read_file
+from steeplechase.configuration.yaml.settings import with_settings
+from steeplechase.foundation.errors import ConfigurationError
 from search_space.overrides import apply
 from search_space.released.models import PRESETS
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from configuration.experiment import Experiment
-from configuration.experiment_schema import files_schema_text
-from configuration.latency import LatencyExperiment
-from configuration.yaml.json_schema import editor_schema, schema_text
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.experiment_schema import files_schema_text
+from steeplechase.configuration.latency import LatencyExperiment
+from steeplechase.configuration.yaml.json_schema import editor_schema, schema_text
 from tests.factories.paths import ROOT
 
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from configuration.yaml import ConfigurationFile, read_file
-from configuration.yaml.nodes import plain
-from configuration.yaml.settings import changed_keys, with_settings
-from foundation.errors import ConfigurationError
+from steeplechase.configuration.yaml import ConfigurationFile, read_file
+from steeplechase.configuration.yaml.nodes import plain
+from steeplechase.configuration.yaml.settings import changed_keys, with_settings
+from steeplechase.foundation.errors import ConfigurationError
 
 FILE = """
 a: 1

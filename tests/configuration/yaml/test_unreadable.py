@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from configuration.yaml import load
-from foundation.errors import ConfigurationError, MachineError
-from foundation.schema import Count, Schema
+from steeplechase.configuration.yaml import load
+from steeplechase.foundation.errors import ConfigurationError, MachineError
+from steeplechase.foundation.schema import Count, Schema
 
 Tell = Callable[[bytes], tuple[str, ...]]
 

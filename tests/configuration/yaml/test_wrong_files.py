@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from analysis.difference import MeanTest
-from configuration.experiment import Experiment
-from configuration.loading import load_experiment
-from foundation.errors import ConfigurationError, UserError
+from steeplechase.analysis.difference import MeanTest
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import load_experiment
+from steeplechase.foundation.errors import ConfigurationError, UserError
 
 HERE = Path(__file__).parent
 VALID = HERE / "valid.yaml"

@@ -5,8 +5,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import avg_pool1d
 
-from models.convolution import build_branch
-from models.initialisation import initialise
+from steeplechase.models.convolution import build_branch
+from steeplechase.models.initialisation import initialise
 from search_space.convolution import Convolution, Depthwise, NoConvolution
 from search_space.convolution.kernel import WithKernel, WithValue
 from search_space.shape import AttentionShape

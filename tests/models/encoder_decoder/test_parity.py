@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.huggingface.families.encoder_decoder import OUTPUT_BIAS
-from models.huggingface.weight_names import encoder_pairs, from_transformers, to_transformers
+from steeplechase.models.huggingface.families.encoder_decoder import OUTPUT_BIAS
+from steeplechase.models.huggingface.weight_names import encoder_pairs, from_transformers, to_transformers
 from tests.factories.encoder_decoder_references import REFERENCES
 from tests.factories.encoder_decoders import tokens
 from tests.factories.parity import LARGEST, nudged

@@ -6,9 +6,9 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from models.encoder_decoder import EncoderDecoder
-from models.initialisation import initialise
-from models.source_encoder import add_source_encoder, first_stage_parameters
+from steeplechase.models.encoder_decoder import EncoderDecoder
+from steeplechase.models.initialisation import initialise
+from steeplechase.models.source_encoder import add_source_encoder, first_stage_parameters
 from search_space.cost.electra import CONVENTION as ELECTRA
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.source_encoder import (

@@ -7,12 +7,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import log_softmax
 
-from models.attention_context import AttentionContext
-from models.encoder import Encoder
-from models.generation.cloze import cloze_decoding
-from models.generation.search import SearchSettings, beam_search, greedy_search
-from models.initialisation import initialise
-from models.visible_tokens import visible_tokens
+from steeplechase.models.attention_context import AttentionContext
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.generation.cloze import cloze_decoding
+from steeplechase.models.generation.search import SearchSettings, beam_search, greedy_search
+from steeplechase.models.initialisation import initialise
+from steeplechase.models.visible_tokens import visible_tokens
 from search_space.architecture import Architecture
 from tests.factories.small_experiments import stir
 

@@ -8,8 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from models.generation.decoding import Decoding
-from models.generation.search import Hypothesis, SearchSettings, beam_search, greedy_search, penalty
+from steeplechase.models.generation.decoding import Decoding
+from steeplechase.models.generation.search import Hypothesis, SearchSettings, beam_search, greedy_search, penalty
 
 TOKENS, END, LONGEST = 4, 3, 4
 

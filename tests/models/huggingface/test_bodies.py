@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.encoder import Encoder
+from steeplechase.models.encoder import Encoder
 from tests.factories.huggingface_bodies import BODIES, VOCABULARY, Body
 from tests.factories.parity import LARGEST, distance, nudged
 

@@ -11,13 +11,13 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from models.kernels.native.build import LOAD, library
+from steeplechase.models.kernels.native.build import LOAD, library
 from tests.factories.paths import ROOT
 
-ASK = "from models.kernels.native.build import arithmetic; print(arithmetic())"
+ASK = "from steeplechase.models.kernels.native.build import arithmetic; print(arithmetic())"
 COMPUTE = """
 import torch
-from models.kernels.window import depthwise_window_sum
+from steeplechase.models.kernels.window import depthwise_window_sum
 print(depthwise_window_sum(torch.ones(1, 4, 2), torch.ones(3, 2)).sum().item())
 """
 compiled = pytest.mark.skipif(library() is None, reason="this machine has no C compiler")

@@ -131,7 +131,7 @@ def test_the_kernels_compile_without_register_spills(tmp_path: Path) -> None:
 
 def operate(device: str, file: str) -> None:
     """Write the operator's results and gradients of all cases."""
-    from models.kernels.triton_window import span_window
+    from steeplechase.models.kernels.triton_window import span_window
 
     told = {}
     for case in CASES:
@@ -152,7 +152,7 @@ def compile_all() -> None:
     """Print the registers and the spilled bytes of each kernel, compiled for GPUs that are not present."""
     import triton
 
-    from models.kernels.triton_window import span_window
+    from steeplechase.models.kernels.triton_window import span_window
 
     usage: dict[str, tuple[int, int]] = {}
     values, logits, gradient = drawn(Case(9, 64, 128, torch.bfloat16))

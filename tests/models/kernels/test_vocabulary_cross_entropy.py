@@ -7,10 +7,10 @@ from scipy.stats import chisquare
 from torch import Tensor
 from torch.nn.functional import cross_entropy, linear
 
-from models.kernels import vocabulary_cross_entropy as module
-from models.kernels.native import bindings as calls
-from models.kernels.vocabulary_cross_entropy import sample_tokens, vocabulary_cross_entropy
-from models.kernels.vocabulary_logits import FEW_ROWS, vocabulary_logits
+from steeplechase.models.kernels import vocabulary_cross_entropy as module
+from steeplechase.models.kernels.native import bindings as calls
+from steeplechase.models.kernels.vocabulary_cross_entropy import sample_tokens, vocabulary_cross_entropy
+from steeplechase.models.kernels.vocabulary_logits import FEW_ROWS, vocabulary_logits
 
 ROWS, WORDS, WIDTH = 40, 700, 16  # tokens: two whole blocks of the compiled operator and a part of one
 ROUNDING = {torch.float64: 1e-12, torch.float32: 2e-6, torch.bfloat16: 3e-2}

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import conv1d
 
-from models.kernels import portable, window
-from models.kernels.native import bindings as calls
-from models.kernels.native.build import library
+from steeplechase.models.kernels import portable, window
+from steeplechase.models.kernels.native import bindings as calls
+from steeplechase.models.kernels.native.build import library
 
 KERNEL_SIZES = st.integers(0, 8).map(lambda half: 2 * half + 1)
 HEAD_WIDTHS = st.sampled_from((1, 3, 16, 19, 32))  # below, at and beside the compiled operators' lanes

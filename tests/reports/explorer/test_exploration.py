@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.snapshot import Snapshot
+from steeplechase.ledger.snapshot import Snapshot
 from reports.explorer.exploration import MOST_LEVELS, Axis, Exploration, exploration_of
 from reports.explorer.page import embedded, explorer_page
 from reports.report import build

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.records import ArmRow
-from ledger.snapshot import Snapshot
+from steeplechase.ledger.records import ArmRow
+from steeplechase.ledger.snapshot import Snapshot
 from reports.figures.axis_response import covers_of, cut_of, draw, draw_narrow
 from reports.figures.axis_response_data import AxisPanel, AxisPoint, AxisResponse
 from reports.figures.matplotlib_style import Figure

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.image import imread
 
-from ledger import snapshot as states
-from ledger.csv_export import read_export
-from ledger.records import TrialStatus
+from steeplechase.ledger import snapshot as states
+from steeplechase.ledger.csv_export import read_export
+from steeplechase.ledger.records import TrialStatus
 from reports.figures.curves import LABEL_GAP, Curves, HurdleMark
 from reports.figures.matplotlib_style import png_bytes, spread, svg_document
 from reports.report import build

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from configuration.designs import Coalitions, KeepOne
-from ledger.records import ArmRow
-from ledger.snapshot import Snapshot
+from steeplechase.configuration.designs import Coalitions, KeepOne
+from steeplechase.ledger.records import ArmRow
+from steeplechase.ledger.snapshot import Snapshot
 from reports.figures.contributions import FIGURE, Contributions
 from reports.figures.interval_panels import draw, draw_narrow
 from reports.figures.ladder import Ladder

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from ledger.attention_locality import ALL, PER_HEAD, TEXT, uniform_concentration
-from ledger.snapshot import Snapshot
+from steeplechase.ledger.attention_locality import ALL, PER_HEAD, TEXT, uniform_concentration
+from steeplechase.ledger.snapshot import Snapshot
 from reports.figures.attention import AttentionMaps
 from reports.formats import format_names, render
 from reports.report import Report, build

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from configuration.hurdles.audit import Audit
-from configuration.metrics import primary_metric
-from ledger.records import Record, Status
-from ledger.snapshot import Snapshot
-from ledger.stage_results import PretrainResult
+from steeplechase.configuration.hurdles.audit import Audit
+from steeplechase.configuration.metrics import primary_metric
+from steeplechase.ledger.records import Record, Status
+from steeplechase.ledger.snapshot import Snapshot
+from steeplechase.ledger.stage_results import PretrainResult
 from reports.report import build
 from reports.sections.audit import audit_sentence, audit_table, interval_of_share, weighted_tau
 from reports.statistics.results import Results, results_of

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from configuration.metrics import primary_metric
-from ledger.records import Record, Status, TrialStatus
-from ledger.snapshot import Snapshot
-from ledger.stage_results import PretrainResult
+from steeplechase.configuration.metrics import primary_metric
+from steeplechase.ledger.records import Record, Status, TrialStatus
+from steeplechase.ledger.snapshot import Snapshot
+from steeplechase.ledger.stage_results import PretrainResult
 from reports.number_format import distinct
 from reports.report import build
 from reports.sections.candidates import candidates_table

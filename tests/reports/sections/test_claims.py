@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.difference import MeanTest
-from analysis.effects import difference_of, estimate
-from configuration.claims import (
+from steeplechase.analysis.difference import MeanTest
+from steeplechase.analysis.effects import difference_of, estimate
+from steeplechase.configuration.claims import (
     Claim,
     Sign,
     claim_of,

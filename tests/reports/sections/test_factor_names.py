@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configuration.arms import ArmTable, Rules
-from configuration.designs import (
+from steeplechase.configuration.arms import ArmTable, Rules
+from steeplechase.configuration.designs import (
     Factorial,
     KeepOne,
     Ladder,
@@ -18,7 +18,7 @@ from configuration.designs import (
     ListDesign,
     OneFactor,
 )
-from configuration.designs.point import PointDesign
+from steeplechase.configuration.designs.point import PointDesign
 from reports.report import Report, build
 from search_space.candidate import Candidate
 from search_space.overrides import apply

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commands.publish import PUBLISHED
-from ledger.csv_export import read_export
-from ledger.snapshot import snapshot as snapshot_of
+from steeplechase.commands.publish import PUBLISHED
+from steeplechase.ledger.csv_export import read_export
+from steeplechase.ledger.snapshot import snapshot as snapshot_of
 from reports.report import Report, build
 from reports.table import Row
 from tests.factories.paths import ROOT

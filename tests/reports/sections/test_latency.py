@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.snapshot import Snapshot
+from steeplechase.ledger.snapshot import Snapshot
 from reports.brief import brief
 from reports.formats import format_names
 from reports.formats import render as render_report

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ledger.records import Status, TrialStatus
-from ledger.snapshot import Snapshot
+from steeplechase.ledger.records import Status, TrialStatus
+from steeplechase.ledger.snapshot import Snapshot
 from reports.formats import csv
 from reports.report import Report, build
 from reports.table import Row

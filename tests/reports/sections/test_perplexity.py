@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from foundation.schema import canonical
-from ledger.snapshot import Snapshot
+from steeplechase.foundation.schema import canonical
+from steeplechase.ledger.snapshot import Snapshot
 from reports.formats import render
 from reports.report import Report, build
 from search_space.architecture import Architecture

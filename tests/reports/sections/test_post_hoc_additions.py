@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from ledger.amendments import Amendment
-from ledger.snapshot import Snapshot
+from steeplechase.ledger.amendments import Amendment
+from steeplechase.ledger.snapshot import Snapshot
 from reports.report import build
 from tests.factories.reports import Trial, document, snapshot
 from tests.reports.sections.test_claims import rows

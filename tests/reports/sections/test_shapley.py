@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from configuration.designs import Coalitions, KeepOne, LeaveOneOut, ListDesign
-from configuration.designs.point import PointDesign
+from steeplechase.configuration.designs import Coalitions, KeepOne, LeaveOneOut, ListDesign
+from steeplechase.configuration.designs.point import PointDesign
 from reports.formats import render
 from reports.report import build
 from reports.sections.shapley import SECTION, shapley_table

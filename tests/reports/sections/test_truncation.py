@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from configuration.experiment import Experiment
-from foundation.schema import JsonValue
-from ledger.records import Record, TrialStatus, with_results
-from ledger.sessions import Session
-from ledger.stage_results import ExamplesResult
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.records import Record, TrialStatus, with_results
+from steeplechase.ledger.sessions import Session
+from steeplechase.ledger.stage_results import ExamplesResult
 from reports.formats import render
 from reports.report import Report, build
 from reports.sections.constant_predictions import TERM as CONSTANT

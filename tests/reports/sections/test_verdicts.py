@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.difference import MeanTest
-from analysis.group_sequential import Looks
-from analysis.paired import holm
-from analysis.proportions import wilson
-from analysis.variance_components import spread_of
+from steeplechase.analysis.difference import MeanTest
+from steeplechase.analysis.group_sequential import Looks
+from steeplechase.analysis.paired import holm
+from steeplechase.analysis.proportions import wilson
+from steeplechase.analysis.variance_components import spread_of
 from reports.report import Report, build
 from reports.statistics.comparisons import CellTest, Verdict, compare, verdict_of
 from reports.statistics.metrics import Metric

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from configuration.arm import BASELINE
-from ledger.snapshot import Snapshot
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.ledger.snapshot import Snapshot
 from reports.report import build
 from reports.statistics.budgets import budget_gaps_of
 from reports.statistics.results import results_of

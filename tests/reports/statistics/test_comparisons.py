@@ -10,9 +10,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from analysis.difference import MeanTest
-from configuration.next_seeds import next_seeds
-from configuration.seeds import SequentialSeeds
+from steeplechase.analysis.difference import MeanTest
+from steeplechase.configuration.next_seeds import next_seeds
+from steeplechase.configuration.seeds import SequentialSeeds
 from reports.statistics.comparisons import Verdict
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results, results_of

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.difference import MeanTest
-from analysis.effects import contrast_estimate
-from analysis.estimates import Estimates
-from analysis.two_way_variance import grouped, two_way_estimate
-from ledger.example_tables import ExampleTable, Replicate
+from steeplechase.analysis.difference import MeanTest
+from steeplechase.analysis.effects import contrast_estimate
+from steeplechase.analysis.estimates import Estimates
+from steeplechase.analysis.two_way_variance import grouped, two_way_estimate
+from steeplechase.ledger.example_tables import ExampleTable, Replicate
 from reports.statistics.comparisons import CellTest
 from reports.statistics.contrasts import Contrasts
 from reports.statistics.metrics import Metric

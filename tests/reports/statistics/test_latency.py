@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from scipy.stats import bootstrap
 
-from analysis.bootstrap import RESAMPLES, median, median_ratio
-from configuration.latency import LatencyExperiment
+from steeplechase.analysis.bootstrap import RESAMPLES, median, median_ratio
+from steeplechase.configuration.latency import LatencyExperiment
 from reports.latency_finding import latency_finding
 from reports.sections.latency_verdicts import OPERATIONS, TIME, statement_verdicts
 from reports.statistics.claims import ClaimOutcome

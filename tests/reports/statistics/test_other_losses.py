@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from configuration.metrics import HELD_OUT_LOSS
+from steeplechase.configuration.metrics import HELD_OUT_LOSS
 from reports.figures.curves import Curves
 from reports.report import build
 from reports.sections.evaluation_set import OTHER, TERM

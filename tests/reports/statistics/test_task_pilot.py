@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ledger.snapshot import Snapshot
-from ledger.task_standing import pooled
+from steeplechase.ledger.snapshot import Snapshot
+from steeplechase.ledger.task_standing import pooled
 from reports.report import build
 from reports.sections.reference import reference_grid, reference_table
 from reports.sections.task_pilot import pilot_grid

@@ -6,7 +6,7 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from configuration.designs.search import Tournament
+from steeplechase.configuration.designs.search import Tournament
 from runners.policies import POLICIES
 from runners.policies.breeder import RecordedBreeder
 from runners.policies.evolution import Evolution, Evolving

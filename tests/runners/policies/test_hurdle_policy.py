@@ -8,10 +8,10 @@ import numpy as np
 import optuna
 import pytest
 
-from configuration.arm import BASELINE
-from configuration.hurdles import Asha, HurdleRule, Hyperband, ProgressiveMean, TopFraction
-from ledger.artifacts import Outcome
-from ledger.records import Status
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.hurdles import Asha, HurdleRule, Hyperband, ProgressiveMean, TopFraction
+from steeplechase.ledger.artifacts import Outcome
+from steeplechase.ledger.records import Status
 from runners.policies import POLICIES
 from runners.policies.hurdle_policy import TOKENS, HurdleSettings, hurdle_policy
 from runners.policies.policy import Numbers

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from configuration.hurdles import TopFraction
-from configuration.validation.policy import policy_violations
-from foundation.errors import ConflictError
-from foundation.randomness import stream
-from ledger.artifacts import Outcome
-from ledger.database import Ledger
-from ledger.records import Decision, Status
+from steeplechase.configuration.hurdles import TopFraction
+from steeplechase.configuration.validation.policy import policy_violations
+from steeplechase.foundation.errors import ConflictError
+from steeplechase.foundation.randomness import stream
+from steeplechase.ledger.artifacts import Outcome
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.records import Decision, Status
 from runners.dag import shared_stages
 from runners.policies import POLICIES
 from runners.policies.policy import Action, Policy, View

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from configuration.experiment import Experiment
-from ledger.snapshot import Snapshot
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.ledger.snapshot import Snapshot
 from runners.dag import shared_stages
 from runners.scheduler import next_step
 from runners.scheduling.state import RunState

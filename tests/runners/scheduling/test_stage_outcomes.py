@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from foundation.errors import ConflictError, DataError, MachineError
-from ledger.artifacts import ArtifactStore, Outcome
-from ledger.database import Ledger
-from ledger.records import Record, Status, TrialStatus
+from steeplechase.foundation.errors import ConflictError, DataError, MachineError
+from steeplechase.ledger.artifacts import ArtifactStore, Outcome
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.records import Record, Status, TrialStatus
 from runners.journal import ATTEMPTS, StageFailed
 from runners.work_queue import Failure, StageTask
 from tests.factories.first_cohort import declare_first_cohort

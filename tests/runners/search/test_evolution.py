@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.random import Generator
 
-from configuration.designs import Search
-from configuration.designs.search import Tournament
+from steeplechase.configuration.designs import Search
+from steeplechase.configuration.designs.search import Tournament
 from runners.search.evolution import Individual, offspring, survivors
 from runners.search.optuna_sampler import propose
 from search_space.candidate import Candidate

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from configuration.designs import Search
-from foundation.schema import canonical_text
+from steeplechase.configuration.designs import Search
+from steeplechase.foundation.schema import canonical_text
 from runners.search.encoding import encoded, order_of
 from runners.search.observation import Observation
 from runners.search.optuna_sampler import importance, propose

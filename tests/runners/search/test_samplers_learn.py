@@ -7,9 +7,9 @@ from typing import Any, get_args
 import pytest
 from scipy.stats import ttest_rel
 
-from configuration.designs import Search
-from configuration.designs.search import NON_ADAPTIVE
-from foundation.randomness import stream
+from steeplechase.configuration.designs import Search
+from steeplechase.configuration.designs.search import NON_ADAPTIVE
+from steeplechase.foundation.randomness import stream
 from runners.search.encoding import labels, point_of
 from runners.search.observation import Observation
 from runners.search.optuna_sampler import propose

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.database import Ledger
+from steeplechase.ledger.database import Ledger
 from tests.factories.command_line import ROOT, Run, lend, steeplechase
 
 pytestmark = pytest.mark.engines

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from configuration.arm import BASELINE
-from configuration.experiment import Experiment
-from configuration.validation.experiment import violations_of
-from ledger.artifacts import Outcome
-from ledger.database import Ledger
-from ledger.records import TrialRow, TrialStatus
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.validation.experiment import violations_of
+from steeplechase.ledger.artifacts import Outcome
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.records import TrialRow, TrialStatus
 from runners.search.extra_seeds import extra_seeds
 from runners.search.observation import Observation
 from runners.search.observations import shifted_by_baseline
@@ -211,7 +211,7 @@ def test_audited_trials_are_trained_to_the_end_and_stay_stopped(tmp_path: Path) 
 
 
 def test_warm_start_reads_finished_candidates_and_refuses_other_settings(tmp_path: Path) -> None:
-    from foundation.errors import ConflictError
+    from steeplechase.foundation.errors import ConflictError
 
     first = folder_of(tmp_path, "first")
     done = Track(search(tmp_path, sampler="tpe"), first)

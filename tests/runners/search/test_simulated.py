@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.search_trace import SearchTrace
-from configuration.experiment import Experiment
-from configuration.loading import load_experiment
-from foundation.errors import ConfigurationError, DataError
-from foundation.schema import canonical
-from ledger.search_trace import recorded_trace
-from ledger.snapshot import snapshot
+from steeplechase.analysis.search_trace import SearchTrace
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import load_experiment
+from steeplechase.foundation.errors import ConfigurationError, DataError
+from steeplechase.foundation.schema import canonical
+from steeplechase.ledger.search_trace import recorded_trace
+from steeplechase.ledger.snapshot import snapshot
 from runners.dag import SharedStages, shared_stages, trial_stages
 from runners.replay.curves import plain
 from runners.replay.curves.recorded import from_table

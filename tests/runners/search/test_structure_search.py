@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from commands.plugin_contracts import OF_AXES
-from configuration.experiment import Experiment
-from configuration.validation.experiment import violations_of
-from foundation.schema import OpenOption, options_of
-from ledger.records import TrialStatus
-from models.contract import outcomes_of
+from steeplechase.commands.plugin_contracts import OF_AXES
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.validation.experiment import violations_of
+from steeplechase.foundation.schema import OpenOption, options_of
+from steeplechase.ledger.records import TrialStatus
+from steeplechase.models.contract import outcomes_of
 from runners.dag import shared_stages
 from runners.scheduler import fold
 from runners.scheduling.race_of_trials import RaceOfTrials

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import ConflictError
+from steeplechase.foundation.errors import ConflictError
 from runners.stages import corpus
 from runners.stages.context import StageContext
 from runners.stages.declarations import CorpusStage, ExamplesStage
 from runners.stages.examples import examples_of
 from runners.stages.progress import ProgressFile
-from tasks.corpora.text_files import TextFilesCorpus
-from tasks.dataset_folder import FolderOfTasks
-from tasks.downstream import find_task
+from steeplechase.tasks.corpora.text_files import TextFilesCorpus
+from steeplechase.tasks.dataset_folder import FolderOfTasks
+from steeplechase.tasks.downstream import find_task
 
 
 def write_texts(path: Path, seed: int) -> None:

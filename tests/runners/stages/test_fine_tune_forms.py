@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from configuration.fine_tuning import FineTuning
-from configuration.fine_tuning_runs import FineTuningRun
-from foundation.schema import JsonValue
-from ledger.result_files import example_scores_file, predictions_file
-from models.downstream_model import build_fine_tuned
-from models.initialisation import initialise
+from steeplechase.configuration.fine_tuning import FineTuning
+from steeplechase.configuration.fine_tuning_runs import FineTuningRun
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.result_files import example_scores_file, predictions_file
+from steeplechase.models.downstream_model import build_fine_tuned
+from steeplechase.models.initialisation import initialise
 from runners.cost_estimate.flops import task_flops
 from runners.scoring import part_scores
 from runners.stages import fine_tune
@@ -24,10 +24,10 @@ from runners.stages.pretrain import CHECKPOINT
 from runners.stages.progress import ProgressFile
 from runners.training.checkpoint import save_checkpoint
 from runners.training.optimisers.adamw import adamw
-from tasks.downstream import find_task
-from tasks.labelled.scoring import score_tags
-from tasks.labelled.task import Example
-from tasks.labelled.words import load_words
+from steeplechase.tasks.downstream import find_task
+from steeplechase.tasks.labelled.scoring import score_tags
+from steeplechase.tasks.labelled.task import Example
+from steeplechase.tasks.labelled.words import load_words
 from tests.factories.small_experiments import WORDS, architecture, convolutions
 
 ARM = architecture(convolutions()[-1])

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 import torch
 
-from configuration.experiment import Experiment
-from foundation.errors import DataError
-from foundation.schema import JsonValue
-from ledger.records import Status
-from ledger.rows import read_result
-from ledger.stage_results import RareWordsResult, WordEmbeddingsResult
-from models.encoder import Encoder
-from models.initialisation import initialise
-from models.rare_words import add_words
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.records import Status
+from steeplechase.ledger.rows import read_result
+from steeplechase.ledger.stage_results import RareWordsResult, WordEmbeddingsResult
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.initialisation import initialise
+from steeplechase.models.rare_words import add_words
 from runners.dag import shared_stages, trial_stages
 from runners.stage_labels import all_labels
 from runners.stages import rare_words, word_embeddings
@@ -26,8 +26,8 @@ from runners.stages.progress import ProgressFile
 from runners.training.checkpoint import save_checkpoint
 from search_space.architecture import Architecture
 from search_space.rare_words import RareWords, Variant
-from tasks.tokenizer import WordPiece
-from tasks.vocabulary import SPECIAL_TOKENS
+from steeplechase.tasks.tokenizer import WordPiece
+from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 from tests.factories import simulated_training as simulated
 
 WORDS = [

@@ -13,7 +13,7 @@ import pytest
 
 from runners.stages.declarations import CorpusStage
 from runners.stages.stage import Job, Stage
-from tasks.corpora.text_files import TextFilesCorpus
+from steeplechase.tasks.corpora.text_files import TextFilesCorpus
 from tests.factories.paths import ROOT
 
 SLOW_IMPORT = 100.0

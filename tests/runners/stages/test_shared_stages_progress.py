@@ -8,22 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import DataError
-from ledger.stage_results.shared import TokensResult
+from steeplechase.foundation.errors import DataError
+from steeplechase.ledger.stage_results.shared import TokensResult
 from runners.stages import tokens
 from runners.stages.context import StageContext
 from runners.stages.declarations import TokensStage
 from runners.stages.progress import ProgressFile
 from search_space.objective import EntityReplacement
-from tasks.corpora.assembly import assemble
-from tasks.corpora.text_files import TextFilesCorpus
-from tasks.lexicon.supersenses import Lexicon
-from tasks.lexicon.token_senses import read_token_senses
-from tasks.mentions.gazetteer import Gazetteer
-from tasks.mentions.sequences import MentionSequences
-from tasks.packing import open_split
-from tasks.progress import silent
-from tasks.tokenizer import WordOption, WordPieceTraining, load_tokenizer
+from steeplechase.tasks.corpora.assembly import assemble
+from steeplechase.tasks.corpora.text_files import TextFilesCorpus
+from steeplechase.tasks.lexicon.supersenses import Lexicon
+from steeplechase.tasks.lexicon.token_senses import read_token_senses
+from steeplechase.tasks.mentions.gazetteer import Gazetteer
+from steeplechase.tasks.mentions.sequences import MentionSequences
+from steeplechase.tasks.packing import open_split
+from steeplechase.tasks.progress import silent
+from steeplechase.tasks.tokenizer import WordOption, WordPieceTraining, load_tokenizer
 
 WORDS = ["".join(letters) for letters in product("bdfgklmnprst", "aeiou", "bdfgklmnprst", "aeiou")]
 

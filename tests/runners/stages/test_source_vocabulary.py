@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from foundation.errors import DataError
-from ledger.result_files import SOURCE_TOKENIZER
+from steeplechase.foundation.errors import DataError
+from steeplechase.ledger.result_files import SOURCE_TOKENIZER
 from runners.cost_estimate.flops import stage_flops
 from runners.dag import shared_stages, trial_stages
 from runners.stages import examples
@@ -16,10 +16,10 @@ from runners.stages.declarations import ExamplesStage, FineTuneStage
 from runners.stages.progress import ProgressFile
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.source_encoder import update_flops
-from tasks.data_folder import VARIABLE
-from tasks.dataset_folder import FolderOfTasks
-from tasks.downstream import find_task
-from tasks.tokenizer import TokenizerDeclaration, WordOption, WordPieceTraining, load_tokenizer
+from steeplechase.tasks.data_folder import VARIABLE
+from steeplechase.tasks.dataset_folder import FolderOfTasks
+from steeplechase.tasks.downstream import find_task
+from steeplechase.tasks.tokenizer import TokenizerDeclaration, WordOption, WordPieceTraining, load_tokenizer
 from tests.factories.experiment_files import experiment_of
 from tests.factories.small_experiments import WORDS
 

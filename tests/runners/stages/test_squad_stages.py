@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from configuration.experiment import Experiment
-from configuration.fine_tuning import FineTuning
-from configuration.fine_tuning_runs import FineTuningRun
-from configuration.stage_label import LONG_SEQUENCE_PHASE
-from configuration.validation.experiment import violations_of
-from foundation.errors import ConflictError, DataError
-from foundation.schema import canonical_text
-from ledger.artifacts import ArtifactStore, Outcome
-from ledger.example_values import read_example_values
-from ledger.records import Status
-from ledger.result_files import example_scores_file, predictions_file
-from ledger.stage_results import ExampleValues
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.fine_tuning import FineTuning
+from steeplechase.configuration.fine_tuning_runs import FineTuningRun
+from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE
+from steeplechase.configuration.validation.experiment import violations_of
+from steeplechase.foundation.errors import ConflictError, DataError
+from steeplechase.foundation.schema import canonical_text
+from steeplechase.ledger.artifacts import ArtifactStore, Outcome
+from steeplechase.ledger.example_values import read_example_values
+from steeplechase.ledger.records import Status
+from steeplechase.ledger.result_files import example_scores_file, predictions_file
+from steeplechase.ledger.stage_results import ExampleValues
 from runners.dag import shared_stages, trial_stages
 from runners.scoring import scored_result
 from runners.stage_labels import kind_of
@@ -27,10 +27,10 @@ from runners.stages.declarations import PretrainStage
 from runners.stages.execute import execute
 from runners.stages.stage import Job, Stage
 from search_space.overrides import apply
-from tasks.downstream import find_task
-from tasks.squad.evaluate import score_files
-from tasks.squad.subsets import selection_half_of_questions
-from tasks.squad.windows_on_disk import load_questions
+from steeplechase.tasks.downstream import find_task
+from steeplechase.tasks.squad.evaluate import score_files
+from steeplechase.tasks.squad.subsets import selection_half_of_questions
+from steeplechase.tasks.squad.windows_on_disk import load_questions
 from tests.factories import simulated_training as simulated
 
 SENTENCE = "a river runs through the old town and past its walls into broad green fields where sheep graze"

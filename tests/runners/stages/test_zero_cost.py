@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from configuration.hurdles import ZeroCost
-from configuration.hurdles.population import Population, State, TrialView
+from steeplechase.configuration.hurdles import ZeroCost
+from steeplechase.configuration.hurdles.population import Population, State, TrialView
 from runners.training.proxies import proxy_named
 
 

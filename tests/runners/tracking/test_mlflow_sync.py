@@ -11,18 +11,18 @@ from threading import Event
 import pytest
 from rich.console import Console
 
-import commands.run
-import commands.run_experiment
-from commands.arguments import Chosen, choose
-from commands.stopping import Stopping
-from commands.terminal import mlflow_sync as mirroring
-from commands.terminal.mlflow_sync import Mirroring
-from foundation.errors import ConflictError, DataError, MachineError, StoppedError, UserError
-from foundation.locking import locked
-from ledger.artifacts import ArtifactStore
-from ledger.paths import ResultPaths
-from ledger.sessions import Stopwatch
-from ledger.snapshot import Snapshot
+import steeplechase.commands.run
+import steeplechase.commands.run_experiment
+from steeplechase.commands.arguments import Chosen, choose
+from steeplechase.commands.stopping import Stopping
+from steeplechase.commands.terminal import mlflow_sync as mirroring
+from steeplechase.commands.terminal.mlflow_sync import Mirroring
+from steeplechase.foundation.errors import ConflictError, DataError, MachineError, StoppedError, UserError
+from steeplechase.foundation.locking import locked
+from steeplechase.ledger.artifacts import ArtifactStore
+from steeplechase.ledger.paths import ResultPaths
+from steeplechase.ledger.sessions import Stopwatch
+from steeplechase.ledger.snapshot import Snapshot
 from runners.opening import RunRequest, open_ledger
 from runners.stage_labels import all_labels
 from runners.tracking import TrackingStore

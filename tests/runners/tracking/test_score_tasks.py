@@ -10,8 +10,8 @@ from statistics import fmean
 
 import pytest
 
-from ledger.sessions import Session
-from ledger.snapshot import Snapshot
+from steeplechase.ledger.sessions import Session
+from steeplechase.ledger.snapshot import Snapshot
 from reports.statistics.results import results_of
 from runners.tracking import TrackingStore, mirror
 from runners.tracking.measurements import SCORE

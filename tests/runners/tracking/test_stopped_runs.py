@@ -4,8 +4,8 @@ import sqlite3
 from contextlib import closing
 from dataclasses import replace
 
-from ledger.records import final_loss_of
-from ledger.stage_results import FineTuneResult
+from steeplechase.ledger.records import final_loss_of
+from steeplechase.ledger.stage_results import FineTuneResult
 from runners.tracking import TrackingStore, mirror
 from runners.tracking.measurements import curve_points, last_rung
 from runners.tracking.runs import projected

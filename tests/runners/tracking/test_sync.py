@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from foundation.schema import options_of
-from ledger.records import Status, TrialStatus
-from ledger.sessions import Session
-from ledger.snapshot import Snapshot
-from ledger.stage_results import FailedStage, FineTuneResult, PretrainResult
+from steeplechase.foundation.schema import options_of
+from steeplechase.ledger.records import Status, TrialStatus
+from steeplechase.ledger.sessions import Session
+from steeplechase.ledger.snapshot import Snapshot
+from steeplechase.ledger.stage_results import FailedStage, FineTuneResult, PretrainResult
 from runners.tracking import TrackingStore, mirror
 from runners.tracking.mirrored_run import IDENTITY_TAG
 from runners.tracking.parameters import short_code, shortened

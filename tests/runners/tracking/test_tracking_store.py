@@ -19,7 +19,7 @@ from urllib.request import Request, urlopen
 import pytest
 from mlflow.server.security_utils import is_allowed_host_header
 
-from foundation.errors import CorruptionError, MachineError
+from steeplechase.foundation.errors import CorruptionError, MachineError
 from runners.tracking import TrackingStore, TrackingUnavailable, mirror
 from runners.tracking.database import refuse_places_outside
 from runners.tracking.environment import ENFORCED, server_environment

@@ -9,11 +9,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foundation.errors import CorruptionError
-from foundation.schema import JsonValue
-from ledger.artifacts import ArtifactStore, Outcome
-from ledger.records import Status
-from models.encoder import Encoder
+from steeplechase.foundation.errors import CorruptionError
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.artifacts import ArtifactStore, Outcome
+from steeplechase.ledger.records import Status
+from steeplechase.models.encoder import Encoder
 from runners.training.checkpoint import load_checkpoint, load_weights, save_checkpoint
 from runners.training.optimisers.adamw import adamw
 from search_space.candidate import Candidate

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from foundation.atomic_files import remove_directory
+from steeplechase.foundation.atomic_files import remove_directory
 from runners.training.checkpoint import load_checkpoint, save_checkpoint
 
 

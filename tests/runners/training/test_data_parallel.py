@@ -108,7 +108,7 @@ MEMBER = """
 import sys
 from pathlib import Path
 import torch
-from foundation.child_process import PartnerDied
+from steeplechase.foundation.child_process import PartnerDied
 from runners.training.data_parallel import joined
 with joined(int(sys.argv[1]), 2, Path(sys.argv[2]), False) as group:
     print(group.total(torch.tensor([1.0 + group.rank])).item(), flush=True)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from foundation.randomness import stream
-from foundation.schema import options_of
+from steeplechase.foundation.randomness import stream
+from steeplechase.foundation.schema import options_of
 from runners.training.loop import accumulate_gradients
 from runners.training.optimisers import build_optimiser
 from runners.training.optimisers.lamb import trust_ratio
@@ -16,7 +16,7 @@ from runners.training.optimisers.parameter_groups import set_rate
 from search_space.objective import Objective
 from search_space.optimiser import Adam, AdamW, Lamb, OptimiserOption, Sgd
 from search_space.recipe import Recipe
-from tasks.objectives import build_model
+from steeplechase.tasks.objectives import build_model
 from tests.factories.paths import ROOT
 from tests.factories.small_experiments import OBJECTIVES, WORDS, candidate, convolutions
 from tests.factories.training_data import Run, lesson

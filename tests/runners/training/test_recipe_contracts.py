@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from commands.plugin_contracts import checked
-from configuration.plugins import PluginError, load_plugin
-from foundation.schema import OpenOption, options_of
-from models.contract import Outcome
+from steeplechase.commands.plugin_contracts import checked
+from steeplechase.configuration.plugins import PluginError, load_plugin
+from steeplechase.foundation.schema import OpenOption, options_of
+from steeplechase.models.contract import Outcome
 from runners.training.recipe_contracts import OF_OPTIMISERS, OF_SCHEDULES, recipe_contracts
 from search_space.candidate import Candidate
 from search_space.optimiser import OptimiserOption

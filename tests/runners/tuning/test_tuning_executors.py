@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ledger.database import Ledger
-from ledger.tuning_plan import CHOICES
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.tuning_plan import CHOICES
 from tests.factories.command_line import lend, steeplechase
 
 pytestmark = [pytest.mark.engines, pytest.mark.slow]

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from configuration.arm import BASELINE
-from foundation.errors import CorruptionError
-from ledger.artifacts import Outcome
-from ledger.database import Ledger
-from ledger.records import Status, TrialStatus
-from ledger.stage_results import FineTuneResult
-from ledger.tuning_plan import CHOICES
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.foundation.errors import CorruptionError
+from steeplechase.ledger.artifacts import Outcome
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.records import Status, TrialStatus
+from steeplechase.ledger.stage_results import FineTuneResult
+from steeplechase.ledger.tuning_plan import CHOICES
 from runners.stages.declarations import PretrainStage
 from runners.work_queue import Failure, StageTask
 from search_space.overrides import difference

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ledger.snapshot import Snapshot
+from steeplechase.ledger.snapshot import Snapshot
 from reports.report import Report, build
 from runners.tracking.mirrored_run import RunStatus
 from runners.tracking.runs import projected

@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from models.encoder import Encoder
+from steeplechase.models.encoder import Encoder
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import Convolution
@@ -17,9 +17,9 @@ from search_space.layer_program import Parallel
 from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
 from search_space.program_parser import parse_program
 from search_space.recipe import Recipe
-from tasks.batches import Batches
-from tasks.contract_text import text
-from tasks.objectives import build_model
+from steeplechase.tasks.batches import Batches
+from steeplechase.tasks.contract_text import text
+from steeplechase.tasks.objectives import build_model
 from tests.factories.small_experiments import (
     GROUPS,
     WORDS,

@@ -7,9 +7,9 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from models.encoder import Encoder
-from models.kernels import window
-from models.sublayer.recurrent import RecurrentWeights
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.kernels import window
+from steeplechase.models.sublayer.recurrent import RecurrentWeights
 from search_space.architecture import Architecture
 from tests.factories.programs import any_architectures
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from foundation.schema import canonical, canonical_text
-from models.build_encoder import build_encoder
+from steeplechase.foundation.schema import canonical, canonical_text
+from steeplechase.models.build_encoder import build_encoder
 from search_space.candidate import Candidate
 from search_space.objective import Denoising
 from search_space.overrides import apply, difference

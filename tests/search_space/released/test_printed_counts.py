@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from models.encoder import Encoder
+from steeplechase.models.encoder import Encoder
 from search_space.architecture import Architecture
 from search_space.released.models import parameters_as_published, preset_of
 from search_space.released.papers import PublishedRow, published

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from foundation.schema import options_of
+from steeplechase.foundation.schema import options_of
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.contamination.index import FEWEST_SENTENCE_WORDS, PIECES_JOINED, RUN_WORDS, overlap
-from tasks.contamination.words import BREAK, sentences_of, words_of
-from tasks.corpora.document import Document
+from steeplechase.tasks.contamination.index import FEWEST_SENTENCE_WORDS, PIECES_JOINED, RUN_WORDS, overlap
+from steeplechase.tasks.contamination.words import BREAK, sentences_of, words_of
+from steeplechase.tasks.corpora.document import Document
 
 WORDS = ("a", "b", "c")
 """So few that runs come back by chance, and almost come back more often."""

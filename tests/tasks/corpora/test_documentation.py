@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from foundation.errors import CorruptionError, DataError, MachineError
-from tasks.corpora.assembly import SPLITS, assemble, read_documents, read_summary, split_of
-from tasks.corpora.corpus import Corpus
-from tasks.corpora.docstrings import documents_of_source
-from tasks.corpora.document import Document
-from tasks.corpora.documentation import DocumentationCorpus
-from tasks.corpora.duplicates import DuplicateFilter
-from tasks.corpora.huggingface import HuggingFaceCorpus
-from tasks.corpora.prose import clean_docstring, is_prose
-from tasks.progress import Progress, silent
+from steeplechase.foundation.errors import CorruptionError, DataError, MachineError
+from steeplechase.tasks.corpora.assembly import SPLITS, assemble, read_documents, read_summary, split_of
+from steeplechase.tasks.corpora.corpus import Corpus
+from steeplechase.tasks.corpora.docstrings import documents_of_source
+from steeplechase.tasks.corpora.document import Document
+from steeplechase.tasks.corpora.documentation import DocumentationCorpus
+from steeplechase.tasks.corpora.duplicates import DuplicateFilter
+from steeplechase.tasks.corpora.huggingface import HuggingFaceCorpus
+from steeplechase.tasks.corpora.prose import clean_docstring, is_prose
+from steeplechase.tasks.progress import Progress, silent
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

@@ -13,18 +13,18 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from foundation.errors import MachineError
-from tasks.corpora.documentation import DocumentationCorpus
-from tasks.corpora.installed_modules import runtime_closure, version_of
-from tasks.progress import silent
+from steeplechase.foundation.errors import MachineError
+from steeplechase.tasks.corpora.documentation import DocumentationCorpus
+from steeplechase.tasks.corpora.installed_modules import runtime_closure, version_of
+from steeplechase.tasks.progress import silent
 from tests.factories.paths import ROOT
 
 PROSE = "This function is for the {} of a thing, and it can be used by all who want to do that with it."
 NAMES = (f"installed-{number}" for number in count())  # metadata is read once per name and process
 NO_FILES_LEFT = """
 import resource
-from foundation.errors import MachineError
-from tasks.corpora.documentation import DocumentationCorpus
+from steeplechase.foundation.errors import MachineError
+from steeplechase.tasks.corpora.documentation import DocumentationCorpus
 DocumentationCorpus(distributions=("packaging",)).inputs()  # imports what it needs
 resource.setrlimit(resource.RLIMIT_NOFILE, (3, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 try:

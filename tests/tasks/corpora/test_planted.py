@@ -5,12 +5,12 @@ from itertools import pairwise
 
 import pytest
 
-from tasks.corpora.planted import PlantedCorpus, made_up_words
-from tasks.corpora.planted_cycle import PlantedCycle
-from tasks.corpora.planted_pairs import PlantedPairs
-from tasks.documentation.sentences import sentences
-from tasks.documentation.word_swaps import with_neighbours_swapped
-from tasks.progress import silent
+from steeplechase.tasks.corpora.planted import PlantedCorpus, made_up_words
+from steeplechase.tasks.corpora.planted_cycle import PlantedCycle
+from steeplechase.tasks.corpora.planted_pairs import PlantedPairs
+from steeplechase.tasks.documentation.sentences import sentences
+from steeplechase.tasks.documentation.word_swaps import with_neighbours_swapped
+from steeplechase.tasks.progress import silent
 
 CORPORA: tuple[PlantedCorpus, ...] = (PlantedCycle(document_count=60), PlantedPairs(document_count=60))
 every_corpus = pytest.mark.parametrize("corpus", CORPORA, ids=lambda corpus: corpus.kind)

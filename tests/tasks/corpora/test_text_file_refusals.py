@@ -12,10 +12,10 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from foundation.errors import DataError
-from tasks.corpora.document import Document
-from tasks.corpora.text_files import TextFilesCorpus
-from tasks.progress import silent
+from steeplechase.foundation.errors import DataError
+from steeplechase.tasks.corpora.document import Document
+from steeplechase.tasks.corpora.text_files import TextFilesCorpus
+from steeplechase.tasks.progress import silent
 from tests.factories.paths import ROOT
 
 
@@ -109,8 +109,8 @@ def test_a_folder_that_cannot_be_listed_is_refused(tmp_path: Path) -> None:
         (tmp_path / part / "a.txt").write_text("some text of one line")
     ask = f"""
 import os, resource
-from foundation.errors import DataError
-from tasks.corpora.text_files import TextFilesCorpus
+from steeplechase.foundation.errors import DataError
+from steeplechase.tasks.corpora.text_files import TextFilesCorpus
 os.scandir("/").close()
 resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
 try:

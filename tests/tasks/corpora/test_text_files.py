@@ -8,10 +8,10 @@ from pathlib import Path
 import pyarrow
 import pyarrow.parquet
 
-from tasks.corpora.assembly import SPLITS, split_of
-from tasks.corpora.document import Document
-from tasks.corpora.text_files import TextFilesCorpus
-from tasks.progress import silent
+from steeplechase.tasks.corpora.assembly import SPLITS, split_of
+from steeplechase.tasks.corpora.document import Document
+from steeplechase.tasks.corpora.text_files import TextFilesCorpus
+from steeplechase.tasks.progress import silent
 from tests.factories.published_data import published
 
 

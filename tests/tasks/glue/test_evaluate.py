@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr
 
-from foundation.errors import DataError
-from tasks.downstream import find_task
-from tasks.metrics import pearson, spearman
+from steeplechase.foundation.errors import DataError
+from steeplechase.tasks.downstream import find_task
+from steeplechase.tasks.metrics import pearson, spearman
 from tests.factories.glue_folders import GLUE, write_table
 
 
@@ -56,7 +56,7 @@ def test_official_names() -> None:
         "mrpc": {"accuracy", "f1"},
         "rte": {"accuracy"},
     }
-    from tasks.glue.evaluate import OFFICIAL_NAMES
+    from steeplechase.tasks.glue.evaluate import OFFICIAL_NAMES
 
     for task, wanted in names.items():
         assert {OFFICIAL_NAMES.get(metric, metric) for metric in find_task(task).metrics} == wanted

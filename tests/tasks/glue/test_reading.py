@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import DataError
-from tasks.dataset_folder import FolderOfTasks
-from tasks.downstream import find_task
+from steeplechase.foundation.errors import DataError
+from steeplechase.tasks.dataset_folder import FolderOfTasks
+from steeplechase.tasks.downstream import find_task
 from tests.factories.glue_folders import GLUE, TEXTS, files_of, write_table
 from tests.factories.published_data import published
 
@@ -69,7 +69,7 @@ def test_every_invalid_row_is_reported_with_its_line(name: str, tmp_path: Path) 
 def test_labels_are_read_by_name() -> None:
     for name in ("rte", "qnli", "mnli", "wnli"):
         task = find_task(name)
-        table = __import__(f"tasks.downstream.{name}", fromlist=["TABLE"]).TABLE
+        table = __import__(f"steeplechase.tasks.downstream.{name}", fromlist=["TABLE"]).TABLE
         assert [table.label_of(label) for label in task.labels] == list(range(len(task.labels)))
     assert find_task("rte").labels.index("entailment") != find_task("wnli").labels.index("entailment")
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from foundation.errors import DataError, MachineError
-from foundation.schema import canonical
-from tasks.dataset_folder import FolderOfTasks, PublishedData
-from tasks.fetched_tasks import FetchedTasks
-from tasks.labelled.task import Example, Part
-from tasks.splits import LoadedSplit
+from steeplechase.foundation.errors import DataError, MachineError
+from steeplechase.foundation.schema import canonical
+from steeplechase.tasks.dataset_folder import FolderOfTasks, PublishedData
+from steeplechase.tasks.fetched_tasks import FetchedTasks
+from steeplechase.tasks.labelled.task import Example, Part
+from steeplechase.tasks.splits import LoadedSplit
 from tests.factories.glue_folders import GLUE, TEXTS, files_of, write_table
 from tests.factories.hub_columns import NAMES, columns_of, read_file, split_of
 from tests.factories.published_data import published

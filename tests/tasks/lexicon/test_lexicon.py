@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from foundation.errors import CorruptionError, DataError
-from tasks.lexicon.stop_words import STOP_WORDS
-from tasks.lexicon.supersenses import Lexicon, Supersenses
-from tasks.lexicon.synonyms import Synonyms
-from tasks.lexicon.token_senses import read_token_senses, token_senses, write_token_senses
-from tasks.tokenizer import WordPiece
-from tasks.vocabulary import SPECIAL_TOKENS
+from steeplechase.foundation.errors import CorruptionError, DataError
+from steeplechase.tasks.lexicon.stop_words import STOP_WORDS
+from steeplechase.tasks.lexicon.supersenses import Lexicon, Supersenses
+from steeplechase.tasks.lexicon.synonyms import Synonyms
+from steeplechase.tasks.lexicon.token_senses import read_token_senses, token_senses, write_token_senses
+from steeplechase.tasks.tokenizer import WordPiece
+from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 from tests.factories.published_data import published
 from tests.factories.tokenizers import TEXTS, trained
 

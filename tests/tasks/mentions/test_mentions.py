@@ -6,17 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from foundation.errors import CorruptionError, DataError
-from tasks.corpora.document import Document
-from tasks.mentions.file import MentionFile
-from tasks.mentions.gazetteer import Gazetteer
-from tasks.mentions.mention import Mention, without_overlaps
-from tasks.mentions.sequences import MentionBatches
-from tasks.mentions.token_mentions import Entities, EntityNames, read_mentions, write_mentions
-from tasks.progress import silent
-from tasks.tokenizer import WordPiece
-from tasks.tokens import read_tokens, write_tokens
-from tasks.vocabulary import SPECIAL_TOKENS
+from steeplechase.foundation.errors import CorruptionError, DataError
+from steeplechase.tasks.corpora.document import Document
+from steeplechase.tasks.mentions.file import MentionFile
+from steeplechase.tasks.mentions.gazetteer import Gazetteer
+from steeplechase.tasks.mentions.mention import Mention, without_overlaps
+from steeplechase.tasks.mentions.sequences import MentionBatches
+from steeplechase.tasks.mentions.token_mentions import Entities, EntityNames, read_mentions, write_mentions
+from steeplechase.tasks.progress import silent
+from steeplechase.tasks.tokenizer import WordPiece
+from steeplechase.tasks.tokens import read_tokens, write_tokens
+from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 
 PIECES = ("anna", "##s", "went", "to", "new", "york", "city", "oslo", "bert", "newer", "and")
 TOKENIZER = WordPiece([*SPECIAL_TOKENS, *PIECES], lowercase=True)

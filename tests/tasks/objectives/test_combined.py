@@ -14,7 +14,7 @@ from search_space.objective import (
 )
 from search_space.objective.auxiliary_loss import AuxiliaryLoss
 from search_space.selection import SpanGeometric
-from tasks.objectives.auxiliary_loss import AuxiliaryBatch, AuxiliaryLossModel
+from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryBatch, AuxiliaryLossModel
 from tests.factories.small_experiments import WORDS, batches_of, built, candidate, convolutions, stir
 
 WORD, SENTENCE = WordStructure(shuffle_rate=0.3, word_structure_weight=3.0), SentenceStructure(pair_weight=2.0)

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from search_space.objective import Objective
-from tasks.batches import Sequences
-from tasks.masking import NOT_PREDICTED
-from tasks.mentions.sequences import NO_MENTION, MentionSequences
-from tasks.objectives.pretraining_model import PretrainingModel
-from tasks.segment_pairs import UNDEFINED, PairSequences
+from steeplechase.tasks.batches import Sequences
+from steeplechase.tasks.masking import NOT_PREDICTED
+from steeplechase.tasks.mentions.sequences import NO_MENTION, MentionSequences
+from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
+from steeplechase.tasks.segment_pairs import UNDEFINED, PairSequences
 from tests.factories.small_experiments import (
     OBJECTIVES,
     WORDS,

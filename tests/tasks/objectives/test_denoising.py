@@ -10,8 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foundation.randomness import stream
-from foundation.schema import options_of
+from steeplechase.foundation.randomness import stream
+from steeplechase.foundation.schema import options_of
 from search_space.candidate import Candidate
 from search_space.corruption import (
     CorruptionOption,
@@ -26,14 +26,14 @@ from search_space.corruption import (
     TokenMasking,
 )
 from search_space.objective import Denoising
-from tasks.corruption import Context, Corrupted, corrupt
-from tasks.corruption.fragment import AT_AN_END, fragment_start
-from tasks.corruption.text_infilling import span_lengths
-from tasks.masking import NOT_PREDICTED
-from tasks.objectives import build_model, model_class
-from tasks.objectives.denoising import Model, batch_of
-from tasks.tokenizer import WordPiece
-from tasks.vocabulary import SPECIAL_TOKENS
+from steeplechase.tasks.corruption import Context, Corrupted, corrupt
+from steeplechase.tasks.corruption.fragment import AT_AN_END, fragment_start
+from steeplechase.tasks.corruption.text_infilling import span_lengths
+from steeplechase.tasks.masking import NOT_PREDICTED
+from steeplechase.tasks.objectives import build_model, model_class
+from steeplechase.tasks.objectives.denoising import Model, batch_of
+from steeplechase.tasks.tokenizer import WordPiece
+from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 from tests.factories.encoder_decoders import SIZES
 from tests.factories.small_experiments import WORDS, batches_of, stir
 

@@ -5,15 +5,15 @@ import pytest
 import torch
 from torch.nn.functional import log_softmax
 
-from models.encoder import Encoder
+from steeplechase.models.encoder import Encoder
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import LanguageModel, MaskedLanguageModel, Objective
 from search_space.recipe import Recipe
-from tasks.batches import Sequences
-from tasks.masking import NOT_PREDICTED, MaskedBatch
-from tasks.objectives import build_model
-from tasks.vocabulary import SPECIAL_TOKENS
+from steeplechase.tasks.batches import Sequences
+from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch
+from steeplechase.tasks.objectives import build_model
+from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 from tests.factories.small_experiments import (
     WORDS,
     candidate,

@@ -6,7 +6,7 @@ import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from search_space.objective import Electra15Percent, ReplacedTokenDetection
-from tasks.objectives.replaced_token_detection import Model
+from steeplechase.tasks.objectives.replaced_token_detection import Model
 from tests.factories.small_experiments import (
     WORDS,
     batches_of,

@@ -10,19 +10,19 @@ import torch
 from scipy.stats import chisquare
 from torch import Tensor, nn
 
-from foundation.errors import DataError
-from models.heads.copy import mixed
+from steeplechase.foundation.errors import DataError
+from steeplechase.models.heads.copy import mixed
 from runners.training.checkpoint import load_checkpoint
 from search_space.candidate import Candidate
 from search_space.objective import AllTokensMaskedLanguageModel, ReplacedTokenDetection
 from search_space.objective.generator_training import Adversarial, TwoStage
-from tasks.contract_text import text
-from tasks.masking import MaskedBatch, mask
-from tasks.objectives import all_tokens_masked_language_model, build_model
-from tasks.objectives.generated_tokens import SampledTokens, corrupted_inputs
-from tasks.objectives.generator_training.adversarial import Training as AdversarialTraining
-from tasks.objectives.replaced_token_detection import Model
-from tasks.unigram import unigram_samples, with_unigram_samples
+from steeplechase.tasks.contract_text import text
+from steeplechase.tasks.masking import MaskedBatch, mask
+from steeplechase.tasks.objectives import all_tokens_masked_language_model, build_model
+from steeplechase.tasks.objectives.generated_tokens import SampledTokens, corrupted_inputs
+from steeplechase.tasks.objectives.generator_training.adversarial import Training as AdversarialTraining
+from steeplechase.tasks.objectives.replaced_token_detection import Model
+from steeplechase.tasks.unigram import unigram_samples, with_unigram_samples
 from tests.factories.small_experiments import (
     OWN,
     SPAN_DYNAMIC,

@@ -15,10 +15,10 @@ from search_space.objective.auxiliary_loss import AuxiliaryLoss, WithAuxiliaryLo
 from search_space.objective.pretraining_objective import PretrainingObjective
 from search_space.objective.replaced_tokens import ReplacedTokens
 from search_space.objective.segment_pair import SegmentPair
-from tasks.evaluation_set import ROWS_AT_A_TIME, EvaluationSet
-from tasks.objectives import build_model, replaced_token_detection
-from tasks.objectives.masked_tokens import MaskedTokenModel
-from tasks.objectives.pretraining_model import PretrainingModel
+from steeplechase.tasks.evaluation_set import ROWS_AT_A_TIME, EvaluationSet
+from steeplechase.tasks.objectives import build_model, replaced_token_detection
+from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel
+from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
 from tests.factories.small_experiments import (
     OBJECTIVES,
     SPAN_DYNAMIC,

@@ -7,17 +7,17 @@ import pytest
 import torch
 from torch import Tensor
 
-from foundation.randomness import stream
-from models.attention_context import AttentionContext
-from models.encoder import Encoder
-from models.huggingface.weight_names import encoder_pairs, to_transformers
-from models.visible_tokens import visible_tokens
+from steeplechase.foundation.randomness import stream
+from steeplechase.models.attention_context import AttentionContext
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.huggingface.weight_names import encoder_pairs, to_transformers
+from steeplechase.models.visible_tokens import visible_tokens
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import MixedVisibility
 from search_space.visibility import Visibility
-from tasks.objectives import build_model
-from tasks.objectives.mixed_visibility import SEGMENT_OF, Model
+from steeplechase.tasks.objectives import build_model
+from steeplechase.tasks.objectives.mixed_visibility import SEGMENT_OF, Model
 from tests.factories.local_models import transformers
 from tests.factories.small_experiments import WORDS, batches_of, stir
 

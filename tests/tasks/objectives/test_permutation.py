@@ -6,23 +6,23 @@ import numpy as np
 import pytest
 import torch
 
-from models.segment_memory import KeptMemory
+from steeplechase.models.segment_memory import KeptMemory
 from search_space.candidate import Candidate
 from search_space.objective import PermutationLanguageModel
 from search_space.packing.continued_pairs import SPECIAL_TOKENS
 from search_space.selection import SingleToken, WindowedNGram
-from tasks.batches import Sequences
-from tasks.contract_text import WORDS, sequences
-from tasks.masking import NOT_PREDICTED, MaskedBatch
-from tasks.objectives import build_model
-from tasks.objectives.permutation_language_model import Model, drawn_ranks
-from tasks.packing import Text
-from tasks.packing import sequences_of as packed
-from tasks.segment_pairs import ContinuedPairSequences
-from tasks.selection import NONE
-from tasks.selection.windowed_ngram import select
-from tasks.tokenizer import WordPiece
-from tasks.vocabulary import SPECIAL_TOKENS as SPECIAL_PIECES
+from steeplechase.tasks.batches import Sequences
+from steeplechase.tasks.contract_text import WORDS, sequences
+from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch
+from steeplechase.tasks.objectives import build_model
+from steeplechase.tasks.objectives.permutation_language_model import Model, drawn_ranks
+from steeplechase.tasks.packing import Text
+from steeplechase.tasks.packing import sequences_of as packed
+from steeplechase.tasks.segment_pairs import ContinuedPairSequences
+from steeplechase.tasks.selection import NONE
+from steeplechase.tasks.selection.windowed_ngram import select
+from steeplechase.tasks.tokenizer import WordPiece
+from steeplechase.tasks.vocabulary import SPECIAL_TOKENS as SPECIAL_PIECES
 from tests.factories.small_experiments import sequences_of, stir
 from tests.factories.updates import updates
 from tests.tasks.objectives.test_directions import PAIRS, SYMBOLS, pairs

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from search_space.objective import ReplacedTokenDetection
-from tasks.batches import Batches
-from tasks.contract_text import text
-from tasks.masking import MaskedBatch, mask
-from tasks.objectives import build_model
-from tasks.objectives.replaced_token_detection import Model
+from steeplechase.tasks.batches import Batches
+from steeplechase.tasks.contract_text import text
+from steeplechase.tasks.masking import MaskedBatch, mask
+from steeplechase.tasks.objectives import build_model
+from steeplechase.tasks.objectives.replaced_token_detection import Model
 from tests.factories.small_experiments import SPAN_DYNAMIC, WORDS, candidate, convolutions, stir
 
 CERTAIN = 12  # the token that the generator of some tests always samples

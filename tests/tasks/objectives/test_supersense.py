@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 import torch
 
-from foundation.errors import Violation
-from models.encoder import Encoder
-from models.initialisation import initialise
+from steeplechase.foundation.errors import Violation
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.initialisation import initialise
 from runners.training.optimisers.adamw import adamw
 from runners.training.optimisers.parameter_groups import set_rate
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel, Objective, Supersense
-from tasks.masking import NOT_PREDICTED, MaskedBatch
-from tasks.objectives.masked_tokens import MaskedTokenModel
-from tasks.objectives.supersense import Model, alone, supersense_loss
+from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch
+from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel
+from steeplechase.tasks.objectives.supersense import Model, alone, supersense_loss
 from tests.factories.small_experiments import (
     SUPERSENSES,
     WORDS,

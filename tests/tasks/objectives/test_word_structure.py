@@ -8,12 +8,12 @@ import torch
 from scipy.stats import chisquare
 
 from search_space.objective import MaskedLanguageModel, WordStructure
-from tasks.masking import NOT_PREDICTED, MaskedBatch
-from tasks.objectives.auxiliary_loss import AuxiliaryBatch
-from tasks.objectives.masked_tokens import MaskedTokenModel
-from tasks.objectives.word_structure import Model
-from tasks.selection import NONE
-from tasks.shuffling import shuffled_runs
+from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch
+from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryBatch
+from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel
+from steeplechase.tasks.objectives.word_structure import Model
+from steeplechase.tasks.selection import NONE
+from steeplechase.tasks.shuffling import shuffled_runs
 from tests.factories.planted_training import trained
 from tests.factories.small_experiments import WORDS, batches_of, built, candidate, convolutions, sequences_of, stir
 

@@ -8,11 +8,11 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from configuration.fine_tuning import FineTuning
-from foundation.errors import DataError
+from steeplechase.configuration.fine_tuning import FineTuning
+from steeplechase.foundation.errors import DataError
 from runners.task_sources import table_notes, table_warnings, task_source
-from tasks.labelled.task import Example
-from tasks.own_tasks.table import TableTask
+from steeplechase.tasks.labelled.task import Example
+from steeplechase.tasks.own_tasks.table import TableTask
 
 CONLL = "# a comment\n-DOCSTART- -X- O O\n\nAnna NNP I-NP I-PER\nsings VBZ I-VP O\n\n# 3 x\nOslo NNP I-NP I-LOC\n"
 CONLL_U = (

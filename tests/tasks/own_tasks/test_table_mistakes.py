@@ -9,11 +9,11 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from configuration.fine_tuning import FineTuning
-from foundation.errors import DataError
-from tasks.own_tasks.columns import TableColumns
-from tasks.own_tasks.resolution import resolve
-from tasks.own_tasks.table import TableTask
+from steeplechase.configuration.fine_tuning import FineTuning
+from steeplechase.foundation.errors import DataError
+from steeplechase.tasks.own_tasks.columns import TableColumns
+from steeplechase.tasks.own_tasks.resolution import resolve
+from steeplechase.tasks.own_tasks.table import TableTask
 
 LABELLED = {"text": "review", "label": "stars"}
 GOOD = "review,stars\ngood,yes\nbad,no\n"

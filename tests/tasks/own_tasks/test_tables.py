@@ -12,16 +12,16 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configuration.fine_tuning import FineTuning
-from foundation.errors import DataError
-from foundation.schema import canonical_text
+from steeplechase.configuration.fine_tuning import FineTuning
+from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.schema import canonical_text
 from runners.stages.declarations import ExamplesStage
 from runners.stages.stage import Stage
 from runners.task_sources import limited, table_warnings, task_source
-from tasks.labelled.task import Examples, Part
-from tasks.majority import majority_score
-from tasks.own_tasks.resolution import resolve
-from tasks.own_tasks.table import TableTask
+from steeplechase.tasks.labelled.task import Examples, Part
+from steeplechase.tasks.majority import majority_score
+from steeplechase.tasks.own_tasks.resolution import resolve
+from steeplechase.tasks.own_tasks.table import TableTask
 from tests.factories.published_data import ROOT
 from tests.factories.table_files import FORMATS, Rows, write_csv, write_jsonl, write_parquet, write_tsv
 

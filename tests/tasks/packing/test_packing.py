@@ -10,8 +10,8 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
-from foundation.errors import DataError
-from foundation.schema import options_of
+from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.schema import options_of
 from search_space import packing as folder
 from search_space.candidate import Candidate
 from search_space.objective import LanguageModel, MaskedLanguageModel, NextSentencePrediction, Objective
@@ -24,14 +24,14 @@ from search_space.packing import (
     Stream,
     packings,
 )
-from tasks import packing as modules
-from tasks.batches import Sequences, SequenceSource
-from tasks.packing import Text, sequences_of
-from tasks.packing.consecutive import ConsecutiveSegments
-from tasks.packing.whole_sentences import sentence_bounds
-from tasks.segment_pairs import PairSequences
-from tasks.tokenizer import WordPiece
-from tasks.vocabulary import SPECIAL_TOKENS
+from steeplechase.tasks import packing as modules
+from steeplechase.tasks.batches import Sequences, SequenceSource
+from steeplechase.tasks.packing import Text, sequences_of
+from steeplechase.tasks.packing.consecutive import ConsecutiveSegments
+from steeplechase.tasks.packing.whole_sentences import sentence_bounds
+from steeplechase.tasks.segment_pairs import PairSequences
+from steeplechase.tasks.tokenizer import WordPiece
+from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 from tests.factories.small_experiments import OBJECTIVES, WORDS, batches_of, built, candidate, convolutions, stir
 
 LENGTH = 24

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from foundation.errors import DataError
-from tasks.labelled.task import Example
-from tasks.rare_words.counts import word_counts
-from tasks.rare_words.rarification import rare_synonyms, rarify
-from tasks.rare_words.tokenizer_with_words import TokenizerWithWords
-from tasks.tokenizer import UnigramOption, WordPiece
-from tasks.vocabulary import SPECIAL_TOKENS
+from steeplechase.foundation.errors import DataError
+from steeplechase.tasks.labelled.task import Example
+from steeplechase.tasks.rare_words.counts import word_counts
+from steeplechase.tasks.rare_words.rarification import rare_synonyms, rarify
+from steeplechase.tasks.rare_words.tokenizer_with_words import TokenizerWithWords
+from steeplechase.tasks.tokenizer import UnigramOption, WordPiece
+from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 
 SYNONYMS = {"good": ["salutary", "fine"], "bad": ["baleful"], "odd": ["queer"], "poor": ["unseen"]}
 COUNTS = {"good": 50, "fine": 40, "bad": 30, "salutary": 1, "odd": 2, "baleful": 9, "poor": 20}

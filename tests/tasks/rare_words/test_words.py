@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from search_space.rare_words import RareWords
-from tasks.rare_words.contexts import contexts_at, occurrences
-from tasks.rare_words.counts import word_counts
-from tasks.rare_words.ngrams import NgramTable, ngrams_of
-from tasks.tokenizer import BpeOption, UnigramOption, WordOption, WordPiece, WordPieceTraining
-from tasks.tokenizer.tokenizer import TokenizerOption
-from tasks.vocabulary import SPECIAL_TOKENS
+from steeplechase.tasks.rare_words.contexts import contexts_at, occurrences
+from steeplechase.tasks.rare_words.counts import word_counts
+from steeplechase.tasks.rare_words.ngrams import NgramTable, ngrams_of
+from steeplechase.tasks.tokenizer import BpeOption, UnigramOption, WordOption, WordPiece, WordPieceTraining
+from steeplechase.tasks.tokenizer.tokenizer import TokenizerOption
+from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 
 TOKENIZER = WordPiece([*SPECIAL_TOKENS, "a", "b", "c", "d", "wind", "##mill", "##s"], lowercase=True)
 SEPARATOR = "[SEP]"

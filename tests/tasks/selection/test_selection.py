@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from foundation.schema import options_of
+from steeplechase.foundation.schema import options_of
 from search_space import selection as folder
 from search_space.selection import (
     NGram,
@@ -19,11 +19,11 @@ from search_space.selection import (
     WholeWord,
     WindowedNGram,
 )
-from tasks import selection as modules
-from tasks.selection import NONE, Numbers, select, words_of
-from tasks.selection.numbering import drawn_lengths
-from tasks.tokenizer import WordPiece
-from tasks.vocabulary import SPECIAL_TOKENS
+from steeplechase.tasks import selection as modules
+from steeplechase.tasks.selection import NONE, Numbers, select, words_of
+from steeplechase.tasks.selection.numbering import drawn_lengths
+from steeplechase.tasks.tokenizer import WordPiece
+from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 
 PIECES = WordPiece(
     [*SPECIAL_TOKENS, *(f"w{number}" for number in range(20)), *(f"##p{number}" for number in range(15))], True

@@ -5,11 +5,11 @@ import random
 from pathlib import Path
 from typing import Any
 
-from foundation.errors import DataError
-from tasks.labelled.task import Version
-from tasks.squad.questions import SquadFile, read_squad
-from tasks.squad.windows import encode_windows
-from tasks.tokenizer import Tokenizer
+from steeplechase.foundation.errors import DataError
+from steeplechase.tasks.labelled.task import Version
+from steeplechase.tasks.squad.questions import SquadFile, read_squad
+from steeplechase.tasks.squad.windows import encode_windows
+from steeplechase.tasks.tokenizer import Tokenizer
 from tests.factories.squad_files import document, question, write
 
 TEXT = "Der Müller’s 1st  mill, built in 1066 by the Normans (sic) — on a river."

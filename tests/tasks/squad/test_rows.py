@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from foundation.errors import DataError
-from tasks.downstream import find_task
-from tasks.fetched_tasks import FetchedTasks
-from tasks.labelled.task import Version
-from tasks.splits import LoadedSplit
-from tasks.squad.evaluate import score_files
-from tasks.squad.files import CONFIGURATION, squad_file
-from tasks.squad.questions import SquadFile, read_squad
-from tasks.squad.rows import COLUMNS, read_rows
+from steeplechase.foundation.errors import DataError
+from steeplechase.tasks.downstream import find_task
+from steeplechase.tasks.fetched_tasks import FetchedTasks
+from steeplechase.tasks.labelled.task import Version
+from steeplechase.tasks.splits import LoadedSplit
+from steeplechase.tasks.squad.evaluate import score_files
+from steeplechase.tasks.squad.files import CONFIGURATION, squad_file
+from steeplechase.tasks.squad.questions import SquadFile, read_squad
+from steeplechase.tasks.squad.rows import COLUMNS, read_rows
 from tests.factories.published_data import published
 from tests.factories.squad_files import document, question, write
 

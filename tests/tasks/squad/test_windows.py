@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.labelled.task import Version
-from tasks.squad.files import squad_file
-from tasks.squad.questions import Answer, Question, read_squad
-from tasks.squad.spans import Span, combined, window_spans, with_threshold
-from tasks.squad.windows import Windows, answer_tokens, encode_windows, window_bounds, windows_with_most_context
-from tasks.tokenizer import GivenVocabulary, Tokenizer, train_tokenizer
+from steeplechase.tasks.labelled.task import Version
+from steeplechase.tasks.squad.files import squad_file
+from steeplechase.tasks.squad.questions import Answer, Question, read_squad
+from steeplechase.tasks.squad.spans import Span, combined, window_spans, with_threshold
+from steeplechase.tasks.squad.windows import Windows, answer_tokens, encode_windows, window_bounds, windows_with_most_context
+from steeplechase.tasks.tokenizer import GivenVocabulary, Tokenizer, train_tokenizer
 from tests.factories.published_data import published
 
 ODD = "A  café, cafe\u0301 and 1990s\u200b—two  spaces; the\u00a0end. İt"

@@ -5,16 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from foundation.errors import CorruptionError
-from tasks.squad.files import squad_file
-from tasks.squad.official_metrics import squad_scores
-from tasks.squad.questions import Answer, Question, read_squad
-from tasks.squad.spans import with_threshold
-from tasks.squad.subsets import held_out, taken
-from tasks.squad.thresholds import chosen_threshold
-from tasks.squad.windows import Windows, encode_windows
-from tasks.squad.windows_on_disk import answers_of, as_rows, load_question_windows, save_questions
-from tasks.tokenizer import Tokenizer
+from steeplechase.foundation.errors import CorruptionError
+from steeplechase.tasks.squad.files import squad_file
+from steeplechase.tasks.squad.official_metrics import squad_scores
+from steeplechase.tasks.squad.questions import Answer, Question, read_squad
+from steeplechase.tasks.squad.spans import with_threshold
+from steeplechase.tasks.squad.subsets import held_out, taken
+from steeplechase.tasks.squad.thresholds import chosen_threshold
+from steeplechase.tasks.squad.windows import Windows, encode_windows
+from steeplechase.tasks.squad.windows_on_disk import answers_of, as_rows, load_question_windows, save_questions
+from steeplechase.tasks.tokenizer import Tokenizer
 from tests.factories.published_data import published
 
 

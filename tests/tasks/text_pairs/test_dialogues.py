@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from foundation.errors import DataError
-from tasks.dataset_folder import FolderOfTasks
-from tasks.downstream import find_task
+from steeplechase.foundation.errors import DataError
+from steeplechase.tasks.dataset_folder import FolderOfTasks
+from steeplechase.tasks.downstream import find_task
 from tests.factories.published_data import published
 
 

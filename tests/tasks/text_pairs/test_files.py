@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from foundation.errors import CorruptionError, DataError
-from tasks.dataset_folder import FolderOfTasks
-from tasks.downstream import find_task
-from tasks.labelled.task import Example, Examples
-from tasks.labelled.text_pair_files import TextPairFiles
-from tasks.labelled.text_pairs import encode_text_pairs, load_text_pairs, save_text_pairs
-from tasks.lead import lead_scores
-from tasks.round_trip import round_trip_scores
+from steeplechase.foundation.errors import CorruptionError, DataError
+from steeplechase.tasks.dataset_folder import FolderOfTasks
+from steeplechase.tasks.downstream import find_task
+from steeplechase.tasks.labelled.task import Example, Examples
+from steeplechase.tasks.labelled.text_pair_files import TextPairFiles
+from steeplechase.tasks.labelled.text_pairs import encode_text_pairs, load_text_pairs, save_text_pairs
+from steeplechase.tasks.lead import lead_scores
+from steeplechase.tasks.round_trip import round_trip_scores
 from tests.factories.published_data import ROOT, published
 from tests.factories.small_experiments import WORDS
 from tests.factories.tokenizers import trained

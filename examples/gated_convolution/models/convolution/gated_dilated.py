@@ -5,8 +5,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import conv1d
 
-from models.convolution import ConvolutionBranch, PaddingMask
-from models.convolution.separable import without_padding
+from steeplechase.models.convolution import ConvolutionBranch, PaddingMask
+from steeplechase.models.convolution.separable import without_padding
 from search_space.convolution.gated_dilated import GatedDilated
 from search_space.shape import AttentionShape
 

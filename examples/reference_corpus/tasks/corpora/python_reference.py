@@ -4,10 +4,10 @@ import hashlib
 from collections.abc import Generator, Mapping
 from typing import ClassVar, Literal
 
-from foundation.schema import Count, JsonValue
-from tasks.corpora.document import Document
-from tasks.corpora.option import CorpusOption
-from tasks.progress import Progress, place
+from steeplechase.foundation.schema import Count, JsonValue
+from steeplechase.tasks.corpora.document import Document
+from steeplechase.tasks.corpora.option import CorpusOption
+from steeplechase.tasks.progress import Progress, place
 
 READING_VERSION = 1  # incremented when the same reference gives other documents
 

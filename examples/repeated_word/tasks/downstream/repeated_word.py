@@ -8,10 +8,10 @@ sentences as written have too; only the order says that the two are neighbours.
 import hashlib
 from collections.abc import Sequence
 
-from tasks.corpora.document import Document
-from tasks.documentation.drawing import by_module, draw, in_hashed_order
-from tasks.documentation.sentences import sentences
-from tasks.labelled.task import DownstreamTask, Example, Examples
+from steeplechase.tasks.corpora.document import Document
+from steeplechase.tasks.documentation.drawing import by_module, draw, in_hashed_order
+from steeplechase.tasks.documentation.sentences import sentences
+from steeplechase.tasks.labelled.task import DownstreamTask, Example, Examples
 
 NAME = "repeated_word"
 FEWEST_WORDS = 4

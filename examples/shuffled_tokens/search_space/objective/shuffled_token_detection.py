@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from foundation.schema import Share
+from steeplechase.foundation.schema import Share
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role
 from search_space.objective.pretraining_objective import PretrainingObjective

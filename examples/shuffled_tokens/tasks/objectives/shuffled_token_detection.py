@@ -8,17 +8,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
-from foundation.randomness import stream
-from models.encoder import Encoder
-from models.heads.logit import LogitHead
+from steeplechase.foundation.randomness import stream
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.heads.logit import LogitHead
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from tasks.batches import Sequences, Tokens
-from tasks.evaluation_set import EvaluationSet
-from tasks.masking import Rows
-from tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
-from tasks.selection import NONE, words_of
-from tasks.tokenizer import Tokenizer
+from steeplechase.tasks.batches import Sequences, Tokens
+from steeplechase.tasks.evaluation_set import EvaluationSet
+from steeplechase.tasks.masking import Rows
+from steeplechase.tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
+from steeplechase.tasks.selection import NONE, words_of
+from steeplechase.tasks.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)

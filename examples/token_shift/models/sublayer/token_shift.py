@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import glu, pad
 
-from models.attention_context import NO_CONTEXT, AttentionContext
+from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from search_space.sublayer.token_shift import TokenShift
 
 

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.errors import DataError, MachineError, UserError
-from ledger.database import LEDGER_NAME, Ledger
-from ledger.records import ArmRow, Record, Status, TrialRow
-from ledger.stage_results import DivergedPretraining
+from steeplechase.foundation.errors import DataError, MachineError, UserError
+from steeplechase.ledger.database import LEDGER_NAME, Ledger
+from steeplechase.ledger.records import ArmRow, Record, Status, TrialRow
+from steeplechase.ledger.stage_results import DivergedPretraining
 from runners.replay.curves import plain
 from runners.replay.curves.reading import read_curves
 from runners.replay.curves.recorded import from_table

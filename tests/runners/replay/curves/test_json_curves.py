@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from foundation.errors import DataError
+from steeplechase.foundation.errors import DataError
 from runners.replay.curves.reading import read_curves
-from tasks.corpora import file_lines
+from steeplechase.tasks.corpora import file_lines
 
 
 def test_a_json_file_that_is_no_list_is_one_line(tmp_path: Path) -> None:

@@ -1,0 +1,145 @@
+"""Means, spreads and differences over pretraining seeds: Welch's t, or Student's paired t. Two-sided 95%.
+
+The pretraining seed is the replicate (MultiBERTs, Sellam et al. 2021, arXiv 2106.16163); values of several
+fine-tuning seeds are averaged before. All sums are exact, so results are independent of the order of trials.
+"""
+
+from collections.abc import Iterable, Sequence
+from statistics import fmean, stdev, variance
+
+import numpy as np
+
+from steeplechase.analysis.difference import CONFIDENCE, Difference, Effect, MeanTest, SeedValues
+from steeplechase.analysis.distributions import t_quantile
+from steeplechase.analysis.estimates import Estimates, Moments
+from steeplechase.analysis.paired import interval, vary
+from steeplechase.analysis.welch import contrasts
+
+
+def effect(
+    values: SeedValues,
+    baseline: SeedValues | None,
+    confidence: float = CONFIDENCE,
+    test: MeanTest = MeanTest.WELCH,
+) -> Effect:
+    """Return the effect of an arm; for the baseline itself, without a difference."""
+    sample = list(values.values())
+    return Effect(
+        n=len(sample),
+        mean=fmean(sample) if sample else None,
+        sd=stdev(sample) if len(sample) > 1 else None,
+        difference=Difference() if baseline is None else difference_of(values, baseline, confidence, test),
+    )
+
+
+def difference_of(
+    values: SeedValues, others: SeedValues, confidence: float = CONFIDENCE, test: MeanTest = MeanTest.WELCH
+) -> Difference:
+    """Return the mean of `values` minus that of `others` with its interval, for two or more seeds that vary."""
+    if test is MeanTest.PAIRED:
+        return paired(values, others, confidence)
+    return contrast_difference([values, others], [1.0, -1.0], confidence, test)
+
+
+def contrast_difference(
+    samples: Sequence[SeedValues],
+    weights: Sequence[float],
+    confidence: float = CONFIDENCE,
+    test: MeanTest = MeanTest.WELCH,
+) -> Difference:
+    """Return a weighted sum of arms with its interval; none where an arm has no seeds, no bounds without spread."""
+    seeds = shared_seeds(samples) if test is MeanTest.PAIRED else min(samples, key=len, default={})
+    if not seeds:
+        return Difference()
+    return interval_of(contrast_estimate(samples, weights, test), len(seeds), confidence)
+
+
+def estimate(values: SeedValues, others: SeedValues, test: MeanTest = MeanTest.WELCH) -> Estimates:
+    """Return the difference of the means as an estimate of one cell; NaN with too few seeds."""
+    return contrast_estimate([values, others], [1.0, -1.0], test)
+
+
+def contrast_estimate(
+    samples: Sequence[SeedValues], weights: Sequence[float], test: MeanTest = MeanTest.WELCH
+) -> Estimates:
+    """Return a weighted sum of arms as an estimate of one cell; paired, over the seeds that all of them have.
+
+    Unpaired, the degrees of freedom are Satterthwaite's and grow with the number of arms.
+    """
+    if test is MeanTest.PAIRED:
+        by_seed = [
+            sum(weight * sample[seed] for weight, sample in zip(weights, samples, strict=True))
+            for seed in shared_seeds(samples)
+        ]
+        found = seed_moments([by_seed])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return Estimates(found.mean, np.sqrt(found.variance / found.n), found.n - 1)
+    return contrasts(seed_moments([[*sample.values()] for sample in samples]), np.array([weights]))
+
+
+def wider(found: Estimates, other: Estimates | None) -> Estimates:
+    """Return by cell, at the value of the first, the error of the estimate whose 95% interval is wider.
+
+    At 5% its error rate is at most that of either; the larger error with the fewer degrees of freedom would be safe
+    too and lose half of the power at three seeds (docs/statistics.md).
+    """
+    if other is None:
+        return found
+    half, half_of_other = (t_quantile(1 - CONFIDENCE, each.degrees) * each.standard_error for each in (found, other))
+    takes_other = np.isnan(half) | (half_of_other > half)
+    error, degrees = (
+        np.where(takes_other, *each)
+        for each in ((other.standard_error, found.standard_error), (other.degrees, found.degrees))
+    )
+    return Estimates(found.value, error, degrees)
+
+
+def interval_of(found: Estimates, n: int, confidence: float = CONFIDENCE) -> Difference:
+    """Return an estimate of one cell as a difference over so many seeds; without bounds where no spread is known."""
+    delta = found.value.item()
+    if not found.standard_error.item() > 0:
+        return Difference(n, delta)
+    (low,), (high,) = found.interval(1 - confidence)
+    return Difference(n, delta, float(low), float(high))
+
+
+def shared_seeds(samples: Sequence[Iterable[int]]) -> list[int]:
+    """Return the seeds that all samples have, in increasing order."""
+    return sorted(set.intersection(*(set(sample) for sample in samples))) if samples else []
+
+
+def seed_moments(samples: Sequence[Sequence[float]]) -> Moments:
+    """Return the moments of samples by exact sums; the variance is 0 for values that differ by rounding alone."""
+    return Moments(
+        np.array([len(sample) for sample in samples], dtype=np.float64),
+        np.array([fmean(sample) if sample else np.nan for sample in samples], dtype=np.float64),
+        np.array([_variance(sample) for sample in samples], dtype=np.float64),
+    )
+
+
+def _variance(sample: Sequence[float]) -> float:
+    if len(sample) < 2:
+        return float("nan")
+    return variance(sample) if vary(sample) else 0.0
+
+
+def stacked(estimates: Sequence[Estimates]) -> Estimates:
+    """Return estimates of one cell each as estimates of that many cells."""
+    parts = ([getattr(each, name) for each in estimates] for name in ("value", "standard_error", "degrees"))
+    return Estimates(*(np.concatenate(part) if part else np.empty(0) for part in parts))
+
+
+def paired(values: SeedValues, others: SeedValues, confidence: float = CONFIDENCE) -> Difference:
+    """Return the mean of `values - others` over the seeds they share, with its interval where two or more vary."""
+    differences = differences_of(values, others)
+    if not differences:
+        return Difference()
+    if len(differences) == 1 or not vary(differences):
+        return Difference(len(differences), fmean(differences))
+    low, high = interval(differences, confidence)
+    return Difference(len(differences), fmean(differences), low, high)
+
+
+def differences_of(values: SeedValues, others: SeedValues) -> list[float]:
+    """Return `values - others` over the seeds they share, by seed."""
+    return [values[seed] - others[seed] for seed in sorted(values.keys() & others.keys())]

@@ -1,0 +1,84 @@
+"""Estimates with t-distributed errors: value, standard error and degrees of freedom, one per cell of an array.
+
+Every test of this folder that compares means returns them, so that intervals, equivalence, power and corrections for
+several tests take one form. A cell with too few seeds, or whose seeds show no spread, is NaN.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+
+from steeplechase.analysis.distributions import Values, t_p, t_quantile, t_upper
+
+ROUNDING = 1e-9
+"""Spread that counts as none, as a share of the largest value."""
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Number of values, mean and sample variance per sample; the variance is NaN for fewer than two values."""
+
+    n: Values
+    mean: Values
+    variance: Values
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Estimates of true values; (value - truth) / standard error is t-distributed with the degrees of freedom."""
+
+    value: Values
+    standard_error: Values
+    degrees: Values
+
+    def t(self, truth: ArrayLike = 0.0) -> Values:
+        """Return t for a true value; NaN where there is no spread."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            difference = self.value - np.asarray(truth, dtype=np.float64)
+            return np.asarray(np.where(self.standard_error > 0, difference / self.standard_error, np.nan))
+
+    def p(self, truth: ArrayLike = 0.0) -> Values:
+        """Return the two-sided p of a true value."""
+        return t_p(self.t(truth), self.degrees)
+
+    def p_above(self, truth: ArrayLike = 0.0) -> Values:
+        """Return the one-sided p of the hypothesis that the true value is at most `truth`."""
+        return t_upper(self.t(truth), self.degrees)
+
+    def p_below(self, truth: ArrayLike = 0.0) -> Values:
+        """Return the one-sided p of the hypothesis that the true value is at least `truth`."""
+        return t_upper(-self.t(truth), self.degrees)
+
+    def interval(self, alpha: ArrayLike = 0.05) -> tuple[Values, Values]:
+        """Return the bounds of the two-sided interval at the level 1 - alpha; infinite for alpha = 0."""
+        half_width = t_quantile(alpha, self.degrees) * self.standard_error
+        return self.value - half_width, self.value + half_width
+
+
+def moments(values: Float[np.ndarray, "*samples seeds"]) -> Moments:
+    """Return the moments of samples along the last axis; NaN is a missing value."""
+    there = ~np.isnan(values)
+    n = there.sum(axis=-1).astype(np.float64)
+    filled = np.where(there, values, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = filled.sum(axis=-1) / n
+        deviations = np.where(there, values - mean[..., None], 0.0)
+        variance = (deviations**2).sum(axis=-1) / np.where(n > 1, n - 1, np.nan)
+    constant = np.ptp(np.where(there, values, mean[..., None]), axis=-1) <= ROUNDING * np.abs(filled).max(axis=-1)
+    return Moments(n, mean, np.where(constant & (n > 1), 0.0, variance))
+
+
+def one_sample(values: Float[np.ndarray, "*cells seeds"]) -> Estimates:
+    """Return the means of samples as estimates: of paired differences, Student's paired t."""
+    found = moments(values)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.sqrt(found.variance / found.n)
+    return Estimates(found.mean, error, np.where(found.n > 1, found.n - 1, np.nan))
+
+
+def array_of(samples: list[dict[int, float]]) -> Float[np.ndarray, "samples seeds"]:
+    """Return samples by seed as an array, seeds in increasing order, NaN where a sample lacks a seed."""
+    seeds = sorted(set().union(*samples))
+    return np.array([[sample.get(seed, np.nan) for seed in seeds] for sample in samples], dtype=np.float64)

@@ -1,0 +1,70 @@
+"""Power of t tests for an effect in standard errors and any degrees of freedom.
+
+The noncentral t distribution: the mean is normal and the sample standard deviation s is independent of it, so the
+power is the chance of a small enough s, averaged over the mean. Johnson, Kotz and Balakrishnan 1995, "Continuous
+Univariate Distributions" 2, chapter 31.
+"""
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+
+from steeplechase.analysis.difference import ALPHA
+from steeplechase.analysis.distributions import chi_squared_below, t_quantile
+
+POWER = 0.8
+MOST_SEEDS = 100
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)
+FAR = 9.0
+"""Standard deviations beyond which a normal mean has no weight."""
+
+
+def power_of_t(shift: float, degrees: float, alpha: float = ALPHA) -> float:
+    """Return the chance that a two-sided t test is significant for a true value of `shift` standard errors."""
+    quantile = float(t_quantile(alpha, degrees))
+    return sum(_chance_of_spread(-shift, quantile, degrees, *piece) for piece in ((-FAR, -shift), (-shift, FAR)))
+
+
+def power_of_t_within(low: float, high: float, degrees: float, alpha: float = ALPHA) -> float:
+    """Return the chance that the interval at 1 - alpha lies within bounds, in standard errors from the true value."""
+    quantile, middle = float(t_quantile(alpha, degrees)), (low + high) / 2
+    pieces = ((low, low, middle), (high, middle, high))
+    return sum(_chance_of_spread(bound, quantile, degrees, *piece) for bound, *piece in pieces)
+
+
+@lru_cache(maxsize=1024)
+def detectable_shift(degrees: float, alpha: float = ALPHA, chance: float = POWER) -> float:
+    """Return the true value, in standard errors, that a two-sided t test detects with a power."""
+    low, high = 0.0, 1.0
+    while power_of_t(high, degrees, alpha) < chance:
+        high *= 2
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if power_of_t(middle, degrees, alpha) < chance else (low, middle)
+    return high
+
+
+def seeds_needed(chance: Callable[[int], float], start: int) -> int | None:
+    """Return the smallest number of seeds from `start` with a power of 0.8, None if above 100."""
+    if chance(MOST_SEEDS) < POWER:
+        return None
+    low, high = start - 1, MOST_SEEDS
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if chance(middle) >= POWER else (middle, high)
+    return high
+
+
+def _chance_of_spread(bound: float, quantile: float, degrees: float, low: float, high: float) -> float:
+    """Return the chance of a mean between two values with an s below its distance from `bound` over the quantile.
+
+    The integral over the mean, by Gauss and Legendre; s is 1 in the population.
+    """
+    low, high = max(low, -FAR), min(high, FAR)
+    if low >= high:
+        return 0.0
+    means = low + (NODES + 1) / 2 * (high - low)
+    chances = chi_squared_below(degrees * ((means - bound) / quantile) ** 2, degrees)
+    return float((WEIGHTS * np.exp(-(means**2) / 2) * chances).sum()) * (high - low) / 2 / math.sqrt(2 * math.pi)

@@ -1,0 +1,23 @@
+"""`steeplechase claims`: the papers' claims with the verdicts of the published reports."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steeplechase.commands.documents import print_document
+from steeplechase.commands.publish import PUBLISHED, PublishedFolder
+
+EXPERIMENTS = Path("experiments")
+
+
+def claims(
+    folder: PublishedFolder = PUBLISHED,
+    experiments: Annotated[
+        Path, typer.Option(help="The experiment files, for the cost of claims that were not run.")
+    ] = EXPERIMENTS,
+) -> None:
+    """Print the papers' claims with their verdicts as Markdown; OUT/claims.toml declares them."""
+    from reports.claims_page import markdown
+
+    print_document(markdown(folder, experiments))

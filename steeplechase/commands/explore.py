@@ -1,0 +1,47 @@
+"""`steeplechase explore`: an interactive page about the results, in one file without network."""
+
+import html
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steeplechase.commands.arguments import ResultsFolder, StoreUrl
+from steeplechase.foundation.atomic_files import disk_refusals, read_regular
+from steeplechase.foundation.errors import ConflictError, MachineError
+from steeplechase.ledger.example_tables import kept_example_tables
+from steeplechase.ledger.reading import snapshot_at
+from reports.explorer.exploration import exploration_of
+from reports.explorer.page import POLICY, explorer_page
+from reports.report import build
+from reports.statistics.latency import is_latency
+from reports.statistics.results import results_of
+from reports.write import put
+
+PAGE = "explore.html"
+BEGINNING = 1000
+"""Bytes of a page that hold its policy."""
+
+
+def explore(
+    folder: ResultsFolder,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help=f"Default: {PAGE} in DIR.")] = None,
+    store: StoreUrl = "",
+) -> None:
+    """Write an interactive page: parallel coordinates, slices and learning curves, with values under the pointer."""
+    snapshot = snapshot_at(folder)
+    if is_latency(snapshot):
+        raise MachineError(f"{folder}: a timing experiment has no arms to explore; `steeplechase report` shows it")
+    tables = kept_example_tables(folder, store)
+    text = explorer_page(build(snapshot, example_tables=tables), exploration_of(results_of(snapshot, None, tables)))
+    path = out or folder / PAGE
+    with disk_refusals(path.parent):
+        _refuse_other(path)
+        put(path, text.encode())
+    print(path)  # noqa: T201 — the result itself
+
+
+def _refuse_other(path: Path) -> None:
+    """Raise ConflictError if the path is a file that this command has not written."""
+    if path.is_file() and POLICY not in html.unescape(read_regular(path, BEGINNING).decode(errors="replace")):
+        raise ConflictError(f"{path}: already exists and is no page of `explore`; choose another name")

@@ -1,0 +1,26 @@
+"""`steeplechase import`: a Hugging Face folder as an initial checkpoint, without importing transformers."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steeplechase.commands.arguments import NewFolder, folder_named
+from steeplechase.commands.huggingface.import_folder import import_folder
+from steeplechase.foundation.atomic_files import refuse_existing
+
+HuggingFaceFolder = Annotated[
+    Path, typer.Argument(metavar="FOLDER", help="With config.json and model.safetensors.", parser=folder_named)
+]
+
+
+def import_(
+    folder: HuggingFaceFolder,
+    out: NewFolder,
+) -> None:
+    """Import a BERT, RoBERTa, ALBERT, ELECTRA, ConvBERT, GPT, XLNet, BART or Marian as an initial checkpoint.
+
+    An experiment starts from it by `pretraining: { init_checkpoint: OUT }`.
+    """
+    refuse_existing(out)
+    import_folder(folder, out, str(out))

@@ -1,0 +1,152 @@
+"""Costs of tuning in `plan`: points, trials, tokens, FLOPs, and the cached share."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.fine_tuning_runs import fine_tuning_runs
+from steeplechase.configuration.seeds import first_seeds
+from steeplechase.configuration.tuning_experiment import tuning_view
+from steeplechase.configuration.tuning_points import Point, name_of, points_of
+from steeplechase.foundation.schema import JsonValue, canonical_text
+from steeplechase.ledger.database import LEDGER_NAME, Ledger
+from steeplechase.ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
+from steeplechase.ledger.tuning_selection import Choice
+from runners.dag import SharedStages, trial_stages
+from runners.stages.stage import Stage
+from search_space.cost import Convention
+from search_space.overrides import apply
+from steeplechase.tasks.data_folder import with_paths_as_in
+
+IsCached = Callable[[Stage], bool]
+UNKNOWN: Point = {"recipe.noise_seed": 1}
+"""Placeholder of a recipe that is not chosen yet: its costs are known, its results are never cached."""
+
+
+@dataclass(frozen=True)
+class TuningCost:
+    """Plan of tuning."""
+
+    points: tuple[str, ...]
+    """Names of the points."""
+    arms: int
+    seeds: tuple[int, ...]
+    tokens: int
+    """Per trial."""
+    train_flops: int
+    """Total over all trials."""
+    stages: int
+    cached: int | None
+    """Among the stages; None if their keys are unknown."""
+    own_arms: int | None
+    """Number of arms that are retrained at their own recipe; None before the choice."""
+    remaining: tuple[Stage, ...]
+    """Stages to compute; an upper bound for arms at their own recipes, which exist only if they differ."""
+
+    @property
+    def trials(self) -> int:
+        """Number of trials."""
+        return self.arms * len(self.points) * len(self.seeds)
+
+
+@dataclass(frozen=True)
+class RecordedTuning:
+    """Records of an existing run."""
+
+    tried: TuningPlan
+    choices: tuple[Choice, ...]
+
+
+def plan_tuning_of(
+    experiment: Experiment, shared: SharedStages | None, convention: Convention, is_cached: IsCached, folder: Path
+) -> TuningCost | None:
+    """Return the plan of tuning, None without tuning.
+
+    An existing run in the folder has recorded its points and its choice. Raises CorruptionError if its ledger is
+    damaged.
+    """
+    tune, baseline = experiment.tune, experiment.baseline
+    if tune is None:
+        return None
+    view, recorded = tuning_view(experiment), _recorded_tuning(experiment, folder)
+    points: tuple[Point, ...] = recorded.tried.points if recorded else points_of(tune, baseline)
+    own_stages = () if shared is None else _own_stages(experiment, shared, recorded)
+    known_stages = [] if shared is None else list(_stages(view, shared, points))
+    missing = [stage for stage in known_stages if not is_cached(stage)]
+    flops = sum(
+        arm.candidate.train_flops(view.pretraining.tokens, baseline.architecture, convention)
+        for arm in experiment.arms
+    )
+    per_trial = 1 + len(fine_tuning_runs(view.fine_tuning))
+    return TuningCost(
+        points=tuple(name_of(point, tune, baseline) for point in points),
+        arms=len(experiment.arms),
+        seeds=tune.seeds,
+        tokens=view.pretraining.tokens,
+        train_flops=flops * len(points) * len(tune.seeds),
+        stages=per_trial * len(experiment.arms) * len(points) * len(tune.seeds),
+        cached=None if shared is None else len(known_stages) - len(missing),
+        own_arms=_changed_arms(recorded),
+        remaining=(*missing, *(stage for stage in own_stages if not is_cached(stage))),
+    )
+
+
+def _stages(view: Experiment, shared: SharedStages, points: tuple[Point, ...]) -> Iterator[Stage]:
+    for arm in view.arms:
+        for point in points:
+            for seed in view.pretraining.seeds if isinstance(view.pretraining.seeds, tuple) else ():
+                yield from trial_stages(view, shared, apply(arm.candidate, point), seed).values()
+
+
+def _own_stages(experiment: Experiment, shared: SharedStages, recorded: RecordedTuning | None) -> Iterator[Stage]:
+    """Yield the stages of the arms at their own recipes; before the choice, as if all differ from the shared one."""
+    choices = {choice.arm: choice.point for choice in recorded.choices} if recorded else {}
+    for arm in experiment.arms:
+        point = recorded.tried.points[choices[arm.name]] if recorded and choices else UNKNOWN
+        for seed in first_seeds(experiment.pretraining.seeds) if point else ():
+            yield from trial_stages(experiment, shared, apply(arm.candidate, point), seed).values()
+
+
+def _changed_arms(recorded: RecordedTuning | None) -> int | None:
+    return sum(choice.point > 0 for choice in recorded.choices) if recorded and recorded.choices else None
+
+
+def _recorded_tuning(experiment: Experiment, folder: Path) -> RecordedTuning | None:
+    """Return the tuning records of a run of this experiment in the folder, None if there is none."""
+    if not (folder / LEDGER_NAME).is_file():
+        return None
+    with closing(Ledger.at(folder)) as ledger:
+        identity = experiment.identity()
+        same = canonical_text(with_paths_as_in(ledger.fact("identity"), identity)) == canonical_text(identity)
+        tried = ledger.fact(TUNING) if same else None
+        return None if tried is None else RecordedTuning(TuningPlan.of(tried), choices_of(ledger.fact(CHOICES)))
+
+
+def tuning_lines(plan: TuningCost) -> Iterator[str]:
+    """Yield the lines of the plan about tuning."""
+    yield f"tuning first: every arm at the same {len(plan.points)} recipes ({', '.join(plan.points)})"
+    seeds = ", ".join(map(str, plan.seeds))
+    flops = f"{plan.train_flops:.2e}".replace("e+", "e")
+    trials = (
+        f"{plan.arms} arms x {len(plan.points)} points x {len(plan.seeds)} seeds ({seeds}) = {plan.trials} trials"
+    )
+    yield f"it costs {trials} of {plan.tokens:,} tokens: {plan.trials * plan.tokens:,} tokens, {flops} FLOPs"
+    more = f"at most {plan.arms}" if plan.own_arms is None else plan.own_arms
+    yield f"after it {more} arms more, each at its own recipe"
+
+
+def tuning_document(plan: TuningCost) -> JsonValue:
+    """Return the plan of tuning as a JSON document."""
+    return {
+        "points": [*plan.points],
+        "points_per_arm": len(plan.points),
+        "seeds": [*plan.seeds],
+        "trials": plan.trials,
+        "tokens_per_trial": plan.tokens,
+        "train_flops": plan.train_flops,
+        "stages": plan.stages,
+        "cached": plan.cached,
+        "arms_at_own_recipe_at_most": plan.arms if plan.own_arms is None else plan.own_arms,
+    }

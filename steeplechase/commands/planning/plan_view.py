@@ -1,0 +1,225 @@
+"""Text form of a plan: arms, impossible points, cached stages, predicted time and disk."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from steeplechase.commands.arguments import Chosen
+from steeplechase.commands.planning import plan_published, plan_source_encoders
+from steeplechase.commands.planning.gpu_hours import gpu_hours
+from steeplechase.commands.planning.plan_contents import ArmPlan, Plan
+from steeplechase.commands.planning.plan_tuning import tuning_lines
+from steeplechase.configuration.counting_notes import counting_note
+from steeplechase.configuration.designs import Search
+from steeplechase.configuration.seeds import first_seeds
+from steeplechase.foundation.schema import JsonValue, canonical_text
+from steeplechase.ledger.records import WITHOUT_SCALES
+from reports.sanitise import printable
+from runners.cost_estimate.prediction import Prediction, Range
+from runners.stage_labels import fine_tune_labels
+from search_space.cost import Convention
+
+REASONS_SHOWN = 5
+NUMBERS = ("parameters", "forward", "train FLOPs", "cached")
+CELLS_FROM = 110  # minimum terminal width for the uses of an arm beside its name
+USES = {
+    "results": "metric",
+    "tuned": "tuned metric",
+    "matched": "matched metric",
+    "isolated": "one-change comparison",
+    "claims": "claim",
+}
+"""Names of the uses of an arm, by table of the report."""
+UNITS = ((86_400.0, "days"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
+SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+
+
+def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
+    """Print the plan."""
+    console, experiment = Console(markup=False), chosen.experiment
+    scale = "" if chosen.scale == WITHOUT_SCALES else f" at scale {chosen.scale}"
+    heading = f"{experiment.experiment}{scale}, FLOPs by {convention.name}: {experiment.question}"
+    console.print(printable(heading), style="bold")
+    if chosen.scales:
+        console.print(f"scales of this file: {', '.join(chosen.scales)}", highlight=False)
+    if plan.unknown:
+        lines = "\n".join(f"  {line}" for line in plan.unknown.splitlines())
+        console.print(f"{plan.needs}, and `run` needs it:\n{lines}", highlight=False, style="yellow")
+    for warning in plan.warnings:
+        console.print(f"warning: {printable(warning)}", highlight=False, style="yellow")
+    for line in plan.growth:
+        console.print(printable(line), highlight=False)
+    _show_arms(console, plan.arms)
+    for line in (_work(chosen), *_remarks(plan), *_remaining_work(chosen, plan), *gpu_hours(experiment, plan)):
+        console.print(line, highlight=False)
+    if rows := list(plan_published.rows(experiment)):
+        console.print(_published_table(rows))
+    for line in (*plan_published.lines(experiment), *plan_source_encoders.lines(experiment)):
+        console.print(line, highlight=False)
+    console.print(f"FLOPs counted as {convention.name}: {convention.rule}", style="dim")
+    if note := counting_note(row.arm for row in plan.arms):
+        console.print(note, style="dim")
+
+
+def _show_arms(console: Console, arms: Sequence[ArmPlan]) -> None:
+    """Print the arms with their numbers; overrides beside the name if they fit, else below."""
+    longest = max((len(change) for row in arms for change in _changes(row)), default=0)
+    beside = console.measure(_arms_table(arms)).maximum + longest + len(", ") < console.width
+    console.print(_arms_table(arms, changes=beside, cells=console.width >= CELLS_FROM))
+    if not beside:
+        below = Table("arm", "changes", box=None, pad_edge=False)
+        for row in (row for row in arms if row.arm.changes):
+            below.add_row(row.arm.name, ", ".join(_changes(row)))
+        if below.rows:
+            console.print(below)
+
+
+def _arms_table(arms: Sequence[ArmPlan], *, changes: bool = False, cells: bool = False) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("arm", no_wrap=True, overflow="fold")
+    if changes:
+        table.add_column("changes")
+    for title in NUMBERS:
+        table.add_column(title, justify="right", no_wrap=True)
+    if cells:
+        table.add_column("used in", overflow="fold")
+    for row in arms:
+        changed = [", ".join(_changes(row)) or "none"] if changes else []
+        filled = [", ".join(_counted(name, len(inside)) for name, inside in row.cells.items())] if cells else []
+        table.add_row(row.arm.name, *changed, *_numbers(row), *filled)
+    return table
+
+
+def _counted(table: str, cells: int) -> str:
+    return f"{cells} {USES[table]}{'' if cells == 1 else 's'}"
+
+
+def _published_table(rows: list[tuple[str, ...]]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column, title in enumerate(plan_published.COLUMNS):
+        table.add_column(title, justify="left" if column < len(("arm", "row")) else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _changes(row: ArmPlan) -> list[str]:
+    return [printable(f"{path}: {_short(value)}") for path, value in row.arm.changes.items()]
+
+
+def _numbers(row: ArmPlan) -> Iterator[str]:
+    yield f"{row.parameters:,}"
+    yield _power(row.forward_flops)
+    yield _power(row.train_flops)
+    yield "?" if row.cached is None else f"{row.cached}/{row.stages}"
+
+
+def _work(chosen: Chosen) -> str:
+    experiment, search = chosen.experiment, chosen.experiment.search
+    arms = f"{len(experiment.arms)} arms" if search is None else _searched(search, len(experiment.arms))
+    seeds = len(first_seeds(experiment.pretraining.seeds))
+    fine_tunings = len(fine_tune_labels(experiment))
+    if not experiment.pretrains:
+        each = f"{arms} x {seeds} fine-tuning seed{'s' if seeds > 1 else ''} of one checkpoint"
+        return f"{each}, {fine_tunings} fine-tuning{'s' if fine_tunings > 1 else ''} each, no pretraining"
+    return (
+        f"{arms} x {seeds} pretraining seed{'s' if seeds > 1 else ''} "
+        f"of {experiment.pretraining.tokens:,} tokens, "
+        f"then {fine_tunings or 'no'} fine-tuning{'' if fine_tunings <= 1 else 's'}{' each' if fine_tunings else ''}"
+    )
+
+
+def _searched(search: Search, known: int) -> str:
+    """Return the maximum number of arms, with the baseline, arms of other designs and repeats."""
+    arms = max(known, search.max_candidates)
+    named = "the baseline" if known == 1 else f"the baseline, {known - 1} named"
+    axes = ", ".join((*search.space, *search.structure))
+    return f"at most {arms} arms ({named} and up to {arms - known} candidates over {axes})"
+
+
+def _remarks(plan: Plan) -> Iterator[str]:
+    for name, arm in plan.aliases.items():
+        yield f"{name} is the same candidate as {arm}: one row"
+    yield from plan.notes
+    if plan.tuning is not None:
+        yield from tuning_lines(plan.tuning)
+    if plan.impossible:
+        first = "; ".join(f"{name}: {reason}" for name, reason, *_ in plan.impossible[:REASONS_SHOWN])
+        rest = len(plan.impossible) - REASONS_SHOWN
+        more = f"; and {rest} more" if rest > 0 else ""
+        left_out = "point is" if len(plan.impossible) == 1 else "points are"
+        yield f"{len(plan.impossible)} impossible {left_out} left out. {first}{more}"
+
+
+def _remaining_work(chosen: Chosen, plan: Plan) -> Iterator[str]:
+    if plan.prediction is None:
+        yield f"in the cache, time, disk: unknown, because data are {plan.needs}, as said above"
+        return
+    tuning = plan.tuning
+    stages = plan.shared_stages + sum(arm.stages for arm in plan.arms) + (tuning.stages if tuning else 0)
+    cached = (plan.shared_cached or 0) + sum(arm.cached or 0 for arm in plan.arms)
+    cached += (tuning.cached or 0) if tuning else 0
+    known = " of the known arms" if chosen.experiment.search is not None else ""
+    yield f"in the cache: {cached} of {stages} stages{known}"
+    yield from _predicted(plan.prediction, chosen.experiment.search is not None)
+
+
+def _predicted(prediction: Prediction, searches: bool) -> Iterator[str]:
+    if prediction.seconds is None:
+        never = ", ".join(prediction.never_measured)
+        yield (
+            f"time, disk: no estimate yet; these stages have never run on this machine: {never}. A run at the "
+            "smallest scale gives one"
+            if never
+            else "time, disk: nothing is left to compute"
+        )
+        return
+    bound = ", if no hurdle stops any candidate and all are of the baseline's size" if searches else ""
+    without = (
+        f", without {', '.join(prediction.never_measured)}, which have never run on this machine"
+        if prediction.never_measured
+        else ""
+    )
+    basis = f"from {prediction.measured} stages measured on this processor{without}"
+    if prediction.seconds.is_wide:
+        basis += "; stages of other sizes: how much of their time is start-up is unknown"
+    if prediction.unscaled:
+        basis += f"; {', '.join(prediction.unscaled)} as long as before, whatever the size of the data"
+    start = prediction.start_seconds
+    starts = "" if start is None else f", and about {duration(start)} for each worker to get ready"
+    time = amount_text(prediction.seconds, duration)
+    yield f"time: {time} of computing{bound}, shared by the workers{starts}; {basis}"
+    disk = "unknown" if prediction.bytes is None else amount_text(prediction.bytes, _size)
+    yield f"disk: {disk}"
+
+
+def amount_text(amount: Range, text: Callable[[float], str]) -> str:
+    """Return a predicted amount with its bounds, or the bounds alone where they are far apart."""
+    if amount.high is not None and amount.low is not None and amount.is_wide:
+        return f"between {text(amount.low)} and {text(amount.high)}"
+    if amount.low is None or amount.high is None:
+        return f"about {text(amount.middle)}"
+    return f"about {text(amount.middle)} ({text(amount.low)} to {text(amount.high)})"
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in the largest unit of which there are one and a half."""
+    unit, name = next(((unit, name) for unit, name in UNITS if seconds >= 1.5 * unit), UNITS[-1])
+    return f"{seconds / unit:.2g} {name}" if seconds < 100 * unit else f"{seconds / unit:,.0f} {name}"
+
+
+def _size(amount: float) -> str:
+    unit, name = next(((unit, name) for unit, name in SIZES if amount >= unit), SIZES[-1])
+    return f"{amount / unit:.3g} {name}"
+
+
+def _short(value: JsonValue) -> str:
+    if isinstance(value, dict) and "kind" in value:
+        rest = ", ".join(f"{name} {inner}" for name, inner in value.items() if name != "kind")
+        return f"{value['kind']} ({rest})" if rest else str(value["kind"])
+    return canonical_text(value)
+
+
+def _power(number: int) -> str:
+    return f"{number:.2e}".replace("e+", "e")

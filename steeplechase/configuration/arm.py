@@ -1,0 +1,76 @@
+"""An arm: a named candidate with its changes from the baseline."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from steeplechase.foundation.schema import JsonValue, canonical, canonical_text
+from search_space.candidate import Candidate
+from search_space.overrides import apply, difference
+
+BASELINE = "baseline"
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One row of a table: its name, its candidate, and the candidate's changes from the baseline."""
+
+    name: str
+    candidate: Candidate
+    changes: Mapping[str, JsonValue]
+    levels: Mapping[str, JsonValue] = field(default_factory=dict)
+    """Levels of the factors of its designs: by path a value, by component whether it is present.
+
+    The baseline has levels if it is a point of a design. A field that the arm's option lacks has no level.
+    """
+    matches: str | None = None
+    """Name of the arm that this is the budget-matched copy of (itself if it already has the baseline's budget); the
+    first if several share the copy."""
+    matched_arm: str | None = None
+    """Name of this arm's budget-matched copy; its own name if it already has the baseline's budget."""
+    matched_spend: float | None = None
+    """Budget of the budget-matched copy, as a share of the baseline's."""
+    tuning_trial_of: str | None = None
+    """Of a tuning trial: the arm that is tuned. Such an arm is not a row of a table."""
+    tuned_from: str | None = None
+    """Of an arm at its tuned recipe: the arm at the shared recipe."""
+
+    @property
+    def identity(self) -> str:
+        """The candidate's canonical text: equal for equal candidates, independent of their names."""
+        return canonical_text(canonical(self.candidate))
+
+
+def baseline_arm(baseline: Candidate) -> Arm:
+    """Return the baseline as an arm."""
+    return Arm(BASELINE, baseline, {})
+
+
+def changed_arm(name: str, baseline: Candidate, changes: Mapping[str, Any]) -> Arm:
+    """Return the baseline with changes as an arm. Raises InvalidOverride."""
+    candidate = apply(baseline, changes)
+    return Arm(name, candidate, difference(baseline, candidate))
+
+
+def changes_text(changes: Mapping[str, JsonValue]) -> str:
+    """Return the changes on one line: `bottleneck_ratio 2, convolution span_dynamic (kernel_size 5)`."""
+    return ", ".join(f"{path} {_value_text(value)}" for path, value in changes.items()) or "none"
+
+
+def _value_text(value: JsonValue) -> str:
+    if isinstance(value, float):
+        return _short_number(value)
+    if not isinstance(value, dict):
+        return value if isinstance(value, str) else canonical_text(value)
+    fields = ", ".join(f"{name} {_value_text(field)}" for name, field in value.items() if name != "kind")
+    kind = str(value.get("kind", ""))
+    return f"{kind} ({fields})".strip() if fields else kind
+
+
+def _short_number(value: float) -> str:
+    """Return a number with all its digits, in the shorter of its two notations: 0.003, 1e10."""
+    plain = canonical_text(value)
+    mantissa, _, exponent = str(Decimal(plain).normalize()).partition("E")
+    scientific = f"{mantissa}e{int(exponent)}" if exponent else plain
+    return min(plain, scientific, key=len)

@@ -1,0 +1,182 @@
+"""A search: a sampler proposes candidates in cohorts, from the results of earlier cohorts."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from steeplechase.configuration.designs.axes import impossible_with_every_option
+from steeplechase.configuration.designs.axis_values import Axis
+from steeplechase.foundation.errors import Violation, listed_twice
+from steeplechase.foundation.schema import Count, PositiveNumber, Schema, Seed
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
+from search_space.structure import Structure
+from search_space.structure.option import StackName
+
+NON_ADAPTIVE = ("qmc", "brute_force")
+"""Samplers with one sequence, whatever the results: each cohort continues it."""
+MEASURED = ("held_out_loss", "score")
+Objective = Literal["held_out_loss", "score", "parameters", "forward_flops", "train_flops", "seconds"]
+"""An optimised quantity. `score` is maximised, all others are minimised; `seconds` is measured, so that a search over
+it cannot be reproduced on another machine."""
+
+
+EVOLUTIONARY = ("progressive_hurdles", "regularised_evolution", "tournament")
+"""Policies that propose mutants of the candidates so far; the others draw all candidates before any is trained."""
+PolicyName = Literal[
+    "architecture",
+    "backtested_slopes",
+    "progressive_hurdles",
+    "random",
+    "regularised_evolution",
+    "tournament",
+]
+"""A policy of `runners/policies` that `run` may execute; the hurdles are those of `pretraining.hurdle`."""
+BY_COHORT = ("cohort", "sampler", "tournament", "max_seeds", "warm_start")
+"""Fields of a search by cohorts, which a policy does without."""
+
+Rate = Annotated[float, Field(gt=0, le=1)]
+
+
+class Tournament(Schema):
+    """Parameters of tournament selection; defaults from So et al. 2019 (100, 30, 0.025)."""
+
+    population: Count = 100
+    """Size of the population."""
+    tournament_size: Count = 30
+    """Candidates of a tournament, at most the population."""
+    mutation_rate: Rate = 0.025
+    """Probability that a gene of a child is redrawn; a child that equals its parent is mutated again."""
+    initial_population: Literal["baseline", "random"] = "baseline"
+    """First generation: mutations of the baseline, or uniform draws, until the population is full."""
+    children_per_hurdle: Count | None = None
+    """Of the policy `progressive_hurdles`: finished children between two hurdles. Default: the population."""
+    trained_share: Rate = 1.0
+    """Of the policies `tournament` and `regularised_evolution`: the share of a training that each child gets."""
+
+
+class Search(Schema):
+    """The search space, the number of candidates and the sampler.
+
+    An axis that is a field of an option (`convolution.kernel_size`) is drawn only with an option that has the field.
+    Cohorts make the search independent of the number of workers: a cohort is proposed at once, from all results of
+    earlier cohorts and nothing else.
+    """
+
+    kind: Literal["search"] = "search"
+    """Chooses a search: candidates are proposed from the results of earlier ones."""
+    space: Mapping[str, Axis] = Field(default_factory=dict, examples=[{"bottleneck_ratio": [1, 2, 4]}])
+    """Axes of the search space: by path, the values to choose from, or a range of numbers."""
+    structure: Mapping[StackName, Structure] = Field(default_factory=dict, examples=[{"layers": {"kind": "cells"}}])
+    """Spaces of layer programs beside the axes: of `layers`, and of `decoder_layers` of an encoder with a decoder."""
+    max_candidates: int = Field(default=20, ge=1, le=1_000_000, examples=[20])
+    """Maximum number of candidates; the baseline, arms of other designs and every repeated proposal count."""
+    cohort: Count = 5
+    """Number of candidates that are proposed together, from the results of earlier cohorts."""
+    sampler: Literal["tpe", "random", "gp", "nsga2", "qmc", "brute_force", "tournament"] = "tpe"
+    """Sampler of the proposals: an Optuna sampler by name, or `tournament` (So et al. 2019)."""
+    tournament: Tournament = Field(default_factory=Tournament)
+    """Parameters of the sampler `tournament` and of the policies that evolve candidates."""
+    seed: Seed = 0
+    """Seed of the proposals."""
+    objectives: tuple[Objective, ...] = Field(default=("held_out_loss",), min_length=1)
+    """Optimised quantities; the first must be a measured metric, several give a Pareto front."""
+    max_seeds: Count | None = None
+    """Maximum number of seeds of a candidate: a repeated proposal adds a seed up to this number, then it is drawn
+    again. Default: the number of `pretraining.seeds`, so that no seed is added."""
+    warm_start: tuple[str, ...] = ()
+    """Results folders of earlier searches of this space, whose finished trials the sampler starts from."""
+
+    policy: PolicyName | None = None
+    """A policy that draws `max_candidates` candidates, decides which of them trains next and how far, and pauses
+    them at the rungs of the hurdle `pause`. Default: cohorts of the sampler's proposals under a hurdle."""
+    trainings: PositiveNumber | None = Field(default=None, examples=[10])
+    """Budget of the policy in full trainings of a candidate; a part counts by its share of tokens."""
+    at_once: Count = 1
+    """Candidates that the policy trains at the same time, whatever the number of workers."""
+
+    def violations(self, baseline: Candidate) -> Iterator[Violation]:
+        """Yield empty axes, duplicate values and values that are impossible with every option."""
+        yield from self._objective_violations()
+        yield from self._policy_violations()
+        yield from self._tournament_violations()
+        yield from self._structure_violations(baseline.architecture)
+        for path, values in self.space.items():
+            if not values:
+                yield Violation(("space", path), "no values to choose from; list at least one")
+            for position, value in enumerate(values):
+                location = ("space", path, position)
+                if value in values[:position]:
+                    yield Violation(location, f"{value!r} is listed twice on this axis")
+                elif _kind(value) is not None and _kind(value) in map(_kind, values[:position]):
+                    remedy = f"let its fields vary on axes of their own, such as {path}.kernel_size"
+                    yield Violation(location, f"{_kind(value)} is listed twice on this axis; {remedy}")
+                else:
+                    yield from impossible_with_every_option(baseline, self._options(path), {path: value}, location)
+
+    def _structure_violations(self, baseline: Architecture) -> Iterator[Violation]:
+        """Yield structures without programs over the baseline, and axes that they already have."""
+        if not self.space and not self.structure:
+            yield Violation(("space",), "no axes and no structure; a search needs at least one of them")
+        for stack, structure in self.structure.items():
+            where = ("structure", stack)
+            if stack == "decoder_layers" and not isinstance(baseline, EncoderDecoderArchitecture):
+                yield Violation(where, "the baseline has no decoder; its program is layers")
+                continue
+            for mistake in structure.mistakes(baseline, stack):
+                yield Violation(where, mistake)
+            depth = "depth" if stack == "layers" else "decoder_depth"
+            for path in (stack, depth, *structure.owned_sizes):
+                if path in self.space:
+                    message = f"the structure {structure.kind} of {stack} has it already. Leave one of them out"
+                    yield Violation(("space", path), message)
+            if self._starts_from_baseline and structure.genome(baseline, stack) is None:
+                message = (
+                    "the baseline's program is not in this space, so that no mutant of it is; widen the space, or"
+                )
+                yield Violation(where, f"{message} start with tournament: {{initial_population: random}}")
+
+    @property
+    def _starts_from_baseline(self) -> bool:
+        evolves = self.policy in EVOLUTIONARY if self.policy is not None else self.sampler == "tournament"
+        return evolves and self.tournament.initial_population == "baseline"
+
+    def _objective_violations(self) -> Iterator[Violation]:
+        yield from listed_twice(self.objectives, "objectives")
+        if self.objectives[0] not in MEASURED:
+            message = f"{self.objectives[0]} is a cost; the first objective must be {' or '.join(MEASURED)}"
+            yield Violation(("objectives", 0), message)
+        if len(self.objectives) > 1 and self.sampler == "tournament":
+            yield Violation(("objectives", 1), "tournament selection has one objective. Did you mean nsga2?")
+
+    def _tournament_violations(self) -> Iterator[Violation]:
+        settings = self.tournament
+        if "tournament_size" in settings.model_fields_set and settings.tournament_size > settings.population:
+            message = f"{settings.tournament_size} is above the population, {settings.population}"
+            yield Violation(("tournament", "tournament_size"), f"{message}; at most all of it take part")
+
+    def _policy_violations(self) -> Iterator[Violation]:
+        """Yield settings that a search with a policy needs, and those that have no effect."""
+        if self.policy is None:
+            for name in ("trainings", "at_once"):
+                if name in self.model_fields_set:
+                    yield Violation((name,), "has an effect with a policy only; name one: policy: random")
+            return
+        if self.trainings is None:
+            yield Violation(("policy",), f"{self.policy} needs a budget in full trainings, such as trainings: 10")
+        for name in BY_COHORT:
+            if name in self.model_fields_set and not (name == "tournament" and self.policy in EVOLUTIONARY):
+                yield Violation((name,), f"has no effect with policy {self.policy}; leave it out")
+        if self.objectives != ("held_out_loss",):
+            yield Violation(("objectives",), f"policy {self.policy} has one objective, held_out_loss")
+
+    def _options(self, path: str) -> list[Mapping[str, Any]]:
+        """Return the options that have the axis as a field; one empty choice if it is not a field of an option."""
+        parent = path.rpartition(".")[0]
+        return [{parent: option} for option in self.space.get(parent, ())] or [{}]
+
+
+def _kind(value: Any) -> Any:
+    return value["kind"] if isinstance(value, Mapping) and "kind" in value else None

@@ -1,0 +1,191 @@
+"""An experiment: question, baseline, designs, budgets. Pure data, no torch."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from steeplechase.analysis.difference import MeanTest
+from steeplechase.configuration.arm import Arm
+from steeplechase.configuration.arms import ArmTable, Rules, without_repeats
+from steeplechase.configuration.claims import DeclaredClaim
+from steeplechase.configuration.designs import Design, OneDesign, Search
+from steeplechase.configuration.fine_tuning import FineTuning
+from steeplechase.configuration.matched_budget import Match, add_matched_arms
+from steeplechase.configuration.measurements import Measures
+from steeplechase.configuration.paper import PaperStatement
+from steeplechase.configuration.plugin_folders import Plugins
+from steeplechase.configuration.plugins import sources_of
+from steeplechase.configuration.pretraining import Pretraining
+from steeplechase.configuration.tuning import Tune
+from steeplechase.foundation.recorded import ANY, Recorded
+from steeplechase.foundation.schema import JsonValue, Name, PositiveNumber, canonical
+from search_space.candidate import Candidate
+from search_space.constraints import Constraint
+from search_space.overrides import InvalidOverride
+from steeplechase.tasks.corpora.corpus import Corpus
+from steeplechase.tasks.corpora.documentation import DocumentationCorpus
+from steeplechase.tasks.lexicon.supersenses import Lexicon
+from steeplechase.tasks.mentions.declaration import Mentions
+from steeplechase.tasks.tokenizer import TokenizerDeclaration, WordPieceTraining
+
+
+class Experiment(Recorded):
+    """An experiment at one scale."""
+
+    removed: ClassVar[Mapping[str, JsonValue]] = {
+        "forecast": ANY,
+        "match.measured_in": None,
+        "tune.sampler": "qmc",
+        "tune.seed": 0,
+    }
+
+    experiment: Name = Field(examples=["table2"])
+    """The experiment's name: part of its results folder and of its study in MLflow."""
+    question: str = Field(min_length=1, max_length=400, examples=["How should convolution be joined to attention?"])
+    """The research question, in one sentence; the report begins with it."""
+    paper: PaperStatement | None = None
+    """A paper's statement on the question; the report tests it."""
+    plugins: Plugins = Field(default=(), examples=[["../my_plugin"]])
+    """Folders with options and tasks of your own, relative to this file; each mirrors the repository's tree."""
+    baseline: Candidate
+    """The candidate that every arm is compared with."""
+    design: Design
+    """The candidates to compare: one design, or a list of designs whose arms are concatenated."""
+    constraints: tuple[Constraint, ...] = Field(default=(), examples=[["bottleneck_ratio <= heads"]])
+    """Constraints on every candidate beyond the architecture's own rules."""
+    on_invalid: Literal["refuse", "skip"] = "refuse"
+    """`refuse`: an impossible point is an error; `skip`: it is left out, and listed by `plan` and the report."""
+    match: Match | None = None
+    """Adds a copy of every arm at the baseline's budget (budget-matched arms)."""
+    tune: Tune | None = None
+    """Tunes the recipe of every arm first, at the same points; reports show the shared and the tuned recipes."""
+    corpus: Corpus = Field(default_factory=DocumentationCorpus)
+    """The pretraining text; by default the installed documentation."""
+    tokenizer: TokenizerDeclaration = Field(default_factory=WordPieceTraining)
+    """The vocabulary: learned from the corpus, or given as a file."""
+    lexicon: Lexicon | None = None
+    """The supersenses of words, for arms with supersense embeddings."""
+    mentions: Mentions | None = None
+    """Where the text mentions entities, for arms with the objective `entity_replacement`."""
+    pretraining: Pretraining
+    """Pretraining budget, seeds, hurdle and evaluation."""
+    fine_tuning: FineTuning = Field(default_factory=FineTuning)
+    """Downstream tasks and how models are fine-tuned on them."""
+    measure: Measures = Field(default_factory=Measures)
+    """Measurements of every trained model beyond losses and scores."""
+    comparison: Annotated[MeanTest, Field(strict=False)] = MeanTest.WELCH
+    """How arms are compared over seeds: `welch`, or `paired` where an earlier experiment showed that seeds pair."""
+    headline_metrics: tuple[Literal["held_out_loss", "score"], ...] = Field(
+        default=("held_out_loss", "score"), min_length=1, examples=[["score"]]
+    )
+    """Metrics of the finding and the verdicts. Of both, the score is tested only of arms whose held-out loss differs;
+    `[score]` where nothing is said by the loss, such as after a nominal pretraining.
+    """
+    study: Name | None = Field(default=None, examples=["convolution-mixing"])
+    """Experiments of one study: their claims are one family, corrected for each other where reports are published."""
+    equivalence_margin: Mapping[str, PositiveNumber] = Field(default_factory=dict, examples=[{"held_out_loss": 0.02}])
+    """By metric: the largest difference that counts as equivalent, where no paper has margins or others are needed.
+    """
+    claims: tuple[DeclaredClaim, ...] = Field(
+        default=(), examples=[[{"metric": "score", "higher": "dynamic", "than": "depthwise", "by": 0.5}]]
+    )
+    """Expected results, registered before the run; the report tests each."""
+    tracking: str | None = None
+    """An MLflow tracking URI, such as a team's server; by default the store under the results."""
+
+    @property
+    def designs(self) -> tuple[OneDesign, ...]:
+        """The designs in the order of their arms."""
+        return self.design if isinstance(self.design, tuple) else (self.design,)
+
+    @property
+    def search(self) -> Search | None:
+        """The search among the designs; arms of the other designs are its first candidates."""
+        return next((design for design in self.designs if isinstance(design, Search)), None)
+
+    @cached_property
+    def arm_table(self) -> ArmTable:
+        """The arms that are known before the run, and the violations of the designs."""
+        shared = self.fine_tuning.shared_training, self.pretraining.init_checkpoint
+        arm_table = ArmTable(self.baseline, Rules(self.constraints, self.on_invalid == "skip", *shared))
+        if arm_table.violations:
+            return arm_table  # every arm breaks the rules that the baseline breaks
+        for position, design in enumerate(self.designs):
+            location = ("design", position) if isinstance(self.design, tuple) else ("design",)
+            if isinstance(design, Search):
+                violations = without_repeats([*design.violations(self.baseline)])
+                arm_table.violations += [violation.under(*location) for violation in violations]
+            else:
+                arm_table.add_design(design, location)
+        if self.match is not None and not arm_table.violations:
+            arm_table.violations += add_matched_arms(arm_table, self.match, self.pretraining.tokens)
+        return arm_table
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """The arms that are known before the run, the baseline first. Raises InvalidOverride."""
+        if self.arm_table.violations:
+            raise InvalidOverride(self.arm_table.violations)
+        return tuple(self.arm_table.arms)
+
+    @cached_property
+    def accepted_arms(self) -> tuple[Arm, ...]:
+        """`arms`, or none where the baseline or a design is refused, whose own violations say why."""
+        refused = any(True for _ in self.baseline.violations()) or self.arm_table.violations
+        return () if refused else self.arms
+
+    @property
+    def pretrains(self) -> bool:
+        """Whether there is any pretraining; otherwise trials are fine-tunings of initial checkpoints."""
+        return self.pretraining.tokens > 0
+
+    def initial_checkpoint(self, candidate: Candidate) -> str | None:
+        """Return the folder of a candidate's initial checkpoint; None for a random initialisation."""
+        return candidate.init_checkpoint or self.pretraining.init_checkpoint
+
+    @property
+    def may_grow(self) -> bool:
+        """Whether arms may be added to its ledger; a search or tuning has decided for the first arms only."""
+        return self.search is None and self.tune is None
+
+    @property
+    def impossible_points(self) -> list[JsonValue]:
+        """The impossible points that were left out, each as its name and its reasons."""
+        return [[point.name, *point.reasons] for point in self.arm_table.impossible]
+
+    def identity(self) -> dict[str, JsonValue]:
+        """Return every field that changes a result, and no other; the order of tasks changes none."""
+        document = canonical(self)
+        for presentation in (
+            "question",
+            "paper",
+            "comparison",
+            "headline_metrics",
+            "study",
+            "equivalence_margin",
+            "claims",
+            "tracking",
+            "on_invalid",
+        ):
+            document.pop(presentation, None)
+        document.pop("plugins", None)  # their sources enter below, where they are used
+        if self.search is None:  # the resulting arms, independent of the designs that declare them
+            document["design"] = {arm.name: _with_sources(arm.candidate) for arm in self.arms}
+            for key in ("constraints", "match"):
+                document.pop(key, None)
+        fine_tuning = document.get("fine_tuning")
+        if isinstance(fine_tuning, dict):
+            fine_tuning.pop("max_overlap", None)  # a limit that changes no result
+            if "tasks" in fine_tuning:
+                fine_tuning["tasks"] = [*sorted(self.fine_tuning.tasks)]
+        sources = sources_of((self.baseline, self.corpus, self.fine_tuning), self.fine_tuning.tasks)
+        if self.search is not None and self.plugins:  # which options it will propose is not known
+            sources["plugins"] = [plugin.sha256 for plugin in self.plugins]
+        return {**document, "sources": sources} if sources else document
+
+
+def _with_sources(candidate: Candidate) -> dict[str, JsonValue]:
+    sources = sources_of(candidate)
+    return {**canonical(candidate), **({"sources": sources} if sources else {})}

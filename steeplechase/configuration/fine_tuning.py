@@ -1,0 +1,194 @@
+"""`fine_tuning:`, downstream tasks, hyperparameters, settings of single tasks and the search over settings."""
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from steeplechase.configuration.seeds import SeedList
+from steeplechase.configuration.text_generation import TextGeneration
+from steeplechase.foundation.schema import Count, JsonValue, Name, PositiveNumber, Schema, Share, partial
+from search_space.fine_tuning import FineTuningRecipe
+from steeplechase.tasks.corpora.corpus import Corpus
+from steeplechase.tasks.dataset_folder import PublishedData
+from steeplechase.tasks.downstream import find_task, task_names
+from steeplechase.tasks.labelled.task import DownstreamTask
+from steeplechase.tasks.own_metrics import MetricReference, module_of
+from steeplechase.tasks.own_tasks import OwnTask
+from steeplechase.tasks.own_tasks.derived import DerivedTask
+from steeplechase.tasks.own_tasks.rarified import RareWordsTask, RarifiedTask
+from steeplechase.tasks.own_tasks.table import TableTask
+
+DEEPEST = 2
+"""Steps from a derived task to the one it is derived from in the end."""
+ChosenOn = Literal["held_out_half", "dev"]
+
+
+class TaskExamples(Schema):
+    """Number and encoding of a task's examples."""
+
+    train_examples: Count | None = None
+    """Maximum number of training examples; by default all of a published task, 4000 of one made from documents."""
+    dev_examples: Count | None = None
+    """Maximum number of dev examples; by default all of a published task, 1000 of one made from documents."""
+    sequence_length: Count = 128
+    """Tokens of a sequence; longer texts are truncated, SQuAD's are split into windows."""
+    swap_pairs: bool = False
+    """Also train on each pair in reverse order, for tasks with unordered pairs: MRPC, STS-B, QQP.
+
+    ELECTRA's release swaps the first two only; use `by_task` for that.
+    """
+
+
+class TaskTraining(FineTuningRecipe):
+    """Hyperparameters of fine-tuning on a task."""
+
+    generation: TextGeneration = Field(default_factory=TextGeneration, examples=[{"beams": 4}])
+    """Training and decoding of tasks whose targets are texts, such as multi30k_de_en."""
+
+
+class TaskSettings(partial(TaskExamples, TaskTraining)):  # type: ignore[misc]
+    """Settings of one task that override the common ones; a field that is set here is not searched."""
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """The fields that are set."""
+        return {name: value for name in type(self).model_fields if (value := getattr(self, name)) is not None}
+
+
+def _empty_if_null(value: object) -> object:
+    return {} if value is None else value
+
+
+ByTask = Annotated[
+    Mapping[str, TaskSettings],
+    BeforeValidator(_empty_if_null, json_schema_input_type=Mapping[str, TaskSettings] | None),
+]
+"""Settings by task; `null` removes the settings that a scale of another file has."""
+
+
+class SettingsSearch(Schema):
+    """Fine-tunes with every combination; per task and fine-tuning seed only the best is reported.
+
+    ConvBERT searches peak_learning_rate 5e-5, 1e-4, 2e-4, 3e-4, weight_decay 0.01, 0.1 and epochs 10, 3.
+    """
+
+    peak_learning_rate: tuple[PositiveNumber, ...] = Field(default=(), examples=[[1e-4, 3e-4]])
+    """Peak learning rates to try; empty for no search over it."""
+    weight_decay: tuple[float, ...] = ()
+    """Weight decays to try; empty for no search over it."""
+    epochs: tuple[Count, ...] = ()
+    """Numbers of epochs to try; empty for no search over it."""
+    choose_on: ChosenOn = "held_out_half"
+    """`held_out_half`: select on one half of the dev set, report the other; `dev`: select on the reported scores."""
+
+    def combinations(self, fixed: Mapping[str, object]) -> Iterator[dict[str, JsonValue]]:
+        """Yield the combinations of the settings that are not fixed, in the order of the lists."""
+        axes: dict[str, tuple[float, ...]] = {
+            "peak_learning_rate": self.peak_learning_rate,
+            "weight_decay": self.weight_decay,
+            "epochs": self.epochs,
+        }
+        searched = {name: values for name, values in axes.items() if values and name not in fixed}
+        for values in product(*searched.values()):
+            yield dict(zip(searched, values, strict=True))
+
+
+class FineTuning(TaskExamples, TaskTraining):
+    """Downstream tasks and how each pretrained model is fine-tuned on them."""
+
+    tasks: tuple[str, ...] = ()
+    """Downstream tasks by name, such as cola or docs_pair, and of `own_tasks`; an empty list skips fine-tuning."""
+    seeds: SeedList = Field(default=(1,), min_length=1)
+    """Fine-tuning seeds; their results are averaged within each pretraining seed."""
+    metrics: Mapping[str, tuple[MetricReference, ...]] = Field(
+        default_factory=dict, examples=[{"reviews": ["costs:weighted_accuracy"]}]
+    )
+    """By task, further metrics of your own: `FILE:FUNCTION` of `tasks/own_metrics/FILE.py` in a plugin."""
+    corpus: Corpus | None = None
+    """Source of the documents of docs_* tasks; by default the pretraining corpus."""
+    data: PublishedData | None = Field(default=None, examples=["data"])
+    """Folder of the files of published tasks: the official layout, or a folder with `glue` and `squad`."""
+    own_tasks: Mapping[Name, OwnTask] = Field(
+        default_factory=dict,
+        examples=[
+            {
+                "reviews": {
+                    "kind": "table",
+                    "train": "reviews.csv",
+                    "dev_share": 0.1,
+                    "columns": {"text": "review", "label": "stars"},
+                }
+            }
+        ],
+    )
+    """Tasks that this experiment declares, by name: tables of examples, tasks derived from others, or variants of
+    tasks with settings of their own in `by_task`."""
+    by_task: ByTask = Field(default_factory=dict, examples=[{"rte": {"epochs": 10}}])
+    """Settings of single tasks, over the common ones."""
+    search: SettingsSearch | None = None
+    """Search over settings, per task and fine-tuning seed."""
+    untrained_seeds: SeedList = ()
+    """Seeds of untrained encoders of the baseline's architecture; each is evaluated on every task, as a reference."""
+    max_overlap: Share | None = None
+    """Contamination limit, for text from the web: the largest share of a task's dev examples that it may have."""
+
+    def find(self, name: str) -> DownstreamTask:
+        """Return a task, declared here or known; of a table, labels are known once its files are read.
+
+        Raises ConfigurationError for an unknown name.
+        """
+        own = self.own_tasks.get(name)
+        if isinstance(own, DerivedTask):
+            return own.task(name, self.find(own.of))
+        return find_task(name) if own is None else own.task(name)
+
+    @property
+    def known_tasks(self) -> tuple[str, ...]:
+        """The names that `find` accepts: known tasks, and those declared here whose sources are known."""
+        own = [name for name, task in self.own_tasks.items() if isinstance(task, TableTask) and task.is_consistent]
+        for _ in range(DEEPEST):
+            sources = {*task_names(), *own}
+            own += [
+                name for name, task in self.own_tasks.items() if isinstance(task, DerivedTask) and task.of in sources
+            ]
+        return (*task_names(), *sorted(set(own) - set(task_names())))
+
+    def is_table(self, name: str) -> bool:
+        """Return whether a task is read from a table of `own_tasks`, so that it does not need `data`."""
+        return isinstance(self.own_tasks.get(self.root_of(name)), TableTask)
+
+    def root_of(self, name: str) -> str:
+        """Return the task that a derived task is derived from in the end; another task is its own."""
+        for _ in range(DEEPEST):
+            own = self.own_tasks.get(name)
+            name = own.of if isinstance(own, DerivedTask) else name
+        return name
+
+    def rarified(self, name: str) -> RarifiedTask | None:
+        """Return the rarified task that a task is, or whose rare words it embeds; None for other tasks."""
+        own = self.own_tasks.get(name)
+        found = self.own_tasks.get(own.of) if isinstance(own, RareWordsTask) else own
+        return found if isinstance(found, RarifiedTask) else None
+
+    @property
+    def metric_modules(self) -> tuple[str, ...]:
+        """The modules that have the functions of `metrics`."""
+        return tuple(dict.fromkeys(module_of(each) for references in self.metrics.values() for each in references))
+
+    def primary_metric(self, task: str) -> str:
+        """Return the primary metric of a task."""
+        return self.find(task).metrics[0]
+
+    @property
+    def shared_training(self) -> dict[str, Any]:
+        """The hyperparameters that hold on every task: without those that single tasks or a search set."""
+        own = {name for settings in self.by_task.values() for name in settings.changes}
+        searched = {name for name in SettingsSearch.model_fields if self.search and getattr(self.search, name)}
+        return {name: value for name, value in self.training.items() if name not in own | searched}
+
+    @property
+    def training(self) -> dict[str, Any]:
+        """The hyperparameters of a fine-tuning stage."""
+        return {name: getattr(self, name) for name in TaskTraining.model_fields}

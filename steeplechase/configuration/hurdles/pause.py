@@ -1,0 +1,28 @@
+"""A pause at every rung: the policy of the search, not a threshold, decides which trials continue, and when."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from steeplechase.configuration.hurdles.decision import HurdleDecision
+from steeplechase.configuration.hurdles.population import Population
+from steeplechase.configuration.hurdles.rungs import WithoutProbe
+from steeplechase.foundation.schema import Count
+
+
+class Pause(WithoutProbe):
+    """Token rungs at which trials pause until `design.policy` continues them; diverged trials stop."""
+
+    kind: Literal["pause"] = "pause"
+    """Chooses pauses, at which `design.policy` decides."""
+    rungs: tuple[Count, ...] = Field(min_length=1, examples=[[500000, 1000000]])
+    """Token counts at which trials pause, strictly increasing, each below the pretraining budget."""
+
+    @property
+    def rung_tokens(self) -> tuple[int, ...]:
+        """Token counts of the rungs."""
+        return self.rungs
+
+    def decide(self, population: Population) -> dict[str, HurdleDecision]:
+        """Return a stop for every waiting trial without a finite value; the others wait for the policy."""
+        return {trial.name: HurdleDecision(False, None, None) for trial in population.waiting if trial.value is None}

@@ -1,0 +1,73 @@
+"""Progressive Dynamic Hurdles. So et al. 2019, The Evolved Transformer, arXiv 1901.11117, section 4 and figure 2.
+
+The first cohort trains to the first rung only, and its mean becomes the first hurdle. Every later candidate that
+clears all hurdles so far trains to the next rung; a new hurdle is the mean over the trials that have reached the last
+rung so far. Fitness is the negative value, so a value clears a hurdle if it is below the mean.
+"""
+
+from collections.abc import Sequence
+from statistics import fmean
+from typing import Literal
+
+from steeplechase.configuration.hurdles.decision import HurdleDecision
+from steeplechase.configuration.hurdles.population import Population, TrialView
+from steeplechase.configuration.hurdles.rungs import Rungs
+
+
+class ProgressiveMean(Rungs):
+    """Hurdles at the token rungs, each the mean over candidates of earlier cohorts."""
+
+    kind: Literal["progressive_mean"] = "progressive_mean"
+    """Chooses Progressive Dynamic Hurdles."""
+    population: Literal["first_cohort", "all_so_far"] = "first_cohort"
+    """Trials whose mean is the threshold. `first_cohort`: the first cohort that reached the rung, a fixed threshold;
+    `all_so_far`: all trials of earlier cohorts that did, a threshold that falls as the search improves. The paper
+    says "the current population"."""
+
+    def most_finished(self, cohorts: Sequence[int]) -> tuple[int, ...]:
+        """Return the largest number of trials of each cohort that can finish: none of those that set the hurdles."""
+        return tuple(0 if number < len(self.rungs) else size for number, size in enumerate(cohorts))
+
+    def decide(self, population: Population) -> dict[str, HurdleDecision]:
+        """Return a decision for every waiting trial.
+
+        If no trial of an earlier cohort has reached the rung there is no threshold yet: the trial stops, and its
+        value becomes part of the threshold.
+        """
+        return {trial.name: self._decision(trial, population) for trial in population.waiting}
+
+    def _decision(self, trial: TrialView, population: Population) -> HurdleDecision:
+        threshold, reference_trials = self._recorded_threshold(trial, population) or self._mean_at(trial, population)
+        if threshold is None:
+            return HurdleDecision(False, trial.value, None)
+        return HurdleDecision(
+            trial.value is not None and trial.value < threshold, trial.value, threshold, reference_trials
+        )
+
+    def _recorded_threshold(
+        self, trial: TrialView, population: Population
+    ) -> tuple[float | None, tuple[str, ...]] | None:
+        """Return the recorded threshold and its trials, None if there is none or the threshold moves."""
+        if self.population == "all_so_far":
+            return None
+        for other in population.trials:
+            if other.level > trial.level and other.decisions[trial.level].threshold is not None:
+                return other.decisions[trial.level].threshold, other.decisions[trial.level].reference_trials
+        return None
+
+    def _mean_at(self, trial: TrialView, population: Population) -> tuple[float | None, tuple[str, ...]]:
+        """Return the mean over the trials that have reached the rung; the baseline counts at the first rung only."""
+        reached: dict[int, dict[str, float]] = {}
+        for other in population.trials:
+            value = other.value_at(trial.level)
+            if other.cohort < trial.cohort and value is not None and not (other.exempt and trial.level):
+                reached.setdefault(other.cohort, {})[other.name] = value
+        if not reached:
+            return None, ()
+        first = reached[min(reached)]
+        values = (
+            first
+            if self.population == "first_cohort"
+            else {name: value for values in reached.values() for name, value in values.items()}
+        )
+        return fmean(values[name] for name in sorted(values)), tuple(sorted(values))

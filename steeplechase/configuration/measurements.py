@@ -1,0 +1,83 @@
+"""`measure:`, descriptive measurements of a trained model beyond losses and scores."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field
+
+from steeplechase.foundation.schema import Count, Name, Schema, Share
+from search_space.rare_words import RareWords
+from steeplechase.tasks.language_model_texts import LanguageModelText
+
+ATTENTION, RARE_WORDS, PERPLEXITY = "attention", "rare_words", "perplexity"
+
+
+class AttentionDiagonal(Schema):
+    """Diagonal concentration C: attention mass at distance <= 4 over mass beyond. ConvBERT, 2008.02496, Table 8.
+
+    The paper does not state which text and length it uses, or how layers, heads and the special tokens [CLS] and
+    [SEP] enter. Here: unmodified held-out text at the baseline's sequence length, the same for every arm; the mass is
+    summed over layers, heads and tokens, special tokens included. Reports also show the other definitions.
+    """
+
+    within: Count = 4
+    """The largest distance in tokens that counts as near."""
+    sequences: Count = 256
+    """Number of held-out sequences, evenly spaced over the validation split."""
+
+
+class WordMimicry(Schema):
+    """How well embeddings from the form and the contexts of words mimic those of frequent words that were left out.
+
+    BERTRAM: Schick and Schütze 2020, arXiv 1910.07181. The frequent words of the pretraining text are split; a model
+    of each variant is trained on one part and measured on the other, whose embeddings it has never seen.
+    """
+
+    variants: Mapping[Name, RareWords] = Field(min_length=1, examples=[{"add": {"variant": "add"}}])
+    """The models by name; each is trained and measured on every trained encoder."""
+    occurrences: Count = 100
+    """Occurrences in the training text that make a word of one token frequent. Default: ours."""
+    text_tokens: Count = 20_000_000
+    """Tokens of the training text, from its beginning, in which words and their contexts are looked for."""
+    most_words: Count = 5000
+    """Words at most, the most frequent ones."""
+    held_out_share: Share = Field(default=0.1, gt=0, lt=1)
+    """Words that are left out of training and measured, as a share."""
+
+
+class MeasuredText(LanguageModelText):
+    """A text, and the memory with which it is read."""
+
+    memory: Annotated[int, Field(ge=0, le=2**20)] | None = Field(default=None, examples=[640])
+    """Tokens of memory of arms that have one, in place of those of training (Transformer-XL); None: as trained."""
+
+    @property
+    def text(self) -> LanguageModelText:
+        """The text alone."""
+        return LanguageModelText(path=self.path, layout=self.layout)
+
+
+class Perplexity(Schema):
+    """Perplexity per token and per word, and bits per character, of texts that no model has been trained on.
+
+    Perplexities per token of two tokenizers are not comparable; those per word and bits per character are, as long as
+    few tokens are unknown.
+    """
+
+    texts: Mapping[Name, MeasuredText] = Field(
+        min_length=1, examples=[{"notes": {"path": "notes.txt", "layout": "plain"}}]
+    )
+    """The texts by name."""
+    new_tokens: Count | None = Field(default=None, examples=[64])
+    """Tokens that each window of the sequence length predicts, the rest of it being context. None: all of them."""
+
+
+class Measures(Schema):
+    """Measurements by name; only those that are set are made."""
+
+    attention_diagonal: AttentionDiagonal | None = Field(default=None, examples=[{"within": 4}])
+    """Diagonal concentration of attention, as in ConvBERT's Table 8; null to skip it."""
+    rare_words: WordMimicry | None = Field(default=None, examples=[{"variants": {"add": {"variant": "add"}}}])
+    """Embeddings of rare words from form and contexts, as in BERTRAM; null to skip it."""
+    perplexity: Perplexity | None = Field(default=None, examples=[{"texts": {"notes": {"path": "notes.txt"}}}])
+    """Perplexity and bits per character of texts, of arms that pretrain as language models; null to skip it."""

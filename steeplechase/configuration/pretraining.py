@@ -1,0 +1,45 @@
+"""`pretraining:`, token budget, seeds, hurdle and evaluation set of pretraining."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from steeplechase.configuration.hurdles import Finite, HurdleRule
+from steeplechase.configuration.hurdles.audit import Audit
+from steeplechase.configuration.seeds import Seeds
+from steeplechase.foundation.schema import LARGEST_COUNT, Count, Schema
+from search_space.candidate import Candidate
+
+
+class Pretraining(Schema):
+    """Token budget, seeds, hurdle and evaluation set of pretraining."""
+
+    tokens: Annotated[int, Field(ge=0, le=LARGEST_COUNT)] = Field(examples=[1_000_000])
+    """Training tokens of every arm, multiplied by its `token_share`. 0: nothing is pretrained; every arm is
+    fine-tuned from its initial checkpoint."""
+    seeds: Seeds = Field(examples=[[1, 2, 3]])
+    """Pretraining seeds; with 0 tokens, the seeds of fine-tuning. A list, a number (`3` is 1, 2, 3), a range (`1-5`),
+    or `until_decided`: further seeds for arms whose comparison the first ones leave undecided."""
+    hurdle: HurdleRule = Field(default_factory=Finite)
+    """Early stopping of a search's trials at rungs; `finite` stops diverged trials only."""
+    audit: Audit | None = None
+    """Trains a random sample of the stopped trials to the end, to estimate how often the hurdle is wrong."""
+    held_out_sequences: Count = 256
+    """Sequences of the held-out evaluation set."""
+    evaluation_sets: Literal["shared", "by_objective"] = "shared"
+    """`shared`: one evaluation set for every arm; an arm whose objective measures another held-out loss is refused.
+    `by_objective`: such an arm is measured on the set of its own objective, and compared on tasks alone."""
+    evaluations: Count = 8
+    """Points of the held-out curve between two rungs, the last one included."""
+    reference_generator_tokens: Count = 1_000_000
+    """Training tokens of the generator that corrupts the held-out set (replaced token detection only)."""
+    init_checkpoint: str | None = None
+    """A folder written by `steeplechase import`, or a Hugging Face folder, which is imported first: every arm's
+    encoder is initialised with its weights, where the arm names no other."""
+    evaluation_reference: Candidate | None = None
+    """The candidate whose length, recipe, objective and generator make the evaluation set; by default the baseline.
+
+    Every arm is evaluated on this one set, however it corrupts its own training text, but for those of which
+    `evaluation_sets` allows others. Experiments with different baselines and the same reference have the same
+    evaluation set, and so share the results of common arms.
+    """

@@ -1,0 +1,162 @@
+"""Validation rules of `fine_tuning` beyond its types: settings of single tasks, and the search."""
+
+from collections.abc import Iterator, Mapping
+
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.fine_tuning import FineTuning, SettingsSearch, TaskTraining
+from steeplechase.configuration.fine_tuning_runs import is_frozen, settings_of
+from steeplechase.configuration.metrics import ATTENTION_DIAGONAL, HELD_OUT_LOSS, SCORE
+from steeplechase.configuration.stage_label import MINIMAL_PAIRS, TASK_STAGES, UNTRAINED
+from steeplechase.configuration.validation.language_model_loss import language_model_loss_violations
+from steeplechase.configuration.validation.rarified import rarified_violations
+from steeplechase.configuration.validation.source_encoder import source_encoder_violations
+from steeplechase.foundation.errors import Violation, did_you_mean, listed_twice
+from search_space.candidate import Candidate
+from search_space.recipe import SHORTEST_SEQUENCE
+from steeplechase.tasks.downstream import task_names
+from steeplechase.tasks.labelled.task import DownstreamTask
+from steeplechase.tasks.own_tasks.derived import DerivedTask
+from steeplechase.tasks.own_tasks.features import FORMS, FeatureTask
+from steeplechase.tasks.own_tasks.rarified import RareWordsTask, RarifiedTask
+
+RESERVED = frozenset({HELD_OUT_LOSS, SCORE, ATTENTION_DIAGONAL, UNTRAINED, *TASK_STAGES})
+"""Names of metrics and stages, which would be ambiguous in tables and labels."""
+
+
+def fine_tuning_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield the violations in settings of single tasks and in the search."""
+    tuning, probe = experiment.fine_tuning, experiment.pretraining.hurdle.probe
+    yield from _short_sequences(tuning)
+    used = (*tuning.tasks, *([probe.task] if probe else []))
+    for task, overrides in tuning.by_task.items():
+        location = ("by_task", task)
+        if task not in used:
+            allowed = ", ".join(used) or "none, fine_tuning.tasks is empty"
+            yield Violation(location, f"is not among the tasks; allowed: {allowed}")
+        elif overrides.swap_pairs and task in tuning.known_tasks and not tuning.find(task).unordered:
+            yield Violation((*location, "swap_pairs"), f"the pairs of {task} are ordered and cannot be swapped")
+        message = experiment.baseline.architecture.too_long(settings_of(tuning, task).sequence_length)
+        if overrides.sequence_length is not None and message:
+            yield Violation((*location, "sequence_length"), message)
+    yield from _own_task_violations(tuning)
+    yield from rarified_violations(experiment)
+    yield from _text_pair_violations(experiment)
+    yield from _frozen_violations(experiment)
+    yield from language_model_loss_violations(experiment)
+    yield from source_encoder_violations(experiment)
+    if tuning.search is not None:
+        yield from (violation.under("search") for violation in _search_violations(tuning.search))
+
+
+def _short_sequences(tuning: FineTuning) -> Iterator[Violation]:
+    """Yield the sequence lengths that two texts and their special tokens would not fit into."""
+    lengths: dict[tuple[str, ...], int | None] = {(): tuning.sequence_length}
+    lengths |= {("by_task", task): settings.sequence_length for task, settings in tuning.by_task.items()}
+    for location, length in lengths.items():
+        if length is not None and length < SHORTEST_SEQUENCE:
+            message = f"{length} is too short; allowed: {SHORTEST_SEQUENCE} and longer"
+            yield Violation((*location, "sequence_length"), message)
+
+
+def _own_task_violations(tuning: FineTuning) -> Iterator[Violation]:
+    """Yield the contradictions in the tasks that the experiment declares."""
+    for name, own in tuning.own_tasks.items():
+        location = ("own_tasks", name)
+        if name in task_names() or name in RESERVED:
+            yield Violation(location, f"{name!r} is the name of a known task or metric; choose another")
+        if not isinstance(own, DerivedTask):
+            yield from (violation.under(*location) for violation in own.violations())
+            continue
+        rarified = [other for other in tuning.known_tasks if isinstance(tuning.own_tasks.get(other), RarifiedTask)]
+        plain = [other for other in tuning.known_tasks if not isinstance(tuning.own_tasks.get(other), DerivedTask)]
+        sources = rarified if isinstance(own, RareWordsTask) else plain
+        if own.of not in sources and own.of not in tuning.own_tasks:
+            allowed = ", ".join(sources) or "none"
+            message = f"{own.of!r} is not a task. Allowed: {allowed}.{did_you_mean(own.of, sources)}"
+            yield Violation((*location, "of"), message)
+        elif isinstance(own, RareWordsTask):
+            if not isinstance(tuning.own_tasks.get(own.of), RarifiedTask):
+                yield Violation((*location, "of"), f"{own.of!r} is not of kind rarified")
+        elif isinstance(tuning.own_tasks.get(own.of), DerivedTask):
+            yield Violation((*location, "of"), f"{own.of!r} is itself made of another task; name that one")
+        elif own.of in sources and isinstance(own, FeatureTask) and not _reads_tokens(tuning.find(own.of)):
+            message = f"{own.of!r} has no label, value, tags or span that a BiLSTM on the tokens could predict"
+            yield Violation((*location, "of"), message)
+
+
+def _text_pair_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield the arms that cannot write the targets of a task, and settings that cannot be met."""
+    tuning = experiment.fine_tuning
+    probe = experiment.pretraining.hurdle.probe
+    candidates = {arm.name: arm.candidate for arm in experiment.accepted_arms}
+    names = [name for name in (*tuning.tasks, *([probe.task] if probe else [])) if name in tuning.known_tasks]
+    for task in dict.fromkeys(name for name in names if tuning.find(name).form == "text_pair"):
+        yield from _writing_violations(candidates, tuning, task)
+        settings = settings_of(tuning, task)
+        averaged, epochs = settings.generation.averaged_checkpoints, settings.epochs
+        if averaged > epochs:
+            message = f"{averaged} checkpoints, one after each epoch, of {epochs} epochs; allowed: 1 to {epochs}"
+            yield Violation(("generation", "averaged_checkpoints"), message)
+        beams = settings.generation.beams
+        smallest = min((each.architecture.vocabulary_size for each in candidates.values()), default=beams)
+        if beams > smallest:
+            message = f"{beams} beams of a vocabulary of {smallest}; allowed: 1 to {smallest}"
+            yield Violation(("generation", "beams"), message)
+        changed = tuning.by_task[task].changes if task in tuning.by_task else {}
+        for name in ("dropout", "pooling", "layer_rate_decay"):
+            if name in changed:
+                own = "; the recipe's dropout holds" if name == "dropout" else ""
+                yield Violation(("by_task", task, name), f"changes nothing: {task} has targets that are texts{own}")
+
+
+def _writing_violations(candidates: Mapping[str, Candidate], tuning: FineTuning, task: str) -> Iterator[Violation]:
+    """Yield the arms that cannot write the targets of a task."""
+    unable = [
+        name
+        for name, each in candidates.items()
+        if not (each.objective.writes_target or each.objective.continues_by_mask)
+    ]
+    if unable:
+        needed = "architectures of kind encoder_decoder, or objective mixed_visibility"
+        yield Violation(("tasks",), f"{task} needs {needed}; these arms have neither: {', '.join(unable)}")
+    settings = settings_of(tuning, task)
+    longest = settings.sequence_length + max(settings.sequence_length, settings.generation.longest_output or 0)
+    for name, each in candidates.items():
+        if not each.objective.continues_by_mask:
+            continue
+        if each.architecture.position.in_attention:
+            kind = each.architecture.position.kind
+            message = f"{task}: {name} cannot write targets with {kind} positions; use learned or sinusoidal ones"
+            yield Violation(("tasks",), message)
+        elif too_long := each.architecture.too_long(longest):
+            yield Violation(("sequence_length",), f"{task}: {name} reads a source and a target as one: {too_long}")
+
+
+def _reads_tokens(task: DownstreamTask) -> bool:
+    return task.form in FORMS and task.method != MINIMAL_PAIRS
+
+
+def _frozen_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield untrained encoders of equal seeds, and settings that a frozen encoder does not have."""
+    tuning = experiment.fine_tuning
+    yield from listed_twice(tuning.untrained_seeds, "untrained_seeds")
+    frozen = {task: settings for task, settings in tuning.by_task.items() if is_frozen(tuning, task)}
+    for task, settings in frozen.items():
+        for name in sorted(settings.changes.keys() & TaskTraining.model_fields.keys()):
+            message = f"changes nothing: {task} is evaluated on the frozen encoder, which is not trained"
+            yield Violation(("by_task", task, name), message)
+
+
+def _search_violations(search: SettingsSearch) -> Iterator[Violation]:
+    axes: dict[str, tuple[float, ...]] = {
+        "peak_learning_rate": search.peak_learning_rate,
+        "weight_decay": search.weight_decay,
+        "epochs": search.epochs,
+    }
+    if not any(axes.values()):
+        yield Violation((), f"no values to search; give at least one list of {', '.join(axes)}")
+    for name, values in axes.items():
+        yield from listed_twice(values, name)
+        for position, value in enumerate(values):
+            if value < 0:
+                yield Violation((name, position), f"{value!r} is below 0")

@@ -1,0 +1,123 @@
+"""Validation of initial checkpoints, of fine-tuning without pretraining, and of what arms change of fine-tuning."""
+
+from collections.abc import Iterator
+
+from steeplechase.configuration.arm import Arm
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.fine_tuning_runs import is_frozen
+from steeplechase.configuration.hurdles import Finite
+from steeplechase.configuration.initial_checkpoint import differing_fields, read_initial_checkpoint
+from steeplechase.configuration.metrics import HELD_OUT_LOSS
+from steeplechase.configuration.stage_label import MINIMAL_PAIRS
+from steeplechase.foundation.errors import UserError, Violation
+from search_space.overrides import absolute_path
+from steeplechase.tasks.data_folder import resolved
+
+IN_FINE_TUNING = ("device", "precision", "dropout", "label_smoothing")
+"""Fields of a recipe that fine-tuning reads too."""
+TOKENS = ("pretraining", "tokens")
+
+
+def initial_checkpoint_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield the initial checkpoints that do not fit their arms, and what needs pretraining where there is none."""
+    yield from _checkpoint_violations(experiment)
+    yield from _searched_architecture_violations(experiment)
+    yield from _change_violations(experiment)
+    if not experiment.pretrains:
+        yield from _without_pretraining(experiment)
+
+
+def _checkpoint_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield the checkpoints that cannot be read, or have another architecture than an arm, or another vocabulary."""
+    by_folder: dict[str, list[Arm]] = {}
+    for arm in experiment.accepted_arms:
+        if (folder := experiment.initial_checkpoint(arm.candidate)) is not None:
+            by_folder.setdefault(folder, []).append(arm)
+    if not by_folder and (folder := experiment.initial_checkpoint(experiment.baseline)) is not None:
+        by_folder[folder] = []  # the arms are refused for other reasons
+    for folder, arms in by_folder.items():
+        shared = folder == experiment.pretraining.init_checkpoint
+        location = ("pretraining", "init_checkpoint") if shared else _place(experiment, arms)
+        try:
+            checkpoint = read_initial_checkpoint(resolved(folder))
+            for arm in arms:
+                for field in differing_fields(checkpoint.architecture, arm.candidate.architecture):
+                    yield Violation(location, f"{arm.name} cannot be initialised from {checkpoint.folder}: {field}")
+            if experiment.tokenizer.inputs() != checkpoint.vocabulary:
+                others = "" if len(by_folder) == 1 else "; all arms read their texts with one tokenizer"
+                yield Violation(("tokenizer",), f"{checkpoint.remedy}{others}")
+        except UserError as refusal:
+            yield from (Violation(location, line) for line in refusal.lines)
+
+
+def _place(experiment: Experiment, arms: list[Arm]) -> tuple[str, ...]:
+    return ("baseline", "init_checkpoint") if experiment.baseline.init_checkpoint and not arms[1:] else ("design",)
+
+
+def _searched_architecture_violations(experiment: Experiment) -> Iterator[Violation]:
+    if experiment.search is None or experiment.initial_checkpoint(experiment.baseline) is None:
+        return
+    message = "would change the architecture, which pretraining.init_checkpoint fixes"
+    for path in experiment.search.space:
+        if absolute_path(path)[0] == "architecture":
+            yield Violation(("design", "space", path), message)
+    for stack in experiment.search.structure:
+        yield Violation(("design", "structure", stack), message)
+
+
+def _change_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield the arms whose changes of fine-tuning have no effect."""
+    tuning = experiment.fine_tuning
+    trained = [task for task in tuning.tasks if not is_frozen(tuning, task)]
+    searched = {name for name in ("peak_learning_rate", "weight_decay", "epochs") if getattr(tuning.search, name, ())}
+    for arm in experiment.accepted_arms:
+        changes = arm.candidate.fine_tuning.values
+        if changes and not trained:
+            message = f"{arm.name} changes fine_tuning.{next(iter(changes))}, and no task is fine-tuned"
+            yield Violation(("fine_tuning", "tasks"), message)
+        for name in sorted(searched & changes.keys()):
+            message = f"{arm.name} sets {name} too; a field is searched or set by an arm"
+            yield Violation(("fine_tuning", "search", name), message)
+
+
+def _without_pretraining(experiment: Experiment) -> Iterator[Violation]:
+    """Yield what needs pretraining, in an experiment without any."""
+    tuning = experiment.fine_tuning
+    arms = experiment.accepted_arms
+    if missing := [arm.name for arm in arms if experiment.initial_checkpoint(arm.candidate) is None]:
+        message = f"0 tokens train nothing, and {', '.join(missing)} has no initial checkpoint"
+        yield Violation(TOKENS, f"{message}. Write pretraining.init_checkpoint: FOLDER, or 1 token or more")
+    if not tuning.tasks:
+        yield Violation(TOKENS, "0 tokens leave fine-tuning alone, and fine_tuning.tasks is empty")
+    if len(tuning.seeds) > 1:
+        message = "without pretraining the seeds of fine-tuning are pretraining.seeds"
+        yield Violation(("fine_tuning", "seeds"), f"{message}; list them there, and leave fine_tuning.seeds out")
+    for location, given in _idle_sections(experiment):
+        if given:
+            yield Violation(location, "needs pretraining, and pretraining.tokens is 0")
+    scored = [task for task in tuning.tasks if task in tuning.known_tasks]
+    for task in (name for name in scored if tuning.find(name).method == MINIMAL_PAIRS):
+        message = f"{task} is scored by a pretrained head, which no initial checkpoint has"
+        yield Violation(("fine_tuning", "tasks"), message)
+    for arm in arms:
+        for path in arm.changes:
+            part, _, name = path.partition(".")
+            if part in ("objective", "recipe") and name not in IN_FINE_TUNING:
+                message = f"{arm.name} changes {path}, which fine-tuning does not read, and pretraining.tokens is 0"
+                yield Violation(("design",), message)
+
+
+def _idle_sections(experiment: Experiment) -> Iterator[tuple[tuple[str, ...], bool]]:
+    """Yield the sections that are about pretraining, and whether the experiment has them."""
+    settings, measure = experiment.pretraining, experiment.measure
+    yield ("pretraining", "hurdle"), not isinstance(settings.hurdle, Finite)
+    yield ("pretraining", "audit"), settings.audit is not None
+    yield ("design",), experiment.search is not None
+    yield ("tune",), experiment.tune is not None
+    yield ("match",), experiment.match is not None
+    yield ("measure", "rare_words"), measure.rare_words is not None
+    yield ("measure", "perplexity"), measure.perplexity is not None
+    yield ("baseline", "recipe", "pruning"), experiment.baseline.recipe.pruning is not None
+    seeds = settings.seeds
+    decided_by_loss = not isinstance(seeds, tuple) and HELD_OUT_LOSS in seeds.until_decided.margin
+    yield ("pretraining", "seeds", "until_decided", "margin", HELD_OUT_LOSS), decided_by_loss

@@ -1,0 +1,124 @@
+"""Warnings about valid settings of an experiment that are probably mistakes. Pure."""
+
+from collections.abc import Iterator
+
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.validation.finishing import finishing_warnings
+from search_space.activation_memory import VALUE_BYTES, activation_memory
+from search_space.candidate import Candidate
+from search_space.recipe import Recipe
+from search_space.released.differences import warmup_updates
+
+ARMS_NAMED = 4
+
+
+def warnings_of(experiment: Experiment, machine_memory: int | None = None) -> tuple[str, ...]:
+    """Return one line per warning about a valid experiment; the machine's memory is in bytes, None if unknown."""
+    memory = () if machine_memory is None else _memory(experiment, machine_memory)
+    return (
+        *_objective(experiment),
+        *_warm_up(experiment),
+        *_evaluations(experiment),
+        *finishing_warnings(experiment),
+        *_written_text(experiment),
+        *memory,
+    )
+
+
+def _objective(experiment: Experiment) -> Iterator[str]:
+    if experiment.pretrains and "objective" not in experiment.baseline.model_fields_set:
+        yield (
+            "baseline.objective is missing; the default is replaced_token_detection, with which small models learn "
+            "nothing within a few million tokens (docs/laptop_scale.md). Write objective: masked_language_model, or "
+            "objective: replaced_token_detection to keep it"
+        )
+
+
+def _warm_up(experiment: Experiment) -> Iterator[str]:
+    """Yield the arms whose learning rate is still rising when training ends, grouped by both lengths."""
+    budgets = {"pretraining": experiment.pretraining.tokens} if experiment.pretrains else {}
+    if experiment.tune is not None and experiment.tune.tokens is not None:
+        budgets["tuning"] = experiment.tune.tokens
+    for stage, tokens in budgets.items():
+        arms_by_lengths: dict[tuple[int, int], list[str]] = {}
+        for arm in experiment.arms:
+            warmup, updates = warmup_updates(arm.candidate.recipe), arm.candidate.recipe.steps(tokens)
+            if warmup >= updates:
+                arms_by_lengths.setdefault((warmup, updates), []).append(arm.name)
+        for (warmup, updates), names in arms_by_lengths.items():
+            yield (
+                f"{_named(names, len(experiment.arms))}: the warm-up takes {warmup:,} updates and {stage} has "
+                f"{updates:,}, so the peak learning rate is never reached. Write a smaller "
+                f"recipe.schedule.warmup_tokens, such as {_tenth(experiment.baseline.recipe, tokens)}"
+            )
+
+
+def _evaluations(experiment: Experiment) -> Iterator[str]:
+    points = experiment.pretraining.evaluations
+    updates = experiment.baseline.recipe.steps(experiment.pretraining.tokens)
+    if points > updates > 0:
+        yield (
+            f"pretraining.evaluations is {points:,}, but pretraining has {updates:,} updates: the held-out curve has "
+            "one point per update"
+        )
+
+
+def _written_text(experiment: Experiment) -> Iterator[str]:
+    """Yield the tasks whose targets have case and accents, where the tokenizer drops them."""
+    tuning = experiment.fine_tuning
+    names = [name for name in tuning.tasks if tuning.find(name).form == "text_pair"]
+    if names and experiment.tokenizer.lowercases:
+        yield (
+            f"fine_tuning.tasks: the targets of {', '.join(names)} have case and accents, which tokenizer "
+            f"{experiment.tokenizer.kind} drops, so that no model can write them (a perfect German translation of "
+            "Multi30k scores 20 BLEU). Write tokenizer: { kind: byte_bpe }"
+        )
+
+
+def _memory(experiment: Experiment, machine_memory: int) -> Iterator[str]:
+    """Yield the arms that need more than the machine's memory, grouped by their need."""
+    arms_by_need: dict[tuple[int, int], list[str]] = {}
+    for arm in experiment.arms:
+        need = _least_memory(arm.candidate)
+        if arm.candidate.recipe.device == "cpu" and sum(need) > machine_memory:
+            arms_by_need.setdefault(need, []).append(arm.name)
+    for (weights, activations), names in arms_by_need.items():
+        parts = (
+            f"{_gibibytes(weights)} of weights, gradients and moments, {_gibibytes(activations)} of saved activations"
+        )
+        yield (
+            f"{_named(names, len(experiment.arms))}: pretraining needs at least {_gibibytes(weights + activations)} "
+            f"({parts}), and this machine has {_gibibytes(machine_memory)}. Write smaller sizes, a smaller "
+            "recipe.batch_sequences or more recipe.micro_batches"
+        )
+
+
+def _least_memory(candidate: Candidate) -> tuple[int, int]:
+    """Return the bytes of weights with their training state, and of the activations of one micro-batch.
+
+    A lower bound: without heads and attention maps, and without activations where they are computed again.
+    """
+    architecture, recipe = candidate.architecture, candidate.recipe
+    copies = 4 if recipe.optimiser.adaptive else 2  # weights and gradients; two moments of Adam, LAMB and their like
+    weights = copies * VALUE_BYTES["float32"] * architecture.parameters
+    if recipe.activation_checkpointing != "none":
+        return weights, 0
+    sequences = recipe.batch_sequences // recipe.micro_batches
+    length, size = recipe.sequence_length, VALUE_BYTES[recipe.precision]
+    return weights, activation_memory(architecture, length, sequences, size, recipe.dropout).total
+
+
+def _gibibytes(count: int) -> str:
+    return f"{count / 2**30:,.1f} GiB"
+
+
+def _tenth(recipe: Recipe, tokens: int) -> int:
+    """Return a tenth of the updates, at least one, in tokens."""
+    return max(1, recipe.steps(tokens) // 10) * recipe.tokens_per_step
+
+
+def _named(names: list[str], among: int) -> str:
+    if len(names) == among:
+        return "every arm"
+    more = f" and {len(names) - ARMS_NAMED} more" if len(names) > ARMS_NAMED else ""
+    return f"{', '.join(names[:ARMS_NAMED])}{more}"

@@ -1,0 +1,153 @@
+"""Translates pydantic's validation errors into mistakes, each located at its node and naming keys and kinds."""
+
+import json
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from steeplechase.configuration.yaml.errors import SHOWN_CHARACTERS, Location, Mistake, Path, mistake, shown
+from steeplechase.configuration.yaml.messages import NEEDED, message_of, mismatch, not_among
+from steeplechase.configuration.yaml.nodes import Entries, Leaf, Node, child
+from steeplechase.configuration.yaml.schema_paths import ResolvedLocation, allowed_locations, example, find, keys, kinds
+from steeplechase.foundation.errors import Violation, closest, did_you_mean
+from steeplechase.foundation.schema import VARIANT_KEY
+
+LOCATIONS_SHOWN_AT_MOST = 3
+
+
+def mistakes_of_types(
+    file: str, model: type[BaseModel], document: Node, error: ValidationError
+) -> tuple[Mistake, ...]:
+    """Return the mistakes of pydantic's errors, without consequences of mistakes that are reported already."""
+    resolved_by_location: dict[Location, list[tuple[ResolvedLocation, ErrorDetails]]] = defaultdict(list)
+    found = [(find(model, document, detail["loc"]), detail) for detail in error.errors(include_url=False)]
+    misspelt = {_meant(resolved, detail) for resolved, detail in found}
+    found = [(resolved, detail) for resolved, detail in found if not _counts_wrong_items(detail, found)]
+    for resolved, detail in found:
+        if not _is_consequence(resolved, detail["type"]) and detail["loc"] not in misspelt:
+            resolved_by_location[_location(resolved, detail["type"])].append(
+                (resolved, _as_written(resolved, detail))
+            )
+    mistakes = []
+    for location, details in resolved_by_location.items():
+        deeper = any(
+            other.path[: len(location.path)] == location.path != other.path for other in resolved_by_location
+        )
+        messages = _joined(details, deeper) if len(details) > 1 or deeper else [_message(model, *details[0])]
+        mistakes += [mistake(file, location, message) for message in messages]
+    return tuple(mistakes)
+
+
+def mistakes_of_rules(file: str, document: Node, violations: Iterable[Violation]) -> tuple[Mistake, ...]:
+    """Return the mistakes of a declaration's own violations, each at its node or the nearest parent."""
+    return tuple(mistake(file, _nearest(document, each.path), each.message) for each in violations)
+
+
+def _nearest(document: Node, path: Path) -> Location:
+    node = document
+    for position, key in enumerate(path):
+        below = child(node, key)
+        if below is None:
+            return node.location.under(*path[position:])
+        node = below
+    return node.location
+
+
+def _counts_wrong_items(detail: ErrorDetails, found: Iterable[tuple[ResolvedLocation, ErrorDetails]]) -> bool:
+    """Return whether a list is too short only because pydantic does not count the items that are wrong."""
+    at = detail["loc"]
+    return detail["type"] == "too_short" and any(
+        other["loc"] != at and other["loc"][: len(at)] == at for _, other in found
+    )
+
+
+def _as_written(resolved: ResolvedLocation, detail: ErrorDetails) -> ErrorDetails:
+    """Return the error with the value in the file as its input, not a validator's converted value."""
+    if resolved.missing_keys or not isinstance(resolved.node, Leaf):
+        return detail
+    return {**detail, "input": resolved.node.value}
+
+
+def _is_consequence(resolved: ResolvedLocation, kind: str) -> bool:
+    """Return whether the error is a consequence of an unreadable value or key, which is reported already."""
+    if isinstance(resolved.node, Leaf):
+        return resolved.node.flawed
+    return isinstance(resolved.node, Entries) and resolved.node.flawed and kind in ("missing", "union_tag_not_found")
+
+
+def _meant(resolved: ResolvedLocation, detail: ErrorDetails) -> tuple[int | str, ...] | None:
+    """Return where the key would be that an unknown key is a misspelling of; None for others."""
+    if detail["type"] != "extra_forbidden":
+        return None
+    key, known = str(detail["loc"][-1]), keys(resolved.owner)
+    meant = closest(unicodedata.normalize("NFKC", key), known)
+    return None if meant is None else (*detail["loc"][:-1], meant)
+
+
+def _location(resolved: ResolvedLocation, kind: str) -> Location:
+    if kind == "union_tag_invalid":
+        tag = child(resolved.node, VARIANT_KEY)
+        return tag.location if tag is not None else resolved.node.location
+    if kind == "union_tag_not_found":
+        return resolved.node.location.under(VARIANT_KEY)
+    return resolved.node.location.under(*(key for key in resolved.missing_keys if kind == "missing"))
+
+
+def _joined(details: list[tuple[ResolvedLocation, ErrorDetails]], deeper: bool) -> list[str]:
+    """Return one message for a union if no member fits; of a member that nearly fits, only its own errors."""
+    other = [message_of(detail) for _, detail in details if detail["type"] not in (*NEEDED, "literal_error")]
+    if deeper or other:
+        return list(dict.fromkeys(other))
+    needed = [NEEDED.get(detail["type"]) or str(detail.get("ctx", {}).get("expected")) for _, detail in details]
+    return [mismatch(details[0][1]["input"], " or ".join(dict.fromkeys(needed)))]
+
+
+def _message(model: type[BaseModel], resolved: ResolvedLocation, detail: ErrorDetails) -> str:
+    kind = detail["type"]
+    if kind == "missing":
+        return _missing(resolved)
+    if kind == "extra_forbidden":
+        return _unknown_key(model, resolved, str(detail["loc"][-1]))
+    if kind == "union_tag_not_found":
+        return f"this key is missing; allowed: {', '.join(kinds(resolved.expected))}"
+    if kind == "union_tag_invalid":
+        known = kinds(resolved.expected)
+        tag = resolved.node if isinstance(resolved.node, Leaf) else child(resolved.node, VARIANT_KEY)
+        expected = ", ".join(map(repr, known)) or str(detail.get("ctx", {}).get("expected_tags"))
+        return not_among(tag.value if isinstance(tag, Leaf) else "this", expected)
+    if kind == "model_attributes_type" and kinds(resolved.expected):
+        return mismatch(
+            detail["input"], f"the name of an option ({', '.join(kinds(resolved.expected))}) or a mapping"
+        )
+    return message_of(detail)
+
+
+def _missing(resolved: ResolvedLocation) -> str:
+    key = resolved.missing_keys[-1]
+    if isinstance(key, int):
+        return f"item {key + 1} of the list is missing"
+    given = example(resolved.expected, key)
+    hint = f"; for example {key}: {json.dumps(given, ensure_ascii=False)}" if given is not None else ""
+    return f"this key is missing{hint}"
+
+
+def _unknown_key(model: type[BaseModel], resolved: ResolvedLocation, key: str) -> str:
+    known = keys(resolved.owner)
+    shown_key = shown(key) if key.isascii() else ascii(key[:SHOWN_CHARACTERS])
+    hint = did_you_mean(unicodedata.normalize("NFKC", key), known)
+    others = [kind for kind, option in kinds(resolved.alternatives).items() if key in option.model_fields]
+    if others:
+        hint += f" It belongs to the kind {', '.join(others)}."
+    elif key != VARIANT_KEY:
+        places = allowed_locations(model, key)[:LOCATIONS_SHOWN_AT_MOST]
+        hint += (
+            f" It belongs under {', '.join(location or 'the top level' for location in places)}." if places else ""
+        )
+    return (
+        f"{shown_key} is not a key here.{hint}"
+        if hint
+        else f"{shown_key} is not a key here; allowed: {', '.join(known)}"
+    )

@@ -1,0 +1,319 @@
+"""Base of all declarations: frozen, strict pydantic models, and their canonical text."""
+
+import hashlib
+import json
+import pkgutil
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from types import ModuleType, UnionType
+from typing import Annotated, Any, ClassVar, Literal, ParamSpec, TypeVar, Union, cast, get_args, get_origin
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    JsonValue,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    create_model,
+)
+from pydantic_core import CoreSchema, PydanticUndefined, core_schema, from_json
+
+from steeplechase.foundation.stand_ins import OF_RECORD, admit, with_stand_ins
+
+__all__ = ["JsonValue"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+VARIANT_KEY = "kind"  # the tag of every union; always part of the canonical text, even at its default
+UNION = "union"
+
+
+class Schema(BaseModel):
+    """A frozen, strict value: unknown keys fail, types are never coerced, defaults are the baseline."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    described_by: ClassVar[tuple[type[BaseModel], ...]] = ()
+    """Of a generated declaration: the declarations whose docstrings describe its fields."""
+
+
+PositiveNumber = Annotated[float, Field(gt=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+"""A share of a whole, from 0 to 1."""
+
+LARGEST_COUNT = 2**53
+"""The largest whole number below which JSON readers keep every one apart (RFC 8259, section 6)."""
+
+Count = Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
+"""A whole number from 1."""
+
+Whole = Annotated[int, Field(ge=0, le=LARGEST_COUNT)]
+"""A whole number from 0."""
+
+Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
+
+DEVICES = frozenset(
+    ("CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(1, 10)))
+)
+"""What Windows takes for a device, whatever follows a dot: no folder can have the name."""
+
+
+def _no_device(name: str) -> str:
+    if name.partition(".")[0].upper() in DEVICES:
+        raise ValueError(
+            f"{name!r} names a device on Windows, where no folder can have this name; write {name[0]}_{name[1:]}"
+        )
+    return name
+
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"), AfterValidator(_no_device)]
+"""A name that is safe in a path, a table and a URL."""
+
+
+class OpenOption(Schema):
+    """Base class of the options of an axis that is open: its options are the files of `package`, found when needed.
+
+    A subclass of an axis names the package. Each file that defines an option is named as the option's `kind`; files
+    without one hold what options share. A folder that extends the package's `__path__` adds its options.
+    """
+
+    package: ClassVar[str]
+    """The package whose files are the options of this axis."""
+    modules: ClassVar[str] = ""
+    """The package whose files of the same names build the options; empty if options need no building."""
+    examples: ClassVar[tuple[Mapping[str, JsonValue], ...]] = ({},)
+    """Settings at which the contracts check the option; one without a default for a field gives values here."""
+    kind: str
+    """Chooses the option."""
+
+
+class OptionByKind:
+    """Marks a union of options: a mapping chooses by its `kind`; a name alone is the option with its defaults.
+
+    It marks a union of declarations, or the base class of an open axis. Names alone are allowed in files only. JSON
+    comes from serialised declarations, where every option is a mapping; it is validated as JSON, because tuples would
+    stay lists otherwise.
+    """
+
+    def __get_pydantic_core_schema__(self, union: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return the tagged union; values from Python first pass a validator that turns a name into a mapping."""
+        if _is_open(union):
+            return core_schema.with_info_plain_validator_function(_validated_by(union), metadata={UNION: union})
+        tagged = handler.generate_schema(Annotated[union, Field(discriminator=VARIANT_KEY)])
+        named = core_schema.no_info_before_validator_function(_option_named, tagged)
+        return core_schema.json_or_python_schema(tagged, named, metadata={UNION: union})
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Return the JSON schema for editors, which allows both names and mappings."""
+        union = schema["metadata"][UNION]
+        names = [*_names_alone(union)]
+        options = handler(_adapter(options_of(union)).core_schema if _is_open(union) else schema)
+        return {"anyOf": [{"enum": names, "type": "string"}, options]} if names else options
+
+
+OPTION = OptionByKind()
+
+
+def options_of(union: Any) -> tuple[Any, ...]:
+    """Return the members of a union, the options that the package of an open axis has now, or the type itself."""
+    if get_origin(union) in (Union, UnionType):
+        return get_args(union)
+    if not _is_open(union):
+        return (union,)
+    package = import_module(union.package)
+    return with_stand_ins(union, _options_in(union, tuple(package.__path__)))
+
+
+def option_in(module: ModuleType, axis: type[OpenOption]) -> type[OpenOption] | None:
+    """Return the option that a file defines, None for a file that holds what options share. Raises ValueError."""
+    defined = [
+        each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__
+    ]
+    found = [each for each in defined if issubclass(each, axis) and _kind(each)]
+    nameless = [each for each in defined if issubclass(each, axis) and not _kind(each) and _names_kind(each)]
+    if nameless:
+        (kind,) = get_args(nameless[0].model_fields[VARIANT_KEY].annotation)[:1]
+        raise ValueError(f'{nameless[0].__name__}: kind has no default; write kind: Literal["{kind}"] = "{kind}"')
+    if not found:
+        return None
+    name = module.__name__.rpartition(".")[2]
+    if len(found) > 1:
+        raise ValueError(f"{', '.join(each.__name__ for each in found)}: a file defines one option")
+    if _kind(found[0]) != name:
+        raise ValueError(f"{found[0].__name__}: its kind is {_kind(found[0])!r}; the file is named {name}")
+    return found[0]
+
+
+def axis_of(package: str) -> type[OpenOption] | None:
+    """Return the open axis whose options are the files of a package, None if there is none."""
+    import_module(package)  # which defines its axis
+    return next((axis for axis in open_axes() if axis.package == package), None)
+
+
+def open_axes() -> Iterator[type[OpenOption]]:
+    """Yield the open axes that are imported."""
+    return (axis for axis in _subclasses(OpenOption) if "package" in vars(axis))
+
+
+def _subclasses(option: type[OpenOption]) -> Iterator[type[OpenOption]]:
+    for each in option.__subclasses__():
+        yield each
+        yield from _subclasses(each)
+
+
+def _is_open(union: Any) -> bool:
+    return isinstance(union, type) and issubclass(union, OpenOption) and "package" in vars(union)
+
+
+def _kind(option: type[OpenOption]) -> str:
+    default = option.model_fields[VARIANT_KEY].default
+    return "" if default is PydanticUndefined else str(default)
+
+
+def _names_kind(option: type[OpenOption]) -> bool:
+    return get_origin(option.model_fields[VARIANT_KEY].annotation) is Literal
+
+
+def cached_until_options_change(function: Callable[P, T]) -> Callable[P, T]:
+    """Return the function with its results kept until an axis gets another option."""
+    cached = cache(function)
+    _CACHES.append(cached.cache_clear)
+    return cast("Callable[P, T]", cached)
+
+
+def options_changed() -> None:
+    """Forget what was computed from the options that the axes had before."""
+    for clear in _CACHES:
+        clear()
+
+
+_CACHES: list[Callable[[], None]] = []
+
+
+@cached_until_options_change
+def _options_in(axis: type[OpenOption], path: tuple[str, ...]) -> tuple[type[OpenOption], ...]:
+    """Return the options of the files in the folders of a package, sorted by name."""
+    names = sorted(module.name for module in pkgutil.iter_modules(path))
+    found = (option_in(import_module(f"{axis.package}.{name}"), axis) for name in names)
+    return tuple(option for option in found if option is not None)
+
+
+@cached_until_options_change
+def _adapter(options: tuple[Any, ...]) -> TypeAdapter[OpenOption]:
+    """Return the validator of the options; a union of one member has no discriminator."""
+    union = cast("Any", Annotated)[cast("Any", Union)[options], Field(discriminator=VARIANT_KEY)]
+    return TypeAdapter(union if len(options) > 1 else options[0])
+
+
+def _validated_by(axis: type[OpenOption]) -> Callable[[Any, ValidationInfo], OpenOption]:
+    """Return a validator for the options that the axis has when it is called; pydantic keeps the paths of errors."""
+
+    def validated(value: Any, info: ValidationInfo) -> OpenOption:
+        if info.context is OF_RECORD and admit(axis, options_of(axis), value):
+            options_changed()
+        adapter = _adapter(options_of(axis))
+        if info.mode == "json":
+            return adapter.validate_json(json.dumps(value), context=info.context)
+        return adapter.validate_python(_option_named(value), context=info.context)
+
+    return validated
+
+
+def _option_named(value: object) -> object:
+    return {VARIANT_KEY: value} if isinstance(value, str) else value
+
+
+def _names_alone(union: Any) -> Iterator[str]:
+    """Yield the kinds of the options whose fields all have defaults."""
+    for option in options_of(union):
+        if not any(field.is_required() for field in option.model_fields.values()):
+            yield from map(str, get_args(option.model_fields[VARIANT_KEY].annotation))
+
+
+def partial(*declarations: type[Schema]) -> type[Schema]:
+    """Return a declaration of all their fields, each of which may be left out: it is None then."""
+    fields: dict[str, Any] = {}
+    for name, field in ((name, field) for each in declarations for name, field in each.model_fields.items()):
+        bounded: Any = field.annotation
+        if field.metadata:
+            bounded = cast("Any", Annotated)[(field.annotation, *field.metadata)]
+        fields[name] = (bounded | None, Field(default=None, examples=field.examples))
+    made = create_model("Partial", __base__=Schema, **fields)
+    made.described_by = declarations
+    return made
+
+
+def canonical(declaration: BaseModel, always: Collection[str] = ()) -> dict[str, JsonValue]:
+    """Return the declaration as plain JSON without the fields that are at their default and not always written.
+
+    An axis at its default never enters a key, so a new axis does not change existing keys. The tag of a union
+    (`kind`) is always included: pydantic's `exclude_defaults` drops it, and two options would then share a key.
+    """
+    document: dict[str, JsonValue] = {}
+    for name, default in _defaults(type(declaration)).items():
+        value = getattr(declaration, name)
+        if name == VARIANT_KEY or name in always or value != default:
+            document[name] = _plain(value)
+    return document
+
+
+@cached_until_options_change  # pydantic copies a default, or makes it, each time that it is asked
+def _defaults(declaration: type[BaseModel]) -> dict[str, Any]:
+    """Return the default of each field, `PydanticUndefined` without one."""
+    fields = declaration.model_fields
+    return {name: field.get_default(call_default_factory=True) for name, field in fields.items()}
+
+
+def defaults_of(declaration: type[BaseModel]) -> dict[str, JsonValue]:
+    """Return the default of each field as plain JSON, None where a value is needed; without the tag of a union."""
+    known = {name: value for name, value in _defaults(declaration).items() if name != VARIANT_KEY}
+    return {name: None if value is PydanticUndefined else _plain(value) for name, value in known.items()}
+
+
+def _plain(value: Any) -> JsonValue:
+    if isinstance(value, BaseModel):
+        return canonical(value)
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return value + 0.0  # -0.0 equals 0.0 and needs the same text
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    raise TypeError(f"{type(value).__name__} has no plain form")
+
+
+def canonical_text(value: JsonValue) -> str:
+    """Return JSON with sorted keys and no spaces: equal values give equal text."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def parsed_json(text: str) -> JsonValue:
+    """Return a value from its JSON. Raises ValueError for invalid JSON, NaN, and more than 200 levels."""
+    value: JsonValue = from_json(text, allow_inf_nan=False)
+    return value
+
+
+def first_fault(error: ValidationError) -> str:
+    """Return the first error as one line: location and message."""
+    fault, more = error.errors(include_url=False)[0], error.error_count() - 1
+    location = ".".join(map(str, fault["loc"]))
+    return f"{location}: {fault['msg']}" + (f" (and {more} more)" if more else "")
+
+
+def json_in_html(value: object) -> str:
+    """Return ASCII JSON that neither ends its `script` element nor begins an entity, for data and for scripts."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.translate({ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&"})
+
+
+def fingerprint(value: JsonValue) -> str:
+    """Return the sha256 of the canonical text as 64 hexadecimal digits."""
+    return hashlib.sha256(canonical_text(value).encode()).hexdigest()

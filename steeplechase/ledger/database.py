@@ -1,0 +1,284 @@
+"""The ledger database: every record and decision, append-only and crash-safe; the only source of truth.
+
+SQLite with a write-ahead log and full synchronisation, written by the driver only. Every row has the sha256 of its
+sequence number and content, and the numbers have no gaps, so that damaged or missing rows are detected.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import fields
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from steeplechase.configuration.plugin_options import OPTIONS, add_recorded_options
+from steeplechase.foundation.atomic_files import disk_refusals
+from steeplechase.foundation.errors import CorruptionError, MachineError, first_lines
+from steeplechase.foundation.schema import JsonValue, canonical_text, fingerprint
+from steeplechase.ledger.database_copy import in_memory
+from steeplechase.ledger.database_file import SCHEMA, SCHEMA_VERSION, begin, for_writing, missing_rows, refuse_irregular, writer_of
+from steeplechase.ledger.facts import checked_fact
+from steeplechase.ledger.paths import has_export
+from steeplechase.ledger.records import ArmRow, Decision, Record, TrialRow
+from steeplechase.ledger.rows import R, parsed_text, plain
+
+LEDGER_NAME = "ledger.sqlite"
+MACHINE_FAULTS = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+}
+"""Error codes of the machine; every other code means a damaged file."""
+
+NUMBERED_TABLES = ("records", "decisions")
+"""Tables whose rows have their sequence number as a field."""
+Row = TypeVar("Row", Record, Decision)
+
+
+class EmptyLedger(CorruptionError):
+    """A ledger without tables: its rows are lost, or its run was killed before it wrote any."""
+
+
+class LedgerRows(Protocol):
+    """Read access to a ledger's rows, in a database or in an export."""
+
+    @property
+    def path(self) -> Path:
+        """The file or folder of the rows."""
+
+    def fact(self, name: str) -> JsonValue:
+        """Return a fact, None if it was never written."""
+
+    def arms(self) -> tuple[ArmRow, ...]:
+        """Return the arms in the order of the table."""
+
+    def trials(self) -> tuple[TrialRow, ...]:
+        """Return the trials in the order in which they were declared."""
+
+    def records(self) -> tuple[Record, ...]:
+        """Return the records in the order in which they were written."""
+
+    def decisions(self) -> tuple[Decision, ...]:
+        """Return the decisions in the order in which they were taken."""
+
+
+class Ledger:
+    """Append-only database: rows are added, never changed. Only the driver writes.
+
+    `Ledger(path)` opens it for the driver; `Ledger.at(folder)` reads its present content.
+    """
+
+    def __init__(self, path: Path, read_only: bool = False) -> None:
+        self.path = path
+        self._facts: dict[str, JsonValue] | None = None
+        refuse_irregular(path, read_only)
+        with self._translated_errors(), disk_refusals(path):
+            self._connection = in_memory(path) if read_only else for_writing(path)
+        try:
+            self._check() if read_only else self._open()
+        except BaseException:
+            self._connection.close()  # a rejected file is closed at once
+            raise
+
+    @classmethod
+    def at(cls, folder: Path) -> "Ledger":
+        """Read the ledger of a results folder without writing; the folder may be read-only.
+
+        Raises MachineError if there is none or it cannot be read, CorruptionError if it is damaged.
+        """
+        path = folder / LEDGER_NAME
+        with disk_refusals(path):
+            if not path.exists():
+                if has_export(folder):
+                    message = "a published report, with its rows and without stages; give the results of its run"
+                    raise MachineError(f"{folder}: {message}")
+                raise MachineError(f"{folder}: {_no_ledger(folder)}")
+        return cls(path, read_only=True)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Write all rows that are added inside in one transaction."""
+        with self._translated_errors():
+            begin(self._connection, self.path)
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            self._facts = None
+            raise
+        with self._translated_errors():
+            self._connection.execute("COMMIT")
+
+    def close(self) -> None:
+        """Close the connection; every written row is already on disk."""
+        self._connection.close()
+
+    def set_fact(self, name: str, value: JsonValue) -> None:
+        """Write a fact about the experiment; a fact that exists already is unchanged."""
+        self._insert("facts", name, value, or_ignore=True)
+        self._facts = None
+
+    def fact(self, name: str) -> JsonValue:
+        """Return a fact, None if it was never written."""
+        return self.facts().get(name)
+
+    def facts(self) -> dict[str, JsonValue]:
+        """Return all facts by name; they are read once, since each is written once."""
+        if self._facts is None:
+            self._facts = {name: self._fact(name, text) for _, name, text in self._rows("facts")}
+        return self._facts
+
+    def last_trial_record(self) -> int:
+        """Return the sequence number of the last record of a trial, 0 if there is none."""
+        return max((record.sequence for record in self.records() if record.trial is not None), default=0)
+
+    def add_arm(self, arm: ArmRow) -> None:
+        """Write an arm before its first trial starts."""
+        self._insert("arms", arm.name, _document(arm), or_ignore=True)
+
+    def add_trial(self, trial: TrialRow) -> None:
+        """Write a trial before its first stage starts."""
+        self._insert("trials", trial.name, _document(trial), or_ignore=True)
+
+    def add_record(self, record: Record) -> Record:
+        """Write a record and return it with its sequence number; on return it is on disk."""
+        document = _document(record)
+        del document["sequence"]
+        return _with_sequence(record, self._insert("records", f"{record.trial}:{record.label}", document))
+
+    def add_decision(self, decision: Decision) -> Decision:
+        """Write a decision and return it with its sequence number; on return it is on disk."""
+        document = _document(decision)
+        del document["sequence"]
+        name = f"{decision.trial}:{decision.level}"
+        return _with_sequence(decision, self._insert("decisions", name, document))
+
+    def arms(self) -> tuple[ArmRow, ...]:
+        """Return the arms in the order of the table; options of plugins that are not loaded are stand-ins."""
+        for options in plugin_options_in(self.facts()):
+            add_recorded_options(options)
+        return self._parsed("arms", ArmRow)
+
+    def trials(self) -> tuple[TrialRow, ...]:
+        """Return the trials in the order in which they were declared."""
+        return self._parsed("trials", TrialRow)
+
+    def records(self) -> tuple[Record, ...]:
+        """Return the records in the order in which they were written."""
+        return self._parsed("records", Record)
+
+    def decisions(self) -> tuple[Decision, ...]:
+        """Return the decisions in the order in which they were taken."""
+        return self._parsed("decisions", Decision)
+
+    def _fact(self, name: str, text: str) -> JsonValue:
+        try:
+            return checked_fact(name, text)
+        except ValueError as fault:
+            raise CorruptionError(f"{self.path}: the fact {name[:80]!r}: {fault}; restore the file") from fault
+
+    def _parsed(self, table: str, kind: type[R]) -> tuple[R, ...]:
+        return tuple(self._row(table, kind, *row) for row in self._rows(table))
+
+    def _row(self, table: str, kind: type[R], place: int, name: str, text: str) -> R:
+        try:
+            row = parsed_text(kind, text, {"sequence": place} if table in NUMBERED_TABLES else {})
+        except (ValueError, TypeError) as fault:
+            raise CorruptionError(f"{self.path}: {table} row {place}: {fault}; restore the file") from fault
+        if isinstance(row, ArmRow | TrialRow) and row.name != name:
+            raise CorruptionError(f"{self.path}: {table} row {place}: is not named {name[:80]!r}; restore the file")
+        return row
+
+    def _insert(self, table: str, name: str, content: JsonValue, or_ignore: bool = False) -> int:
+        text = canonical_text(content)
+        command = f"INSERT {'OR IGNORE ' if or_ignore else ''}INTO {table} VALUES (?, ?, ?, ?)"
+        with nullcontext() if self._connection.in_transaction else self.transaction(), self._translated_errors():
+            (last,) = self._connection.execute(f"SELECT COALESCE(MAX(sequence), 0) FROM {table}").fetchone()
+            sequence = int(last) + 1
+            self._connection.execute(command, (sequence, name, text, _checksum(sequence, name, text)))
+        return sequence
+
+    def _rows(self, table: str) -> Iterator[tuple[int, str, str]]:
+        with self._translated_errors():
+            query = f"SELECT sequence, name, content, checksum FROM {table} ORDER BY sequence"
+            rows = self._connection.execute(query).fetchall()
+        for place, (sequence, name, text, checksum) in enumerate(rows, 1):
+            if sequence != place or _checksum(place, name, text) != checksum:
+                raise CorruptionError(f"{self.path}: {table} row {place}: the checksum does not match its content")
+            yield sequence, name, text
+
+    def _open(self) -> None:
+        with self._translated_errors():
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=FULL")
+            if self._empty():  # of an earlier version, killed while it was created
+                self._connection.executescript(SCHEMA)
+        self._check()
+
+    def _check(self) -> None:
+        with self._translated_errors():
+            (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+            (sound,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
+            empty = self._empty()
+        if empty:
+            raise EmptyLedger(f"{self.path}: is empty; restore the file, or remove it if nothing was run")
+        if version != SCHEMA_VERSION:
+            message = f"{self.path}: schema {version}, this version reads {SCHEMA_VERSION}; nothing was changed"
+            raise CorruptionError(message)
+        if sound != "ok":
+            raise CorruptionError(f"{self.path}: {sound}; restore the file or move it away")
+        with self._translated_errors():
+            missing = next(missing_rows(self._connection), None)
+        if missing is not None:
+            raise CorruptionError(f"{self.path}: {missing}; restore the file")
+
+    def _empty(self) -> bool:
+        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        return version == 0 and not self._connection.execute("SELECT name FROM sqlite_master").fetchone()
+
+    @contextmanager
+    def _translated_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            code = getattr(error, "sqlite_errorcode", 0) % 256  # the rest of the code is detail
+            if code == sqlite3.SQLITE_BUSY:
+                raise MachineError(f"{self.path}: is locked by {writer_of(self.path)}; end it first") from error
+            if code in MACHINE_FAULTS:
+                raise MachineError(f"{self.path}: {error}") from error
+            raise CorruptionError(f"{self.path}: {error}; restore the file or move it away") from error
+
+
+def plugin_options_in(facts: Mapping[str, JsonValue]) -> tuple[JsonValue, ...]:
+    """Return what the versions of a ledger's experiment keep of their plugins, the latest first."""
+    return tuple(reversed([fact for name, fact in facts.items() if name.partition(" ")[0] == OPTIONS]))
+
+
+def _no_ledger(folder: Path) -> str:
+    """Return why a place has no ledger: a file, the folder of several results, or one without results."""
+    if folder.is_file():
+        beside = f". Did you mean {folder.parent}?" if (folder.parent / LEDGER_NAME).is_file() else ""
+        return f"a file; give a results folder{beside}"
+    below = sorted(str(ledger.parent) for ledger in folder.glob(f"*/{LEDGER_NAME}"))
+    if below:
+        return f"no ledger here. Did you mean {' or '.join(first_lines(below, lambda more: f'one of {more} more'))}?"
+    return f"no ledger here; `steeplechase run EXPERIMENT --out {folder}` makes one"
+
+
+def _document(row: ArmRow | TrialRow | Record | Decision) -> dict[str, JsonValue]:
+    """Return a row's document without fields at their default, so that a new field does not change older rows."""
+    defaults = {field.name: field.default for field in fields(row)}
+    return {name: value for name, value in plain(row).items() if getattr(row, name) != defaults[name]}
+
+
+def _with_sequence(row: Row, sequence: int) -> Row:
+    return type(row)(**{**vars(row), "sequence": sequence})
+
+
+def _checksum(sequence: int, name: str, text: str) -> str:
+    return fingerprint([sequence, str(name), str(text)])

@@ -1,0 +1,150 @@
+"""The file of a ledger: created whole, and checked when it is opened.
+
+It is made in memory, written under a temporary name and renamed, so that a killed process leaves none or an empty
+ledger. Its table `ends` has the number of rows of every other table, kept by triggers in the transaction of each row:
+rows that are missing at the end of a table are detected. So are references to rows that are missing, which an older
+ledger, without that table, is held to alone.
+"""
+
+import sqlite3
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+from steeplechase.foundation.atomic_files import flush, write_whole
+from steeplechase.foundation.errors import MachineError
+from steeplechase.foundation.locking import POSIX, SILENT_SECONDS, kernel_holder, tell
+
+IN_MEMORY = ":memory:"
+LONGEST_WAIT_SECONDS = 300.0
+"""For another program that holds the lock for writing."""
+SCHEMA_VERSION = 1
+NAME_CONSTRAINTS = {"facts": "UNIQUE", "arms": "UNIQUE", "trials": "UNIQUE", "records": "", "decisions": "UNIQUE"}
+TABLES = "CREATE TABLE ends (name TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID; " + "".join(
+    f"CREATE TABLE {table} (sequence INTEGER PRIMARY KEY, name TEXT {unique} NOT NULL, "
+    "content TEXT NOT NULL, checksum TEXT NOT NULL); "
+    f"INSERT INTO ends VALUES ('{table}', 0); "
+    f"CREATE TRIGGER count_{table} AFTER INSERT ON {table} "
+    f"BEGIN UPDATE ends SET count = count + 1 WHERE name = '{table}'; END; "
+    for table, unique in NAME_CONSTRAINTS.items()
+)
+SCHEMA = f"BEGIN IMMEDIATE; {TABLES} PRAGMA user_version={SCHEMA_VERSION}; COMMIT;"
+JOURNAL, LOG, LOG_INDEX = "-journal", "-wal", "-shm"
+PAGES_BEFORE = slice(16, 20)
+"""Where a rollback journal has the number of pages before its transaction. https://sqlite.org/fileformat.html, 3."""
+
+REFERENCES = {
+    "trials row {}: its arm {} is not among the arms": (
+        "SELECT sequence, json_extract(content, '$.arm') AS other FROM trials "
+        "WHERE other NOT IN (SELECT name FROM arms)"
+    ),
+    "records row {}: its trial {} is not among the trials": (
+        "SELECT sequence, json_extract(content, '$.trial') AS other FROM records "
+        "WHERE other IS NOT NULL AND other NOT IN (SELECT name FROM trials)"
+    ),
+    "decisions row {}: its trial {} is not among the trials": (
+        "SELECT sequence, json_extract(content, '$.trial') AS other FROM decisions "
+        "WHERE other NOT IN (SELECT name FROM trials)"
+    ),
+    "decisions row {}: trial {} has no record at its rung": (
+        "WITH rungs AS (SELECT json_extract(content, '$.trial') AS trial, COUNT(DISTINCT "
+        "substr(json_extract(content, '$.label'), instr(json_extract(content, '$.label'), '@'))) AS count "
+        "FROM records WHERE json_extract(content, '$.label') GLOB 'pretrain@*' "
+        "OR json_extract(content, '$.label') GLOB 'zero_cost@*' GROUP BY 1) "
+        "SELECT decisions.sequence, json_extract(content, '$.trial') AS other FROM decisions "
+        "LEFT JOIN rungs ON rungs.trial = other "
+        "WHERE json_extract(content, '$.value') IS NOT NULL "
+        "AND COALESCE(rungs.count, 0) <= json_extract(content, '$.level')"
+    ),
+}
+"""A message, and the query of the rows that refer to a missing one."""
+
+
+def for_writing(path: Path) -> sqlite3.Connection:
+    """Return a connection for the only writer of a ledger, which is created if it is missing. Raises OSError."""
+    if str(path) != IN_MEMORY:
+        create(path)
+    return sqlite3.connect(path, isolation_level=None, timeout=SILENT_SECONDS)
+
+
+def begin(connection: sqlite3.Connection, path: Path) -> None:
+    """Begin a transaction; while another program holds the lock for writing, wait, and tell so once.
+
+    Raises sqlite3.OperationalError after `LONGEST_WAIT_SECONDS`.
+    """
+    until, told = time.monotonic() + LONGEST_WAIT_SECONDS, False
+    while True:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode % 256 != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+        if not told:
+            told = True
+            tell(f"{path}: waits for {writer_of(path)}, which holds its lock for writing")
+
+
+def create(path: Path) -> None:
+    """Create an empty ledger, unless there is a file with content. Raises OSError."""
+    if path.is_file() and path.stat().st_size > 0:
+        return
+    for log in ("", JOURNAL, LOG, LOG_INDEX):  # the file first: a journal of a missing one is of no consequence
+        beside(path, log).unlink(missing_ok=True)
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as memory:
+        memory.executescript(SCHEMA)
+        write_whole(path, memory.serialize())
+    flush(path.parent)
+
+
+def killed_while_created(path: Path) -> bool:
+    """Return whether an empty file is what a kill left of a ledger: beside the journal of its first page."""
+    with suppress(OSError):
+        if path.stat().st_size == 0 and not beside(path, LOG).exists():
+            return not any(beside(path, JOURNAL).read_bytes()[PAGES_BEFORE])
+    return False
+
+
+def missing_rows(connection: sqlite3.Connection) -> Iterator[str]:
+    """Yield a message for every table whose end is missing, and for the first row that refers to a missing one."""
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    ends = dict(connection.execute("SELECT name, count FROM ends")) if "ends" in tables else {}
+    for table, count in ends.items():
+        (found,) = connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()
+        if found != count:
+            yield f"{table}: has {found} of the {count} rows that were written"
+    for message, query in REFERENCES.items():
+        for row in connection.execute(f"{query} LIMIT 1"):
+            yield message.format(*row)
+
+
+def beside(path: Path, ending: str) -> Path:
+    """Return the file that SQLite keeps beside a database: `-wal`, `-shm`, `-journal`."""
+    return path.with_name(f"{path.name}{ending}")
+
+
+def writer_of(path: Path) -> str:
+    """Return the name of the program that holds a lock of the ledger for writing."""
+    for file in (beside(path, LOG_INDEX), path):
+        with suppress(OSError):
+            if (process := kernel_holder(file.stat(), POSIX)) is not None:
+                return f"process {process}"
+    return "another program"
+
+
+def refuse_irregular(path: Path, read_only: bool) -> None:
+    """Raise MachineError unless the path is a regular file or free: SQLite would block on a pipe."""
+    try:
+        mode = path.lstat().st_mode
+        if stat.S_ISLNK(mode) and read_only:
+            mode = path.stat().st_mode
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise MachineError(f"{path}: {error.strerror}") from error
+    if stat.S_ISLNK(mode):
+        raise MachineError(f"{path}: is a symbolic link, and ledgers are not written through links; move it away")
+    if not stat.S_ISREG(mode):
+        raise MachineError(f"{path}: is not a regular file; move it away")

@@ -1,0 +1,149 @@
+"""The types of a ledger's facts, checked where a database or an export is read; a fact of no known name is free."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+from pydantic import Field, FiniteFloat, TypeAdapter, ValidationError
+
+from steeplechase.foundation.names import Sha256
+from steeplechase.foundation.schema import Count, JsonValue, Schema, Seed, Whole, first_fault, parsed_json
+from steeplechase.ledger.records import Label
+from steeplechase.ledger.tuning_plan import CHOICES, TUNING, TuningPlan
+
+Seconds = Annotated[FiniteFloat, Field(ge=0)]
+Object = dict[str, JsonValue]
+NUMBER = re.compile(r" [1-9][0-9]*")
+
+
+Labels = list[Label]
+
+
+class _Fact(Schema, extra="ignore"):
+    """A later version may add a field."""
+
+
+class _Session(_Fact):
+    command: str
+    started: str
+    machine: Object
+
+
+class _Duration(_Fact):
+    seconds: Seconds
+
+
+class _Stop(_Fact):
+    limit: str | None = None
+    interruption: str | None = None
+    unfinished_seconds: Seconds | None = None
+
+
+class _Source(_Fact):
+    name: str
+    sha256: Sha256
+    machines: list[Object]
+
+
+class _Identity(_Fact):
+    """What an experiment is compared by; the sections that may grow are objects."""
+
+    experiment: str
+    pretraining: Object | None = None
+    fine_tuning: Object | None = None
+
+
+class _DeclaredArm(_Fact):
+    name: str
+    changes: Object
+    levels: Object | None = None
+
+
+class _Declared(_Fact):
+    arms: list[_DeclaredArm]
+    seeds: list[Seed] | None
+    labels: Labels
+    stages: list[str]
+    shared: dict[str, Sha256]
+
+
+class _Amendment(_Fact):
+    after_record: Whole
+    moment: str
+    changed: list[str]
+    document: Object
+    identity: _Identity
+    impossible: list[list[str]]
+    declared: _Declared | None = None
+
+
+class _Choice(_Fact):
+    arm: str
+    point: Whole
+    values: list[float | None]
+    own: str
+
+
+class _Observation(_Fact):
+    changes: Object
+    losses: list[float]
+    objectives: list[float]
+
+
+class _Search(_Fact):
+    content: Sha256
+    candidates: list[_Observation]
+
+
+def _checked_by(kind: Any) -> Callable[[JsonValue], object]:
+    adapter: TypeAdapter[Any] = TypeAdapter(kind)
+    return lambda content: adapter.validate_python(content, strict=True)
+
+
+def _reported_half(content: JsonValue) -> None:
+    """Raise ValueError unless the bits, in hexadecimal digits, are as many as the count before them."""
+    _, digits = TypeAdapter(tuple[Count, str]).validate_python(content, strict=False)
+    bytes.fromhex(digits)
+
+
+def _choices(content: JsonValue) -> None:
+    for choice in TypeAdapter(list[_Choice]).validate_python(content, strict=True):
+        if choice.point >= len(choice.values):
+            raise ValueError(f"{choice.arm}: has no point {choice.point}")
+
+
+_FACTS: Mapping[str, Callable[[JsonValue], object]] = {
+    "experiment": _checked_by(str),
+    "scale": _checked_by(str),
+    "drawn identity": _checked_by(str),
+    "labels": _checked_by(Labels),
+    "document": _checked_by(Object),
+    "identity": _checked_by(_Identity),
+    "manifest": _checked_by(Object),
+    "impossible": _checked_by(list[list[str]]),
+    "importance": _checked_by(dict[str, FiniteFloat]),
+    "parents": _checked_by(dict[str, str]),
+    "amendment": _checked_by(_Amendment),
+    "session": _checked_by(_Session),
+    "session duration": _checked_by(_Duration),
+    "session stopped": _checked_by(_Stop),
+    "reused": _checked_by(_Source),
+    "reported half": _reported_half,
+    "audit": _checked_by(list[str]),
+    "warm_start": _checked_by(list[_Search]),
+    TUNING: TuningPlan.of,
+    CHOICES: _choices,
+}
+"""By name, without the number of a version, of a session or of a source."""
+
+
+def checked_fact(name: str, text: str) -> JsonValue:
+    """Return the value of a fact from its JSON. Raises ValueError, in one line, unless it is of the fact's type."""
+    content = parsed_json(text)
+    kind = "reported half" if name.startswith("reported half ") else NUMBER.sub("", name)
+    try:
+        if (check := _FACTS.get(kind)) is not None:
+            check(content)
+    except ValidationError as error:
+        raise ValueError(first_fault(error)) from error
+    return content

@@ -1,0 +1,68 @@
+"""Rows of other results that a run takes finished trials from, copied into its own results folder.
+
+A copy is an export in `reused/` of the results folder, named by the start of its checksum file's sha256, which the
+ledger has as a fact: a copy that was changed or removed is an error.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from steeplechase.foundation.atomic_files import sha256_of
+from steeplechase.foundation.errors import CorruptionError
+from steeplechase.ledger.csv_export import ExportedLedger, read_export
+from steeplechase.ledger.database import LedgerRows
+from steeplechase.ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER
+from steeplechase.ledger.records import Record, Status
+from steeplechase.ledger.reused_sources import ReusedSource, reused_sources
+
+COPIES = "reused"
+NAME_LENGTH = 12
+"""Hexadecimal digits of the sha256 that name a copy."""
+REUSABLE = (Status.FINISHED, Status.DIVERGED)
+"""Statuses that are results; a failed stage is computed again."""
+
+
+@dataclass(frozen=True)
+class ReusedRow:
+    """The record of one stage of a trial, and the rows that it is of."""
+
+    record: Record
+    rows: ExportedLedger
+
+
+class ReusedRows:
+    """Every reusable record by the key of its stage."""
+
+    def __init__(self, exports: Iterable[ExportedLedger] = ()) -> None:
+        self._rows = {
+            record.key: ReusedRow(record, export)
+            for export in exports
+            for record in export.records()
+            if record.trial is not None and record.status in REUSABLE
+        }
+
+    def find(self, key: str) -> ReusedRow | None:
+        """Return the record of a stage, None if no copy has it."""
+        return self._rows.get(key)
+
+
+NOTHING = ReusedRows()
+
+
+def reused_rows(folder: Path, rows: LedgerRows) -> ReusedRows:
+    """Return the reusable records in a results folder. Raises CorruptionError if a copy is missing or was changed."""
+    return ReusedRows(_copy(folder, source) for source in reused_sources(rows))
+
+
+def copy_folder(folder: Path, sha256: str) -> Path:
+    """Return the folder of a copy."""
+    return folder / COPIES / sha256[:NAME_LENGTH]
+
+
+def _copy(folder: Path, source: ReusedSource) -> ExportedLedger:
+    copy = copy_folder(folder, source.sha256)
+    checksums = copy / EXPORT_FOLDER / CHECKSUM_FILE
+    if not checksums.is_file() or sha256_of(checksums) != source.sha256:
+        raise CorruptionError(f"{checksums}: the rows taken from {source.name} are missing or changed; restore them")
+    return read_export(copy)

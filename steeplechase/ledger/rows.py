@@ -1,0 +1,179 @@
+"""Serialises rows of a ledger to plain JSON values and back, for the database and the CSV export."""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from functools import cache
+from typing import Any, TypeVar, cast, get_type_hints
+
+from pydantic import Field, TypeAdapter, ValidationError, create_model
+from pydantic_core import to_json
+
+from steeplechase.configuration.measurements import PERPLEXITY, RARE_WORDS
+from steeplechase.configuration.stage_label import (
+    FINE_TUNE,
+    LATENCY,
+    LINEAR_PROBE,
+    LONG_SEQUENCE_PHASE,
+    MINIMAL_PAIRS,
+    PRETRAIN,
+    PROBE,
+    UNPRUNED,
+    UNTRAINED,
+    WORD_EMBEDDINGS,
+    ZERO_COST,
+)
+from steeplechase.foundation.schema import JsonValue, Schema, canonical, first_fault, parsed_json
+from steeplechase.foundation.stand_ins import OF_RECORD
+from steeplechase.ledger.records import ArmRow, Decision, Record, Status, TrialRow
+from steeplechase.ledger.stage_results import (
+    AttentionResult,
+    ContaminationResult,
+    CorpusResult,
+    DivergedFineTuning,
+    DivergedPretraining,
+    EvaluationSetResult,
+    ExamplesResult,
+    FailedStage,
+    FineTuneResult,
+    LatencyResult,
+    LinearProbeResult,
+    MinimalPairsResult,
+    PerplexityResult,
+    PretrainResult,
+    RareWordsResult,
+    StageResult,
+    TokensResult,
+    UntrainedResult,
+    WordEmbeddingsResult,
+    ZeroCostResult,
+)
+from search_space.candidate import Candidate
+
+Row = ArmRow | TrialRow | Record | Decision
+R = TypeVar("R", ArmRow, TrialRow, Record, Decision)
+
+FINISHED: Mapping[str, type[StageResult]] = {
+    "corpus": CorpusResult,
+    "tokens": TokensResult,
+    "examples": ExamplesResult,
+    "contamination": ContaminationResult,
+    "evaluation_set": EvaluationSetResult,
+    "attention": AttentionResult,
+    RARE_WORDS: RareWordsResult,
+    WORD_EMBEDDINGS: WordEmbeddingsResult,
+    PERPLEXITY: PerplexityResult,
+    LATENCY: LatencyResult,
+    PRETRAIN: PretrainResult,
+    LONG_SEQUENCE_PHASE: PretrainResult,
+    UNPRUNED: PretrainResult,
+    FINE_TUNE: FineTuneResult,
+    LINEAR_PROBE: LinearProbeResult,
+    MINIMAL_PAIRS: MinimalPairsResult,
+    UNTRAINED: UntrainedResult,
+    ZERO_COST: ZeroCostResult,
+    PROBE: FineTuneResult,
+}
+"""Result type of a finished stage, by kind."""
+DIVERGED: Mapping[str, type[StageResult]] = {
+    PRETRAIN: DivergedPretraining,
+    LONG_SEQUENCE_PHASE: DivergedPretraining,
+    UNPRUNED: DivergedPretraining,
+    FINE_TUNE: DivergedFineTuning,
+    LINEAR_PROBE: DivergedFineTuning,
+    MINIMAL_PAIRS: DivergedFineTuning,
+    PROBE: DivergedFineTuning,
+    PERPLEXITY: DivergedFineTuning,
+}
+IN_JSON = ("candidate", "result")
+"""Fields that `parsed` expects as JSON text."""
+_ARM_FIRST = ("name", "position", "cohort", "candidate", "changes", "parameters", "forward_flops", "train_flops")
+
+
+def read_result(stage: str, status: Status, document: str | bytes) -> StageResult:
+    """Return the result of a stage from its JSON. Raises ValueError, in one line, if it is invalid for that stage."""
+    types = {Status.FINISHED: FINISHED, Status.DIVERGED: DIVERGED}.get(status)
+    kind = FailedStage if types is None else types.get(stage)
+    if kind is None:
+        unknown = (
+            "is not a kind of stage"
+            if status is Status.FINISHED
+            else f"is not a kind of stage that is {status.value}"
+        )
+        raise ValueError(f"{stage!r} {unknown}; another version may have written it")
+    try:
+        return kind.model_validate_json(document)
+    except ValidationError as error:
+        raise ValueError(f"the result of a {status.value} {stage} stage: {first_fault(error)}") from error
+
+
+def columns(kind: type[Row]) -> tuple[str, ...]:
+    """Return the names of a row's fields in the order of an export."""
+    names = tuple(field.name for field in fields(kind))
+    if kind is not ArmRow:
+        return names
+    return (*_ARM_FIRST, *(name for name in names if name not in _ARM_FIRST))
+
+
+def plain(row: Row) -> dict[str, JsonValue]:
+    """Return a row's values by column."""
+    return {name: _plain(getattr(row, name)) for name in columns(type(row))}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Candidate):
+        return canonical(value)
+    if isinstance(value, StageResult):
+        return value.as_json
+    if isinstance(value, Mapping):
+        return dict(value)
+    return [*value] if isinstance(value, tuple) else value
+
+
+def parsed(kind: type[R], content: Mapping[str, Any]) -> R:
+    """Return a row from its values; fields in `IN_JSON` are JSON text.
+
+    Raises ValueError, in one line, if they are not a row of this kind.
+    """
+    values, row = dict(content), cast("Any", kind)  # mypy takes a class of hashable objects for unhashable
+    try:
+        if kind is ArmRow:
+            values["candidate"] = Candidate.model_validate_json(values.get("candidate", ""), context=OF_RECORD)
+        if kind is Record:
+            status = TypeAdapter(Status).validate_python(values.get("status"))
+            stage, result = str(values.get("stage")), values.get("result", "")
+            values |= {"status": status, "result": read_result(stage, status, result)}
+        checked = _shape(row).model_validate(values)
+    except ValidationError as error:
+        raise ValueError(first_fault(error)) from error
+    return kind(**{field.name: getattr(checked, field.name) for field in fields(kind)})
+
+
+def parsed_text(kind: type[R], text: str, numbered: Mapping[str, int]) -> R:
+    """Return a row from its JSON object, and its number if that is a field.
+
+    Raises ValueError or TypeError, in one line, if they are not a row of this kind.
+    """
+    content = parsed_json(text)
+    if not isinstance(content, dict):
+        raise TypeError("is not an object")
+    return parsed(kind, {**with_texts(content), **numbered})
+
+
+def with_texts(content: Mapping[str, JsonValue]) -> dict[str, Any]:
+    """Return a row's values with those as JSON text that `parsed` expects so."""
+    return {name: to_json(value) if name in IN_JSON else value for name, value in content.items()}
+
+
+@cache
+def _shape(kind: Any) -> type[Schema]:
+    """Return the declaration of a row's fields; a dataclass alone is never made from a mapping in strict mode."""
+    hints = get_type_hints(kind, include_extras=True)
+    given: dict[str, Any] = {
+        field.name: (hints[field.name], ... if field.default is MISSING else field.default) for field in fields(kind)
+    }
+    given |= {
+        field.name: (hints[field.name], Field(default_factory=field.default_factory))
+        for field in fields(kind)
+        if field.default_factory is not MISSING
+    }
+    return create_model(kind.__name__, __base__=Schema, **given)

@@ -1,0 +1,159 @@
+"""The encoder: embeddings, then blocks of sublayers. Devlin et al. 2018; factorised embeddings: ELECTRA-Small."""
+
+from collections.abc import Iterator
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import dropout
+
+from steeplechase.models.activation_checkpointing import ActivationCheckpointing, run_checkpointed
+from steeplechase.models.attention_context import AttentionContext
+from steeplechase.models.block import NORM, Block
+from steeplechase.models.convolution import PaddingMask
+from steeplechase.models.initialisation import truncated_normal
+from steeplechase.models.position import build_positions
+from steeplechase.models.precision import to_autocast_dtype
+from steeplechase.models.supersense_embeddings import SupersenseEmbeddings
+from search_space.architecture import Architecture
+from search_space.stack import shared_kinds
+
+
+class Embeddings(nn.Module):
+    """Sum of token, position, segment and supersense embeddings, then layer norm; a generator has the encoder's."""
+
+    def __init__(self, architecture: Architecture) -> None:
+        super().__init__()
+        width, normalisation = architecture.embedding_width, architecture.normalisation
+        self.tokens = nn.Embedding(architecture.vocabulary_size, width)
+        self.positions = build_positions(architecture.position, architecture.positions, width)
+        self.segments = nn.Embedding(architecture.segments, width) if architecture.segments else None
+        senses = architecture.supersenses
+        self.supersenses = SupersenseEmbeddings(senses, self.tokens) if senses else None
+        self.norm = nn.LayerNorm(width, eps=normalisation.epsilon) if normalisation.embedding else None
+
+    def forward(
+        self, tokens: Int[Tensor, "batch seq"], segments: Int[Tensor, "batch seq"] | None, first: int = 0
+    ) -> Float[Tensor, "batch seq embedding"]:
+        """Return the embedded tokens, of which the first stands at position `first`.
+
+        `segments` None, or a table of one row, puts all tokens into segment 0.
+        """
+        embedded: Tensor = self.tokens(tokens) + self.positions_from(first, tokens.shape[1])
+        if self.segments is not None:
+            one = segments is None or len(self.segments.weight) == 1
+            embedded = embedded + (self.segments.weight[0] if one else self.segments(segments))
+        if self.supersenses is not None:
+            embedded = embedded + self.supersenses(tokens)
+        return embedded if self.norm is None else self.norm(embedded)
+
+    def read(
+        self,
+        tokens: Int[Tensor, "batch seq"],
+        segments: Int[Tensor, "batch seq"] | None,
+        padding_mask: PaddingMask,
+    ) -> Float[Tensor, "batch seq embedding"]:
+        """Return the embedded tokens of whole sequences; a subclass may read them together, without padding."""
+        embedded: Tensor = self(tokens, segments)
+        return embedded
+
+    def positions_from(self, first: int, count: int) -> Float[Tensor, "seq embedding"] | float:
+        """Return what is added to `count` tokens from position `first` on."""
+        table: Tensor | float = self.positions(first + count)
+        return table[first:] if first and isinstance(table, Tensor) else table
+
+
+class QueryStart(nn.Module):
+    """The vector that a query stream starts with, wherever it stands. XLNet, arXiv 1906.08237, section 2.3."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(width))
+
+    def initialise_parameters(self, generator: torch.Generator) -> None:
+        """Initialise like an embedding."""
+        truncated_normal(self.weight, generator)
+
+    def forward(self, rows: int, count: int) -> Float[Tensor, "batch predictions width"]:
+        """Return the start of `count` queries in every row."""
+        return self.weight.expand(rows, count, -1)
+
+
+class Encoder(nn.Module):
+    """An architecture as a module. `embeddings` of another encoder are shared with it."""
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        dropout_rate: float,
+        embeddings: Embeddings | None = None,
+        activation_checkpointing: ActivationCheckpointing = "none",
+    ) -> None:
+        super().__init__()
+        self.architecture, self.dropout_rate = architecture, dropout_rate
+        self.activation_checkpointing: ActivationCheckpointing = activation_checkpointing
+        self.embeddings = embeddings or Embeddings(architecture)
+        widens = architecture.embedding_width != architecture.width
+        self.projection = nn.Linear(architecture.embedding_width, architecture.width) if widens else None
+        ordered = architecture.visibility == "permutation"
+        self.query_start = QueryStart(architecture.width) if ordered else None
+        self.blocks = nn.ModuleList(_blocks(architecture, dropout_rate))
+        normalisation = architecture.normalisation
+        has_final = normalisation.has_final_norm
+        self.final_norm = nn.LayerNorm(architecture.width, eps=normalisation.epsilon) if has_final else None
+
+    @property
+    def device(self) -> torch.device:
+        """Device of the weights."""
+        return self.embeddings.tokens.weight.device
+
+    def forward(
+        self,
+        tokens: Int[Tensor, "batch seq"],
+        segments: Int[Tensor, "batch seq"] | None = None,
+        padding_mask: PaddingMask = None,
+    ) -> Float[Tensor, "batch seq width"]:
+        """Return one vector per token; with a `padding_mask`, padding does not affect the other positions."""
+        return self.read(tokens, segments, padding_mask, self._context(segments))
+
+    def read(
+        self,
+        tokens: Int[Tensor, "batch seq"],
+        segments: Int[Tensor, "batch seq"] | None,
+        padding_mask: PaddingMask,
+        context: AttentionContext,
+    ) -> Float[Tensor, "batch seq width"]:
+        """Return one vector per token, whose attention reads the context."""
+        x = self.embedded(tokens, segments, padding_mask)
+        for block in self.blocks:
+            x = run_checkpointed(self.activation_checkpointing, block, x, padding_mask, context)
+        return x if self.final_norm is None else to_autocast_dtype(self.final_norm(x))
+
+    def embedded(
+        self,
+        tokens: Int[Tensor, "batch seq"],
+        segments: Int[Tensor, "batch seq"] | None,
+        padding_mask: PaddingMask = None,
+    ) -> Float[Tensor, "batch seq width"]:
+        """Return the input of the first block."""
+        embedded = self.embeddings.read(tokens, segments, padding_mask)
+        x = to_autocast_dtype(dropout(embedded, self.dropout_rate, self.training))
+        return x if self.projection is None else self.projection(x)
+
+    def _context(self, segments: Int[Tensor, "batch seq"] | None) -> AttentionContext:
+        """Return what attention reads of the batch: segment 0 is the prefix; without segments there is none."""
+        if self.architecture.visibility != "prefix" or segments is None:
+            return AttentionContext(segments=segments)
+        return AttentionContext(prefix=segments == 0, segments=segments)
+
+
+def _blocks(architecture: Architecture, dropout_rate: float) -> Iterator[Block]:
+    """Yield the blocks; a sublayer of a shared kind is built in the first block that has one."""
+    made = architecture.blocks
+    kinds = shared_kinds(architecture.sharing, made)
+    shared: dict[str, nn.Module] = {}
+    for declaration in made:
+        block = Block(declaration, architecture.normalisation, dropout_rate, shared)
+        for kind in kinds.intersection(block.kinds).difference(shared):
+            shared |= {name: block.get_submodule(name) for name in (kind, f"{kind}{NORM}")}
+        yield block

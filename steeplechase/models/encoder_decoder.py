@@ -1,0 +1,174 @@
+"""An encoder and a decoder. Vaswani et al. 2017, arXiv 1706.03762; BART, arXiv 1910.13461."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import dropout
+
+from steeplechase.models.activation_checkpointing import ActivationCheckpointing, run_checkpointed
+from steeplechase.models.block import Block
+from steeplechase.models.convolution import PaddingMask
+from steeplechase.models.decoding_context import DecodingContext, Source
+from steeplechase.models.encoder import Embeddings, Encoder
+from steeplechase.models.heads.masked_language_model import TokenBias
+from steeplechase.models.initialisation import truncated_normal
+from steeplechase.models.kernels.vocabulary_logits import vocabulary_logits
+from steeplechase.models.precision import to_autocast_dtype, to_float32
+from search_space.architecture import Architecture
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture, Initialisation
+
+
+class ScaledEmbeddings(Embeddings):
+    """Token embeddings times a factor, plus positions, then a norm where the architecture has one."""
+
+    def __init__(self, architecture: Architecture, scale: float) -> None:
+        super().__init__(architecture)
+        self.scale = scale
+
+    def forward(
+        self,
+        tokens: Int[Tensor, "batch seq"],
+        segments: Int[Tensor, "batch seq"] | None = None,
+        first: int = 0,
+        places: Int[Tensor, "batch seq"] | None = None,
+    ) -> Float[Tensor, "batch seq embedding"]:
+        """Return the embedded tokens at their places, by default from `first` on; there are no segments."""
+        if places is None:
+            positions = self.positions_from(first, tokens.shape[1])
+        else:
+            table = self.positions(int(places.max()) + 1)
+            positions = table[places] if isinstance(table, Tensor) else table
+        embedded = self.tokens(tokens) * self.scale + positions
+        summed: Tensor = embedded if self.norm is None else self.norm(embedded)
+        return summed
+
+
+class Decoder(nn.Module):
+    """The stack of the target: embeddings with positions of their own, then blocks that read the source."""
+
+    def __init__(
+        self,
+        architecture: EncoderDecoderArchitecture,
+        dropout_rate: float,
+        tokens: nn.Embedding | None,
+        activation_checkpointing: ActivationCheckpointing,
+    ) -> None:
+        super().__init__()
+        self.dropout_rate, self.activation_checkpointing = dropout_rate, activation_checkpointing
+        self.embeddings = ScaledEmbeddings(architecture, architecture.embedding_scale)
+        if tokens is not None:
+            self.embeddings.tokens = tokens
+        normalisation = architecture.normalisation
+        self.blocks = nn.ModuleList(
+            Block(declaration, normalisation, dropout_rate) for declaration in architecture.decoder_blocks
+        )
+        has_final = normalisation.has_final_norm
+        self.final_norm = nn.LayerNorm(architecture.width, eps=normalisation.epsilon) if has_final else None
+
+    def forward(
+        self,
+        tokens: Int[Tensor, "batch seq"],
+        context: DecodingContext,
+        places: Int[Tensor, "batch seq"] | None = None,
+    ) -> Float[Tensor, "batch seq width"]:
+        """Return a vector per token; `places` are the positions of the tokens, from the first on by default."""
+        embedded = self.embeddings(tokens, None, 0, places)
+        x = to_autocast_dtype(dropout(embedded, self.dropout_rate, self.training))
+        for block in self.blocks:
+            x = _decoded(self.activation_checkpointing, block, x, context)
+        return x if self.final_norm is None else to_autocast_dtype(self.final_norm(x))
+
+
+class EncoderDecoder(Encoder):
+    """Both stacks with the output layer. The encoder has the names of an encoder alone."""
+
+    architecture: EncoderDecoderArchitecture
+
+    def __init__(
+        self,
+        architecture: EncoderDecoderArchitecture,
+        dropout_rate: float,
+        activation_checkpointing: ActivationCheckpointing = "none",
+    ) -> None:
+        embeddings = ScaledEmbeddings(architecture, architecture.embedding_scale)
+        super().__init__(architecture, dropout_rate, embeddings, activation_checkpointing)
+        tying, size = architecture.embedding_tying, (architecture.vocabulary_size, architecture.width)
+        shared = embeddings.tokens if tying in ("all", "inputs") else None
+        self.decoder = Decoder(architecture, dropout_rate, shared, activation_checkpointing)
+        self.output_table = None if tying in ("all", "target") else nn.Embedding(*size)
+        self.output_bias = TokenBias(architecture.vocabulary_size) if architecture.output_bias else None
+
+    def initialise_weight(self, layer: nn.Linear | nn.Embedding, generator: torch.Generator) -> None:
+        """Set a weight as the architecture declares."""
+        initialise_weight(self.architecture.initialisation, layer, generator)
+
+    def encode(self, tokens: Int[Tensor, "batch source"], padding_mask: PaddingMask = None) -> Source:
+        """Return the encoded source."""
+        return Source(super().forward(tokens, None, padding_mask), padding_mask)
+
+    def forward(
+        self,
+        tokens: Int[Tensor, "batch seq"],
+        segments: Int[Tensor, "batch seq"] | None = None,
+        padding_mask: PaddingMask = None,
+    ) -> Float[Tensor, "batch seq width"]:
+        """Return the decoder's vectors where source and target are the same text (BART, section 3.1).
+
+        The vector of the last token has read the whole text.
+        """
+        context = DecodingContext(self.encode(tokens, padding_mask), padding_mask)
+        states: Tensor = self.decoder(tokens, context)
+        return states
+
+    def logits(self, x: Float[Tensor, "... width"]) -> Float[Tensor, "... vocab"]:
+        """Return the logits over the vocabulary, in float32."""
+        bias = None if self.output_bias is None else self.output_bias.bias
+        return to_float32(vocabulary_logits(x, self.table, bias))
+
+    @property
+    def table(self) -> Float[Tensor, "vocab width"]:
+        """The weights of the output layer."""
+        table = self.decoder.embeddings.tokens if self.output_table is None else self.output_table
+        weight: Tensor = table.weight
+        return weight
+
+    def target_logits(
+        self,
+        source: Int[Tensor, "batch source"],
+        source_mask: PaddingMask,
+        target: Int[Tensor, "batch target"],
+        target_mask: PaddingMask = None,
+    ) -> Float[Tensor, "batch target vocab"]:
+        """Return at every token of the target the logits of the next one."""
+        context = DecodingContext(self.encode(source, source_mask), target_mask)
+        return self.logits(self.decoder(target, context))
+
+
+def initialise_weight(rule: Initialisation, layer: nn.Linear | nn.Embedding, generator: torch.Generator) -> None:
+    """Set a weight by a rule (`glorot`, as fairseq's TransformerModel: xavier_uniform and width ** -0.5)."""
+    if rule == "truncated_normal":
+        truncated_normal(layer.weight, generator)
+    elif isinstance(layer, nn.Linear):
+        nn.init.xavier_uniform_(layer.weight, generator=generator)
+    else:
+        nn.init.normal_(layer.weight, std=layer.embedding_dim**-0.5, generator=generator)
+
+
+def _decoded(mode: ActivationCheckpointing, block: nn.Module, x: Tensor, context: DecodingContext) -> Tensor:
+    if mode == "none":
+        assert isinstance(block, Block)
+        return block.decode(x, context)
+    return run_checkpointed(mode, _Decoding(block, context), x)
+
+
+class _Decoding(nn.Module):
+    """A block as a function of its input, for activation checkpointing."""
+
+    def __init__(self, block: nn.Module, context: DecodingContext) -> None:
+        super().__init__()
+        self.block, self.context = block, context
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the block's output."""
+        assert isinstance(self.block, Block)
+        return self.block.decode(x, self.context)

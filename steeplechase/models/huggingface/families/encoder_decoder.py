@@ -1,0 +1,179 @@
+"""What the families with a decoder share: BART's names of weights. transformers 5.23, models/bart and marian."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.models.huggingface.families.family import (
+    NO_EQUIVALENT,
+    Family,
+    Modules,
+    WeightPair,
+    tables,
+    weights_and_biases,
+)
+from search_space.architecture import Architecture
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
+
+ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "relu": "relu", "swish": "swish", "silu": "swish"}
+"""Of the feed-forward networks, by transformers' name."""
+SELF_ATTENTION: Modules = (
+    ("attention.query", "self_attn.q_proj"),
+    ("attention.key", "self_attn.k_proj"),
+    ("attention.value", "self_attn.v_proj"),
+    ("attention.output", "self_attn.out_proj"),
+    ("attention_norm", "self_attn_layer_norm"),
+)
+CROSS_ATTENTION: Modules = (
+    ("cross_attention.query", "encoder_attn.q_proj"),
+    ("cross_attention.key", "encoder_attn.k_proj"),
+    ("cross_attention.value", "encoder_attn.v_proj"),
+    ("cross_attention.output", "encoder_attn.out_proj"),
+    ("cross_attention_norm", "encoder_attn_layer_norm"),
+)
+FEED_FORWARD: Modules = (
+    ("feed_forward.up", "fc1"),
+    ("feed_forward.down", "fc2"),
+    ("feed_forward_norm", "final_layer_norm"),
+)
+LEARNED_POSITIONS: Modules = (
+    ("embeddings.positions", "encoder.embed_positions"),
+    ("decoder.embeddings.positions", "decoder.embed_positions"),
+)
+EMBEDDING_NORMS: Modules = (
+    ("embeddings.norm", "encoder.layernorm_embedding"),
+    ("decoder.embeddings.norm", "decoder.layernorm_embedding"),
+)
+TIED = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
+OUTPUT_BIAS = "final_logits_bias"
+EPSILON = 1e-5  # torch's, which both families have
+
+
+class EncoderDecoderFamily(Family):
+    """Both stacks post-norm with one table of embeddings, which is the output layer too."""
+
+    defaults: ClassVar[Mapping[str, JsonValue]] = {
+        "encoder_layers": 12,
+        "decoder_layers": 12,
+        "d_model": 1024,
+        "encoder_attention_heads": 16,
+        "decoder_attention_heads": 16,
+        "encoder_ffn_dim": 4096,
+        "decoder_ffn_dim": 4096,
+        "max_position_embeddings": 1024,
+        "activation_function": "gelu",
+        "scale_embedding": False,
+        "tie_word_embeddings": True,
+    }
+    fixed: ClassVar[Mapping[str, JsonValue]] = {"tie_word_embeddings": True}
+    sizes: ClassVar[Mapping[str, str]] = {
+        "depth": "encoder_layers",
+        "decoder_depth": "decoder_layers",
+        "width": "d_model",
+        "heads": "encoder_attention_heads",
+        "feed_forward_width": "encoder_ffn_dim",
+        "vocabulary_size": "vocab_size",
+    }
+    dropouts: ClassVar = ("dropout", "attention_dropout")
+    tied: ClassVar = dict.fromkeys(TIED, "shared.weight")
+    generates = True
+    generating_class: ClassVar[str]
+    """The class with the output layer, which is part of the architecture."""
+    pairs_of_equals: ClassVar = (
+        ("encoder_attention_heads", "decoder_attention_heads"),
+        ("encoder_ffn_dim", "decoder_ffn_dim"),
+    )
+    """Keys of the two stacks that are one field of the architecture."""
+    embedding_norm: ClassVar[bool]
+    """Whether the embeddings are normalised."""
+
+    @property
+    def prefix(self) -> str:
+        """Prefix of both stacks' weights in a file with an output layer."""
+        return "model"
+
+    def head_class(self, objective: str | None) -> str | None:
+        """Return the class with the output layer, whatever the objective."""
+        return self.generating_class
+
+    def obstacles(self, architecture: Architecture, pad: int | None) -> Iterator[str]:
+        """Yield every reason why the family has no equivalent model."""
+        if not isinstance(architecture, EncoderDecoderArchitecture):
+            yield f"{self.bare_class} has a decoder"
+            return
+        plain: dict[str, object] = {"layers": None, "decoder_layers": None, "key_width": None, "value_width": None}
+        plain |= {"feed_forward_groups": 1, "embedding_tying": "all", "attention_biases": True}
+        for name, value in plain.items():
+            if getattr(architecture, name) != value:
+                yield f"{name} {getattr(architecture, name)!r} {NO_EQUIVALENT}"
+        norm = architecture.normalisation
+        if norm.kind != "post_norm" or norm.embedding != self.embedding_norm or norm.epsilon != EPSILON:
+            embedding = "with" if self.embedding_norm else "without"
+            why = f"{self.bare_class} is post-norm {embedding} a norm of the embeddings, epsilon {EPSILON}"
+            yield f"normalisation {norm.kind}, embedding {norm.embedding}, {norm.epsilon} {NO_EQUIVALENT}: {why}"
+        yield from self._own_obstacles(architecture, pad)
+
+    def keys(self, architecture: Architecture) -> dict[str, JsonValue]:
+        """Return the keys of config.json that both stacks have."""
+        assert isinstance(architecture, EncoderDecoderArchitecture)
+        names = {ours: theirs for theirs, ours in reversed(ACTIVATIONS.items())}
+        return {
+            "is_encoder_decoder": True,
+            "tie_word_embeddings": True,
+            "decoder_layers": architecture.decoder_depth,
+            "decoder_attention_heads": architecture.heads,
+            "decoder_ffn_dim": architecture.feed_forward_width,
+            "scale_embedding": architecture.scaled_embeddings,
+            "activation_function": names[architecture.feed_forward_activation],
+        }
+
+    def wrong_values(self, configured: Mapping[str, JsonValue]) -> Iterator[str]:
+        """Yield the keys with values that no architecture has."""
+        yield from super().wrong_values(configured)
+        for one, other in self.pairs_of_equals:
+            if configured[one] != configured[other]:
+                yield f"{other}: {configured[other]!r:.80} is not supported; allowed: {one}, {configured[one]!r:.80}"
+        if not isinstance(configured["scale_embedding"], bool):
+            yield f"scale_embedding: {configured['scale_embedding']!r:.80} is not true or false"
+        if configured["activation_function"] not in ACTIVATIONS:
+            found, allowed = f"{configured['activation_function']!r:.80}", ", ".join(ACTIVATIONS)
+            yield f"activation_function: {found} is not supported; allowed: {allowed}"
+
+    def fields(self, configured: Mapping[str, JsonValue]) -> dict[str, object]:
+        """Return the fields of the equivalent architecture."""
+        norm = {"kind": "post_norm", "embedding": self.embedding_norm, "epsilon": EPSILON}
+        activation = ACTIVATIONS[str(configured["activation_function"])]
+        own = {
+            "kind": "encoder_decoder",
+            "normalisation": norm,
+            "feed_forward_activation": activation,
+            "scaled_embeddings": configured["scale_embedding"],
+        }
+        return {**super().fields(configured), **own, **self._positions(configured)}
+
+    @abstractmethod
+    def _positions(self, configured: Mapping[str, JsonValue]) -> dict[str, object]:
+        """Return the fields of the positions."""
+
+    def encoder_pairs(self, architecture: Architecture) -> tuple[WeightPair, ...]:
+        """Return every parameter of both stacks, provided that `obstacles` yields none."""
+        assert isinstance(architecture, EncoderDecoderArchitecture)
+        encoder = weights_and_biases((*SELF_ATTENTION, *FEED_FORWARD))
+        decoder = weights_and_biases((*SELF_ATTENTION, *CROSS_ATTENTION, *FEED_FORWARD))
+        return (
+            *tables((("embeddings.tokens", "shared"),)),
+            *(tables(LEARNED_POSITIONS) if self._learns_positions else ()),
+            *(weights_and_biases(EMBEDDING_NORMS) if self.embedding_norm else ()),
+            *_stack("", "encoder", architecture.depth, encoder),
+            *_stack("decoder.", "decoder", architecture.decoder_depth, decoder),
+        )
+
+    _learns_positions: ClassVar[bool]
+
+
+def _stack(prefix: str, stack: str, depth: int, block: tuple[WeightPair, ...]) -> Iterator[WeightPair]:
+    for number in range(depth):
+        for pair in block:
+            theirs = f"{stack}.layers.{number}.{pair.transformers_name}"
+            yield WeightPair(f"{prefix}blocks.{number}.{pair.name}", theirs, pair.layout)

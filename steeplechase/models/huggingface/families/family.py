@@ -1,0 +1,211 @@
+"""A model family of transformers: its config.json in both directions, and the names of its weights."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from steeplechase.foundation.schema import JsonValue
+from search_space.architecture import Architecture
+from search_space.convolution import NoConvolution
+
+NO_EQUIVALENT = "has no equivalent in transformers"
+
+SIZES = {
+    "depth": "num_hidden_layers",
+    "width": "hidden_size",
+    "embedding_width": "embedding_size",
+    "heads": "num_attention_heads",
+    "feed_forward_width": "intermediate_size",
+    "vocabulary_size": "vocab_size",
+    "positions": "max_position_embeddings",
+    "segments": "type_vocab_size",
+}
+"""Field of the architecture and key of config.json, with equal values; `heads` counts those before the bottleneck."""
+
+FIXED: dict[str, JsonValue] = {
+    "hidden_act": "gelu",
+    "layer_norm_eps": 1e-12,
+    "is_decoder": False,
+    "add_cross_attention": False,
+    "position_embedding_type": "absolute",
+}
+"""Constants of BERT's family; also the defaults of keys that a config.json omits."""
+
+BASE: dict[str, JsonValue] = {
+    **FIXED,
+    "num_hidden_layers": 12,
+    "hidden_size": 768,
+    "num_attention_heads": 12,
+    "intermediate_size": 3072,
+    "vocab_size": 30522,
+    "max_position_embeddings": 512,
+    "type_vocab_size": 2,
+}
+
+Layout = Literal[
+    "same",
+    "row",
+    "kernel_per_channel",
+    "one_tap",
+    "transposed",
+    "stream_first",
+    "stream_last",
+    "one_query",
+    "one_place",
+]
+"""Order of a tensor's axes in transformers: `steeplechase.models.huggingface.weight_names` converts each."""
+
+
+@dataclass(frozen=True)
+class WeightPair:
+    """One parameter: its name in this project and in transformers."""
+
+    name: str
+    transformers_name: str
+    layout: Layout = "same"
+    third: int | None = None
+    """Which third of the last axis in transformers, where one tensor has queries, keys and values; None: all."""
+    heads: int | None = None
+    """The heads that transformers gives an axis of their own, before the last one; None: none."""
+    outside: bool = False
+    """Whether the parameter is beside the body in transformers, so that its name never has the body's prefix."""
+
+
+Modules = tuple[tuple[str, str], ...]
+
+TABLES: Modules = (
+    ("embeddings.tokens", "embeddings.word_embeddings"),
+    ("embeddings.positions", "embeddings.position_embeddings"),
+    ("embeddings.segments", "embeddings.token_type_embeddings"),
+)
+NORM: Modules = (("embeddings.norm", "embeddings.LayerNorm"),)
+BLOCK: Modules = (
+    ("attention.query", "attention.self.query"),
+    ("attention.key", "attention.self.key"),
+    ("attention.value", "attention.self.value"),
+    ("attention.output", "attention.output.dense"),
+    ("attention_norm", "attention.output.LayerNorm"),
+    ("feed_forward.up", "intermediate.dense"),
+    ("feed_forward.down", "output.dense"),
+    ("feed_forward_norm", "output.LayerNorm"),
+)
+
+
+class Family(ABC):
+    """A model family of transformers; `nearest` of the package chooses the one of an architecture."""
+
+    model_type: ClassVar[str]
+    """`model_type` of its config.json."""
+    title: ClassVar[str]
+    bare_class: ClassVar[str]
+    """The class of transformers without a head."""
+    classes: ClassVar[Mapping[str, str]] = {}
+    """Classes with a pretraining head that is equal to this project's, by kind of objective."""
+    defaults: ClassVar[Mapping[str, JsonValue]]
+    """Values of keys that a config.json omits."""
+    fixed: ClassVar[Mapping[str, JsonValue]] = FIXED
+    """Keys whose value no architecture changes."""
+    sizes: ClassVar[Mapping[str, str]] = SIZES
+    dropouts: ClassVar[tuple[str, ...]] = ("hidden_dropout_prob", "attention_probs_dropout_prob")
+    """Keys of the dropout probability."""
+    has_segments: ClassVar[bool] = True
+    """Whether the family has segment embeddings."""
+    buffers: ClassVar[tuple[str, ...]] = ()
+    """Endings of names in older files that are not weights."""
+    tied: ClassVar[Mapping[str, str]] = {}
+    """Names in files that are copies of another tensor, and that tensor's."""
+    zero: ClassVar[tuple[str, ...]] = ()
+    """Names of tensors that must be 0, because no architecture has them."""
+    optional: ClassVar[tuple[str, ...]] = ()
+    """Names of tensors that are 0 where a file has none."""
+    generates: ClassVar[bool] = False
+    """Whether it has a decoder that writes a target, so that a folder says how."""
+    converted: ClassVar[frozenset[str]] = frozenset()
+    """Fields of the architecture, beside the sizes, that config.json expresses or `obstacles` refuses."""
+
+    @property
+    def prefix(self) -> str:
+        """Prefix of the encoder's weights in a file with heads."""
+        return self.model_type.replace("-", "_")
+
+    def obstacles(self, architecture: Architecture, pad: int | None) -> Iterator[str]:
+        """Yield every reason why the family has no equivalent model; `pad` is the identifier of [PAD] if known."""
+        yield from self._own_obstacles(architecture, pad)
+        if self.has_segments and not architecture.segments:
+            yield f"segments 0 {NO_EQUIVALENT}: {self.bare_class} has at least 1"
+        if not self.has_segments and architecture.segments:
+            yield f"segments {architecture.segments} {NO_EQUIVALENT}: {self.bare_class} has none"
+        known = {*SIZES, *self.converted}
+        for name, field in type(architecture).model_fields.items():
+            value = getattr(architecture, name)
+            if name not in known and value != field.get_default(call_default_factory=True):
+                yield f"{name} {value!r} {NO_EQUIVALENT}"
+
+    @abstractmethod
+    def _own_obstacles(self, architecture: Architecture, pad: int | None) -> Iterator[str]:
+        """Yield the reasons that the converted fields give."""
+
+    def head_class(self, objective: str | None) -> str | None:
+        """Return the class that has the head of an objective too; None without such a class or head."""
+        return None if objective is None else self.classes.get(objective)
+
+    def pad(self, architecture: Architecture) -> int:
+        """Return the identifier of [PAD] for a model without a vocabulary; trained vocabularies begin with [PAD]."""
+        return 0
+
+    def keys(self, architecture: Architecture) -> dict[str, JsonValue]:
+        """Return the keys of config.json that the family alone has, or has with values of its own."""
+        return {}
+
+    def completed(self, document: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """Return a config.json with the defaults of omitted keys."""
+        return {**self.defaults, **document}
+
+    def wrong_values(self, configured: Mapping[str, JsonValue]) -> Iterator[str]:
+        """Yield the keys with values that no architecture has."""
+        for key, value in self.fixed.items():
+            if configured[key] != value:
+                yield f"{key}: {configured[key]!r:.80} is not supported; allowed: {value!r}"
+
+    def fields(self, configured: Mapping[str, JsonValue]) -> dict[str, object]:
+        """Return the fields of the equivalent architecture."""
+        return {field: configured[key] for field, key in self.sizes.items()}
+
+    @abstractmethod
+    def encoder_pairs(self, architecture: Architecture) -> tuple[WeightPair, ...]:
+        """Return every parameter of the encoder, provided that `obstacles` yields none."""
+
+
+def tables(modules: Modules = TABLES) -> tuple[WeightPair, ...]:
+    """Return the weight of each module."""
+    return tuple(WeightPair(f"{name}.weight", f"{other}.weight") for name, other in modules)
+
+
+def weights_and_biases(modules: Modules) -> tuple[WeightPair, ...]:
+    """Return the weight and the bias of each module."""
+    return tuple(
+        WeightPair(f"{name}.{part}", f"{other}.{part}") for name, other in modules for part in ("weight", "bias")
+    )
+
+
+def layers(depth: int, block: Iterable[WeightPair]) -> Iterator[WeightPair]:
+    """Yield the parameters of every block."""
+    block = tuple(block)
+    for number in range(depth):
+        for pair in block:
+            ours, theirs = f"blocks.{number}.{pair.name}", f"encoder.layer.{number}.{pair.transformers_name}"
+            yield WeightPair(ours, theirs, pair.layout)
+
+
+def attention_alone(architecture: Architecture, bare_class: str) -> Iterator[str]:
+    """Yield what an architecture has beside plain attention and a dense feed-forward network."""
+    if not isinstance(architecture.convolution, NoConvolution):
+        yield f"convolution {architecture.convolution.kind} {NO_EQUIVALENT}: {bare_class} has none"
+    if architecture.bottleneck_ratio != 1:
+        yield f"bottleneck_ratio {architecture.bottleneck_ratio} {NO_EQUIVALENT}: {bare_class} has no bottleneck"
+    if architecture.feed_forward_groups != 1:
+        why = f"the feed-forward network of {bare_class} has no groups"
+        yield f"feed_forward_groups {architecture.feed_forward_groups} {NO_EQUIVALENT}: {why}"
+    if not architecture.normalisation.embedding:
+        yield f"normalisation.embedding False {NO_EQUIVALENT}: {bare_class} normalises its embeddings"

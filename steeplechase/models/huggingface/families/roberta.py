@@ -1,0 +1,72 @@
+"""RoBERTa: BERT's encoder whose positions follow the row of [PAD]. transformers 5.23, models/roberta."""
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.models.huggingface.families.family import (
+    BASE,
+    BLOCK,
+    NO_EQUIVALENT,
+    NORM,
+    SIZES,
+    WeightPair,
+    attention_alone,
+    layers,
+    tables,
+    weights_and_biases,
+)
+from steeplechase.models.huggingface.families.open_activation import WithActivation
+from search_space.architecture import Architecture
+from search_space.position import LearnedPositions
+
+PAD = "pad_token_id"
+
+
+class Roberta(WithActivation):
+    """The first token has the position `pad_token_id + 1`, so that the offset of an architecture sets [PAD]."""
+
+    model_type = "roberta"
+    title = "RoBERTa"
+    bare_class = "RobertaModel"
+    defaults: ClassVar = {**BASE, "vocab_size": 50265, PAD: 1}
+    sizes: ClassVar = {field: key for field, key in SIZES.items() if field != "embedding_width"}
+    converted = frozenset({*WithActivation.converted, "position"})
+
+    def _own_obstacles(self, architecture: Architecture, pad: int | None) -> Iterator[str]:
+        yield from attention_alone(architecture, self.bare_class)
+        if architecture.embedding_width != architecture.width:
+            why = f"the embeddings of {self.bare_class} have the width of its blocks, {architecture.width}"
+            yield f"embedding_width {architecture.embedding_width} {NO_EQUIVALENT}: {why}"
+        position = architecture.position
+        first = f"the first position of {self.bare_class} is pad_token_id + 1"
+        if not isinstance(position, LearnedPositions):
+            yield f"position {position.kind} {NO_EQUIVALENT}: {self.bare_class} has learned positions"
+        elif not position.offset:
+            yield f"position.offset 0 {NO_EQUIVALENT}: {first}"
+        elif pad is not None and position.offset != pad + 1:
+            yield f"position.offset {position.offset} {NO_EQUIVALENT}: {first}, and [PAD] is {pad} in the vocabulary"
+
+    def pad(self, architecture: Architecture) -> int:
+        """Return the identifier of [PAD] that the offset of the positions asks for."""
+        position = architecture.position
+        return position.offset - 1 if isinstance(position, LearnedPositions) else 0
+
+    def wrong_values(self, configured: Mapping[str, JsonValue]) -> Iterator[str]:
+        """Yield the keys with values that no architecture has."""
+        yield from super().wrong_values(configured)
+        pad = configured[PAD]
+        if not isinstance(pad, int) or isinstance(pad, bool) or not 0 <= pad < 64:
+            yield f"{PAD}: {pad!r:.80} is not supported; allowed: a whole number from 0 to 63"
+
+    def fields(self, configured: Mapping[str, JsonValue]) -> dict[str, object]:
+        """Return the fields of the equivalent architecture."""
+        pad = configured[PAD]
+        assert isinstance(pad, int)
+        position = {"kind": "learned", "offset": pad + 1}
+        return super().fields(configured) | {"embedding_width": configured["hidden_size"], "position": position}
+
+    def encoder_pairs(self, architecture: Architecture) -> tuple[WeightPair, ...]:
+        """Return every parameter of the encoder, provided that `obstacles` yields none."""
+        blocks = layers(architecture.depth, weights_and_biases(BLOCK))
+        return (*tables(), *weights_and_biases(NORM), *blocks)

@@ -1,0 +1,15 @@
+"""BERT's output layer, which is the head of masked language modelling."""
+
+from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead
+from steeplechase.models.output_layer import OutputHead
+from search_space.architecture import Architecture
+from search_space.output_layer import OutputLayerOption
+
+
+class Head(MaskedLanguageModelHead, OutputHead):
+    """A linear map to the embedding width, GELU, layer norm, then the tied table with a bias per token."""
+
+
+def build(option: OutputLayerOption, architecture: Architecture) -> OutputHead:
+    """Return the head."""
+    return Head(architecture)

@@ -1,0 +1,57 @@
+"""Numerical precision: float32, or bfloat16 in matrix products and the activations between them.
+
+With bfloat16 the weights and their updates, the sums inside layer norms and the losses stay in float32.
+"""
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from steeplechase.foundation.environment import instructions
+from steeplechase.foundation.errors import MachineError
+
+Precision = Literal["float32", "bfloat16"]
+KNOWN = frozenset({"cpu", "cuda"})
+"""Devices that have autocast; of others, such as meta, torch is asked first."""
+INSTRUCTIONS = ("avx512_bf16", "amx_bf16", "bf16")  # as Linux names them on x86 and ARM
+
+
+def autocast_to(precision: Precision, device: torch.device) -> torch.autocast:
+    """Return the context for a forward pass. Raises MachineError if bfloat16 would be slower than float32."""
+    if precision == "bfloat16" and not has_bfloat16(device):
+        problem = "recipe.precision: this machine has no bfloat16 instructions and emulates it, slower than float32"
+        raise MachineError(f"{problem}; allowed here: float32")
+    return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16")
+
+
+def has_bfloat16(device: torch.device) -> bool:
+    """Return whether the device multiplies bfloat16 in hardware."""
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    return any(each in instructions().split() for each in INSTRUCTIONS)
+
+
+def to_autocast_dtype(x: Tensor) -> Tensor:
+    """Return x in the autocast data type, so that an input of several matrix products is converted once."""
+    return x.to(torch.get_autocast_dtype(x.device.type)) if _has_autocast(x.device) else x
+
+
+def to_float32(x: Tensor) -> Tensor:
+    """Return x in float32 or wider, for losses."""
+    return x.float() if x.dtype.itemsize < torch.float32.itemsize else x
+
+
+def without_autocast(device: torch.device) -> AbstractContextManager[object]:
+    """Return a context without autocast: operations compute in the data type of their inputs."""
+    return torch.autocast(device.type, enabled=False) if _has_autocast(device) else nullcontext()
+
+
+def _has_autocast(device: torch.device) -> bool:
+    """Return whether operations on the device are computed in autocast's data type."""
+    return torch.is_autocast_enabled(device.type) if device.type in KNOWN else _is_enabled(device.type)
+
+
+def _is_enabled(device: str) -> bool:
+    return torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)

@@ -1,0 +1,195 @@
+"""Mixed attention: self-attention and a convolution branch side by side. ConvBERT, arXiv 2008.02496, fig. 3."""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import dropout, scaled_dot_product_attention
+
+from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
+from steeplechase.models.continuation import Continuation, KeyValueCache, Recomputed, by_head
+from steeplechase.models.convolution import PaddingMask, build_branch
+from steeplechase.models.decoding_context import Source
+from steeplechase.models.position import build_position_scores
+from steeplechase.models.precision import without_autocast
+from steeplechase.models.prepared_layers import PreparedLinear
+from search_space.sublayer.attention import SelfAttention
+from search_space.visibility import VISIBLE_SIDE, Visibility, looks_ahead
+
+
+class Sublayer(nn.Module):
+    """Attention heads reduced by the bottleneck, the branch's heads beside them, one output map to the width."""
+
+    def __init__(self, declaration: SelfAttention, dropout_rate: float) -> None:
+        super().__init__()
+        self.heads, self.dropout, self.visibility = declaration.heads, dropout_rate, declaration.visibility
+        biases = declaration.biases
+        self.query = nn.Linear(declaration.width, declaration.keys, biases)
+        self.key = nn.Linear(declaration.width, declaration.keys, biases)
+        self.value = nn.Linear(declaration.width, declaration.values, biases)
+        self.branch = build_branch(declaration.convolution, declaration.shape)
+        self.relative = build_position_scores(declaration)
+        self.output = nn.Linear(declaration.context_width, declaration.width, biases)
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch seq width"],
+        padding_mask: PaddingMask = None,
+        context: AttentionContext = NO_CONTEXT,
+    ) -> Float[Tensor, "batch seq width"]:
+        """Return the output of the sublayer; tokens never attend to padding."""
+        content = x if context.order is None else x[:, : context.order.ranks.shape[1]]
+        read = content if context.memory is None else torch.cat([context.memory.states.to(x.dtype), content], 1)
+        query, value = self.query(x), self.value(read)
+        attended = self._attend(query, self.key(read), value, padding_mask, context)
+        if self.branch is not None:
+            branch_value = value if self.branch.value is None else self.branch.value(x)
+            attended = torch.cat([attended, self.branch(x, query, branch_value, padding_mask)], -1)
+        mixed: Tensor = self.output(attended)
+        return mixed
+
+    def continuation(self, source: Source | None) -> Continuation:
+        """Return the sublayer with its keys and values so far.
+
+        With a convolution branch, which reads its neighbourhood again, or with relative positions, the inputs so far.
+        """
+        plain = self.branch is None and self.relative is None
+        return _Continued(self) if plain else Recomputed(self)
+
+    def _attend(
+        self,
+        query: Float[Tensor, "batch seq inner"],
+        key: Float[Tensor, "batch read inner"],
+        value: Float[Tensor, "batch read values"],
+        padding_mask: PaddingMask,
+        context: AttentionContext,
+    ) -> Float[Tensor, "batch seq values"]:
+        q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in (query, key, value))
+        rate = self.dropout if self.training else 0.0
+        by_products = q.device.type == "cpu" and q.dtype == torch.bfloat16
+        causal = padding_mask is None and not by_products and self.relative is None
+        causal = causal and _is_causal(self.visibility, context)
+        mask: Tensor | None = None
+        if not causal:
+            q, mask = self.with_positions(q, k.shape[2], padding_mask, context)
+        with without_autocast(q.device):
+            if by_products:
+                attended = _by_matrix_products(q, k, v, mask, rate)
+            else:
+                attended = scaled_dot_product_attention(q, k, v, mask, rate, is_causal=causal)
+        return attended.transpose(1, 2).flatten(-2)
+
+    def with_positions(
+        self,
+        q: Float[Tensor, "batch heads seq head_dim"],
+        keys: int,
+        padding_mask: PaddingMask,
+        context: AttentionContext,
+    ) -> tuple[Float[Tensor, "batch heads seq head_dim"], Tensor | None]:
+        """Return the queries, and what is added to their scores [batch heads seq keys], or where they are visible.
+
+        The second is boolean, or minus infinity where a key is hidden and a term of the positions elsewhere.
+        """
+        visible = visible_keys(self.visibility, padding_mask, q.shape[2], q.device, context)
+        if self.relative is None:
+            return q, visible
+        q, scores = self.relative(q, keys, context)
+        return q, scores if visible is None else scores.masked_fill(~visible, -torch.inf)
+
+
+class _Continued(Continuation):
+    """Self-attention, left to right. Where it reads ahead in a source, the first call is that source, read whole."""
+
+    def __init__(self, layer: Sublayer) -> None:
+        self._maps, self._output = PreparedLinear(layer.query, layer.key, layer.value), PreparedLinear(layer.output)
+        keys, values = layer.key.out_features, layer.value.out_features
+        self._heads, self._sizes = layer.heads, (keys, keys + values)
+        self._reads_ahead = looks_ahead(layer.visibility)
+        self._kept = KeyValueCache(layer.heads, keys, values)
+
+    def __call__(self, x: Float[Tensor, "rows new width"]) -> Float[Tensor, "rows new width"]:
+        new, first = x.shape[1], self._kept.length == 0
+        query, keys_and_values = self._maps(x).split_with_sizes(self._sizes, -1)
+        q, (k, v) = by_head(query, self._heads), self._kept.append(keys_and_values)
+        visible = None
+        if new > 1 and not (first and self._reads_ahead):
+            visible = torch.ones(new, k.shape[2], dtype=torch.bool, device=x.device).tril(k.shape[2] - new)
+        with without_autocast(x.device):
+            attended = scaled_dot_product_attention(q, k, v, attn_mask=visible)
+        return self._output(attended.transpose(1, 2).flatten(-2))
+
+    def reorder(self, rows: Int[Tensor, " rows"]) -> None:
+        self._kept.reorder(rows)
+
+    def forget(self, count: int) -> None:
+        self._kept.forget(count)
+
+
+def visible_keys(
+    visibility: Visibility,
+    padding_mask: PaddingMask,
+    length: int,
+    device: torch.device,
+    context: AttentionContext = NO_CONTEXT,
+) -> Bool[Tensor, "rows 1 queries seq"] | None:
+    """Return where a query may read a key, of the memory and then of the segment. None: everywhere.
+
+    `length` is the number of queries; with an order of prediction, those of both streams.
+
+    Rows and queries are 1 where all are equal. A query that is padding may read itself, and a row that is padding
+    alone is read whole, so that no softmax is over nothing.
+    """
+    tokens = None if padding_mask is None else padding_mask[:, None, None, :]
+    if context.order is not None:
+        directed = context.order.visible[:, None]
+    elif context.visible is not None:
+        own = context.visible[:, None]
+        directed = own if tokens is None else own & tokens | torch.eye(length, dtype=torch.bool, device=device)
+    elif VISIBLE_SIDE[visibility] == "both":
+        tokens = None if tokens is None else tokens | ~tokens.any(-1, keepdim=True)
+        if context.memory is None:
+            return tokens
+        directed = torch.ones(1, 1, length, length, dtype=torch.bool, device=device)
+        directed = directed if tokens is None else directed & tokens
+    else:
+        directed = _one_sided(visibility, tokens, length, device, context)
+    if context.memory is None:
+        return directed
+    before = context.memory.valid[:, None, None, :].expand(-1, 1, length, -1)
+    return torch.cat([before, directed.expand(len(before), -1, -1, -1)], -1)
+
+
+def _one_sided(
+    visibility: Visibility,
+    tokens: Bool[Tensor, "batch 1 1 seq"] | None,
+    length: int,
+    device: torch.device,
+    context: AttentionContext,
+) -> Bool[Tensor, "rows 1 queries seq"]:
+    square = torch.ones(length, length, dtype=torch.bool, device=device)
+    directed = (square.triu() if VISIBLE_SIDE[visibility] == "behind" else square.tril())[None, None]
+    if context.prefix is not None:
+        directed = directed | context.prefix[:, None, None, :]
+    if tokens is not None:
+        directed = directed & tokens | torch.eye(length, dtype=torch.bool, device=device)
+    return directed
+
+
+def _is_causal(visibility: Visibility, context: AttentionContext) -> bool:
+    """Return whether every token reads those up to itself: torch's fused attention has a path of its own for that."""
+    if context.visible is not None:
+        return False
+    return VISIBLE_SIDE[visibility] == "before" and context.prefix is None and context.memory is None
+
+
+def _by_matrix_products(
+    q: Float[Tensor, "batch heads seq head_dim"],
+    k: Float[Tensor, "batch heads read head_dim"],
+    v: Float[Tensor, "batch heads read value_dim"],
+    mask: Tensor | None,
+    dropout_rate: float,
+) -> Float[Tensor, "batch heads seq value_dim"]:
+    """Return unfused attention, which is faster than torch's fused kernel in bfloat16 on processors."""
+    scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-1, -2)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
+    return dropout(scores.softmax(-1), dropout_rate) @ v

@@ -1,0 +1,113 @@
+"""The small candidates that contracts are measured on: one option of any axis in two blocks of width 24."""
+
+from typing import Any
+
+from steeplechase.foundation.schema import OpenOption, options_of
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.corruption import CorruptionOption
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
+from search_space.normalisation.option import NormalisationOption
+from search_space.objective import Denoising, LanguageModel, MaskedLanguageModel, Objective, ReplacedTokenDetection
+from search_space.objective.generator_training.option import GeneratorTrainingOption
+from search_space.objective.pretraining_objective import PretrainingObjective
+from search_space.output_layer.option import OutputLayerOption
+from search_space.packing.option import PackingOption
+from search_space.position import RelativePositions
+from search_space.position.option import PositionOption
+from search_space.recipe import Recipe
+from search_space.selection.option import SelectionOption
+from search_space.visibility import Visibility
+from steeplechase.tasks.contract_text import WORDS
+
+LENGTH, ROWS, WIDTH = 16, 6, 24
+PLACED = (
+    *(PretrainingObjective, SelectionOption, OutputLayerOption),
+    *(PackingOption, NormalisationOption, PositionOption),
+    *(CorruptionOption, GeneratorTrainingOption),
+)
+"""The axes whose options are placed in a candidate."""
+
+
+def placed(option: OpenOption) -> Candidate | None:
+    """Return a small candidate with the option; None where no objective of the contracts takes it."""
+    if isinstance(option, NormalisationOption | PositionOption):
+        axis = "normalisation" if isinstance(option, NormalisationOption) else "position"
+        return _candidate(MaskedLanguageModel(), **{axis: option})
+    objective = _objective_of(option)
+    if objective is None:
+        return None
+    sizes = {"embedding_width": WIDTH} if isinstance(option, OutputLayerOption) else {}
+    return _writing_candidate(objective) if objective.writes_target else _candidate(objective, **sizes)
+
+
+def with_layers(program: str, visibility: Visibility = "bidirectional") -> Candidate:
+    """Return a small candidate with a layer program; it predicts masked tokens, or the next where some are hidden."""
+    objective = MaskedLanguageModel() if visibility == "bidirectional" else LanguageModel()
+    return _candidate(objective, layers=program, visibility=visibility)
+
+
+def _objective_of(option: OpenOption) -> Objective | None:
+    """Return the objective that takes an option of one of its axes."""
+    objective: Objective | None
+    match option:
+        case PretrainingObjective():
+            objective = option
+        case CorruptionOption():
+            objective = Denoising(corruption=option)
+        case GeneratorTrainingOption():
+            objective = _replaced_tokens(option)
+        case SelectionOption():
+            objective = MaskedLanguageModel(selection=option)
+        case OutputLayerOption():
+            objective = LanguageModel(output_layer=option)
+        case _:
+            assert isinstance(option, PackingOption)
+            every = (kind(**{**kind.examples[0], "packing": option}) for kind in options_of(PretrainingObjective))
+            objective = next((each for each in every if each.reads(option) and not each.writes_target), None)
+    return objective
+
+
+def _replaced_tokens(training: GeneratorTrainingOption) -> ReplacedTokenDetection:
+    """Return the objective of a generator's training, with the sizes that it needs."""
+    if not training.needs_equal_sizes:
+        return ReplacedTokenDetection(generator_training=training)
+    return ReplacedTokenDetection(
+        generator="own", generator_ratio=1, generator_sharing="none", generator_training=training
+    )
+
+
+def _writing_candidate(objective: Objective) -> Candidate:
+    """Return the candidate of an objective whose target a decoder writes."""
+    architecture = EncoderDecoderArchitecture(
+        kind="encoder_decoder",
+        depth=1,
+        decoder_depth=1,
+        width=WIDTH,
+        heads=4,
+        feed_forward_width=32,
+        vocabulary_size=WORDS.vocabulary_size,
+        positions=2 * LENGTH,
+    )
+    recipe = Recipe(sequence_length=LENGTH, batch_sequences=ROWS, dropout=0.0)
+    return Candidate(architecture=architecture, objective=objective, recipe=recipe)
+
+
+def _candidate(objective: Objective, **sizes: Any) -> Candidate:
+    """Return the candidate of an objective with a visibility that it can be trained with."""
+    declared: dict[str, Any] = {
+        "depth": 2,
+        "width": WIDTH,
+        "embedding_width": WIDTH // 2,
+        "heads": 4,
+        "feed_forward_width": 32,
+        "vocabulary_size": WORDS.vocabulary_size,
+        "positions": 2 * LENGTH,
+        "segments": 2,
+        "visibility": objective.visibilities[0],
+    }
+    if declared["visibility"] == "permutation":  # whose query stream knows its place by relative positions alone
+        position = RelativePositions(segment_encodings=objective.packing.follows_text)
+        declared |= {"embedding_width": WIDTH, "position": position, "attention_biases": False}
+    recipe = Recipe(sequence_length=LENGTH, batch_sequences=ROWS, dropout=0.0)
+    return Candidate(architecture=Architecture(**{**declared, **sizes}), objective=objective, recipe=recipe)

@@ -1,0 +1,181 @@
+"""Corpus assembly: deduplicates a corpus and splits it by source into three files; deterministic."""
+
+import gc
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Literal, Protocol, get_args
+
+from steeplechase.foundation.errors import CorruptionError, DataError
+from steeplechase.foundation.schema import Schema, canonical_text
+from steeplechase.tasks.corpora.document import Document
+from steeplechase.tasks.corpora.duplicates import DuplicateFilter
+from steeplechase.tasks.progress import Progress
+
+Split = Literal["train", "validation", "test"]
+SPLITS: tuple[Split, ...] = get_args(Split)
+
+VALIDATION_PERCENT = 4
+TEST_PERCENT = 10  # source of the downstream tasks; the train split has the remaining 86
+MINIMUM_CHARACTERS = {"train": 20_000, "validation": 500, "test": 500}
+SUMMARY_FILE = "corpus.json"
+TOO_SMALL = (
+    "the corpus is too small for its three splits; a split is drawn by source, so more sources are needed "
+    "(a .txt is divided at line ends, an article or a row never):"
+)
+
+
+class ReadableCorpus(Protocol):
+    """Interface of a corpus: documents in a fixed order; the generator returns the number of unreadable files."""
+
+    def documents(self, progress: Progress) -> Generator[Document, None, int]: ...  # noqa: D102
+
+
+class SplitSize(Schema):
+    """Size of one split."""
+
+    documents: int
+    characters: int
+    sources: int
+
+
+class CorpusSummary(Schema):
+    """Summary of an assembled corpus; `content_hash` is the sha256 over the three files in order."""
+
+    content_hash: str
+    splits: dict[Split, SplitSize]
+    exact_duplicates: int
+    near_duplicates: int
+    unreadable_files: int
+
+
+def split_of(source: str) -> Split:
+    """Return the split of a source, by a hash of its name alone: 86 % train, 4 % validation, 10 % test."""
+    percent = int.from_bytes(hashlib.sha256(f"split:{source}".encode()).digest()[:8], "big") % 100
+    if percent < TEST_PERCENT:
+        return "test"
+    return "validation" if percent < TEST_PERCENT + VALIDATION_PERCENT else "train"
+
+
+def assemble(corpus: ReadableCorpus, folder: Path, progress: Progress) -> CorpusSummary:
+    """Write train.jsonl, validation.jsonl, test.jsonl and corpus.json into an existing folder.
+
+    Raises DataError if a split is too small, with the sizes of all splits.
+    """
+    sources: dict[Split, set[str]] = {split: set() for split in SPLITS}
+    counts: Counter[str] = Counter()
+    hashes = {split: hashlib.sha256() for split in SPLITS}
+    files = {split: split_file(folder, split).open("wb") for split in SPLITS}
+    try:
+        for document in _distinct(corpus, counts, progress):
+            split = split_of(document.source)
+            line = canonical_text({key: value for key, value in asdict(document).items() if value is not None})
+            encoded = line.encode() + b"\n"
+            files[split].write(encoded)
+            hashes[split].update(encoded)
+            sources[split].add(document.source)
+            counts[f"{split} documents"] += 1
+            counts[f"{split} characters"] += len(document.text)
+    finally:
+        for file in files.values():
+            file.close()
+    content = hashlib.sha256("".join(hashes[split].hexdigest() for split in SPLITS).encode()).hexdigest()
+    summary = _summary(content, counts, sources)
+    _check_sizes(summary)
+    (folder / SUMMARY_FILE).write_text(json.dumps(summary.model_dump(), indent=2, sort_keys=True) + "\n")
+    return summary
+
+
+def _distinct(corpus: ReadableCorpus, counts: Counter[str], progress: Progress) -> Iterator[Document]:
+    duplicates = DuplicateFilter()
+    reading = corpus.documents(progress)
+    while True:
+        try:
+            with _no_garbage_collection():
+                document = next(reading)
+        except StopIteration as end:
+            counts["unreadable"] = end.value
+            return
+        duplicate = duplicates.classify(document.text)
+        counts[duplicate] += 1
+        if duplicate == "new":
+            yield document
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Suspend the search for cycles: syntax trees have none, and looking for them takes a quarter of the reading."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _summary(content_hash: str, counts: Counter[str], sources: dict[Split, set[str]]) -> CorpusSummary:
+    splits: dict[Split, SplitSize] = {
+        split: SplitSize(
+            documents=counts[f"{split} documents"],
+            characters=counts[f"{split} characters"],
+            sources=len(sources[split]),
+        )
+        for split in SPLITS
+    }
+    return CorpusSummary(
+        content_hash=content_hash,
+        splits=splits,
+        exact_duplicates=counts["exact"],
+        near_duplicates=counts["near"],
+        unreadable_files=counts["unreadable"],
+    )
+
+
+def _check_sizes(summary: CorpusSummary) -> None:
+    sizes = summary.splits
+    if any(sizes[split].characters < MINIMUM_CHARACTERS[split] for split in SPLITS):
+        raise DataError(
+            [TOO_SMALL]
+            + [
+                f"  {split}: {size.characters} characters in {size.documents} documents of {size.sources} sources, "
+                f"at least {MINIMUM_CHARACTERS[split]} characters are needed"
+                for split, size in sizes.items()
+            ]
+            + _left_out(summary)
+        )
+
+
+def _left_out(summary: CorpusSummary) -> list[str]:
+    duplicates = summary.exact_duplicates + summary.near_duplicates
+    if not duplicates:
+        return []
+    return [f"  left out: {duplicates} documents whose texts are equal or nearly equal to those of others"]
+
+
+def split_file(folder: Path, split: Split) -> Path:
+    """Return the path of a split in an assembled corpus."""
+    return folder / f"{split}.jsonl"
+
+
+def read_documents(folder: Path, split: Split) -> Iterator[Document]:
+    """Yield the documents of one split in their order; raises CorruptionError at a malformed line."""
+    path = split_file(folder, split)
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                yield Document(**json.loads(line))
+            except (ValueError, TypeError) as damage:
+                raise CorruptionError(f"{path.name}:{number}: not a document: {damage}") from damage
+
+
+def read_summary(folder: Path) -> CorpusSummary:
+    """Return the summary of an assembled corpus; raises CorruptionError if it cannot be read."""
+    try:
+        return CorpusSummary.model_validate_json((folder / SUMMARY_FILE).read_text())
+    except (OSError, ValueError) as damage:
+        raise CorruptionError(f"{SUMMARY_FILE}: {damage}") from damage

@@ -1,0 +1,29 @@
+"""What every kind of corpus gives: its identity for a cache key, and its documents in a fixed order."""
+
+from abc import abstractmethod
+from collections.abc import Generator
+from typing import ClassVar
+
+from steeplechase.foundation.schema import JsonValue, OpenOption
+from steeplechase.tasks.corpora.document import Document
+from steeplechase.tasks.progress import Progress
+
+
+class CorpusOption(OpenOption):
+    """Base class of the kinds of corpora: each is a file of this folder, or of a plugin's `tasks/corpora/`."""
+
+    package: ClassVar[str] = "steeplechase.tasks.corpora"
+
+    @abstractmethod
+    def inputs(self) -> JsonValue:
+        """Return what determines the documents: settings and content hashes, and no paths.
+
+        Raises DataError if a source cannot be read.
+        """
+
+    @abstractmethod
+    def documents(self, progress: Progress) -> Generator[Document, None, int]:
+        """Yield the documents in a fixed order; return the number of sources that could not be read."""
+
+    def check_exists(self) -> None:
+        """Raise DataError if a source is missing, without reading it."""

@@ -1,0 +1,34 @@
+"""A planted corpus of a grammar: classes of words follow each other in a cycle; the word of a class is random."""
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from steeplechase.tasks.corpora.planted import PlantedCorpus
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class PlantedCycle(PlantedCorpus):
+    """Sentences of words whose class follows from that of their neighbours; word order is the grammar alone."""
+
+    kind: Literal["planted_cycle"] = "planted_cycle"
+    """Chooses the generated text of a cycle of word classes."""
+    classes: int = Field(default=3, ge=2, le=20)
+    """Number of classes, more for a harder probe; a sentence begins with any of them."""
+    class_words: int = Field(default=11, ge=1, le=200)
+    """Words of every class."""
+    sentence_words: int = Field(default=12, ge=6, le=30)
+    """Words of every sentence."""
+
+    @property
+    def word_count(self) -> int:
+        """Words of all classes."""
+        return self.classes * self.class_words
+
+    def sentence(self, random: "np.random.Generator") -> list[int]:
+        """Return words whose classes follow each other from a random one."""
+        first = int(random.integers(self.classes))
+        members = random.integers(0, self.class_words, self.sentence_words).tolist()
+        return [(place + first) % self.classes * self.class_words + member for place, member in enumerate(members)]

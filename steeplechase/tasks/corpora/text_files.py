@@ -1,0 +1,164 @@
+"""A corpus from local files: txt, WikiExtractor output, jsonl (plain, gzip or xz) and parquet."""
+
+import hashlib
+import os
+import stat
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from steeplechase.foundation.atomic_files import read_regular
+from steeplechase.foundation.errors import DataError, first_lines
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.tasks.corpora.document import Document
+from steeplechase.tasks.corpora.file_formats import READERS
+from steeplechase.tasks.corpora.file_lines import check_signature
+from steeplechase.tasks.corpora.option import CorpusOption
+from steeplechase.tasks.data_folder import missing, resolved
+from steeplechase.tasks.progress import Progress, place
+
+READING_VERSION = 1  # incremented when the documents of the same files change
+COMPRESSIONS = (".gz", ".xz")
+READING = "reading text files"
+EXTRACTED = b"<doc id="
+WANTED = (
+    "the corpus is your own text: WikiExtractor output, .txt, .jsonl or .parquet, one file or a folder of them, "
+    "at the path that the experiment's `corpus` names; a relative path begins at the working directory, or "
+    "else at the folder of the experiment's file"
+)
+
+
+class TextFilesCorpus(CorpusOption):
+    """A file, or every file under a folder in the order of its names; hidden files are left out."""
+
+    examples: ClassVar[tuple[Mapping[str, JsonValue], ...]] = ()
+
+    kind: Literal["text_files"] = "text_files"
+    """Chooses files on this machine."""
+    path: str = Field(min_length=1, examples=["text"])
+    """A file or a folder: .txt, WikiExtractor output, .jsonl (each also .gz or .xz), .parquet.
+
+    A relative path begins at the working directory, or, if there is nothing, at the folder of the experiment's file.
+    `~` and `$NAME` are the home folder and variables; `$STEEPLECHASE_DATA` at its beginning is the folder of
+    published data sets, `data` where the variable is unset.
+    """
+
+    split_by: Literal["section", "file"] = "section"
+    """What is never divided between train, validation and test.
+
+    `section`: an article, a row, or five pieces of a .txt, so that a book can be in several splits. `file`: a file,
+    for books and other files of one hand.
+    """
+
+    def inputs(self) -> JsonValue:
+        """Return the sha256 of every file with its name relative to the folder; raises DataError like reading."""
+        hashes = {name: _file_hash(name, path) for name, path in self._files().items()}
+        return {"kind": self.kind, "reading_version": READING_VERSION, "files": dict(hashes)}
+
+    def documents(self, progress: Progress) -> Generator[Document, None, int]:
+        """Yield the documents of every file; return 0, since no file is skipped.
+
+        Raises DataError, naming file, line and byte offset, for anything that cannot be read as text.
+        """
+        files = self._files()
+        sizes = [path.stat().st_size for path in files.values()]
+        for index, (name, path) in enumerate(files.items()):
+            position = f"{place(READING, 'file', index + 1, len(files))}, {name}"
+            before, characters = sum(sizes[:index]), 0
+            for document in READERS[_content_suffix(path) or ".txt"](path, name):
+                progress(position, (before + min(characters, sizes[index])) / sum(sizes))
+                characters += len(document.text)
+                yield replace(document, source=name) if self.split_by == "file" else document
+        progress(READING, 1.0)
+        return 0
+
+    def check_exists(self) -> None:
+        """Raise DataError if there is no such file or folder; nothing is read."""
+        if "://" not in self.path and not resolved(self.path).exists():
+            raise missing(f"{resolved(self.path)}: no such file or folder; {WANTED}")
+
+    def _files(self) -> dict[str, Path]:
+        root = resolved(self.path)
+        if "://" in self.path:
+            raise DataError(f"{self.path}: a corpus of text files is a local path, not an address")
+        try:
+            mode = root.stat().st_mode
+        except FileNotFoundError:
+            raise missing(f"{root}: no such file or folder; {WANTED}") from None
+        except OSError as failure:
+            raise DataError(f"{root}: {failure.strerror}") from failure
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise DataError(f"{root}: neither a file nor a folder")
+        files = {root.name: root} if stat.S_ISREG(mode) else dict(_files_below(root))
+        if not files:
+            raise DataError(f"{root}: the folder holds no files")
+        mistakes = [mistake for name, path in files.items() if (mistake := _mistake(name, path)) is not None]
+        if mistakes:
+            raise DataError(first_lines(mistakes, lambda more: f"{root}: {more} more such files"))
+        return files
+
+
+def _files_below(root: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the files under a folder by name. Raises DataError if a folder or a file cannot be accessed."""
+    resolved_root = root.resolve()
+    for path in sorted(_paths_below(root)):
+        name = path.relative_to(root).as_posix()
+        try:
+            mode = path.stat().st_mode  # of a loop of links an error, so that `resolve` never sees one
+        except OSError as failure:
+            raise DataError(f"{name}: {failure.strerror}") from failure
+        if path.is_symlink() and not path.resolve().is_relative_to(resolved_root):
+            raise DataError(f"{name}: a symbolic link out of the corpus folder is not followed")
+        if stat.S_ISREG(mode):
+            yield name, path
+
+
+def _paths_below(root: Path) -> Iterator[Path]:
+    """Yield the paths under a folder without hidden names; unlike `rglob`, reports folders that cannot be listed."""
+
+    def refuse(failure: OSError) -> None:
+        raise DataError(f"{failure.filename}: {failure.strerror}") from failure
+
+    for folder, subfolders, names in os.walk(root, onerror=refuse):
+        subfolders[:] = [name for name in subfolders if not name.startswith(".")]
+        yield from (Path(folder, name) for name in (*subfolders, *names) if not name.startswith("."))
+
+
+def _content_suffix(path: Path) -> str:
+    """Return the suffix of the content, which a suffix of compression may follow; empty if there is none."""
+    return Path(path.stem).suffix if path.suffix in COMPRESSIONS else path.suffix
+
+
+def _mistake(name: str, path: Path) -> str | None:
+    """Return why a file is not read, None if it is."""
+    suffix = _content_suffix(path)
+    try:
+        if any("\ud800" <= character <= "\udfff" for character in name):  # how Python shows bytes of no encoding
+            return f"{name!r}: the name of this file is not UTF-8; rename it"
+        if path.stat().st_size == 0:
+            return f"{name}: the file is empty"
+        check_signature(path, name, path.suffix)
+        if suffix in READERS or (not suffix and (path.suffix or _is_extracted(path))):
+            return None
+    except OSError as failure:
+        return f"{name}: {failure.strerror}"
+    except DataError as refusal:
+        return refusal.lines[0]
+    shown = f"unknown suffix {suffix!r}" if suffix else "no suffix, and no output of WikiExtractor"
+    return f"{name}: {shown}; known are .txt and .jsonl, both also with {' or '.join(COMPRESSIONS)}, and .parquet"
+
+
+def _is_extracted(path: Path) -> bool:
+    """Return whether a file begins as WikiExtractor's output does, which has no suffix."""
+    return read_regular(path, len(EXTRACTED)) == EXTRACTED
+
+
+def _file_hash(name: str, path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as failure:
+        raise DataError(f"{name}: {failure.strerror}") from failure

@@ -1,0 +1,86 @@
+"""A lexicon of supersenses: a file of words and the semantic classes that each may have, such as WordNet's.
+
+The two layouts are those of `tasks/lexicon/lexicon_file.py`; the column of a table is `lexname`.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar
+
+from pydantic import Field
+
+from steeplechase.foundation.errors import DataError
+from steeplechase.tasks.data_folder import resolved
+from steeplechase.tasks.lexicon.inflections import RULES, base_forms
+from steeplechase.tasks.lexicon.lexicon_file import LexiconFile, LexiconLayout, values_of_words
+from steeplechase.tasks.lexicon.stop_words import STOP_WORDS
+
+SHORTEST_WORD = 4
+"""Letters of the shortest word with supersenses; shorter ones have none, and stop words neither (SenseBERT)."""
+LAYOUT = LexiconLayout(
+    "lexname",
+    "sense",
+    "a lexicon is a file of lines `word<TAB>sense,sense`, or the lemmas of WordNet by lexicographer file",
+)
+
+
+class Lexicon(LexiconFile):
+    """A file with the supersenses of words, for architectures with `supersenses` and the objective `supersense`."""
+
+    layout: ClassVar[LexiconLayout] = LAYOUT
+    reading_version: ClassVar[int] = 1
+    path: str = Field(min_length=1, examples=["$STEEPLECHASE_DATA/supersense/oewn/lemma_lexnames.tsv.xz"])
+    """A file of lines `word<TAB>sense,sense`, or a table with the columns `lemma` and `lexname`; perhaps .gz or .xz.
+
+    `$STEEPLECHASE_DATA` at its beginning is the folder of published data sets, `data` where the variable is unset.
+    """
+
+    def read(self) -> "Supersenses":
+        """Return the lexicon. Raises DataError with every mistake of the file."""
+        path = self.located()
+        return _read(path, path.stat().st_mtime_ns)
+
+    def refuse_other_than(self, supersenses: int) -> None:
+        """Raise DataError if the lexicon has another number of supersenses than an architecture."""
+        names = self.read().names
+        if len(names) != supersenses:
+            message = f"{len(names)} supersenses; the architecture has supersenses: {supersenses}"
+            raise DataError(f"{resolved(self.path)}: {message}")
+
+
+@dataclass(frozen=True)
+class Supersenses:
+    """The supersenses by name, and those of every word of the lexicon, in lower case."""
+
+    names: tuple[str, ...]
+    """In alphabetical order."""
+    of_words: dict[str, frozenset[int]]
+    """Indices into `names`."""
+
+    def allowed(self, word: str) -> frozenset[int]:
+        """Return the supersenses that a word may have; none for short words, stop words and unknown ones.
+
+        Those of the base forms of an inflected word are among them: nouns', verbs' and adjectives', where senses are
+        named by their part of speech, such as `noun.person`.
+        """
+        word = word.lower()
+        if len(word) < SHORTEST_WORD or word in STOP_WORDS:
+            return frozenset()
+        found = set(self.of_words.get(word, ()))
+        for part_of_speech in RULES:
+            for form in base_forms(word, part_of_speech, self.of_words):
+                found |= {sense for sense in self.of_words[form] if self._is(sense, part_of_speech)}
+        return frozenset(found)
+
+    def _is(self, sense: int, part_of_speech: str) -> bool:
+        return self.names[sense].partition(".")[0] == part_of_speech
+
+
+@lru_cache(maxsize=2)
+def _read(path: Path, modified: int) -> Supersenses:
+    """Return the lexicon of a file; `modified` is part of the cache's key."""
+    senses_of = values_of_words(path, LAYOUT)
+    names = tuple(sorted({sense for senses in senses_of.values() for sense in senses}))
+    index = {name: number for number, name in enumerate(names)}
+    return Supersenses(names, {word: frozenset(index[sense] for sense in senses_of[word]) for word in senses_of})

@@ -1,0 +1,137 @@
+"""Mentions in a stream of tokens, and the names of every entity as tokens; stored beside the stream."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steeplechase.foundation.errors import CorruptionError
+from steeplechase.tasks.corpora.document import Document
+from steeplechase.tasks.mentions.mention import Mention, MentionFinder, without_overlaps
+from steeplechase.tasks.tokenizer import Tokenizer, TokensWithOffsets
+
+DOCUMENTS_PER_BATCH = 512
+NAMES_FILE = "entities.json"
+
+
+@dataclass
+class Entities:
+    """The entities found so far, numbered from 0, with their types and their names as tokens."""
+
+    numbers: dict[tuple[str, str], int] = field(default_factory=dict)
+    """By identifier and type."""
+    names: defaultdict[int, dict[tuple[int, ...], None]] = field(default_factory=lambda: defaultdict(dict))
+    """By number, in the order in which they were found."""
+
+    def number(self, mention: Mention) -> int:
+        """Return the number of a mention's entity."""
+        return self.numbers.setdefault((mention.entity, mention.type), len(self.numbers))
+
+    def alone(self) -> set[int]:
+        """Return the numbers of the entities whose type has no other entity; their mentions are never replaced."""
+        sizes = Counter(entity_type for _, entity_type in self.numbers)
+        return {number for (_, entity_type), number in self.numbers.items() if sizes[entity_type] == 1}
+
+    def save(self, folder: Path) -> None:
+        """Write the type and the names of every entity into a folder."""
+        rows = [
+            {"entity": entity, "type": entity_type, "names": [[*name] for name in self.names[number]]}
+            for (entity, entity_type), number in self.numbers.items()
+        ]
+        (folder / NAMES_FILE).write_text(json.dumps(rows, separators=(",", ":")), encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class MentionCounts:
+    """Numbers of mentions of a split."""
+
+    kept: int
+    left_out: int
+    """They overlap another one, or begin or end inside a token."""
+
+
+def mention_file(folder: Path, split: str) -> Path:
+    """Return the file of a split's mentions in the folder of the tokens stage."""
+    return folder / f"{split}.mentions.npy"
+
+
+def write_mentions(
+    documents: Iterable[Document], finder: MentionFinder, tokenizer: Tokenizer, entities: Entities, path: Path
+) -> MentionCounts:
+    """Write the first token, the token after the last and the entity of every mention, in the order of the stream.
+
+    Their names are added to `entities`. Positions are those of the stream that `write_tokens` writes.
+    """
+    rows: list[tuple[int, int, int]] = []
+    position = listed = 0
+    remaining = iter(documents)
+    while batch := list(islice(remaining, DOCUMENTS_PER_BATCH)):
+        encodings = tokenizer.encode_with_offsets([document.text for document in batch])
+        for document, encoded in zip(batch, encodings, strict=True):
+            found = [*finder.mentions(document)]
+            listed += len(found)
+            for mention, first, last in _in_tokens(without_overlaps(found), encoded):
+                number = entities.number(mention)
+                entities.names[number].setdefault(tuple(encoded.tokens[first:last]))
+                rows.append((position + first, position + last, number))
+            position += len(encoded.tokens) + 1  # [SEP]
+    np.save(path, np.array(rows, np.int64).reshape(-1, 3), allow_pickle=False)
+    return MentionCounts(len(rows), listed - len(rows))
+
+
+def _in_tokens(mentions: Iterable[Mention], encoded: TokensWithOffsets) -> Iterator[tuple[Mention, int, int]]:
+    """Yield the mentions that are whole tokens, each with its first token and the one after its last."""
+    filled = [number for number, (start, end) in enumerate(encoded.offsets) if end > start]
+    begins = {encoded.offsets[number][0]: number for number in reversed(filled)}
+    ends = {encoded.offsets[number][1]: number + 1 for number in filled}
+    for mention in mentions:
+        if mention.start in begins and mention.end in ends:
+            yield mention, begins[mention.start], ends[mention.end]
+
+
+class EntityNames:
+    """The names of entities by type, from which another entity's name is drawn."""
+
+    def __init__(self, types: list[str], names: list[list[tuple[int, ...]]]) -> None:
+        self._names = names
+        by_type: defaultdict[str, list[int]] = defaultdict(list)
+        self._places: list[int] = []
+        for number, entity_type in enumerate(types):
+            self._places.append(len(by_type[entity_type]))
+            by_type[entity_type].append(number)
+        self._of_type = [by_type[entity_type] for entity_type in types]
+
+    @classmethod
+    def load(cls, folder: Path) -> "EntityNames":
+        """Return what `Entities.save` wrote. Raises CorruptionError if it is not such a file."""
+        try:
+            rows = json.loads((folder / NAMES_FILE).read_text(encoding="utf-8"))
+            names = [[tuple(map(int, name)) for name in row["names"]] for row in rows]
+            return cls([str(row["type"]) for row in rows], names)
+        except (OSError, ValueError, KeyError, TypeError) as damage:
+            raise CorruptionError(f"{NAMES_FILE}: {damage!r}") from damage
+
+    def other(self, entity: int, random: np.random.Generator) -> tuple[int, ...] | None:
+        """Return a name of a random other entity of the same type; None if the type has no other."""
+        same_type = self._of_type[entity]
+        if len(same_type) < 2:
+            return None
+        drawn = int(random.integers(len(same_type) - 1))
+        names = self._names[same_type[drawn + (drawn >= self._places[entity])]]
+        return names[int(random.integers(len(names)))]
+
+
+def read_mentions(path: Path) -> NDArray[np.int64]:
+    """Return what `write_mentions` wrote [mention 3]. Raises CorruptionError if it is not such a file."""
+    try:
+        mentions: NDArray[np.int64] = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as damage:
+        raise CorruptionError(f"{path.name}: {damage}") from damage
+    if mentions.ndim != 2 or mentions.shape[1] != 3 or mentions.dtype != np.int64:
+        raise CorruptionError(f"{path.name}: an array {mentions.shape} of {mentions.dtype}, expected mentions")
+    return mentions

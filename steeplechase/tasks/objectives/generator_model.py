@@ -1,0 +1,91 @@
+"""Shared by the objectives whose inputs a generator corrupts. Clark et al. 2020 (ELECTRA), arXiv 2003.10555."""
+
+from abc import abstractmethod
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from steeplechase.models.encoder import Embeddings, Encoder
+from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.objective.replaced_tokens import ReplacedTokens
+from steeplechase.tasks.batches import Sequences
+from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch, mask
+from steeplechase.tasks.objectives.generated_tokens import CorruptedInputs, Generator, corrupted_inputs
+from steeplechase.tasks.objectives.generator_training import build_training
+from steeplechase.tasks.objectives.generator_training.training import GeneratorTraining
+from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
+from steeplechase.tasks.tokenizer import Tokenizer
+from steeplechase.tasks.unigram import with_unigram_samples
+
+
+class GeneratorModel(PretrainingModel[MaskedBatch]):
+    """An encoder that reads samples of a generator; without a network, tokens drawn by their frequency."""
+
+    objective: ReplacedTokens
+    generator: Encoder | None
+    generator_head: MaskedLanguageModelHead | None
+    generator_training: GeneratorTraining | None
+
+    def add_generator(self, candidate: Candidate, generator: Architecture | None) -> None:
+        """Build the generator, its head and its training; the encoder and its heads are there before."""
+        assert isinstance(candidate.objective, ReplacedTokens)
+        self.objective = candidate.objective
+        if generator is None:
+            self.generator = self.generator_head = self.generator_training = None
+            return
+        self.generator = self._generator_encoder(candidate, generator)
+        self.generator_head = MaskedLanguageModelHead(generator)
+        self.generator_training = build_training(candidate, generator)
+
+    def _generator_encoder(self, candidate: Candidate, generator: Architecture) -> Encoder:
+        recipe, sharing = candidate.recipe, self.objective.generator_sharing
+        if sharing == "all":
+            return self.encoder
+        embeddings = self.encoder.embeddings if sharing == "embeddings" else Embeddings(generator)
+        if sharing == "token_embeddings":
+            embeddings.tokens = self.encoder.embeddings.tokens
+        return Encoder(generator, recipe.dropout, embeddings, recipe.activation_checkpointing)
+
+    def prepare(self, sequences: Sequences, tokenizer: Tokenizer, random: np.random.Generator) -> MaskedBatch:
+        """Return the sequences with masks, which the generator fills in; without a network, with samples."""
+        masked = mask(sequences, self.objective, tokenizer, random)
+        if self.generator is not None:
+            return masked
+        return with_unigram_samples(masked, sequences.text, tokenizer, random)
+
+    def start_update(self, number: int) -> None:
+        """Begin the stage of the generator's training that the update belongs to."""
+        if self.generator is not None and self.generator_training is not None:
+            self.generator_training.start_update(number, self.encoder, self.generator)
+
+    def predictions_of_terms(self, batch: MaskedBatch) -> tuple[int, int]:
+        """Return the masked tokens, of the generator's loss, and those of the encoder's own loss."""
+        return batch.predictions, self.own_predictions(batch)
+
+    def loss_terms(
+        self, batch: MaskedBatch, random: np.random.Generator
+    ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+        """Return the weighted losses of the generator and of the encoder, in nats."""
+        generator_loss, own_loss = self._losses(batch, random)
+        return self.objective.generator_weight * generator_loss, self.objective.discriminator_weight * own_loss
+
+    def _losses(self, batch: MaskedBatch, random: np.random.Generator) -> tuple[Tensor, Tensor]:
+        if self.generator is None or self.generator_head is None or self.generator_training is None:
+            samples = np.take_along_axis(batch.inputs, batch.masked_positions, axis=1)
+            samples[batch.targets == NOT_PREDICTED] = NOT_PREDICTED
+            own_loss = self.own_loss(corrupted_inputs(batch, self.tensor(samples)), batch)
+            return torch.zeros_like(own_loss), own_loss
+        generator = Generator(self.generator, self.generator_head)
+        return self.generator_training.losses(self, generator, batch, random)
+
+    def own_predictions(self, batch: MaskedBatch) -> int:
+        """Return how many predictions the encoder's own loss averages over: the masked tokens by default."""
+        return batch.predictions
+
+    @abstractmethod
+    def own_loss(self, corrupted: CorruptedInputs, batch: MaskedBatch) -> Float[Tensor, ""]:
+        """Return the encoder's mean loss in nats on the corrupted inputs."""

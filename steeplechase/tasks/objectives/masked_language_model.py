@@ -1,0 +1,47 @@
+"""Masked language modelling: predict the masked tokens. Devlin et al. 2018, arXiv 1810.04805, section 3.1."""
+
+import numpy as np
+from jaxtyping import Float
+from torch import Tensor
+
+from steeplechase.models.attention_context import PredictionOrder
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.objective import MaskedLanguageModel
+from steeplechase.tasks.batches import Sequences
+from steeplechase.tasks.masking import PaddedBatch, mask, padded
+from steeplechase.tasks.objectives.continued_text import (
+    ContinuedBatch,
+    ContinuedTextModel,
+    continued,
+    halves,
+    in_reading_order,
+    in_text_order,
+)
+from steeplechase.tasks.objectives.masked_tokens import masked_token_loss
+from steeplechase.tasks.tokenizer import Tokenizer
+
+
+class Model(ContinuedTextModel[PaddedBatch]):
+    """An encoder with a vocabulary head."""
+
+    def __init__(self, candidate: Candidate, generator: Architecture | None) -> None:
+        super().__init__(candidate)
+        assert isinstance(candidate.objective, MaskedLanguageModel)
+        self.objective = candidate.objective
+
+    def prepare(self, sequences: Sequences, tokenizer: Tokenizer, random: np.random.Generator) -> PaddedBatch:
+        """Return the sequences with masks."""
+        masked = mask(in_text_order(sequences), self.objective, tokenizer, random)
+        if not self.pairs:
+            return padded(masked, sequences, tokenizer)
+        return continued(in_reading_order(masked, sequences), sequences, tokenizer)
+
+    def loss_terms(self, batch: PaddedBatch, random: np.random.Generator) -> tuple[Float[Tensor, ""]]:
+        """Return the mean cross-entropy in nats over the predicted positions."""
+        if isinstance(batch, ContinuedBatch):
+            ranks = self.tensor(halves(batch.inputs))
+            vectors = self.read(batch, PredictionOrder(ranks, ranks[:, :0])).content
+        else:
+            vectors = self.predicting_vectors(self.tensor(batch.inputs), self.padding_mask(batch.real))
+        return (masked_token_loss(vectors, batch, self.head, self.token_table)[0],)

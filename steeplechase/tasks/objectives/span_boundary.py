@@ -1,0 +1,90 @@
+"""Span boundary objective beside masked language modelling. Joshi et al. 2019 (SpanBERT), arXiv 1907.10529."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from steeplechase.models.heads.masked_language_model import gather_masked
+from steeplechase.models.heads.span_boundary import SpanBoundaryHead
+from search_space.architecture import Architecture
+from search_space.objective import SpanBoundary
+from steeplechase.tasks.batches import Tokens
+from steeplechase.tasks.masking import MaskedBatch, Rows
+from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryLoss, AuxiliaryLossModel, MaskedSequences
+from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel
+from steeplechase.tasks.selection import NONE, words_of
+
+
+@dataclass(frozen=True)
+class Boundaries(Rows):
+    """The boundaries of the masked spans; adjacent spans count as one."""
+
+    left: NDArray[np.int64]
+    """The position before the span of each predicted position; shape [batch predictions]."""
+    right: NDArray[np.int64]
+    """The position after it; shape [batch predictions]."""
+    offsets: NDArray[np.int64]
+    """The position inside the span, from 0; NONE where it is not predicted from the boundary [batch predictions]."""
+    targets: NDArray[np.int64]
+    """The original token of each predicted position [batch predictions]."""
+
+
+class SpanBoundaryLoss(AuxiliaryLoss[SpanBoundary, Boundaries]):
+    """Cross-entropy of the tokens of masked spans, predicted from the vectors beside the span and the position."""
+
+    head: SpanBoundaryHead
+    head_name = "boundary_head"
+
+    def __init__(self, declared: SpanBoundary, architecture: Architecture) -> None:
+        super().__init__(declared, architecture)
+        self.head = SpanBoundaryHead(architecture, declared.span_positions, declared.position_width)
+
+    def prepare(self, model: MaskedTokenModel[Any], source: MaskedSequences) -> tuple[Tokens, Boundaries]:
+        """Return the inputs as they are, and the boundaries of every masked span.
+
+        A span beside a special token has no boundary there and is not predicted from it, as in SpanBERT's release.
+        """
+        ordinary = words_of(source.sequences.tokens, source.tokenizer) != NONE
+        return source.masked.inputs, boundaries_of(source.masked, ordinary, self.declared.span_positions)
+
+    def predictions(self, targets: Boundaries) -> int:
+        """Return the number of tokens that are predicted from their span's boundary."""
+        return int((targets.offsets != NONE).sum())
+
+    def loss(
+        self, model: MaskedTokenModel[Any], hidden: Float[Tensor, "batch seq width"], targets: Boundaries
+    ) -> Float[Tensor, ""]:
+        """Return the mean cross-entropy in nats of tokens predicted from their span's boundary; 0 without any."""
+        rows = np.flatnonzero(targets.offsets != NONE)
+        if not len(rows):
+            return hidden.sum() * 0.0
+        kept = model.tensor(rows)
+        left, right = (gather_masked(hidden, model.tensor(each))[kept] for each in (targets.left, targets.right))
+        offsets, tokens = (model.tensor(each.ravel()[rows]) for each in (targets.offsets, targets.targets))
+        return self.head.loss((left, right), offsets, model.token_table, tokens)
+
+
+class Model(AuxiliaryLossModel):
+    """An encoder with a vocabulary head and a span boundary head."""
+
+    auxiliary_loss = SpanBoundaryLoss
+
+
+def boundaries_of(batch: MaskedBatch, ordinary: NDArray[np.bool_], span_positions: int) -> Boundaries:
+    """Return the boundaries of the spans; `ordinary` [batch seq] is False at special tokens."""
+    predicted = batch.spans != NONE
+    selected = np.zeros_like(ordinary)
+    np.put_along_axis(selected, batch.masked_positions, predicted, axis=1)
+    length = ordinary.shape[1]
+    columns = np.arange(length)
+    before = np.maximum.accumulate(np.where(selected, 0, columns), axis=1)
+    after = np.minimum.accumulate(np.where(selected, length - 1, columns)[:, ::-1], axis=1)[:, ::-1]
+    left, right = (np.take_along_axis(each, batch.masked_positions, axis=1) for each in (before, after))
+    offsets = batch.masked_positions - left - 1
+    bounded = np.take_along_axis(ordinary, left, axis=1) & np.take_along_axis(ordinary, right, axis=1)
+    offsets = np.where(predicted & bounded & (offsets < span_positions), offsets, NONE)
+    return Boundaries(left, right, offsets, batch.targets)

@@ -1,0 +1,45 @@
+"""Contracts of a user's own metrics: what a function of `tasks/own_metrics/` returns, and for what more."""
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+from steeplechase.foundation.errors import DataError
+from steeplechase.models.contract import Outcome
+from steeplechase.tasks.own_metrics import own_scores
+
+KINDS: Mapping[str, tuple[Sequence[Any], Sequence[Any]]] = {
+    "labels": (["yes", "no", "yes", "no"], ["no", "yes", "no", "yes"]),
+    "values": ([0.0, 1.0, 2.0, 3.0], [3.0, 2.0, 1.0, 0.0]),
+    "tags": ([["O", "B"], ["B", "O"]], [["B", "O"], ["O", "B"]]),
+}
+"""By kind of a task's targets: references, and predictions that are all wrong."""
+FINITE, LARGER = "it returns finite numbers", "right answers score higher than wrong ones"
+
+
+def own_metric_contracts(module: ModuleType) -> Iterator[Outcome]:
+    """Yield the outcomes of every public function that a file defines, on the first kind of targets that it reads."""
+    file = module.__name__.rpartition(".")[2]
+    functions = [each for each in vars(module).values() if inspect.isfunction(each)]
+    own = [each.__name__ for each in functions if each.__module__ == module.__name__ and each.__name__[0] != "_"]
+    if not own:
+        yield Outcome(file, FINITE, problem="the file defines no function")
+    for name in own:
+        yield from _function_contracts(f"{file}:{name}")
+
+
+def _function_contracts(reference: str) -> Iterator[Outcome]:
+    refusals = []
+    for kind, (references, wrong) in KINDS.items():
+        try:
+            right, others = own_scores(reference, references, references), own_scores(reference, references, wrong)
+        except DataError as refusal:
+            refusals.append(f"of {kind}: {refusal.lines[0].removeprefix(f'{reference}: ')}")
+            continue
+        yield Outcome(reference, FINITE)
+        rising = all(right[name] > others.get(name, right[name] - 1) for name in right)
+        problem = "" if rising else f"of {kind}: {right} for right answers, {others} for wrong ones"
+        yield Outcome(reference, LARGER, problem=problem)
+        return
+    yield Outcome(reference, FINITE, problem="; ".join(refusals))

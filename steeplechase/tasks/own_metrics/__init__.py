@@ -1,0 +1,76 @@
+"""Metrics of a user's own: functions of the files that plugins put into this package, named `FILE:FUNCTION`.
+
+A function is called as `function(references, predictions)` and returns a number in percent, or numbers by name;
+larger is better. Labels and tags are given by their names, values as numbers, answers and targets as texts; of
+tagged words both arguments have one list per sentence.
+"""
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Annotated, Any
+
+from pydantic import AfterValidator
+
+from steeplechase.foundation.errors import DataError
+
+Function = Callable[[Sequence[Any], Sequence[Any]], float | Mapping[str, float]]
+FORM = re.compile(r"(?P<file>[a-z_][a-z0-9_]*):(?P<function>[a-z_][a-z0-9_]*)")
+NAMED = re.compile(r"[A-Za-z0-9._-]+")
+"""Names of metrics that a table and a file can have."""
+
+
+def _formed(reference: str) -> str:
+    if not FORM.fullmatch(reference):
+        raise ValueError(f"{reference!r} is not FILE:FUNCTION, such as costs:weighted_accuracy")
+    return reference
+
+
+MetricReference = Annotated[str, AfterValidator(_formed)]
+"""`FILE:FUNCTION`: a function that `tasks/own_metrics/FILE.py` of a plugin defines."""
+
+
+def module_of(reference: str) -> str:
+    """Return the module that has the function of a reference."""
+    return f"{__name__}.{reference.partition(':')[0]}"
+
+
+def name_of(reference: str) -> str:
+    """Return the name of the function, which is the metric's."""
+    return reference.partition(":")[2]
+
+
+def function_of(reference: str) -> Function:
+    """Return the function of a reference. Raises DataError where its file does not define it."""
+    module, name = module_of(reference), name_of(reference)
+    try:
+        found = vars(import_module(module)).get(name)
+    except Exception as error:  # of the plugin's code
+        raise DataError(f"{reference}: its file cannot be imported: {type(error).__name__}: {error}") from error
+    if not inspect.isfunction(found) or found.__module__ != module:
+        raise DataError(f"{reference}: tasks/own_metrics/{reference.partition(':')[0]}.py defines no function {name}")
+    return found
+
+
+def own_scores(reference: str, references: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
+    """Return the metrics of one function by name, in percent.
+
+    Raises DataError where the function fails, or returns anything but finite numbers.
+    """
+    function = function_of(reference)
+    try:
+        found = function(references, predictions)
+    except Exception as error:
+        raise DataError(f"{reference}: {type(error).__name__}: {str(error).partition(chr(10))[0]}") from error
+    name = name_of(reference)
+    by_name = (
+        {f"{name}.{part}": value for part, value in found.items()} if isinstance(found, Mapping) else {name: found}
+    )
+    for metric, value in by_name.items():
+        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        if not number or not NAMED.fullmatch(metric):
+            needed = "a finite number in percent, or such numbers by name, is needed"
+            raise DataError(f"{reference}: it returned {value!r:.80} for {metric!r:.80}; {needed}")
+    return {metric: float(value) for metric, value in by_name.items()}

@@ -1,0 +1,83 @@
+"""Sequences of consecutive whole sentences, as many as fit. Liu et al. 2019 (RoBERTa), arXiv 1907.11692, section 4.2.
+
+A sequence is a contiguous part of the token stream, which has [SEP] after every document. A sentence that is longer
+than a sequence is split into pieces that fill one, so that no token is lost; every epoch visits each token once.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steeplechase.foundation.errors import DataError
+from steeplechase.tasks.batches import Sequences, VisitingOrder
+from steeplechase.tasks.packing.text import Text
+
+SPECIAL_TOKENS = 2  # [CLS], [SEP]
+Bounds = NDArray[np.int64]
+"""First token, and the token after the last one [parts 2]."""
+
+
+def sentence_bounds(text: Text) -> tuple[Bounds, NDArray[np.int64]]:
+    """Return the bounds of the sentences, pieces of a long one apart, and the number of the document of each."""
+    separators = np.append(np.flatnonzero(text.tokens == text.tokenizer.separate), len(text.tokens))
+    document_ends = separators[np.searchsorted(separators, text.sentences)]
+    ends = np.minimum(np.append(text.sentences[1:], len(text.tokens)), document_ends)
+    longest = text.sequence_length - SPECIAL_TOKENS
+    pieces = -(-(ends - text.sentences) // longest)
+    sentence = np.repeat(np.arange(len(ends)), pieces)
+    starts = text.sentences[sentence] + longest * (np.arange(len(sentence)) - (pieces.cumsum() - pieces)[sentence])
+    return np.stack([starts, np.minimum(starts + longest, ends[sentence])], 1), document_ends[sentence]
+
+
+def packed(bounds: Bounds, limits: NDArray[np.int64], longest: int) -> Bounds:
+    """Return the bounds of sequences of consecutive parts, each as many as have at most `longest` tokens together.
+
+    `limits` is the position that a sequence beginning with the part must not pass [parts].
+    """
+    starts, ends = (np.ascontiguousarray(column) for column in bounds.T)
+    sequences, first = [], 0
+    while first < len(bounds):
+        after = int(np.searchsorted(ends, min(starts[first] + longest, limits[first]), side="right"))
+        sequences.append((starts[first], ends[after - 1]))
+        first = after
+    return np.array(sequences, np.int64).reshape(-1, 2)
+
+
+class WholeSentences:
+    """Sequences with the given bounds in a text: [CLS], its tokens, [SEP], padding up to the longest of the batch."""
+
+    def __init__(self, text: Text, bounds: Bounds) -> None:
+        self._text, self._bounds = text, bounds
+        self.sequences = len(bounds)
+        self._order = VisitingOrder(self.sequences)
+
+    def at(self, step: int, batch_sequences: int, seed: int) -> Sequences:
+        """Return the batch of one step; each epoch visits every sequence once.
+
+        Raises DataError if the text has no sentence.
+        """
+        if not self.sequences:
+            raise DataError("the text has no sentence, of which a sequence is made")
+        return self._batch(*self._visited(step, batch_sequences, seed), seed)
+
+    def evenly_spaced(self, count: int, seed: int) -> Sequences:
+        """Return `count` sequences at equal distances in the text, which has at least as many."""
+        numbers = self._order.evenly_spaced(count)
+        return self._batch(numbers, np.zeros_like(numbers), seed)
+
+    def _visited(self, step: int, batch_sequences: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the number and the epoch of every sequence of a batch, both [batch]."""
+        return self._order.at(step, batch_sequences, seed)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Tokens of every sequence, special ones included."""
+        return self._bounds[:, 1] - self._bounds[:, 0] + SPECIAL_TOKENS
+
+    def _batch(self, numbers: NDArray[np.int64], epochs: NDArray[np.int64], seed: int) -> Sequences:
+        tokenizer, bounds = self._text.tokenizer, self._bounds[numbers]
+        tokens = np.full((len(numbers), int(self.lengths[numbers].max())), tokenizer.pad, np.int64)
+        tokens[:, 0] = tokenizer.classify
+        for row, (start, end) in enumerate(bounds.tolist()):
+            tokens[row, 1 : end - start + 1] = self._text.tokens[start:end]
+            tokens[row, end - start + 1] = tokenizer.separate
+        return Sequences(tokens, numbers, epochs, seed)

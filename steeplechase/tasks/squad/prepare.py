@@ -1,0 +1,78 @@
+"""Writes SQuAD's windows to disk: train, threshold (2.0) and dev."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.tasks.labelled.encoding import save_examples
+from steeplechase.tasks.progress import Progress
+from steeplechase.tasks.squad.files import Part, is_official_name
+from steeplechase.tasks.squad.questions import Question, SquadFile
+from steeplechase.tasks.squad.subsets import held_out, taken
+from steeplechase.tasks.squad.windows import Windows, encode_windows
+from steeplechase.tasks.squad.windows_on_disk import as_rows, save_questions
+from steeplechase.tasks.tokenizer import Tokenizer
+
+TRAIN, THRESHOLD, DEV = "train", "threshold", "dev"
+"""Parts: training; choice of the "no answer" threshold (2.0 only); evaluation."""
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """Maximum numbers of questions (None for all), and tokens per window."""
+
+    train: int | None
+    dev: int | None
+    window_tokens: int
+
+
+def prepare(
+    train: SquadFile, dev: SquadFile, tokenizer: Tokenizer, amounts: Amounts, folder: Path, progress: Progress
+) -> dict[str, JsonValue]:
+    """Write the windows of every part into `folder` and return its figures by part.
+
+    Parts are subsampled by a hash of the questions' identifiers; the figures then include the total. Raises
+    DataError if a part has no question.
+    """
+    has_unanswerable = train.version == "v2.0"
+    training, threshold = held_out(train.questions) if has_unanswerable else (train.questions, ())
+    parts = {TRAIN: (training, amounts.train, train), DEV: (dev.questions, amounts.dev, dev)}
+    if has_unanswerable:
+        parts[THRESHOLD] = (threshold, amounts.dev, train)
+    figures: dict[str, JsonValue] = {}
+    for number, (part, (questions, limit, file)) in enumerate(parts.items()):
+        progress(f"windows of SQuAD {file.version}: {part}", 0.1 + 0.3 * number)
+        chosen = taken(questions, limit)
+        if not chosen:
+            raise DataError(f"{file.name}: has no question for the part {part!r}; expected more paragraphs")
+        windows = encode_windows(chosen, tokenizer, amounts.window_tokens)
+        _write(part, chosen, windows, folder)
+        figures[part] = _figures(chosen, len(questions), windows, file)
+    return figures
+
+
+def _write(part: str, questions: Sequence[Question], windows: Windows, folder: Path) -> None:
+    (folder / part).mkdir(exist_ok=True)
+    if part == TRAIN:
+        save_examples(as_rows(windows, with_offsets=False), folder / part)
+    else:
+        save_questions(questions, windows, folder / part)
+
+
+def _figures(questions: Sequence[Question], of: int, windows: Windows, file: SquadFile) -> dict[str, JsonValue]:
+    part: Part = "train" if file.name.startswith("train") else "dev"
+    return {
+        "examples": len(questions),
+        "of": of,
+        "windows": len(windows),
+        "unanswerable": sum(not question.answerable for question in questions),
+        "questions_cut": windows.questions_cut,
+        "answers_lost": windows.answers_lost,
+        "answers_moved_in_file": file.answers_moved,
+        "answers_misplaced_in_file": file.answers_lost,
+        "file": file.name,
+        "official_name": is_official_name(Path(file.name), file.version, part),
+        "notes": [*file.notes],
+    }

@@ -1,0 +1,52 @@
+"""Metrics of generated texts: one file per library, which it alone imports.
+
+Each file gives scores from 0 to 100, their intervals over resampled texts, and the signature of what was computed.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+
+from steeplechase.foundation.errors import MachineError, install_extra
+from steeplechase.tasks.text_metrics.scores import TextScores
+
+LIBRARIES: Mapping[str, str] = {
+    "bleu": "bleu",
+    "chrf": "bleu",
+    "rouge1": "rouge",
+    "rouge2": "rouge",
+    "rougeL": "rouge",
+    "rougeLsum": "rouge",
+    "exact_match": "exact_match",
+}
+"""The file of each metric."""
+MODULES: Mapping[str, str] = {"bleu": "sacrebleu", "rouge": "rouge_score"}
+"""The library that a file imports, where it imports one; it is in the optional extra `texts`."""
+
+
+def refuse_missing_libraries(metrics: Iterable[str]) -> None:
+    """Raise MachineError if the library of a metric is not installed; it is not imported."""
+    wanted = {metric: MODULES.get(LIBRARIES[metric]) for metric in metrics}
+    missing = [metric for metric, module in wanted.items() if module is not None and find_spec(module) is None]
+    if missing:
+        raise MachineError(f"{', '.join(missing)}: needs the extra `texts`; {install_extra('texts')}")
+
+
+def text_scores(metrics: Sequence[str], predictions: Sequence[str], references: Sequence[str]) -> TextScores:
+    """Return the metrics of predicted texts, in their order.
+
+    Raises ValueError if there are no references, or the numbers of predictions and references differ, MachineError
+    without the extra `texts`.
+    """
+    refuse_missing_libraries(metrics)
+    if len(predictions) != len(references) or not references:
+        raise ValueError(f"{len(predictions)} predictions for {len(references)} references")
+    found = TextScores({}, {}, {})
+    for name in dict.fromkeys(LIBRARIES[metric] for metric in metrics):
+        own = tuple(metric for metric in metrics if LIBRARIES[metric] == name)
+        module = import_module(f"steeplechase.tasks.text_metrics.{name}")
+        found = found.joined(module.scores(own, predictions, references))
+    return found.ordered(metrics)
+
+
+__all__ = ["LIBRARIES", "TextScores", "refuse_missing_libraries", "text_scores"]

@@ -26,12 +26,12 @@ from torch.nn.utils import clip_grad_norm_
 
 from benchmarks.measuring import Interval, Work, check, median_interval
 from benchmarks.references import conv_bert
-from steeplechase.foundation.errors import MachineError
-from steeplechase.models.encoder import Encoder
-from steeplechase.models.saved_activations import saved_bytes
 from runners.training.optimisers.adamw import adamw
 from runners.training.optimisers.parameter_groups import set_rate
 from search_space.released.models import PRESETS
+from steeplechase.foundation.errors import MachineError
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.saved_activations import saved_bytes
 
 PUBLISHED = Path(__file__).parent / "published/gpu.json"
 DEVICE = torch.device("cuda")

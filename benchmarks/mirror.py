@@ -12,12 +12,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from runners.tracking import TrackingStore, mirror
+from search_space.candidate import Candidate
 from steeplechase.configuration.stage_label import PRETRAIN
 from steeplechase.ledger.records import ArmRow, Record, Status, TrialRow, TrialStatus
 from steeplechase.ledger.snapshot import Snapshot, TrialHistory
 from steeplechase.ledger.stage_results import PretrainResult
-from runners.tracking import TrackingStore, mirror
-from search_space.candidate import Candidate
 
 TOKENS, POINTS = 1_000_000, 100
 

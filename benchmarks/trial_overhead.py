@@ -14,11 +14,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.loading import load_experiment
-from steeplechase.ledger.artifacts import ArtifactStore
-from steeplechase.ledger.database import Ledger
-from steeplechase.ledger.paths import ResultPaths
 from runners.dag import shared_stages
 from runners.executors import open_executor
 from runners.executors.local import LocalExecutor
@@ -30,6 +25,11 @@ from runners.opening import RunRequest, open_ledger
 from runners.run import advance
 from runners.stage_watch import StageWatch
 from runners.stages.stage import Job, this_driver
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import load_experiment
+from steeplechase.ledger.artifacts import ArtifactStore
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.paths import ResultPaths
 
 EXPERIMENT = Path(__file__).parents[1] / "experiments/table2.yaml"
 SHARED = ("corpus", "tokens", "evaluation_set")

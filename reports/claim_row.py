@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
+from reports.number_format import NOTHING, difference_text, fixed
 from steeplechase.analysis.detectable import detectable_effect
 from steeplechase.analysis.difference import Difference
 from steeplechase.analysis.estimates import Estimates
 from steeplechase.configuration.claims import Claim, Sign
-from reports.number_format import NOTHING, difference_text, fixed
 
 NOT_RUN = "not run"
 TOO_MANY_SEEDS = "more than 100 seeds would be needed"

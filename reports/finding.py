@@ -2,9 +2,6 @@
 
 from collections.abc import Iterator
 
-from steeplechase.analysis.difference import Difference
-from steeplechase.configuration.arm import BASELINE
-from steeplechase.ledger.records import NOT_ENDED
 from reports.claims_finding import claims_clauses
 from reports.crossed_finding import crossed_clauses
 from reports.number_format import interval_text_with_n
@@ -20,6 +17,9 @@ from reports.statistics.evidence import Evidence
 from reports.statistics.isolated_pairs import IsolatedPair, isolated_pairs
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
+from steeplechase.analysis.difference import Difference
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.ledger.records import NOT_ENDED
 
 PAIRS_NAMED = 2  # maximum number of single-change effects named in a sentence
 ARMS_NAMED = 4  # maximum number of further arms named by metric and verdict

@@ -2,12 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-from steeplechase.analysis.difference import ALPHA
-from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.seeds import first_seeds
-from steeplechase.configuration.stage_label import PRETRAIN
-from steeplechase.ledger.records import WITHOUT_SCALES, TrialStatus, with_results
-from steeplechase.ledger.stage_results import CorpusResult, PretrainResult
 from reports.document import Notes
 from reports.grid import Grid
 from reports.number_format import counted, short
@@ -32,6 +26,12 @@ from search_space.candidate import Candidate
 from search_space.overrides import difference
 from search_space.released.models import PRESETS
 from search_space.released.papers import published
+from steeplechase.analysis.difference import ALPHA
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.seeds import first_seeds
+from steeplechase.configuration.stage_label import PRETRAIN
+from steeplechase.ledger.records import WITHOUT_SCALES, TrialStatus, with_results
+from steeplechase.ledger.stage_results import CorpusResult, PretrainResult
 from steeplechase.tasks.corpora.text_files import TextFilesCorpus
 
 ORIGIN = "ELECTRA-Small, arXiv 2003.10555, appendix A"

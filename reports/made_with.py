@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
+from reports.document import Notes
+from reports.sanitise import printable
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import Record, Status
 from steeplechase.ledger.sessions import Session
 from steeplechase.ledger.snapshot import Snapshot
-from reports.document import Notes
-from reports.sanitise import printable
 
 PROGRAM = "steeplechase"
 

@@ -2,9 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from steeplechase.foundation.errors import ConfigurationError, DataError, not_one_of
-from steeplechase.ledger.example_tables import ExampleTable
-from steeplechase.ledger.snapshot import Snapshot
 from reports.by_recipe import at_shared_recipe
 from reports.document import Report
 from reports.footer import footer_of, scale_of
@@ -18,6 +15,9 @@ from reports.statistics.latency import is_latency
 from reports.statistics.results import Results, results_of
 from reports.statistics.trial_values import trial_values
 from reports.table import Row, Table, interval, table
+from steeplechase.foundation.errors import ConfigurationError, DataError, not_one_of
+from steeplechase.ledger.example_tables import ExampleTable
+from steeplechase.ledger.snapshot import Snapshot
 
 RESULTS = "results"
 CONDITIONS = ("Seeds", "Sampled", "Diverged")

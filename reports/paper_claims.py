@@ -8,17 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from steeplechase.analysis.difference import Difference
-from steeplechase.configuration.claims import Claim, parse_claim
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.loading import experiment_in
-from steeplechase.configuration.metrics import DESCRIPTIONS
-from steeplechase.configuration.seeds import first_seeds
-from steeplechase.configuration.yaml import read_file
-from steeplechase.ledger.csv_export import read_export
-from steeplechase.ledger.example_tables import ExampleTable, kept_example_tables
-from steeplechase.ledger.paths import has_export
-from steeplechase.ledger.snapshot import Snapshot, snapshot
 from reports.by_recipe import at_own_recipes, at_shared_recipe, examples_at_own_recipes
 from reports.claim_row import EXAMPLES_LIMIT, NOT_RUN, TOO_MANY_SEEDS, ClaimRow, judged, shown_claim
 from reports.number_format import NOTHING, fixed, scientific, short
@@ -33,6 +22,17 @@ from reports.statistics.power_by_seeds import PowerBySeeds
 from reports.statistics.results import Results, results_of
 from reports.statistics.scope import scope_text
 from reports.table import Row, number
+from steeplechase.analysis.difference import Difference
+from steeplechase.configuration.claims import Claim, parse_claim
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import experiment_in
+from steeplechase.configuration.metrics import DESCRIPTIONS
+from steeplechase.configuration.seeds import first_seeds
+from steeplechase.configuration.yaml import read_file
+from steeplechase.ledger.csv_export import read_export
+from steeplechase.ledger.example_tables import ExampleTable, kept_example_tables
+from steeplechase.ledger.paths import has_export
+from steeplechase.ledger.snapshot import Snapshot, snapshot
 
 OVER_SEEDS_ALONE = "interval over seeds alone"
 """Said of metrics whose values of single examples were not kept: no interval could be over examples too."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from steeplechase.ledger.task_references import TITLES, UNTRAINED_ENCODER
 from reports.number_format import fixed
 from reports.statistics.results import Results
 from reports.statistics.task_pilot import PilotedArm, pilot_of
+from steeplechase.ledger.task_references import TITLES, UNTRAINED_ENCODER
 
 DECIMALS = 1
 

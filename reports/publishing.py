@@ -6,6 +6,8 @@ bytes.
 
 from pathlib import Path
 
+from reports.report import build
+from reports.write import REPORT_FILES, differing_files, published_files, refuse_foreign, replace_files, write_report
 from steeplechase.configuration.plugin_folders import COPIES, copy_plugins, recorded_plugins
 from steeplechase.foundation.atomic_files import make_folder
 from steeplechase.foundation.errors import ConflictError, MachineError
@@ -15,8 +17,6 @@ from steeplechase.ledger.example_tables import attachments, example_tables, kept
 from steeplechase.ledger.paths import EXPORT_FOLDER, has_export
 from steeplechase.ledger.reading import open_rows, plugin_copies, refuse_former_timings
 from steeplechase.ledger.snapshot import snapshot
-from reports.report import build
-from reports.write import REPORT_FILES, differing_files, published_files, refuse_foreign, replace_files, write_report
 
 
 def publish(source: Path, folder: Path, objects: str = "") -> None:

@@ -5,10 +5,6 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from steeplechase.configuration.metrics import PrimaryMetric
-from steeplechase.configuration.yaml.writing import experiment_text
-from steeplechase.ledger.example_tables import ExampleTable
-from steeplechase.ledger.snapshot import Snapshot
 from reports.by_recipe import at_own_recipes, at_shared_recipe, examples_at_own_recipes
 from reports.document import Report
 from reports.figures import FIGURES, LATENCY_FIGURES
@@ -60,6 +56,10 @@ from reports.statistics.results import NO_EXAMPLES, results_of
 from reports.statistics.trial_values import latency_values, trial_values
 from reports.summary import summary_of
 from reports.table import Table
+from steeplechase.configuration.metrics import PrimaryMetric
+from steeplechase.configuration.yaml.writing import experiment_text
+from steeplechase.ledger.example_tables import ExampleTable
+from steeplechase.ledger.snapshot import Snapshot
 
 E = TypeVar("E")
 

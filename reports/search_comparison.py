@@ -2,11 +2,6 @@
 
 from collections.abc import Callable, Iterator
 
-from steeplechase.analysis.difference import Effect
-from steeplechase.analysis.search_trace import SearchTrace
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.yaml.writing import experiment_text
-from steeplechase.ledger.stage_results import finite
 from reports.document import Report
 from reports.figures import best_by_cost
 from reports.figures.figure import Picture
@@ -15,6 +10,11 @@ from reports.number_format import NOTHING, decimals_for, difference_text, fixed,
 from reports.sanitise import printable
 from reports.statistics.search_comparison import PRICES, ComparedSearch, SearchComparison
 from reports.table import Row, Table, interval, table
+from steeplechase.analysis.difference import Effect
+from steeplechase.analysis.search_trace import SearchTrace
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.yaml.writing import experiment_text
+from steeplechase.ledger.stage_results import finite
 
 BY_SEED = "by_seed"
 PAIRED_NOTE = (

@@ -3,11 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from steeplechase.analysis.difference import Difference
-from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.metrics import HELD_OUT_LOSS
-from steeplechase.configuration.validation.finishing import asked_candidates, points_text, possible_points
-from steeplechase.ledger.records import NOT_ENDED, TrialStatus
 from reports.number_format import counted, difference_text, fixed, interval_text_with_n, short
 from reports.sections.audit import audit_sentence, better_than_survivors
 from reports.sections.candidates import candidates_table
@@ -16,6 +11,11 @@ from reports.statistics.objectives import LOSS_DECIMALS, Objectives
 from reports.statistics.results import Results
 from reports.statistics.rung_losses import against_baseline, between
 from reports.table import Row, number
+from steeplechase.analysis.difference import Difference
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.metrics import HELD_OUT_LOSS
+from steeplechase.configuration.validation.finishing import asked_candidates, points_text, possible_points
+from steeplechase.ledger.records import NOT_ENDED, TrialStatus
 
 LOSS = Metric(HELD_OUT_LOSS)
 NAMED = 3

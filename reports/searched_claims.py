@@ -10,17 +10,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from steeplechase.analysis.difference import ALPHA, Difference, SeedValues
-from steeplechase.analysis.effects import difference_of, estimate
-from steeplechase.analysis.estimates import Estimates
-from steeplechase.configuration.claims import Claim, parse_claim
-from steeplechase.foundation.errors import ConfigurationError, MachineError
 from reports.claim_row import TOO_MANY_SEEDS, ClaimRow, judged
 from reports.paper_claims_file import FILE, SearchTest
 from reports.search_comparison import BY_SEED
 from reports.statistics.claims import ClaimOutcome, JudgedClaim, decide, family_of
 from reports.statistics.power_by_seeds import PowerBySeeds
 from reports.statistics.search_comparison import seeds_test
+from steeplechase.analysis.difference import ALPHA, Difference, SeedValues
+from steeplechase.analysis.effects import difference_of, estimate
+from steeplechase.analysis.estimates import Estimates
+from steeplechase.configuration.claims import Claim, parse_claim
+from steeplechase.foundation.errors import ConfigurationError, MachineError
 
 DECIMALS = 3
 REPLICATES = "search seeds, 1 table"

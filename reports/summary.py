@@ -2,10 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-from steeplechase.analysis.power import MOST_SEEDS
-from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.metrics import SCORE
-from steeplechase.ledger.task_references import TITLES as REFERENCE_TITLES
 from reports.claims_finding import claims_clauses
 from reports.document import Summary
 from reports.finding import empty_comparisons, measured_headlines, metric_clause
@@ -18,6 +14,10 @@ from reports.statistics.arm_costs import costs_of
 from reports.statistics.comparisons import TEST_NAMES, Verdict
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
+from steeplechase.analysis.power import MOST_SEEDS
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.metrics import SCORE
+from steeplechase.ledger.task_references import TITLES as REFERENCE_TITLES
 
 BELOW_REFERENCE = "‡"
 """Mark of a task below a reference."""

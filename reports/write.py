@@ -3,15 +3,15 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from steeplechase.foundation.atomic_files import disk_refusals, write_whole
-from steeplechase.foundation.errors import ConflictError, CorruptionError, MachineError
-from steeplechase.foundation.names import inside, relative_name
 from reports.document import Report
 from reports.figures.figure import Picture
 from reports.figures.matplotlib_style import svg_document
 from reports.formats import render
 from reports.formats.csv import render_table
 from reports.table import Table
+from steeplechase.foundation.atomic_files import disk_refusals, write_whole
+from steeplechase.foundation.errors import ConflictError, CorruptionError, MachineError
+from steeplechase.foundation.names import inside, relative_name
 
 REPORT_FILES = {
     "html": "report.html",

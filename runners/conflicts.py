@@ -4,11 +4,11 @@ import shlex
 from contextlib import closing
 from itertools import count
 
+from runners.dag import SharedStages
+from runners.growth import Change, change_of
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.ledger.database import LEDGER_NAME, Ledger
 from steeplechase.ledger.paths import ResultPaths
-from runners.dag import SharedStages
-from runners.growth import Change, change_of
 
 
 def conflict(places: ResultPaths, change: Change, command: str) -> list[str]:

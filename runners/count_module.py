@@ -12,12 +12,12 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
+from search_space.module_architecture import ModuleArchitecture
+from search_space.module_factories import allow_packages
 from steeplechase.configuration.plugins import load_plugin
 from steeplechase.foundation.child_process import private_output
 from steeplechase.models.module_encoder import ModuleEncoder, input_embeddings
 from steeplechase.models.saved_activations import saved_bytes
-from search_space.module_architecture import ModuleArchitecture
-from search_space.module_factories import allow_packages
 
 BATCH = 1
 

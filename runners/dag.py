@@ -5,13 +5,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.experiment_objectives import objectives_of
-from steeplechase.configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
-from steeplechase.configuration.hurdles import ZeroCost
-from steeplechase.configuration.initial_checkpoint import InitialCheckpoint
-from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE, PROBE, UNPRUNED, StageLabel
-from steeplechase.configuration.text_generation import TextGeneration
 from runners.evaluation_set_stages import evaluation_set_stage, other_evaluation_sets
 from runners.frozen_evaluations import frozen_evaluation, untrained_stages
 from runners.initial_checkpoints import begun_from, initial_checkpoints, initial_encoder
@@ -38,6 +31,13 @@ from runners.stages.stage import Stage
 from runners.task_sources import limited, task_source
 from search_space.candidate import Candidate
 from search_space.objective import LanguageModel, Objective
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.experiment_objectives import objectives_of
+from steeplechase.configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
+from steeplechase.configuration.hurdles import ZeroCost
+from steeplechase.configuration.initial_checkpoint import InitialCheckpoint
+from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE, PROBE, UNPRUNED, StageLabel
+from steeplechase.configuration.text_generation import TextGeneration
 from steeplechase.tasks.corpora.corpus import Corpus
 
 

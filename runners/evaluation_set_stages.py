@@ -1,10 +1,10 @@
 """The stages that build held-out evaluation sets: the one that all arms share, and those of other objectives."""
 
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.experiment_objectives import objectives_of
 from runners.stages.declarations import EvaluationSetStage
 from runners.stages.stage import Stage
 from search_space.objective import Objective
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.experiment_objectives import objectives_of
 
 
 def other_evaluation_sets(experiment: Experiment, tokens: Stage) -> dict[str, Stage]:

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping
 
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.fine_tuning_runs import FineTuningRun, settings_of
-from steeplechase.configuration.stage_label import LINEAR_PROBE, MINIMAL_PAIRS, UNTRAINED, StageLabel
 from runners.stages.declarations import LinearProbeStage, MinimalPairsStage, UntrainedStage
 from runners.stages.stage import Stage
 from search_space.candidate import Candidate
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.fine_tuning_runs import FineTuningRun, settings_of
+from steeplechase.configuration.stage_label import LINEAR_PROBE, MINIMAL_PAIRS, UNTRAINED, StageLabel
 
 
 def frozen_evaluation(

@@ -7,6 +7,13 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from runners.dag import SharedStages, trial_stages
+from runners.differences import differences
+from runners.latency_stages import LatencyStages
+from runners.scheduling.decisions import AUDIT
+from runners.stage_labels import all_labels
+from runners.stages.stage import Stage
+from search_space.candidate import Candidate
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.designs import Search
 from steeplechase.configuration.experiment import Experiment
@@ -21,13 +28,6 @@ from steeplechase.ledger.declared_rows import declared_rows
 from steeplechase.ledger.records import ArmRow, Record, Status, TrialStatus
 from steeplechase.ledger.rows import plain
 from steeplechase.ledger.snapshot import histories_of
-from runners.dag import SharedStages, trial_stages
-from runners.differences import differences
-from runners.latency_stages import LatencyStages
-from runners.scheduling.decisions import AUDIT
-from runners.stage_labels import all_labels
-from runners.stages.stage import Stage
-from search_space.candidate import Candidate
 
 GROWING = (("pretraining", "seeds"), ("fine_tuning", "seeds"), ("fine_tuning", "tasks"))
 """Values by which a study may grow, beside its arms."""

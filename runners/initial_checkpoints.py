@@ -5,11 +5,11 @@ Free of torch; the weights stay on disk.
 
 from collections.abc import Mapping
 
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.initial_checkpoint import WEIGHTS, InitialCheckpoint, read_initial_checkpoint
 from runners.stages.declarations import PretrainStage, UntrainedStage
 from runners.stages.stage import Stage
 from search_space.candidate import Candidate
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.initial_checkpoint import WEIGHTS, InitialCheckpoint, read_initial_checkpoint
 from steeplechase.tasks.data_folder import resolved
 
 SEED_OF_HEADS = 0

@@ -4,18 +4,6 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import dropwhile
 
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.fine_tuning_runs import fine_tuning_runs
-from steeplechase.configuration.loading import AnyExperiment
-from steeplechase.foundation.errors import MachineError, UserError
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.artifacts import ArtifactStore, Outcome
-from steeplechase.ledger.database import Ledger
-from steeplechase.ledger.declared_rows import declared_rows
-from steeplechase.ledger.kept_examples import ExampleKeeper
-from steeplechase.ledger.records import Record, Status
-from steeplechase.ledger.reused_rows import NOTHING, ReusedRows
-from steeplechase.ledger.stage_results import FailedStage, StageResult
 from runners.dag import SharedStages
 from runners.latency_stages import LatencyStages
 from runners.part import WHOLE, Part
@@ -30,6 +18,18 @@ from runners.search.tuning_phase import tuning_plan
 from runners.search.warm_start import earlier_results
 from runners.stage_labels import kind_of
 from runners.work_queue import Failure, StageTask, TaskId
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.fine_tuning_runs import fine_tuning_runs
+from steeplechase.configuration.loading import AnyExperiment
+from steeplechase.foundation.errors import MachineError, UserError
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.artifacts import ArtifactStore, Outcome
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.declared_rows import declared_rows
+from steeplechase.ledger.kept_examples import ExampleKeeper
+from steeplechase.ledger.records import Record, Status
+from steeplechase.ledger.reused_rows import NOTHING, ReusedRows
+from steeplechase.ledger.stage_results import FailedStage, StageResult
 
 ATTEMPTS = 3  # of a stage whose worker dies (out of memory, signal), before it is recorded as failed
 

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from runners.differences import differences
+from runners.stages.measurement_declarations import LatencyStage
+from runners.stages.stage import Stage
 from steeplechase.configuration.latency import LatencyExperiment
 from steeplechase.configuration.stage_label import LATENCY, StageLabel
 from steeplechase.foundation.errors import ConflictError
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.records import with_results
 from steeplechase.ledger.stage_results import LatencyResult, Machine
-from runners.differences import differences
-from runners.stages.measurement_declarations import LatencyStage
-from runners.stages.stage import Stage
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ over any number of sessions; what was taken from the cache or from other results
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from runners.stages.declarations import PretrainStage
+from runners.work_queue import StageTask, TaskId
 from steeplechase.foundation.errors import StoppedError
 from steeplechase.ledger.records import Record, Status
 from steeplechase.ledger.snapshot import Snapshot
-from runners.stages.declarations import PretrainStage
-from runners.work_queue import StageTask, TaskId
 
 SECONDS_PER_HOUR = 3600.0
 UNITS = {"s": 1.0, "m": 60.0, "h": SECONDS_PER_HOUR, "d": 24 * SECONDS_PER_HOUR}

@@ -1,10 +1,10 @@
 """The declarations of the stages that measure a trained model. Pure; without torch."""
 
+from runners.stages.measurement_declarations import AttentionStage, PerplexityStage, RareWordsStage
+from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.measurements import ATTENTION, PERPLEXITY
 from steeplechase.configuration.stage_label import StageLabel
-from runners.stages.measurement_declarations import AttentionStage, PerplexityStage, RareWordsStage
-from search_space.candidate import Candidate
 
 
 def measurement(

@@ -3,10 +3,10 @@
 import time
 from collections.abc import Iterable
 
-from steeplechase.ledger.sessions import Session
 from runners.journal import Journal
 from runners.limits import Limits, Spent, spent_in_ledger, tokens_of
 from runners.work_queue import StageTask, TaskId
+from steeplechase.ledger.sessions import Session
 
 
 class LimitStop(Exception):

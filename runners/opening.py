@@ -7,6 +7,15 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
+from runners.conflicts import conflict
+from runners.dag import SharedStages, shared_stages, trial_stages
+from runners.executors import ExecutorSettings
+from runners.growth import change_of
+from runners.latency_stages import LatencyStages, latency_stages, refuse_another_machine
+from runners.limits import UNLIMITED, Limits
+from runners.missing_device import missing_device
+from runners.part import WHOLE, Part
+from runners.stage_labels import all_labels
 from steeplechase.configuration.latency import LatencyExperiment
 from steeplechase.configuration.loading import AnyExperiment
 from steeplechase.configuration.plugin_folders import COPIES, copy_plugins
@@ -23,15 +32,6 @@ from steeplechase.ledger.object_store import refuse_url
 from steeplechase.ledger.paths import ResultPaths, has_export
 from steeplechase.ledger.reading import refuse_former_timings
 from steeplechase.ledger.snapshot import DRAWN_IDENTITY
-from runners.conflicts import conflict
-from runners.dag import SharedStages, shared_stages, trial_stages
-from runners.executors import ExecutorSettings
-from runners.growth import change_of
-from runners.latency_stages import LatencyStages, latency_stages, refuse_another_machine
-from runners.limits import UNLIMITED, Limits
-from runners.missing_device import missing_device
-from runners.part import WHOLE, Part
-from runners.stage_labels import all_labels
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from steeplechase.configuration.experiment import Experiment
 from runners.stages.declarations import PRUNING_VERSION, PretrainStage
 from search_space.candidate import Candidate
+from steeplechase.configuration.experiment import Experiment
 
 
 def pretraining(experiment: Experiment, candidate: Candidate, seed: int, steps: tuple[int, int]) -> PretrainStage:

@@ -1,9 +1,9 @@
 """Stages that compute embeddings of the rare words of a task. Without torch."""
 
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.stage_label import WORD_EMBEDDINGS, StageLabel
 from runners.stages.measurement_declarations import WordEmbeddingsStage
 from search_space.candidate import Candidate
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.stage_label import WORD_EMBEDDINGS, StageLabel
 from steeplechase.tasks.own_tasks.rarified import RareWordsTask
 
 

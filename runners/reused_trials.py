@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from runners.scheduling.trial import Trial
+from runners.work_queue import StageTask
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun
 from steeplechase.ledger.records import Record, Status
 from steeplechase.ledger.reused_rows import ReusedRows
 from steeplechase.ledger.stage_results import FineTuneResult
-from runners.scheduling.trial import Trial
-from runners.work_queue import StageTask
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 
+from runners.executors import Executor, open_executor
+from runners.journal import Journal
+from runners.limits import UNLIMITED, LimitReached
+from runners.meter import LimitStop, Meter
+from runners.opening import RunRequest, open_ledger, refuse_missing_device, stages_of
+from runners.run_progress import RunProgress
+from runners.search.next_arms import importance_of_axes
+from runners.stage_watch import StageWatch
+from runners.stages.stage import THREADS, this_driver
+from runners.work_queue import StageTask
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.environment import machine
 from steeplechase.foundation.errors import StoppedError, UserError
@@ -15,16 +25,6 @@ from steeplechase.ledger.reuse import reuse
 from steeplechase.ledger.reused_rows import reused_rows
 from steeplechase.ledger.sessions import Stopwatch, sessions
 from steeplechase.ledger.snapshot import PARENTS, Snapshot, snapshot
-from runners.executors import Executor, open_executor
-from runners.journal import Journal
-from runners.limits import UNLIMITED, LimitReached
-from runners.meter import LimitStop, Meter
-from runners.opening import RunRequest, open_ledger, refuse_missing_device, stages_of
-from runners.run_progress import RunProgress
-from runners.search.next_arms import importance_of_axes
-from runners.stage_watch import StageWatch
-from runners.stages.stage import THREADS, this_driver
-from runners.work_queue import StageTask
 
 INTERRUPTED, FAILED = "interrupted", "ended by an error"
 """How a session ends that neither a limit nor its last stage ends."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from steeplechase.ledger.records import Record, TrialRow, TrialStatus
 from runners.scheduling.state import RunState
 from runners.work_queue import StageTask, TaskId
+from steeplechase.ledger.records import Record, TrialRow, TrialStatus
 
 
 class RunProgress:

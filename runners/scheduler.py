@@ -8,14 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.seeds import first_seeds
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.contamination import refuse_contamination
-from steeplechase.ledger.database import LedgerRows
-from steeplechase.ledger.records import ArmRow, Decision, TrialRow
-from steeplechase.ledger.tuning_plan import CHOICES, TUNING
 from runners.dag import SharedStages
 from runners.scheduling.decisions import AUDIT, audited
 from runners.scheduling.rows import rows_of
@@ -25,6 +17,14 @@ from runners.search.next_arms import ArmEntry, arm_row, count_of_proposals, list
 from runners.search.tuning_phase import choices, own_arms, tuning_arms
 from runners.search.warm_start import WARM_START
 from runners.work_queue import StageTask
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.seeds import first_seeds
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.contamination import refuse_contamination
+from steeplechase.ledger.database import LedgerRows
+from steeplechase.ledger.records import ArmRow, Decision, TrialRow
+from steeplechase.ledger.tuning_plan import CHOICES, TUNING
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from runners.frozen_scoring import frozen_scores
+from runners.named_predictions import named_pairs
+from runners.stages.declarations import FineTuneStage, TaskStage
+from runners.stages.stage import Stage
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.foundation.schema import JsonValue, canonical_text
@@ -18,10 +22,6 @@ from steeplechase.ledger.records import Status
 from steeplechase.ledger.result_files import other_parts, predictions_file, scores_name
 from steeplechase.ledger.rows import read_result
 from steeplechase.ledger.stage_results import StageResult
-from runners.frozen_scoring import frozen_scores
-from runners.named_predictions import named_pairs
-from runners.stages.declarations import FineTuneStage, TaskStage
-from runners.stages.stage import Stage
 from steeplechase.tasks.labelled.dev_halves import selection_half
 from steeplechase.tasks.labelled.encoding import EncodedExamples, load_examples
 from steeplechase.tasks.labelled.scoring import references_of, score, score_tags

@@ -1,12 +1,19 @@
 """The labels of a trial's stages, in the order of execution. Pure; without torch."""
 
+from runners.stages.stage import Stage
+from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning_runs import fine_tuning_runs
 from steeplechase.configuration.hurdles import ZeroCost
 from steeplechase.configuration.measurements import ATTENTION, PERPLEXITY, RARE_WORDS
-from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE, PRETRAIN, PROBE, UNPRUNED, ZERO_COST, StageLabel
-from runners.stages.stage import Stage
-from search_space.candidate import Candidate
+from steeplechase.configuration.stage_label import (
+    LONG_SEQUENCE_PHASE,
+    PRETRAIN,
+    PROBE,
+    UNPRUNED,
+    ZERO_COST,
+    StageLabel,
+)
 
 
 def pretraining_tokens(experiment: Experiment) -> tuple[int, ...]:

@@ -9,13 +9,13 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from steeplechase.foundation.locking import SILENT_SECONDS, Holder, tell
-from steeplechase.ledger.artifacts import ArtifactStore, Outcome
-from steeplechase.ledger.records import Record, Status
 from runners.cost_estimate.flops import stage_flops
 from runners.executors import Executor
 from runners.limits import SECONDS_PER_HOUR, time_text
 from runners.work_queue import Failure, StageTask, TaskId
+from steeplechase.foundation.locking import SILENT_SECONDS, Holder, tell
+from steeplechase.ledger.artifacts import ArtifactStore, Outcome
+from steeplechase.ledger.records import Record, Status
 
 SECONDS_BETWEEN_LOOKS = 1.0
 FIRST_LINE_SECONDS, FIRST_LINE_OF_START_SECONDS = 30.0, 120.0

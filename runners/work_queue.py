@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from runners.stages.stage import Stage
 from steeplechase.ledger.artifacts import Outcome
 from steeplechase.ledger.records import Status
-from runners.stages.stage import Stage
 
 TaskId = tuple[str | None, str]
 """A trial's name, None for shared stages, and a stage's label."""

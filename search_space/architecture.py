@@ -10,8 +10,6 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, WithJsonSchema, model_validator
 
-from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import Count
 from search_space.activation import Activation
 from search_space.architecture_kind import ArchitectureByKind
 from search_space.convolution import Convolution, NoConvolution
@@ -30,6 +28,8 @@ from search_space.sublayer.operation_chain import InvalidChain
 from search_space.sublayer.stack_sizes import StackSizes
 from search_space.sublayer.sublayer import InvalidSetting
 from search_space.visibility import VISIBLE_SIDE, Visibility
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import Count
 
 PerLayer = Annotated[
     Count,

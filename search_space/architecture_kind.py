@@ -13,9 +13,9 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
+from search_space.program_parser import admit_sublayers
 from steeplechase.foundation.schema import VARIANT_KEY, Schema
 from steeplechase.foundation.stand_ins import OF_RECORD
-from search_space.program_parser import admit_sublayers
 
 ENCODER = "encoder"
 

@@ -4,8 +4,6 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
-from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import Schema, options_of
 from search_space.architecture import Architecture
 from search_space.cost import MATMUL, Convention
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
@@ -15,6 +13,8 @@ from search_space.objective import Objective, PretrainingObjective
 from search_space.objective.replaced_token_detection import ReplacedTokenDetection
 from search_space.packing import packings
 from search_space.recipe import Recipe
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import Schema, options_of
 
 BACKWARD_AND_FORWARD = MATMUL.training_passes
 

@@ -10,13 +10,13 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import AfterValidator
 
-from steeplechase.foundation.errors import did_you_mean
-from steeplechase.foundation.schema import VARIANT_KEY, Schema, cached_until_options_change, options_of
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.constraint_language import Constant, Expression, InvalidExpression, Value, parse
 from search_space.layer_program import SublayerKind
 from search_space.overrides import absolute_path
+from steeplechase.foundation.errors import did_you_mean
+from steeplechase.foundation.schema import VARIANT_KEY, Schema, cached_until_options_change, options_of
 
 COUNTS = ("parameters", "forward_flops", "self_attentions")
 

@@ -12,8 +12,6 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import Count
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role
 from search_space.layer_lists import BLOCKS_AT_MOST, LISTS
@@ -22,6 +20,8 @@ from search_space.program_parser import InvalidProgram, parse_program
 from search_space.stack import Block, blocks, components, sublayer_mistakes
 from search_space.sublayer.operation_chain import InvalidChain
 from search_space.sublayer.sublayer import InvalidSetting
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import Count
 
 DECODER = "decoder"
 """The owner of the decoder's components."""

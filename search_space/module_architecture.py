@@ -11,14 +11,15 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import canonical, canonical_text
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role
 from search_space.layer_program import LayerProgram
 from search_space.module_counts import Counts, ModuleFault, counted
+from search_space.module_factories import factory_module
 from search_space.shape import AttentionShape
 from search_space.stack import Block
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import canonical, canonical_text
 
 Scalar = bool | int | float | str | None
 
@@ -100,8 +101,8 @@ class ModuleArchitecture(Architecture):
 
     @property
     def module(self) -> str:
-        """The module that holds the factory."""
-        return self.factory.partition(":")[0]
+        """The module that holds the factory, under the name by which it is imported."""
+        return factory_module(self.factory)
 
     @property
     def attention_shape(self) -> AttentionShape:

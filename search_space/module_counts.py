@@ -12,10 +12,10 @@ from importlib import import_module
 from threading import Event, Timer
 from typing import IO
 
+from search_space.module_factories import PACKAGES, refusal
 from steeplechase.foundation.child_process import import_path, module_command
 from steeplechase.foundation.errors import ConfigurationError
 from steeplechase.foundation.schema import cached_until_options_change
-from search_space.module_factories import PACKAGES, refusal
 
 COUNTING = "runners.count_module"
 """The module that builds and counts, above this layer and thus named, not imported."""

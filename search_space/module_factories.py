@@ -13,10 +13,11 @@ from inspect import isclass, isfunction
 from pathlib import Path
 from typing import Any
 
+from search_space.module_source import file_of
 from steeplechase.foundation.atomic_files import read_regular
 from steeplechase.foundation.errors import ConfigurationError
+from steeplechase.foundation.plugin_layout import imported_name
 from steeplechase.foundation.schema import options_changed
-from search_space.module_source import file_of
 
 FLAG = "--factories-of"
 PLUGIN_FILES: dict[str, Path] = {}
@@ -48,9 +49,15 @@ def allow_packages(names: Sequence[str]) -> None:
         options_changed()  # what was counted, and what was refused
 
 
+def factory_module(factory: str) -> str:
+    """Return the name under which the module of a factory is imported; a plugin's is written as in its folder."""
+    written = factory.partition(":")[0]
+    return inside if (inside := imported_name(written)) in PLUGIN_FILES else written
+
+
 def refusal(factory: str) -> str | None:
     """Return why a factory `module:function` may not be called, None if it may; imports nothing."""
-    module, _, name = factory.partition(":")
+    module, name = factory_module(factory), factory.partition(":")[2]
     try:
         file = _allowed_file(module)
         defined = name in _definitions(ast.parse(read_regular(file), file).body)
@@ -65,7 +72,7 @@ def factory_of(factory: str) -> Callable[..., Any]:
     """Return the function or class that a factory names. Raises RefusedFactory, before anything else is called."""
     if reason := refusal(factory):
         raise RefusedFactory(reason)
-    module, _, name = factory.partition(":")
+    module, name = factory_module(factory), factory.partition(":")[2]
     found = vars(import_module(module)).get(name)
     if not (isfunction(found) or isclass(found)) or found.__module__ != module:
         raise RefusedFactory(f"{factory}: not a function or a class that {module} defines")

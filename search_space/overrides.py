@@ -10,11 +10,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from search_space.candidate import Candidate
+from search_space.convolution import ConvolutionOption
 from steeplechase.foundation.errors import Violation, closest, did_you_mean
 from steeplechase.foundation.schema import VARIANT_KEY, JsonValue, Schema, canonical, options_of
 from steeplechase.foundation.stand_ins import CodeNeeded
-from search_space.candidate import Candidate
-from search_space.convolution import ConvolutionOption
 
 ROOTS = ("objective", "recipe", "fine_tuning")
 INIT_CHECKPOINT = "init_checkpoint"

@@ -10,8 +10,6 @@ from typing import Any, Literal, cast, get_args
 
 from pydantic import Field
 
-from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import Count, PositiveNumber, Schema, Share
 from search_space.architecture import Architecture
 from search_space.layer_lists import LISTS
 from search_space.module_architecture import ModuleArchitecture
@@ -20,6 +18,8 @@ from search_space.objective.pretraining_objective import PretrainingObjective
 from search_space.objective.segment_pair import SegmentPair
 from search_space.sublayer.attention import SelfAttention
 from search_space.sublayer.feed_forward import FeedForward
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import Count, PositiveNumber, Schema, Share
 
 Dimension = Literal["width", "heads", "key_width", "value_width", "feed_forward_width"]
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)

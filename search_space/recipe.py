@@ -5,12 +5,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.randomness import stream_seed
-from steeplechase.foundation.schema import Count, PositiveNumber, Schema, Share
 from search_space.optimiser import AdamW, Optimiser
 from search_space.pruning import Pruning
 from search_space.schedule import LinearSchedule, Schedule
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.randomness import stream_seed
+from steeplechase.foundation.schema import Count, PositiveNumber, Schema, Share
 
 SHORTEST_SEQUENCE = 8  # tokens; room for two texts and their special tokens
 LENGTHENED = 512  # tokens; the longest that BERT's position table holds

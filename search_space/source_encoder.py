@@ -7,14 +7,14 @@ into vectors that the pretrained encoder reads. The positions of the pretrained 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import Count, Schema
 from search_space.architecture import Architecture
 from search_space.cost import MATMUL, Component, Operations, Role
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.sublayer.attention import SelfAttention
 from search_space.sublayer.parallel import ParallelSublayers
 from search_space.sublayer.sublayer import SublayerDeclaration
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import Count, Schema
 
 OWNER = "source encoder"
 """The owner of the new encoder's components."""

@@ -14,12 +14,12 @@ Errors of the input are `steeplechase.UserError`, with one line per mistake.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from steeplechase.hidden import hidden_packages
+from steeplechase.own_packages import find_own_packages_first
 
 if TYPE_CHECKING:
-    from steeplechase.foundation.errors import UserError as UserError
     from steeplechase.experiments import plan as plan
     from steeplechase.experiments import run as run
+    from steeplechase.foundation.errors import UserError as UserError
     from steeplechase.results import Figure as Figure
     from steeplechase.results import Results as Results
     from steeplechase.results import load as load
@@ -34,13 +34,13 @@ MODULES = {
 }
 """What this package offers, by the module that has it: imported when it is first asked for."""
 
+find_own_packages_first()
+
 
 def __getattr__(name: str) -> object:
-    """Return a part of the package. Raises ImportError if a module of the user hides a package of this project."""
+    """Return a part of the package."""
     if name not in MODULES:
         raise AttributeError(f"module 'steeplechase' has no attribute {name!r}")
-    if hidden := hidden_packages():
-        raise ImportError("\n".join(hidden))
     return getattr(import_module(MODULES[name]), name)
 
 

@@ -1,5 +1,5 @@
 """`python -m steeplechase`: the command line."""
 
-from steeplechase.command import main
+from steeplechase.commands.main import main
 
 main()

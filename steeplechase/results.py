@@ -11,10 +11,10 @@ from steeplechase.foundation.errors import ConfigurationError, did_you_mean
 if TYPE_CHECKING:
     import pandas as pd
 
-    from steeplechase.ledger.snapshot import Snapshot
     from reports.document import Report
     from reports.figures.figure import Picture
     from reports.table import Table
+    from steeplechase.ledger.snapshot import Snapshot
 
 EFFECTS, TIMINGS = "effects", "results"
 CURVE_COLUMNS = ("arm", "seed", "tokens", "held_out_loss")
@@ -40,8 +40,8 @@ class Figure:
 
         Raises ConfigurationError for another ending, MachineError if the file cannot be written.
         """
-        from steeplechase.foundation.atomic_files import disk_refusals
         from reports.figures.matplotlib_style import svg_document
+        from steeplechase.foundation.atomic_files import disk_refusals
 
         file = path_of(path, "file")
         contents = {
@@ -100,8 +100,8 @@ class Results:
         Each arm minus those after it, a single one minus all others; without names all arms, and held-out loss and
         score. Raises ConfigurationError with every wrong name, DataError for a timing experiment.
         """
-        from steeplechase.ledger.example_tables import kept_example_tables
         from reports.pair_report import pairs_of, pairs_table
+        from steeplechase.ledger.example_tables import kept_example_tables
 
         _, pairs = pairs_of(self.snapshot, kept_example_tables(self.folder), arms, metrics)
         return _frame(pairs_table(pairs))
@@ -154,9 +154,9 @@ def load(folder: str | PathLike[str], store: str = "") -> Results:
     Raises MachineError if the folder has neither, or lacks values that its report needs, CorruptionError if its rows
     are damaged, ConfigurationError for an object that is no path.
     """
+    from reports.report import build
     from steeplechase.ledger.example_tables import kept_example_tables
     from steeplechase.ledger.reading import snapshot_at
-    from reports.report import build
 
     place = path_of(folder, "folder")
     snapshot = snapshot_at(place)

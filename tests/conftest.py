@@ -11,7 +11,7 @@ from hypothesis import settings
 from jaxtyping import install_import_hook
 
 # only the packages that hold tensors: their annotations are shapes, everywhere else mypy is enough
-install_import_hook(["models", "steeplechase.tasks.objectives"], "beartype.beartype")
+install_import_hook(["steeplechase.models", "steeplechase.tasks.objectives"], "beartype.beartype")
 
 # nohup and shells without job control ignore these, and children inherit it; stops are tested with them
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -12,6 +12,8 @@ DOCUMENTS = ("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md")
 QUOTED = re.compile(r"`([^`\n]+)`")
 FILE = re.compile(r"(?:[\w.-]+/)*[\w.-]+\.(?:py|yaml|toml|md|h)|(?:[\w.-]+/)+")
 PLACEHOLDER = "NAME"
+USERS = ("models/", "tasks/", "runners.py")
+"""Folders of a user or of a plugin."""
 MADE_LATER = ("results/", "data/", "mlflow.db")
 """Folders and files that commands make."""
 
@@ -21,7 +23,13 @@ def mentions(document: str) -> list[tuple[str, str]]:
     found = []
     for quoted in QUOTED.findall((ROOT / document).read_text(encoding="utf-8")):
         path, _, name = quoted.partition(":")
-        if FILE.fullmatch(path) and ("/" in path or (ROOT / path).exists()) and not path.startswith(MADE_LATER):
+        in_project = not path.startswith(USERS)
+        if (
+            in_project
+            and FILE.fullmatch(path)
+            and ("/" in path or (ROOT / path).exists())
+            and not path.startswith(MADE_LATER)
+        ):
             found.append((path, name if name.isidentifier() else ""))
     return found
 

@@ -8,6 +8,14 @@ from collections.abc import Collection, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 
+from reports.by_recipe import at_shared_recipe
+from reports.number_format import difference_text, fixed, short
+from reports.report import build
+from reports.statistics.claims import JudgedClaim, judged_claims
+from reports.statistics.metrics import Metric
+from reports.statistics.results import Results, results_of
+from reports.statistics.scope import passes_text, scope_text, tokens_text
+from reports.table import Row, Table, number
 from steeplechase.analysis.difference import Difference
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.claims import parse_claim
@@ -19,14 +27,6 @@ from steeplechase.ledger.paths import has_export
 from steeplechase.ledger.records import shared_evaluation_set, with_results
 from steeplechase.ledger.snapshot import snapshot
 from steeplechase.ledger.stage_results import TokensResult
-from reports.by_recipe import at_shared_recipe
-from reports.number_format import difference_text, fixed, short
-from reports.report import build
-from reports.statistics.claims import JudgedClaim, judged_claims
-from reports.statistics.metrics import Metric
-from reports.statistics.results import Results, results_of
-from reports.statistics.scope import passes_text, scope_text, tokens_text
-from reports.table import Row, Table, number
 from tools.plateau_exits import plateau_exits
 
 UNITS = {HELD_OUT_LOSS: " nats"}

@@ -21,10 +21,10 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateSyntaxError
 
+from reports.number_format import fixed, percent, signed
 from steeplechase.commands.experiments import listed
 from steeplechase.configuration.yaml.experiment_files import experiment_files
 from steeplechase.foundation.errors import ConfigurationError, UserError
-from reports.number_format import fixed, percent, signed
 from tools.command_lines import command_groups
 from tools.faults.rows import fault_table, peer_table, standing_lines
 from tools.page_values import Published

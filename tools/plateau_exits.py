@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
+from reports.statistics.results import Results
 from steeplechase.analysis.plateau import plateau_of
 from steeplechase.configuration.stage_label import PRETRAIN
 from steeplechase.ledger.snapshot import TrialHistory
 from steeplechase.ledger.stage_results import Pretraining, finite_points
-from reports.statistics.results import Results
 
 
 def plateau_exits(results: Results) -> Mapping[str, list[float | None]]:

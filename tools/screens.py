@@ -24,18 +24,18 @@ from xml.etree import ElementTree
 from PIL import Image
 from rich.console import Console, RenderableType
 
-from steeplechase.commands.explore import explore
-from steeplechase.commands.terminal.live_view import LiveView
-from steeplechase.foundation.errors import MachineError, UserError
-from steeplechase.ledger.example_tables import kept_example_tables
-from steeplechase.ledger.reading import snapshot_at
-from steeplechase.ledger.snapshot import Snapshot
 from reports.formats import render
 from reports.report import build
 from runners.run_progress import RunProgress
 from runners.tracking import TrackingStore, mirror
 from runners.tracking.runs import study_name
 from runners.tracking.server import HOST, pages_of
+from steeplechase.commands.explore import explore
+from steeplechase.commands.terminal.live_view import LiveView
+from steeplechase.foundation.errors import MachineError, UserError
+from steeplechase.ledger.example_tables import kept_example_tables
+from steeplechase.ledger.reading import snapshot_at
+from steeplechase.ledger.snapshot import Snapshot
 
 SCREENS = Path(__file__).resolve().parents[1] / "docs" / "screens"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

@@ -6,12 +6,12 @@ import torch
 
 from benchmarks.measuring import Disagreement, Pace, compare
 from benchmarks.row import FULL_SIZE, Figure, Row, Size, speed_figure
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.encoder_decoder import EncoderDecoder
 from steeplechase.models.generation.decoding import target_decoding
 from steeplechase.models.generation.search import Hypothesis, SearchSettings, greedy_search
 from steeplechase.models.initialisation import initialise
-from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 
 REACH = 5.0
 HEADS, SOURCE_TOKENS = 4, 32

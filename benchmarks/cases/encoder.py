@@ -9,10 +9,10 @@ from benchmarks.measuring import Pace, check, compare
 from benchmarks.precision import TOLERANCES, named, need, ours_in, theirs_in
 from benchmarks.references import conv_bert
 from benchmarks.row import FORWARD_AND_BACKWARD, FULL_SIZE, Figure, Row, Size, speed_figure
-from steeplechase.models.activation_checkpointing import ActivationCheckpointing
-from steeplechase.models.encoder import Encoder
 from search_space.architecture import Architecture
 from search_space.convolution import SpanDynamic
+from steeplechase.models.activation_checkpointing import ActivationCheckpointing
+from steeplechase.models.encoder import Encoder
 
 PEER = "transformers' ConvBertModel"
 REACH = {torch.float32: (1.35, 1.6), torch.bfloat16: (1.5, 1.5)}  # per width

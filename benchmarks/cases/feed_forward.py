@@ -8,9 +8,9 @@ from torch import Tensor
 from benchmarks.measuring import Pace, check, compare
 from benchmarks.precision import TOLERANCES
 from benchmarks.row import FORWARD_AND_BACKWARD, FULL_SIZE, Figure, Row, Size, speed_figure
+from search_space.sublayer.feed_forward import FeedForward
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.sublayer.feed_forward import Sublayer
-from search_space.sublayer.feed_forward import FeedForward
 
 WIDTH, INNER = 256, 1024
 REACH = {4: 2.9, 2: 1.0, 8: 1.0, 16: 1.0}  # by groups: never slower than dense, and much faster at 4

@@ -17,8 +17,8 @@ from benchmarks.references import conv_bert
 from benchmarks.references.electra import Electra
 from benchmarks.row import FULL_SIZE, Figure, Row, Size
 from benchmarks.training_step import Match, measure_step, training_data
-from steeplechase.models.precision import autocast_to
 from search_space.objective import ReplacedTokenDetection
+from steeplechase.models.precision import autocast_to
 from steeplechase.tasks.objectives import build_model
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
 

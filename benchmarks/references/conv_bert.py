@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from steeplechase.models.encoder import Encoder
-from steeplechase.models.huggingface.weight_names import encoder_pairs, from_transformers
 from search_space.architecture import Architecture
 from search_space.convolution import SpanDynamic
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.huggingface.weight_names import encoder_pairs, from_transformers
 
 HEAD_RATIO = 2  # the only ratio at which their module has the paper's shapes
 

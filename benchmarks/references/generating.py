@@ -6,9 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from search_space.architecture import Architecture
 from steeplechase.models.huggingface.families import BART, GPT, Family
 from steeplechase.models.huggingface.weight_names import from_transformers
-from search_space.architecture import Architecture
 from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch
 from steeplechase.tasks.objectives.denoising import DenoisingBatch
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel

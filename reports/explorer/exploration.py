@@ -8,9 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from steeplechase.configuration.metrics import HELD_OUT_LOSS
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.records import ArmRow, TrialStatus
 from reports.figures.curves import Line, curves_of
 from reports.number_format import NOTHING, fixed, mean_text, short
 from reports.sanitise import printable
@@ -18,6 +15,9 @@ from reports.statistics.arm_costs import costs_of
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
+from steeplechase.configuration.metrics import HELD_OUT_LOSS
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.records import ArmRow, TrialStatus
 
 MOST_LEVELS = 12
 """Most values of an axis with evenly spaced positions."""

@@ -6,11 +6,11 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from steeplechase.foundation.schema import json_in_html
 from reports.document import Report
 from reports.explorer.exploration import Exploration
 from reports.explorer.plotly_library import plotly_script
 from reports.palette import variables
+from steeplechase.foundation.schema import json_in_html
 
 HERE = Path(__file__).parent
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"

@@ -6,9 +6,6 @@ from math import log10
 from statistics import fmean
 from typing import Any
 
-from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.metrics import ATTENTION_DIAGONAL
-from steeplechase.ledger.attention_locality import ALL, Attention, Cells
 from reports.figures.figure import ReportFigure
 from reports.figures.matplotlib_style import Figure, new_figure
 from reports.figures.style import QUIET
@@ -16,6 +13,9 @@ from reports.sanitise import printable
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.table import Row, Table, table
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.metrics import ATTENTION_DIAGONAL
+from steeplechase.ledger.attention_locality import ALL, Attention, Cells
 
 MOST_ARMS, MOST_LAYERS = 4, 6
 DIAGONAL = Metric(ATTENTION_DIAGONAL)

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from steeplechase.analysis.difference import Difference
-from steeplechase.foundation.schema import JsonValue, canonical, canonical_text
-from steeplechase.ledger.records import ArmRow
 from reports.sanitise import printable
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, interval, table
 from search_space.candidate import Candidate
+from steeplechase.analysis.difference import Difference
+from steeplechase.foundation.schema import JsonValue, canonical, canonical_text
+from steeplechase.ledger.records import ArmRow
 
 Fields = Mapping[str, JsonValue]
 """A candidate's values by dotted path."""

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from steeplechase.ledger.search_trace import recorded_trace
 from reports.figures.figure import ReportFigure
 from reports.figures.matplotlib_style import Figure, series_style
 from reports.figures.named_lines import narrow_panel, wide_panel
@@ -13,6 +12,7 @@ from reports.sanitise import printable
 from reports.statistics.evidence import Evidence
 from reports.statistics.search_comparison import BestByCost, ComparedSearch, SearchComparison
 from reports.table import Row, Table, table
+from steeplechase.ledger.search_trace import recorded_trace
 
 FIRST_STYLE = 1  # the first of all is the baseline's elsewhere
 SEARCHES_AT_MOST = len(COLOURS) - FIRST_STYLE

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from steeplechase.ledger.snapshot import TrialHistory
 from reports.figures.figure import ReportFigure
 from reports.figures.matplotlib_style import Figure, draw_sample, new_figure, series_style, spread, text_inches
 from reports.figures.style import COLOURS, INK, LINE_STYLES, MARKERS, QUIET, SETTINGS
@@ -14,6 +13,7 @@ from reports.sanitise import printable
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from reports.table import Row, Table, table
+from steeplechase.ledger.snapshot import TrialHistory
 
 LEFT_INCHES, PLOT_INCHES, NAMES_INCHES, HEIGHT_INCHES = 0.63, 4.96, 1.81, 4.0
 NAME_POINTS, NAMES_BEGIN, PAD_INCHES = 9, 1.05, 0.1

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from steeplechase.analysis.difference import Difference
-from steeplechase.configuration.arm import BASELINE
 from reports.figures.figure import ReportFigure
 from reports.figures.interval_panels import Line, Panel, draw, draw_narrow
 from reports.number_format import difference_text
 from reports.sanitise import printable
 from reports.statistics.evidence import Evidence
 from reports.table import Table, interval, table
+from steeplechase.analysis.difference import Difference
+from steeplechase.configuration.arm import BASELINE
 
 
 @dataclass(frozen=True)

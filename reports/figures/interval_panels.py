@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from steeplechase.analysis.difference import Difference
 from reports.figures.intervals import draw_interval
 from reports.figures.matplotlib_style import Figure, new_figure, text_inches
 from reports.figures.style import QUIET
 from reports.statistics.metrics import Metric
+from steeplechase.analysis.difference import Difference
 
 NAMES_INCHES, PLOT_INCHES, NUMBERS_INCHES, ROW_INCHES = 1.48, 3.85, 2.07, 0.3
 NARROW_INCHES, NARROW_ROW_INCHES = 3.9, 0.46

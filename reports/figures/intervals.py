@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from steeplechase.analysis.difference import Difference
 from reports.figures.style import COLOURS, INK
 from reports.statistics.metrics import Metric
+from steeplechase.analysis.difference import Difference
 
 
 def draw_interval(axes: Any, height: int, metric: Metric, difference: Difference) -> None:

@@ -7,10 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from steeplechase.analysis.difference import Difference
-from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.designs import Ladder as LadderDesign
-from steeplechase.ledger.records import ArmRow
 from reports.figures.figure import ReportFigure
 from reports.figures.intervals import draw_interval
 from reports.figures.matplotlib_style import Figure, new_figure
@@ -22,6 +18,10 @@ from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, interval, table
+from steeplechase.analysis.difference import Difference
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.designs import Ladder as LadderDesign
+from steeplechase.ledger.records import ArmRow
 
 WIDTH_INCHES, ROW_INCHES, NAMES_INCHES, PARAMETERS_INCHES = 7.4, 0.44, 1.35, 1.75
 NARROW_INCHES, AROUND_PANEL_INCHES = 3.9, 0.95

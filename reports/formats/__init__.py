@@ -4,8 +4,8 @@ import pkgutil
 from importlib import import_module
 from typing import Protocol, cast
 
-from steeplechase.foundation.errors import ConfigurationError
 from reports.document import Report
+from steeplechase.foundation.errors import ConfigurationError
 
 
 class Format(Protocol):

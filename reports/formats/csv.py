@@ -7,11 +7,11 @@ formula starts with an apostrophe (CWE-1236); numbers are never touched.
 import csv
 import io
 
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.csv_cells import escaped
 from reports.document import Report
 from reports.sanitise import printable
 from reports.table import Table
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.csv_cells import escaped
 
 DECIMALS = 6
 

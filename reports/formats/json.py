@@ -2,9 +2,9 @@
 
 import json
 
-from steeplechase.foundation.schema import JsonValue
 from reports.document import Report
 from reports.table import Table
+from steeplechase.foundation.schema import JsonValue
 
 DECIMALS = 6
 

@@ -2,11 +2,6 @@
 
 from collections.abc import Iterator
 
-from steeplechase.analysis.difference import Effect, SeedValues
-from steeplechase.analysis.effects import effect
-from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.metrics import ATTENTION_DIAGONAL
-from steeplechase.ledger.attention_locality import ALL, READINGS, uniform_concentration
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import decimals_for, difference_text, fixed, mean_text, two_seeds
 from reports.section import Content, Section
@@ -14,6 +9,11 @@ from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, interval, table
+from steeplechase.analysis.difference import Effect, SeedValues
+from steeplechase.analysis.effects import effect
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.metrics import ATTENTION_DIAGONAL
+from steeplechase.ledger.attention_locality import ALL, READINGS, uniform_concentration
 
 DIAGONAL = Metric(ATTENTION_DIAGONAL)
 COLUMNS = "arm reading layer length within uniform n mean sd delta low high"

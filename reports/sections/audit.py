@@ -11,13 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from steeplechase.analysis.proportions import wilson
-from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.stage_label import pretraining_marks
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.metrics import final_loss
-from steeplechase.ledger.records import TrialStatus, final_loss_of
-from steeplechase.ledger.snapshot import TrialHistory
 from reports.grid import Column, Grid, grid
 from reports.number_format import NOTHING, fixed
 from reports.section import Content, Section, with_rows
@@ -25,6 +18,13 @@ from reports.sections.trial_status import Stop, stop_of
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from reports.table import Row, Table, number, table
+from steeplechase.analysis.proportions import wilson
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.stage_label import pretraining_marks
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.metrics import final_loss
+from steeplechase.ledger.records import TrialStatus, final_loss_of
+from steeplechase.ledger.snapshot import TrialHistory
 
 COLUMNS = "hurdle stopped audited wrong share low high beat_worst correlation tau_low tau_high n regret"
 DRAWS, LEAST_FOR_INTERVAL = 1000, 4

@@ -3,13 +3,6 @@
 from collections.abc import Container, Iterator, Mapping
 from statistics import fmean, stdev
 
-from steeplechase.analysis.difference import Difference
-from steeplechase.configuration.arm import BASELINE, changes_text
-from steeplechase.configuration.metrics import SCORE
-from steeplechase.configuration.stage_label import PRETRAIN, pretraining_marks
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.records import ArmRow, TrialStatus
-from steeplechase.ledger.snapshot import TrialHistory
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, UNKNOWN, distinct, fixed, short
 from reports.section import Content, Section
@@ -20,6 +13,13 @@ from reports.statistics.objectives import LOSS_DECIMALS, Objectives, title_of
 from reports.statistics.results import Results
 from reports.statistics.rung_losses import Reach, losses_of, reach_of, to_baseline
 from reports.table import Row, Table, number, table
+from steeplechase.analysis.difference import Difference
+from steeplechase.configuration.arm import BASELINE, changes_text
+from steeplechase.configuration.metrics import SCORE
+from steeplechase.configuration.stage_label import PRETRAIN, pretraining_marks
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.records import ArmRow, TrialStatus
+from steeplechase.ledger.snapshot import TrialHistory
 
 COLUMNS = (
     *("rank", "arm", "changes", "tokens", "n", "seeds", "held_out_loss", "sd", "delta", "low", "high"),

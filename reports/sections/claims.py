@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from steeplechase.configuration.claims import Claim, Sign
-from steeplechase.configuration.metrics import COSTS
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, UNKNOWN, counted, fixed, p_text
 from reports.section import Content, Section
@@ -15,6 +13,8 @@ from reports.statistics.metrics import Metric, below_reference_text
 from reports.statistics.results import Results
 from reports.table import Row, Table, interval, number, table
 from search_space.released.differences import option_departures
+from steeplechase.configuration.claims import Claim, Sign
+from steeplechase.configuration.metrics import COSTS
 
 COLUMNS = (
     "claim by metric verdict pointwise p_supported p_contradicted probability power n delta low high afterwards "

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from reports.statistics.results import Results
 from steeplechase.ledger.records import with_results
 from steeplechase.ledger.selected_settings import chosen_records
 from steeplechase.ledger.stage_results import FineTuneResult
-from reports.statistics.results import Results
 
 TERM = "Collapsed fine-tunings"
 

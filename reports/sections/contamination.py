@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 
-from steeplechase.ledger.contamination import contamination_results
-from steeplechase.ledger.records import Record
-from steeplechase.ledger.stage_results import ContaminationResult
 from reports.section import Content, Section, with_rows
 from reports.statistics.evidence import Evidence
 from reports.table import Row, Table, table
+from steeplechase.ledger.contamination import contamination_results
+from steeplechase.ledger.records import Record
+from steeplechase.ledger.stage_results import ContaminationResult
 
 TERM = "Dev examples in the pretraining text"
 RULE = (

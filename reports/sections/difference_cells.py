@@ -1,9 +1,9 @@
 """Differences as cells of a grid, each with the number of its intervals."""
 
-from steeplechase.analysis.difference import Difference
 from reports.grid import Cell
 from reports.number_format import interval_text
 from reports.table import Row, number
+from steeplechase.analysis.difference import Difference
 
 
 def interval_cell(difference: Difference, decimals: int) -> Cell:

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.released_fine_tuning import fine_tuning_differences, size_of
 from reports.grid import Column, Grid, grid
 from reports.section import Content, Section, with_rows
 from reports.sections.paper_comparison import paper_rows
@@ -13,6 +11,8 @@ from reports.table import Row, Table, table
 from search_space.released.differences import departures, option_departures
 from search_space.released.models import preset_of
 from search_space.released.papers import OptionDeparture, published
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.released_fine_tuning import fine_tuning_differences, size_of
 
 DEPARTURES = "departures"
 EVERY_ARM, NONE = "every arm", "nothing"

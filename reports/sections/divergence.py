@@ -5,12 +5,6 @@ Leaving out a diverged seed biases the result in favour of its arm (Dodge et al.
 
 from collections.abc import Iterator, Mapping
 
-from steeplechase.analysis.difference import Difference, SeedValues
-from steeplechase.analysis.effects import difference_of
-from steeplechase.analysis.proportions import wilson
-from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.metrics import HELD_OUT_LOSS
-from steeplechase.ledger.records import TrialStatus, curve_of
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import fixed
 from reports.section import Content, Section
@@ -19,6 +13,12 @@ from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, table
+from steeplechase.analysis.difference import Difference, SeedValues
+from steeplechase.analysis.effects import difference_of
+from steeplechase.analysis.proportions import wilson
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.metrics import HELD_OUT_LOSS
+from steeplechase.ledger.records import TrialStatus, curve_of
 
 COLUMNS = "arm metric diverged trials rate rate_low rate_high n delta low high n_all delta_all low_all high_all"
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from steeplechase.configuration.arm import BASELINE
 from reports.statistics.results import Results
+from steeplechase.configuration.arm import BASELINE
 
 TERM = "Equal arms"
 

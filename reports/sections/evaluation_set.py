@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from search_space.candidate import Candidate
+from search_space.overrides import difference
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import Record, shared_evaluation_set, with_results
 from steeplechase.ledger.stage_results import TokensResult
-from search_space.candidate import Candidate
-from search_space.overrides import difference
 
 TERM, ENTROPY, OTHER = "Held-out evaluation set", "Unigram entropy", "Other held-out losses"
 TRAINED_OTHERWISE = "Objectives by arm"

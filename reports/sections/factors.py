@@ -8,10 +8,6 @@ enter, and Satterthwaite's degrees of freedom add up (`analysis/welch.py`).
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from steeplechase.analysis.contrasts import ROUNDING, Contrast, first_names
-from steeplechase.analysis.difference import ALPHA, Difference, MeanTest
-from steeplechase.analysis.paired import holm
-from steeplechase.ledger.stage_results import finite
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, counted, p_text
 from reports.section import Content, Section
@@ -23,6 +19,10 @@ from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, interval, number, table
+from steeplechase.analysis.contrasts import ROUNDING, Contrast, first_names
+from steeplechase.analysis.difference import ALPHA, Difference, MeanTest
+from steeplechase.analysis.paired import holm
+from steeplechase.ledger.stage_results import finite
 
 SATTERTHWAITE = " with Satterthwaite's degrees of freedom"
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from reports.sanitise import printable
+from reports.statistics.results import Results
 from steeplechase.ledger.records import NOT_ENDED, TrialStatus, with_results
 from steeplechase.ledger.snapshot import Snapshot, TrialHistory
 from steeplechase.ledger.stage_results import FailedStage
-from reports.sanitise import printable
-from reports.statistics.results import Results
 
 TERM = "Failed"
 INCOMPLETE = "Incomplete"

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Iterator
 from statistics import fmean, stdev
 
-from steeplechase.ledger.records import Record
-from steeplechase.ledger.stage_results import LinearProbeResult, MinimalPairsResult, finite
 from reports.grid import Column, Grid, grid
 from reports.number_format import NOTHING, UNKNOWN, fixed
 from reports.section import Content, Section, with_rows
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from reports.table import Row, Table, number, table
+from steeplechase.ledger.records import Record
+from steeplechase.ledger.stage_results import LinearProbeResult, MinimalPairsResult, finite
 
 DECIMALS = 1
 PHENOMENA, LAYERS = "phenomena", "probe_layers"

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from steeplechase.configuration.metrics import HELD_OUT_LOSS
 from reports.grid import Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, short
 from reports.section import Content, Section, with_rows
@@ -10,6 +9,7 @@ from reports.sections.difference_cells import interval_cell
 from reports.statistics.budgets import BY_BUDGET, BudgetGap, budget_table
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
+from steeplechase.configuration.metrics import HELD_OUT_LOSS
 
 WELCH = "Δ [95%] (n)"
 

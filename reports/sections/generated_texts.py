@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from math import exp
 from statistics import fmean, stdev
 
-from steeplechase.ledger.records import with_results
-from steeplechase.ledger.stage_results import FineTuneResult, finite
 from reports.grid import Column, Grid, grid, with_notes
 from reports.number_format import UNKNOWN, fixed
 from reports.section import Content, Section, with_rows
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from reports.table import Row, Table, number, table
+from steeplechase.ledger.records import with_results
+from steeplechase.ledger.stage_results import FineTuneResult, finite
 
 NAME = "generated_texts"
 SAMPLES = "text_samples"

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.stage_label import ZERO_COST, StageLabel, pretraining_marks
-from steeplechase.ledger.records import TrialStatus
 from reports.grid import Column, Grid, grid
 from reports.number_format import fixed, short
 from reports.section import Content, Section
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from reports.table import Row, Table, number, table
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.stage_label import ZERO_COST, StageLabel, pretraining_marks
+from steeplechase.ledger.records import TrialStatus
 
 DECIMALS = 2
 COLUMNS = "hurdle tokens stopped saved audited audit_cost"

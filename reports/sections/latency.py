@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from steeplechase.analysis.bootstrap import RESAMPLES, Estimate
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import UNKNOWN, decimals_for, fixed, milliseconds_text, scientific
 from reports.sanitise import printable
@@ -11,6 +10,7 @@ from reports.section import Content, Section
 from reports.sections.main_table import BEST_MARK
 from reports.statistics.latency import ArmLatency, LatencyEvidence, latency_table
 from search_space.cost import MATMUL
+from steeplechase.analysis.bootstrap import RESAMPLES, Estimate
 
 FLOPS_DECIMALS = 3
 

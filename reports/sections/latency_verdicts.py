@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from steeplechase.analysis.bootstrap import Estimate
 from reports.grid import Column, Grid, grid
 from reports.number_format import fixed
 from reports.section import Content, Section
@@ -11,6 +10,7 @@ from reports.sections.latency import FLOPS_DECIMALS, interval_text, speedup_deci
 from reports.statistics.claims import ClaimOutcome
 from reports.statistics.latency import LatencyEvidence
 from reports.table import Row, table
+from steeplechase.analysis.bootstrap import Estimate
 
 OPERATIONS, TIME = "FLOPs", "time"
 

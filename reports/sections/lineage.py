@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from steeplechase.configuration.arm import BASELINE, changes_text
 from reports.grid import Column, Grid, grid
 from reports.number_format import NOTHING, fixed, short
 from reports.section import Content, Section
@@ -10,6 +9,7 @@ from reports.sections.candidates import candidates_table
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from reports.table import Row, Table, number, table
+from steeplechase.configuration.arm import BASELINE, changes_text
 
 DECIMALS = 4
 

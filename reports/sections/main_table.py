@@ -3,11 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from steeplechase.analysis.difference import Effect, MeanTest
-from steeplechase.configuration.arm import BASELINE, changes_text
-from steeplechase.configuration.counting_notes import counting_note
-from steeplechase.ledger.records import ArmRow
-from steeplechase.ledger.task_references import TITLES as REFERENCE_TITLES
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import TWO_SEEDS, counted, difference_text, mean_text, scientific, short, two_seeds
 from reports.section import Content, Section
@@ -23,6 +18,11 @@ from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, interval, table
+from steeplechase.analysis.difference import Effect, MeanTest
+from steeplechase.configuration.arm import BASELINE, changes_text
+from steeplechase.configuration.counting_notes import counting_note
+from steeplechase.ledger.records import ArmRow
+from steeplechase.ledger.task_references import TITLES as REFERENCE_TITLES
 
 BEST_MARK = " *"
 SIGNIFICANT_MARK = " §"

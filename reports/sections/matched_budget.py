@@ -2,9 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from steeplechase.analysis.difference import Difference
-from steeplechase.configuration.arm import BASELINE
-from steeplechase.ledger.records import ArmRow
 from reports.grid import Cell, Column, Grid, grid
 from reports.number_format import NOTHING, UNKNOWN, scientific, short, signed
 from reports.section import Content, Section
@@ -13,6 +10,9 @@ from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, number, table
+from steeplechase.analysis.difference import Difference
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.ledger.records import ArmRow
 
 MATCHED = "matched"
 GROUP = "Δ [95%] (n)"

@@ -5,11 +5,6 @@ The paper's come from `search_space/released/systems/`, by the table and rows th
 
 from collections.abc import Iterator
 
-from steeplechase.analysis.difference import Difference, Effect
-from steeplechase.configuration.metrics import DESCRIPTIONS, SCORE
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.foundation.stand_ins import CodeNeeded
-from steeplechase.ledger.records import ArmRow
 from reports.grid import Column, Grid, grid
 from reports.number_format import NOTHING, fixed, mean_text, scientific, short
 from reports.section import Content, Section, with_rows
@@ -20,6 +15,11 @@ from reports.table import Row, Table, number, table
 from search_space.cost import CONVENTIONS
 from search_space.module_counts import ModuleFault
 from search_space.released.papers import PublishedRow, PublishedTable, published
+from steeplechase.analysis.difference import Difference, Effect
+from steeplechase.configuration.metrics import DESCRIPTIONS, SCORE
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.foundation.stand_ins import CodeNeeded
+from steeplechase.ledger.records import ArmRow
 
 PAPER = "paper"
 NOT_FOUND, NOT_MEASURED = "not found", "not measured"

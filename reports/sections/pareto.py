@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from steeplechase.configuration.metrics import HELD_OUT_LOSS
 from reports.grid import Column, Grid, grid
 from reports.number_format import fixed, short
 from reports.section import Content, Section, with_rows
@@ -10,6 +9,7 @@ from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.pareto import COST_TITLES, pareto_table
 from reports.table import Row, Table
+from steeplechase.configuration.metrics import HELD_OUT_LOSS
 
 LOSS_DECIMALS, SCORE_DECIMALS = 4, 1
 

@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from statistics import fmean, stdev
 
-from steeplechase.configuration.measurements import PERPLEXITY
-from steeplechase.ledger.stage_results import PerplexityResult, finite
 from reports.grid import Column, Grid, grid, with_notes
 from reports.number_format import UNKNOWN, fixed
 from reports.section import Content, Section, with_rows
@@ -12,6 +10,8 @@ from reports.statistics.evidence import Evidence
 from reports.statistics.memory_lengths import measured_perplexities
 from reports.statistics.results import Results
 from reports.table import Row, Table, number, table
+from steeplechase.configuration.measurements import PERPLEXITY
+from steeplechase.ledger.stage_results import PerplexityResult, finite
 
 TITLE = "Language modelling on texts left out: perplexity and bits per character, lower is better"
 UNITS = {

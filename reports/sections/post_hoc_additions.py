@@ -7,13 +7,13 @@ the report lists the arms whose pretraining came entirely from the stage cache.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from reports.statistics.experiment import experiment_of, margins_of
+from reports.statistics.results import Results
 from steeplechase.configuration.claims import Claim
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.stage_label import PRETRAIN, TASK_STAGES
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import Status
-from reports.statistics.experiment import experiment_of, margins_of
-from reports.statistics.results import Results
 
 RESULTS = (PRETRAIN, *TASK_STAGES)
 """Stages whose records are results."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 
-from steeplechase.foundation.schema import JsonValue
 from reports.grid import Column, Grid, grid
 from reports.number_format import scientific
 from reports.section import Content, Section, with_rows
@@ -13,6 +12,7 @@ from reports.statistics.results import Results
 from reports.table import Row, Table, number, table
 from search_space.architecture import Architecture
 from search_space.pruning import Dimension, sizes_by_layer
+from steeplechase.foundation.schema import JsonValue
 
 PRUNED = "pruned_architectures"
 TITLE = (

@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from statistics import fmean, stdev
 
-from steeplechase.configuration.measurements import RARE_WORDS
-from steeplechase.configuration.stage_label import StageLabel
-from steeplechase.ledger.records import with_results
-from steeplechase.ledger.stage_results import RareWordsResult, finite
 from reports.grid import Column, Grid, grid
 from reports.number_format import UNKNOWN, fixed
 from reports.section import Content, Section, with_rows
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from reports.table import Row, Table, number, table
+from steeplechase.configuration.measurements import RARE_WORDS
+from steeplechase.configuration.stage_label import StageLabel
+from steeplechase.ledger.records import with_results
+from steeplechase.ledger.stage_results import RareWordsResult, finite
 
 TITLE = "Embeddings of words left out, from form and contexts: R² and cosine"
 DECIMALS = 3

@@ -3,17 +3,17 @@
 from collections.abc import Iterator
 from statistics import fmean, stdev
 
+from reports.grid import Column, Grid, grid
+from reports.number_format import NOTHING, UNKNOWN, fixed
+from reports.section import Content, Section
+from reports.statistics.evidence import Evidence
+from reports.table import Row, Table, number, table
 from steeplechase.configuration.metrics import PrimaryMetric
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import with_results
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import ExamplesResult, finite
 from steeplechase.ledger.task_references import untrained_scores
-from reports.grid import Column, Grid, grid
-from reports.number_format import NOTHING, UNKNOWN, fixed
-from reports.section import Content, Section
-from reports.statistics.evidence import Evidence
-from reports.table import Row, Table, number, table
 
 SCORE_DECIMALS = 1
 COLUMNS = ("task", "metric", "chance", "bag_of_words", "train_examples", "dev_examples")

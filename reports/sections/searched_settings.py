@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from steeplechase.configuration.metrics import SCORE, PrimaryMetric
-from steeplechase.configuration.stage_label import StageLabel
-from steeplechase.ledger.records import with_results
-from steeplechase.ledger.selected_settings import chosen_records
-from steeplechase.ledger.stage_results import FineTuneResult, SearchChoice, finite
 from reports.section import Content, Section, with_rows
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, table
+from steeplechase.configuration.metrics import SCORE, PrimaryMetric
+from steeplechase.configuration.stage_label import StageLabel
+from steeplechase.ledger.records import with_results
+from steeplechase.ledger.selected_settings import chosen_records
+from steeplechase.ledger.stage_results import FineTuneResult, SearchChoice, finite
 
 MARK = " ‡"
 COLUMNS = "arm seed task fine_tuning_seed combinations settings choice_score choice_examples score examples chosen_on"

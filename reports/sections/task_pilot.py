@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from steeplechase.ledger.task_references import TITLES
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, UNKNOWN, fixed
 from reports.section import Content, Section, with_rows
@@ -10,6 +9,7 @@ from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from reports.statistics.task_pilot import PilotedArm, pilot_of, qualifying_tasks
 from reports.table import Row, Table, table
+from steeplechase.ledger.task_references import TITLES
 
 COLUMNS = ("task", "metric", "arm", "n", "mean", "low", "high", *TITLES, "untrained_n", "exceeded", "qualifies")
 VERDICT = {True: "qualifies", False: "no", None: UNKNOWN}

@@ -6,11 +6,11 @@ truncated; `squad.py` reports its lost answers.
 
 from collections.abc import Iterable, Iterator
 
-from steeplechase.ledger.records import Record, with_results
-from steeplechase.ledger.stage_results import EncodedPart, ExamplesResult, SquadPart, finite
 from reports.section import Content, Section, with_rows
 from reports.statistics.evidence import Evidence
 from reports.table import Row, Table, number, table
+from steeplechase.ledger.records import Record, with_results
+from steeplechase.ledger.stage_results import EncodedPart, ExamplesResult, SquadPart, finite
 
 TRUNCATION = "truncation"
 TERM = "Truncated inputs"

@@ -6,8 +6,6 @@ of tests, each corrected for multiplicity separately.
 
 from collections.abc import Iterator
 
-from steeplechase.analysis.difference import Difference
-from steeplechase.configuration.arm import BASELINE
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, counted
 from reports.section import Content, Section
@@ -19,6 +17,8 @@ from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, table
+from steeplechase.analysis.difference import Difference
+from steeplechase.configuration.arm import BASELINE
 
 TUNED = "tuned"
 SIDES = ("shared", "own")

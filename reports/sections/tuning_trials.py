@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator
 
-from steeplechase.configuration.metrics import HELD_OUT_LOSS
-from steeplechase.foundation.schema import JsonValue, canonical_text
-from steeplechase.ledger.records import NOT_ENDED, TrialStatus
-from steeplechase.ledger.snapshot import Tuning
-from steeplechase.ledger.tuning_selection import Choice
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, counted, fixed, short
 from reports.section import Content, Section
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.table import Row, Table, table
+from steeplechase.configuration.metrics import HELD_OUT_LOSS
+from steeplechase.foundation.schema import JsonValue, canonical_text
+from steeplechase.ledger.records import NOT_ENDED, TrialStatus
+from steeplechase.ledger.snapshot import Tuning
+from steeplechase.ledger.tuning_selection import Choice
 
 TUNING = "tuning"
 CHOSEN = " chosen"

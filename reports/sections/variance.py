@@ -7,10 +7,6 @@ Tasks differ more than tenfold in the standard deviation over seeds (`richarddwa
 from collections.abc import Iterator
 from statistics import median
 
-from steeplechase.analysis.detectable import detectable_effect
-from steeplechase.analysis.difference import ALPHA, MeanTest
-from steeplechase.analysis.variance_components import Spread, spread_of
-from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
 from reports.grid import Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, decimals_for, fixed
 from reports.section import Content, Section
@@ -18,6 +14,10 @@ from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, number, table
+from steeplechase.analysis.detectable import detectable_effect
+from steeplechase.analysis.difference import ALPHA, MeanTest
+from steeplechase.analysis.variance_components import Spread, spread_of
+from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
 
 LOW_SHARE = 0.5
 """Maximum ratio of a low-variance task's sd to the tasks' median sd."""

@@ -2,11 +2,6 @@
 
 from collections.abc import Iterator
 
-from steeplechase.analysis.difference import MeanTest
-from steeplechase.analysis.estimates import array_of
-from steeplechase.analysis.pairing import PairingGain, pairing_gain
-from steeplechase.analysis.power import MOST_SEEDS
-from steeplechase.configuration.arm import BASELINE
 from reports.grid import Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, UNKNOWN, fixed, p_text, simultaneous_text
 from reports.section import Content, Section
@@ -15,6 +10,11 @@ from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, interval, table
+from steeplechase.analysis.difference import MeanTest
+from steeplechase.analysis.estimates import array_of
+from steeplechase.analysis.pairing import PairingGain, pairing_gain
+from steeplechase.analysis.power import MOST_SEEDS
+from steeplechase.configuration.arm import BASELINE
 
 COLUMNS = (
     "arm metric n delta low high test degrees p p_paired p_adjusted level simultaneous_low simultaneous_high "

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import fmean
 
+from reports.statistics.results import Results
+from search_space.architecture import Architecture
 from steeplechase.configuration.stage_label import PRETRAIN
 from steeplechase.foundation.schema import canonical_text
 from steeplechase.ledger.records import ArmRow, with_results
 from steeplechase.ledger.snapshot import TrialHistory
 from steeplechase.ledger.stage_results import PretrainResult
-from reports.statistics.results import Results
-from search_space.architecture import Architecture
 
 
 @dataclass(frozen=True)

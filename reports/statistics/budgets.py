@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from steeplechase.analysis.difference import Difference
-from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.metrics import HELD_OUT_LOSS
-from steeplechase.ledger.records import ArmRow
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, interval, table
 from search_space.candidate import Candidate
+from steeplechase.analysis.difference import Difference
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.metrics import HELD_OUT_LOSS
+from steeplechase.ledger.records import ArmRow
 
 BY_BUDGET = "gap_by_budget"
 

@@ -12,6 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from reports.statistics.arm_costs import costs_of
+from reports.statistics.experiment import paper_margins_of
+from reports.statistics.metrics import Metric, in_place_of_score
+from reports.statistics.results import Results
 from steeplechase.analysis.claim_family import ClaimTest, CorrectedClaim, claim_test, corrected
 from steeplechase.analysis.difference import ALPHA, Difference
 from steeplechase.analysis.distributions import t_below
@@ -19,10 +23,6 @@ from steeplechase.analysis.estimates import Estimates
 from steeplechase.analysis.power import power_of_t, power_of_t_within
 from steeplechase.configuration.claims import Claim, Sign, parse_orderings
 from steeplechase.configuration.metrics import COSTS
-from reports.statistics.arm_costs import costs_of
-from reports.statistics.experiment import paper_margins_of
-from reports.statistics.metrics import Metric, in_place_of_score
-from reports.statistics.results import Results
 
 EXPERIMENT, PAPER = "experiment", "paper"
 

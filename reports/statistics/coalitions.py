@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from steeplechase.analysis.shapley import ShapleyWeights, all_orders
-from steeplechase.configuration.designs import Coalitions
 from reports.statistics.component_arms import LARGEST, arms_by_components
 from reports.statistics.contrasts import Weights
 from reports.statistics.crossed import crossed_arms
 from reports.statistics.results import Results
+from steeplechase.analysis.shapley import ShapleyWeights, all_orders
+from steeplechase.configuration.designs import Coalitions
 
 
 @dataclass(frozen=True)

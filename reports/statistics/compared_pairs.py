@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import isnan
 
-from steeplechase.analysis.difference import ALPHA, Difference
-from steeplechase.analysis.paired import holm
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
+from steeplechase.analysis.difference import ALPHA, Difference
+from steeplechase.analysis.paired import holm
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from statistics import variance
 
 import numpy as np
 
+from reports.statistics.metrics import Metric
 from steeplechase.analysis.detectable import DetectableEffect, detectable_effect
 from steeplechase.analysis.difference import ALPHA, MeanTest, SeedValues
 from steeplechase.analysis.effects import differences_of, estimate, stacked, wider
@@ -29,7 +30,6 @@ from steeplechase.analysis.paired import t_p
 from steeplechase.analysis.power import power_of_t, power_of_t_within, seeds_needed
 from steeplechase.analysis.simultaneous import step_down
 from steeplechase.ledger.stage_results import finite
-from reports.statistics.metrics import Metric
 
 TEST_NAMES = {MeanTest.WELCH: "Welch's t", MeanTest.PAIRED: "Student's t, paired by pretraining seed"}
 

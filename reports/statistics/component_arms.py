@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from reports.statistics.results import Results
+from search_space.overrides import InvalidOverride, applied
 from steeplechase.analysis.shapley import Coalition, all_orders
 from steeplechase.configuration.designs.components import ComponentDesign
 from steeplechase.foundation.schema import canonical, canonical_text
 from steeplechase.ledger.records import ArmRow
-from reports.statistics.results import Results
-from search_space.overrides import InvalidOverride, applied
 
 LARGEST = 8
 """Most components of which every set is looked for: of more there are over 256."""

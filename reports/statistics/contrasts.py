@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reports.statistics.sampled_examples import SampledExamples
 from steeplechase.analysis.difference import Difference, MeanTest, SeedValues
 from steeplechase.analysis.effects import contrast_difference, contrast_estimate, interval_of, shared_seeds, wider
 from steeplechase.analysis.estimates import Estimates
 from steeplechase.analysis.two_way_variance import two_way_estimate
 from steeplechase.ledger.arm_values import ArmValues
 from steeplechase.ledger.example_tables import ArmExamples
-from reports.statistics.sampled_examples import SampledExamples
 
 Weights = Mapping[str, float]
 """By arm; of a contrast they sum to 0."""

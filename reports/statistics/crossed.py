@@ -3,16 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from reports.statistics.component_arms import complete_components
+from reports.statistics.levels import factors_of
+from reports.statistics.results import Results
+from search_space.candidate import Candidate
 from steeplechase.analysis.contrasts import CrossedDesign, Levels
 from steeplechase.configuration.designs import Factorial
 from steeplechase.configuration.designs.crossed import crossed, level_texts, missing_runs_warning
 from steeplechase.configuration.designs.point import label
 from steeplechase.foundation.schema import canonical_text
 from steeplechase.ledger.records import ArmRow
-from reports.statistics.component_arms import complete_components
-from reports.statistics.levels import factors_of
-from reports.statistics.results import Results
-from search_space.candidate import Candidate
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ Pairs of the baseline and an arm with one change are left out.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from steeplechase.configuration.arm import Arm
-from steeplechase.foundation.schema import JsonValue
 from reports.statistics.levels import fields_changed
 from search_space.candidate import Candidate
+from steeplechase.configuration.arm import Arm
+from steeplechase.foundation.schema import JsonValue
 
 Changes = Mapping[str, JsonValue]
 

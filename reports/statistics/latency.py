@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from reports.statistics.experiment import document_as
+from reports.table import Row, Table, table
 from steeplechase.analysis.bootstrap import Estimate, median, median_ratio
 from steeplechase.configuration.latency import LatencyExperiment, part_flops
 from steeplechase.ledger.records import with_results
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import LatencyResult, Machine
-from reports.statistics.experiment import document_as
-from reports.table import Row, Table, table
 
 RESULT_COLUMNS = "arm length n milliseconds low high times_as_fast times_low times_high flops flops_ratio"
 MILLISECOND = 1e3

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from search_space.candidate import Candidate
+from search_space.overrides import absolute_path
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.designs.point import label
 from steeplechase.foundation.schema import JsonValue, Schema, canonical, canonical_text
 from steeplechase.ledger.records import ArmRow
-from search_space.candidate import Candidate
-from search_space.overrides import absolute_path
 
 LevelIndices = tuple[int, ...]
 """Index of the level per factor; 0 is the baseline's level."""

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import fmean
 
+from reports.statistics.results import Results
 from steeplechase.analysis.difference import CONFIDENCE
 from steeplechase.analysis.paired import interval
 from steeplechase.configuration.measurements import PERPLEXITY, MeasuredText
 from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.ledger.records import ArmRow, with_results
 from steeplechase.ledger.stage_results import PerplexityResult, finite
-from reports.statistics.results import Results
 
 FEWEST_LENGTHS = 2
 MEASURE = "perplexity_per_token"

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
 
-from steeplechase.analysis.difference import Difference, SeedValues
-from steeplechase.analysis.effects import paired
-from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
 from reports.number_format import fixed, short
 from reports.statistics.metrics import Metric
 from reports.statistics.pareto import COST_TITLES, COSTS, adjusted_mean, front, price_of
 from reports.statistics.results import Results
+from steeplechase.analysis.difference import Difference, SeedValues
+from steeplechase.analysis.effects import paired
+from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
 
 LOSS_DECIMALS = 4
 

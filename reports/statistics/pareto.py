@@ -4,15 +4,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
-from steeplechase.configuration.stage_label import PRETRAIN, UNPRUNED
-from steeplechase.ledger.records import ArmRow
 from reports.sanitise import printable
 from reports.statistics.arm_costs import costs_of
 from reports.statistics.metrics import Metric, in_place_of_score
 from reports.statistics.results import Results
 from reports.table import Row, Table, table
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
+from steeplechase.configuration.stage_label import PRETRAIN, UNPRUNED
+from steeplechase.ledger.records import ArmRow
 
 COSTS = ("parameters", "forward_flops", "train_flops")
 COST_TITLES = {

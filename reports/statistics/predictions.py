@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from reports.statistics.experiment import experiment_of
+from reports.table import Row, Table
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import LATENCY_SECTION
 from steeplechase.foundation.errors import ConfigurationError, MachineError, did_you_mean
@@ -19,8 +21,6 @@ from steeplechase.ledger.result_files import example_scores_file, other_parts, p
 from steeplechase.ledger.selected_settings import chosen_records
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import ExamplesResult, FineTuneResult
-from reports.statistics.experiment import experiment_of
-from reports.table import Row, Table
 from steeplechase.tasks.labelled.encoding import load_examples
 from steeplechase.tasks.labelled.minimal_pairs import load_groups
 from steeplechase.tasks.labelled.scoring import references_of

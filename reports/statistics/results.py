@@ -5,6 +5,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
+from reports.number_format import decimals_for
+from reports.statistics.comparisons import Cell, CellTest, Comparison, compare
+from reports.statistics.contrasts import Contrasts, Weights
+from reports.statistics.curves import longest_curves
+from reports.statistics.experiment import experiment_of, margins_of
+from reports.statistics.metrics import Metric, in_place_of_score, ordered
+from reports.statistics.sampled_examples import SampledExamples, sampled_examples
 from steeplechase.analysis.difference import ALPHA, Difference, Effect, MeanTest
 from steeplechase.analysis.effects import effect
 from steeplechase.analysis.estimates import Estimates
@@ -19,13 +26,6 @@ from steeplechase.ledger.example_tables import ExampleTable
 from steeplechase.ledger.records import ArmRow, TrialStatus, shared_evaluation_set
 from steeplechase.ledger.snapshot import Snapshot, TrialHistory
 from steeplechase.ledger.task_standing import TaskStanding, task_standings, tasks_in_score
-from reports.number_format import decimals_for
-from reports.statistics.comparisons import Cell, CellTest, Comparison, compare
-from reports.statistics.contrasts import Contrasts, Weights
-from reports.statistics.curves import longest_curves
-from reports.statistics.experiment import experiment_of, margins_of
-from reports.statistics.metrics import Metric, in_place_of_score, ordered
-from reports.statistics.sampled_examples import SampledExamples, sampled_examples
 
 NO_EXAMPLES: Mapping[str, ExampleTable] = MappingProxyType({})
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
+from reports.statistics.results import Results
 from steeplechase.analysis.difference import Difference
 from steeplechase.analysis.effects import paired
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.stage_label import PRETRAIN
 from steeplechase.ledger.records import TrialStatus, with_results
 from steeplechase.ledger.stage_results import PretrainResult, finite
-from reports.statistics.results import Results
 
 Losses = Mapping[int, Mapping[int, float]]
 """Held-out loss by rung in tokens, then by pretraining seed."""

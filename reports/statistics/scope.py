@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterable
 
-from steeplechase.ledger.records import with_results
-from steeplechase.ledger.stage_results import TokensResult
 from reports.number_format import short
 from reports.statistics.results import Results
+from steeplechase.ledger.records import with_results
+from steeplechase.ledger.stage_results import TokensResult
 
 
 def scope_text(results: Results, arms: Collection[str]) -> str:

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steeplechase.analysis.difference import Difference
-from steeplechase.analysis.effects import interval_of
-from steeplechase.analysis.shapley import over_orders
 from reports.statistics.coalitions import CoalitionArms, coalition_arms
 from reports.statistics.contrasts import Weights
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, interval
+from steeplechase.analysis.difference import Difference
+from steeplechase.analysis.effects import interval_of
+from steeplechase.analysis.shapley import over_orders
 
 COLUMNS = "factor metric n delta low high share"
 WHOLE = "all changes together"

@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import fmean
 
+from reports.statistics.results import Results
 from steeplechase.analysis.difference import CONFIDENCE
 from steeplechase.analysis.distributions import t_quantile
 from steeplechase.ledger.task_references import UNTRAINED_ENCODER, TaskReferences, references_of
 from steeplechase.ledger.task_standing import pooled
-from reports.statistics.results import Results
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """FLOPs of a stage in closed form, for the prediction of the remaining time."""
 
-from steeplechase.configuration.latency import part_flops
-from steeplechase.configuration.source_encoder import SourceEncoder
 from runners.stages.declarations import ExamplesStage, FineTuneStage, MinimalPairsStage, PretrainStage, TaskStage
 from runners.stages.measurement_declarations import LatencyStage
 from runners.stages.stage import Stage
@@ -10,6 +8,8 @@ from search_space.candidate import BACKWARD_AND_FORWARD
 from search_space.cost import MATMUL
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.source_encoder import update_flops
+from steeplechase.configuration.latency import part_flops
+from steeplechase.configuration.source_encoder import SourceEncoder
 from steeplechase.tasks.labelled.task import DownstreamTask
 
 

@@ -12,6 +12,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from runners.cost_estimate.flops import examples_expected, task_flops
+from runners.stage_labels import pretrain_labels
+from search_space.candidate import Candidate
+from search_space.module_architecture import ModuleArchitecture
+from search_space.module_factories import refusal
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
@@ -25,11 +30,6 @@ from steeplechase.ledger.amendments import amendments
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.database import LEDGER_NAME, EmptyLedger, Ledger
 from steeplechase.ledger.records import ArmRow, Record, Status
-from runners.cost_estimate.flops import examples_expected, task_flops
-from runners.stage_labels import pretrain_labels
-from search_space.candidate import Candidate
-from search_space.module_architecture import ModuleArchitecture
-from search_space.module_factories import refusal
 
 MOST_MEASURED_FOLDERS = 40
 """Maximum number of stages per kind whose disk usage is measured, since walking thousands of folders is slow."""

@@ -12,12 +12,12 @@ from pathlib import Path
 from shutil import disk_usage
 from statistics import median, quantiles
 
-from steeplechase.foundation.atomic_files import existing
 from runners.cost_estimate.flops import stage_flops
 from runners.cost_estimate.past_runs import Measured
 from runners.stages.declarations import FineTuneStage, LinearProbeStage, MinimalPairsStage, PretrainStage
 from runners.stages.measurement_declarations import AttentionStage
 from runners.stages.stage import Stage
+from steeplechase.foundation.atomic_files import existing
 
 NEAREST = 30
 FEWEST_FOR_RANGE = 5

@@ -6,9 +6,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
+from runners.work_queue import Failure, StageTask
 from steeplechase.foundation.locking import Holder
 from steeplechase.ledger.artifacts import Outcome
-from runners.work_queue import Failure, StageTask
 
 ENGINES = ("local", "ray")
 TaskEnd = tuple[StageTask, Outcome | Failure]

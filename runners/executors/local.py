@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from steeplechase.foundation.child_process import import_path, module_command
-from steeplechase.foundation.locking import Holder
-from steeplechase.ledger.artifacts import Outcome
 from runners.executors import ExecutorSettings
 from runners.executors.worker import as_line
 from runners.stages.stage import THREADS, Job
 from runners.work_queue import Failure, StageTask, outcome_of
+from steeplechase.foundation.child_process import import_path, module_command
+from steeplechase.foundation.locking import Holder
+from steeplechase.ledger.artifacts import Outcome
 
 SECONDS_BETWEEN_POLLS = 0.2
 SECONDS_TO_DIE = 5.0

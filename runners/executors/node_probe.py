@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from runners.stages.declarations import KINDS
+from runners.stages.stage import installed_version
 from steeplechase.foundation.errors import MachineError
 from steeplechase.ledger.object_store import ObjectStore
 from steeplechase.models.kernels.native.build import arithmetic
-from runners.stages.declarations import KINDS
-from runners.stages.stage import installed_version
 
 OPERATORS = "operators"
 

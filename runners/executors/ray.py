@@ -19,17 +19,17 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
+from runners.executors import ExecutorSettings
+from runners.executors.local import BYTES_AT_ONCE, SECONDS_BETWEEN_POLLS, LocalExecutor, worker_environment
+from runners.executors.ray_pipes import Hosting, end_session
+from runners.executors.tune_adapter import CONTINUE, STOP, TuneAdapter
+from runners.work_queue import Failure, StageTask
 from steeplechase.foundation.child_process import module_command
 from steeplechase.foundation.errors import MachineError, StoppedError
 from steeplechase.foundation.locking import Holder
 from steeplechase.foundation.scratch import scratch_folder
 from steeplechase.ledger.artifacts import Outcome
 from steeplechase.ledger.object_store import ObjectStore
-from runners.executors import ExecutorSettings
-from runners.executors.local import BYTES_AT_ONCE, SECONDS_BETWEEN_POLLS, LocalExecutor, worker_environment
-from runners.executors.ray_pipes import Hosting, end_session
-from runners.executors.tune_adapter import CONTINUE, STOP, TuneAdapter
-from runners.work_queue import Failure, StageTask
 
 # Ray reads these during import: no usage statistics, no loggers, no checkpoints of its own.
 SETTINGS = {

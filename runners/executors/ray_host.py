@@ -7,9 +7,9 @@ and its output does not reach the terminal.
 import json
 import sys
 
+from runners.executors.ray_pipes import Driver, Hosting
 from steeplechase.foundation.child_process import private_output
 from steeplechase.foundation.errors import MachineError
-from runners.executors.ray_pipes import Driver, Hosting
 
 
 def main() -> None:

@@ -13,16 +13,16 @@ from ray.tune.schedulers import FIFOScheduler
 from ray.tune.search import Searcher
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from steeplechase.foundation.errors import MachineError
 from runners.executors.local import ONE_THREAD, QUIET, RETURNED_MEMORY
 from runners.executors.node_probe import NodeReport, environment, mistakes, named, report_of, unseen
 from runners.executors.ray_pipes import Driver, Hosting
 from runners.executors.worker import answer, failure
+from steeplechase.foundation.errors import MachineError
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS_BETWEEN_NODE_CHECKS = 2.0
 SECONDS_TO_PROBE = 120.0  # a node unpacks the modules and compiles the operators first
-PACKAGES = ("foundation", "analysis", "search_space", "models", "tasks", "configuration", "ledger", "runners")
+PACKAGES = ("steeplechase", "search_space", "runners")
 """What a worker imports: sent to the nodes of a cluster."""
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steeplechase.ledger.artifacts import Outcome
 from runners.executors.worker import as_line
 from runners.stages.stage import Job
 from runners.work_queue import Failure, StageTask, outcome_of
+from steeplechase.ledger.artifacts import Outcome
 
 CONTINUE, STOP = "CONTINUE", "STOP"  # decisions of Tune's schedulers
 

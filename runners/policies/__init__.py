@@ -5,7 +5,6 @@
 
 from collections.abc import Mapping
 
-from steeplechase.configuration.designs.search import EVOLUTIONARY, Search, Tournament
 from runners.policies import hurdle_settings
 from runners.policies.backtested_slopes import recommended
 from runners.policies.evolution import evolutionary
@@ -13,6 +12,7 @@ from runners.policies.final_score_gp import FinalScoreProcess
 from runners.policies.fixed_budget import fixed_budget
 from runners.policies.hurdle_policy import hurdle_policy
 from runners.policies.policy import PolicyFactory
+from steeplechase.configuration.designs.search import EVOLUTIONARY, Search, Tournament
 
 IN_REPLAY = Tournament(population=16, tournament_size=4, mutation_rate=0.1, initial_population="random")
 """Settings of evolution on recorded curves, this project's: tens of trainings never fill the paper's 100."""

@@ -16,8 +16,8 @@ from statistics import fmean
 
 import numpy as np
 
-from steeplechase.configuration.designs.search import Tournament
 from runners.policies.policy import ROUNDING, Action, Judgement, PolicyFactory, View
+from steeplechase.configuration.designs.search import Tournament
 
 KNOWN_IN_A_ROW = 1000
 """Children in a row that equal candidates of before, after which the space counts as exhausted."""

@@ -11,8 +11,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from steeplechase.analysis.gaussian_process import GaussianProcess, smooth
 from runners.policies.policy import Action, Numbers, View
+from steeplechase.analysis.gaussian_process import GaussianProcess, smooth
 
 RANDOM_FIRST = 3  # trainings before the first fit
 LENGTH = 2.0  # times the length scale of `smooth`

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from runners.policies.policy import Action, Numbers, PolicyFactory, View
 from steeplechase.configuration.hurdles import HurdleRule
 from steeplechase.configuration.hurdles.population import Population, State, TrialView
-from runners.policies.policy import Action, Numbers, PolicyFactory, View
 
 TOKENS = 10**9
 """Tokens of a full training, independent of the unit of the recorded steps."""

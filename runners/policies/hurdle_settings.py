@@ -3,9 +3,9 @@
 Candidates come in random order, without an adaptive sampler, so that only the hurdles are compared.
 """
 
-from steeplechase.configuration.hurdles import Asha, Finite, Hyperband, ProgressiveMean, TopFraction
 from runners.policies.hurdle_policy import TOKENS, HurdleSettings
 from runners.policies.policy import Numbers
+from steeplechase.configuration.hurdles import Asha, Finite, Hyperband, ProgressiveMean, TopFraction
 
 REDUCTION_FACTOR = 3  # Li et al. 2018, Hyperband, section 3.6: 3 or 4
 PROGRESSIVE_COHORT = 10  # candidates between two hurdles

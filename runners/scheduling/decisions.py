@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+from runners.scheduling.trial import Trial
 from steeplechase.configuration.hurdles.decision import HurdleDecision
 from steeplechase.configuration.hurdles.population import Population
 from steeplechase.configuration.pretraining import Pretraining
 from steeplechase.ledger.records import Decision
-from runners.scheduling.trial import Trial
 
 AUDIT = "audit"
 """Fact in the ledger: stopped trials that are trained to the end as an untruncated control sample."""

@@ -10,13 +10,6 @@ from statistics import fmean
 
 import numpy as np
 
-from steeplechase.configuration.arm import BASELINE, Arm
-from steeplechase.configuration.designs.search import EVOLUTIONARY
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.seeds import first_seeds
-from steeplechase.foundation.errors import ConflictError
-from steeplechase.foundation.randomness import stream
-from steeplechase.ledger.records import ArmRow, Decision, Record, Status
 from runners.policies import policy_of
 from runners.policies.policy import Action, Judgement
 from runners.policies.race import Race
@@ -25,6 +18,13 @@ from runners.scheduling.trial import Trial
 from runners.search.breeding import BreedingPool
 from runners.search.pool import pool_of
 from runners.stage_labels import pretrain_labels, pretraining_tokens
+from steeplechase.configuration.arm import BASELINE, Arm
+from steeplechase.configuration.designs.search import EVOLUTIONARY
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.seeds import first_seeds
+from steeplechase.foundation.errors import ConflictError
+from steeplechase.foundation.randomness import stream
+from steeplechase.ledger.records import ArmRow, Decision, Record, Status
 
 
 class RaceOfTrials:

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
+from runners.scheduling.race_of_trials import RaceOfTrials
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.errors import ConflictError, DataError
 from steeplechase.ledger.database import LedgerRows
-from runners.scheduling.race_of_trials import RaceOfTrials
 
 
 @dataclass(frozen=True)

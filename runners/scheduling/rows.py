@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from runners.scheduling.decisions import AUDIT
+from runners.search.warm_start import WARM_START
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.records import ArmRow, Decision, Record, TrialRow
 from steeplechase.ledger.tuning_plan import CHOICES, TUNING
-from runners.scheduling.decisions import AUDIT
-from runners.search.warm_start import WARM_START
 
 FACTS = (TUNING, CHOICES, WARM_START, AUDIT)
 """The facts of a ledger that the scheduler reads."""

@@ -8,14 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import dropwhile
 from pathlib import Path
 
-from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.loading import AnyExperiment
-from steeplechase.configuration.seeds import first_seeds
-from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE, UNPRUNED
-from steeplechase.configuration.tuning_experiment import tuning_view
-from steeplechase.foundation.errors import ConflictError
-from steeplechase.ledger.records import ArmRow, Decision, Record, Status, TrialRow
 from runners.dag import SharedStages, trial_stages
 from runners.latency_stages import LatencyStages
 from runners.part import WHOLE
@@ -27,6 +19,14 @@ from runners.scheduling.trial import Trial, TrialPlan
 from runners.stage_labels import hurdle_labels, pretrain_labels
 from runners.stages.stage import Stage
 from runners.work_queue import StageTask
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import AnyExperiment
+from steeplechase.configuration.seeds import first_seeds
+from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE, UNPRUNED
+from steeplechase.configuration.tuning_experiment import tuning_view
+from steeplechase.foundation.errors import ConflictError
+from steeplechase.ledger.records import ArmRow, Decision, Record, Status, TrialRow
 
 
 class RunState:

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from runners.scheduling.results import value_at_hurdle
+from runners.stages.stage import Stage
+from runners.work_queue import StageTask
 from steeplechase.configuration.hurdles.decision import HurdleDecision
 from steeplechase.configuration.hurdles.population import State, TrialView
 from steeplechase.ledger.records import Record, Status, TrialRow, TrialStatus
 from steeplechase.ledger.selected_settings import trial_status
-from runners.scheduling.results import value_at_hurdle
-from runners.stages.stage import Stage
-from runners.work_queue import StageTask
 
 UNSUCCESSFUL = (Status.DIVERGED, Status.FAILED)
 

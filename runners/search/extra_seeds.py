@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
+from runners.search.tuning_phase import families
+from runners.stage_labels import all_labels
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.next_seeds import next_seeds
 from steeplechase.ledger.database import LedgerRows
@@ -11,8 +13,6 @@ from steeplechase.ledger.records import TrialRow
 from steeplechase.ledger.snapshot import TrialHistory, histories_of, shared_records
 from steeplechase.ledger.task_references import references_of
 from steeplechase.ledger.task_standing import standings, tasks_in_score
-from runners.search.tuning_phase import families
-from runners.stage_labels import all_labels
 
 
 def extra_seeds(experiment: Experiment, rows: LedgerRows) -> dict[str, tuple[int, ...]]:

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable
 
+from runners.search.observation import Observation
+from runners.search.observations import observation_of, shifted_by_baseline
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.records import ArmRow, TrialRow
 from steeplechase.ledger.snapshot import TrialHistory, histories_of
-from runners.search.observation import Observation
-from runners.search.observations import observation_of, shifted_by_baseline
 
 
 class SearchHistory:

@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from runners.search.history import SearchHistory
+from runners.search.optuna_sampler import importance, propose
+from runners.search.warm_start import warm_start_observations
 from steeplechase.configuration.arm import BASELINE, Arm, changed_arm
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
@@ -10,9 +13,6 @@ from steeplechase.configuration.tuning_experiment import tuning_view
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.records import ArmRow
-from runners.search.history import SearchHistory
-from runners.search.optuna_sampler import importance, propose
-from runners.search.warm_start import warm_start_observations
 
 
 @dataclass(frozen=True)

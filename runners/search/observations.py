@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
+from runners.search.observation import Observation
+from runners.stage_labels import fine_tune_labels, pretrain_labels
 from steeplechase.configuration.designs.search import MEASURED
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.stage_label import PRETRAIN, StageLabel, fine_tuning_cells
@@ -11,8 +13,6 @@ from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import ArmRow, final_loss_of, primary_score
 from steeplechase.ledger.selected_settings import chosen_records
 from steeplechase.ledger.snapshot import TrialHistory
-from runners.search.observation import Observation
-from runners.stage_labels import fine_tune_labels, pretrain_labels
 
 
 def observation_of(

@@ -9,8 +9,6 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from steeplechase.configuration.designs.search import NON_ADAPTIVE, Search
-from steeplechase.foundation.randomness import stream, stream_seed
 from runners.search.encoding import (
     axes_of,
     draw,
@@ -28,6 +26,8 @@ from runners.search.evolution import Individual, offspring
 from runners.search.observation import Observation
 from search_space.candidate import Candidate
 from search_space.overrides import apply
+from steeplechase.configuration.designs.search import NON_ADAPTIVE, Search
+from steeplechase.foundation.randomness import stream, stream_seed
 
 if TYPE_CHECKING:
     import optuna

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
+from runners.policies.features import features_of
+from runners.policies.policy import Numbers
+from runners.search.encoding import draw, identity, point_of, possible, uniformly
 from steeplechase.configuration.arm import Arm, changed_arm
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.randomness import stream
 from steeplechase.foundation.schema import canonical_text
-from runners.policies.features import features_of
-from runners.policies.policy import Numbers
-from runners.search.encoding import draw, identity, point_of, possible, uniformly
 
 DRAWS_PER_CANDIDATE = 200
 """Repeated and invalid draws in a row after which the space counts as exhausted."""

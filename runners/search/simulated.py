@@ -9,11 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steeplechase.configuration.arm import Arm
-from steeplechase.configuration.designs.search import EVOLUTIONARY
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.foundation.errors import ConfigurationError
-from steeplechase.foundation.randomness import stream
 from runners.policies import policy_of
 from runners.policies.policy import Numbers
 from runners.replay.simulation import Simulation, SimulationState
@@ -21,6 +16,11 @@ from runners.search.breeding import BreedingPool
 from runners.search.pool import pool_of
 from runners.search.tabulated import Table
 from runners.stage_labels import pretraining_tokens
+from steeplechase.configuration.arm import Arm
+from steeplechase.configuration.designs.search import EVOLUTIONARY
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.errors import ConfigurationError
+from steeplechase.foundation.randomness import stream
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
 """The trace of a search that is simulated on a tabulated space."""
 
-from steeplechase.analysis.search_trace import SearchTrace, Training
-from steeplechase.configuration.experiment import Experiment
 from runners.search.encoding import identity
 from runners.search.simulated import simulated
 from runners.search.tabulated import Table
+from steeplechase.analysis.search_trace import SearchTrace, Training
+from steeplechase.configuration.experiment import Experiment
 
 
 def simulated_trace(experiment: Experiment, table: Table) -> SearchTrace:

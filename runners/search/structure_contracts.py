@@ -3,12 +3,12 @@
 import random
 from collections.abc import Callable, Iterator, Mapping
 
-from steeplechase.models.contract import Broken, Outcome, outcomes_at_examples, outcomes_of, survives_json
 from search_space.architecture import Architecture
 from search_space.layer_program import LayerProgram
 from search_space.program_parser import parse_program
 from search_space.structure import StructureOption
 from search_space.structure.option import Genome, chosen_from, program_of
+from steeplechase.models.contract import Broken, Outcome, outcomes_at_examples, outcomes_of, survives_json
 
 BASELINE = Architecture.model_validate(
     {

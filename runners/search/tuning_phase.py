@@ -6,6 +6,9 @@ The plan and the choices are write-once facts in the ledger. Pure: nothing is wr
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from runners.search.observations import score_of
+from runners.stage_labels import fine_tune_labels, pretrain_labels
+from search_space.overrides import apply, difference
 from steeplechase.configuration.arm import BASELINE, Arm
 from steeplechase.configuration.designs.point import level
 from steeplechase.configuration.experiment import Experiment
@@ -18,9 +21,6 @@ from steeplechase.ledger.records import TrialStatus, final_loss_of
 from steeplechase.ledger.snapshot import TrialHistory, histories_of
 from steeplechase.ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
 from steeplechase.ledger.tuning_selection import Choice, chosen, mean_over_seeds
-from runners.search.observations import score_of
-from runners.stage_labels import fine_tune_labels, pretrain_labels
-from search_space.overrides import apply, difference
 
 OWN = f"{AT}own"
 

@@ -4,13 +4,13 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+from runners.search.history import SearchHistory
+from runners.search.observation import Observation
+from runners.search.observations import as_json, from_json, shifted_by_baseline
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.errors import ConflictError
 from steeplechase.foundation.schema import JsonValue, canonical_text, fingerprint
 from steeplechase.ledger.database import Ledger, LedgerRows
-from runners.search.history import SearchHistory
-from runners.search.observation import Observation
-from runners.search.observations import as_json, from_json, shifted_by_baseline
 from steeplechase.tasks.data_folder import with_paths_as_in
 
 WARM_START = "warm_start"

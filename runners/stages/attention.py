@@ -1,6 +1,6 @@
 """Measures the concentration of attention near the diagonal, and the mean attention map of each layer.
 
-ConvBERT, arXiv 2008.02496, Table 8; `steeplechase.configuration.measurements` documents the choices that the paper leaves open.
+ConvBERT, arXiv 2008.02496, Table 8; `configuration/measurements.py` documents the choices that the paper leaves open.
 """
 
 import numpy as np
@@ -9,15 +9,15 @@ from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.models.attention_maps import visit_attention_maps
-from steeplechase.models.devices import open_device
-from steeplechase.models.encoder import Encoder
 from runners.stages.context import StageContext
 from runners.stages.measurement_declarations import AttentionStage
 from runners.stages.pretrain import CHECKPOINT
 from runners.stages.validation_sequences import require_sequences
 from runners.training.checkpoint import architecture_in, load_weights
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.models.attention_maps import visit_attention_maps
+from steeplechase.models.devices import open_device
+from steeplechase.models.encoder import Encoder
 from steeplechase.tasks.batches import Batches
 from steeplechase.tasks.tokenizer import load_tokenizer
 from steeplechase.tasks.tokens import read_tokens

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from steeplechase.foundation.randomness import stream, stream_seed
 from runners.stages.declarations import FineTuneStage
+from steeplechase.foundation.randomness import stream, stream_seed
 from steeplechase.tasks.labelled.encoding import EncodedExamples
 
 

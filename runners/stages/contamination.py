@@ -1,13 +1,13 @@
-"""Counts the dev examples of one task that occur in the pretraining text; `steeplechase.tasks.contamination` has the rules."""
+"""Counts the dev examples of one task that occur in the pretraining text; `tasks/contamination.py` has the rules."""
 
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from steeplechase.foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.declarations import ContaminationStage
 from runners.stages.examples import examples_of, refuse_changed
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.tasks.contamination.index import RUN_WORDS, overlap
 from steeplechase.tasks.corpora.assembly import read_documents, read_summary
 from steeplechase.tasks.corpora.document import Document

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from steeplechase.foundation.schema import JsonValue
 from runners.stages.progress import ProgressFile
+from steeplechase.foundation.schema import JsonValue
 
 
 @dataclass(frozen=True)

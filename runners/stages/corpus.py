@@ -1,9 +1,9 @@
 """Reads a corpus, removes duplicate documents and splits it by source."""
 
-from steeplechase.foundation.errors import ConflictError
-from steeplechase.foundation.schema import JsonValue, canonical_text
 from runners.stages.context import StageContext
 from runners.stages.declarations import CorpusStage
+from steeplechase.foundation.errors import ConflictError
+from steeplechase.foundation.schema import JsonValue, canonical_text
 from steeplechase.tasks.corpora.assembly import assemble
 
 

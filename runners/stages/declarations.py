@@ -2,9 +2,6 @@
 
 from typing import ClassVar, Literal
 
-from steeplechase.configuration.fine_tuning import TaskTraining
-from steeplechase.configuration.stage_label import LINEAR_PROBE, MINIMAL_PAIRS, UNTRAINED
-from steeplechase.foundation.schema import Count, JsonValue, Seed
 from runners.stages.measurement_declarations import (
     AttentionStage,
     LatencyStage,
@@ -17,6 +14,9 @@ from runners.stages.stage import StageDeclaration
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.output_layer import OutputLayer
+from steeplechase.configuration.fine_tuning import TaskTraining
+from steeplechase.configuration.stage_label import LINEAR_PROBE, MINIMAL_PAIRS, UNTRAINED
+from steeplechase.foundation.schema import Count, JsonValue, Seed
 from steeplechase.tasks.corpora.corpus import Corpus
 from steeplechase.tasks.dataset_folder import PublishedData
 from steeplechase.tasks.downstream import find_task

@@ -6,13 +6,13 @@ generator on the training split first, and samples from it.
 
 from typing import Any
 
-from steeplechase.foundation.errors import DataError
-from steeplechase.foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.declarations import EvaluationSetStage
 from runners.stages.validation_sequences import require_sequences
 from runners.training.loop import Step, TrainingData, train
 from runners.training.optimisers import build_optimiser
+from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.tasks.objectives import build_model, model_class
 from steeplechase.tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
 from steeplechase.tasks.packing import open_split

@@ -3,14 +3,14 @@
 from dataclasses import replace
 from pathlib import Path
 
-from steeplechase.foundation.errors import ConflictError, DataError
-from steeplechase.foundation.randomness import stream
-from steeplechase.foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.declarations import ContaminationStage, ExamplesStage
 from runners.stages.frozen_examples import PARTS, encode_frozen, encode_part, ngram_reference, part_counts, parts_of
 from runners.stages.rarified_examples import rarified_examples
 from runners.stages.source_vocabulary import source_tokenizer
+from steeplechase.foundation.errors import ConflictError, DataError
+from steeplechase.foundation.randomness import stream
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.tasks.bag_of_words import bag_of_words_scores, learned_from
 from steeplechase.tasks.corpora.assembly import read_documents
 from steeplechase.tasks.labelled.task import DownstreamTask, Example, Examples

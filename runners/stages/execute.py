@@ -4,18 +4,18 @@ import time
 from importlib import import_module
 from pathlib import Path
 
-from steeplechase.configuration.plugins import load_plugin
-from steeplechase.foundation.atomic_files import full_disk_refused
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.artifacts import Outcome
-from steeplechase.ledger.object_artifacts import artifact_store
-from steeplechase.ledger.records import Status
 from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import KINDS
 from runners.stages.progress import ProgressFile
 from runners.stages.stage import Job, StageDeclaration
 from runners.stages.warm_up import WarmUp
 from search_space.module_factories import allow_packages
+from steeplechase.configuration.plugins import load_plugin
+from steeplechase.foundation.atomic_files import full_disk_refused
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.artifacts import Outcome
+from steeplechase.ledger.object_artifacts import artifact_store
+from steeplechase.ledger.records import Status
 from steeplechase.tasks.progress import place
 
 warm_up = WarmUp()

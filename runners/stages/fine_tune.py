@@ -13,6 +13,19 @@ from jaxtyping import Shaped
 from numpy.typing import NDArray
 from torch import Tensor
 
+from runners.stages import generated_texts
+from runners.stages.batch_order import epoch_batches, root_seed
+from runners.stages.context import Diverged, StageContext
+from runners.stages.declarations import FineTuneStage
+from runners.stages.pretrain import CHECKPOINT
+from runners.stages.squad_answers import answer_questions
+from runners.stages.word_embeddings import word_embeddings_in
+from runners.training.checkpoint import architecture_in, load_weights
+from runners.training.dropout import seed_dropout
+from runners.training.optimisers.adamw import adamw, layered_adamw
+from runners.training.optimisers.parameter_groups import set_rate
+from search_space.architecture import Architecture
+from search_space.output_layer import OutputLayer
 from steeplechase.foundation.randomness import stream_seed
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.example_values import write_example_values
@@ -27,19 +40,6 @@ from steeplechase.models.lstm_features import FeatureReader, build_feature_model
 from steeplechase.models.output_layer import build_output_layer
 from steeplechase.models.precision import Precision, autocast_to
 from steeplechase.models.rare_words import add_words
-from runners.stages import generated_texts
-from runners.stages.batch_order import epoch_batches, root_seed
-from runners.stages.context import Diverged, StageContext
-from runners.stages.declarations import FineTuneStage
-from runners.stages.pretrain import CHECKPOINT
-from runners.stages.squad_answers import answer_questions
-from runners.stages.word_embeddings import word_embeddings_in
-from runners.training.checkpoint import architecture_in, load_weights
-from runners.training.dropout import seed_dropout
-from runners.training.optimisers.adamw import adamw, layered_adamw
-from runners.training.optimisers.parameter_groups import set_rate
-from search_space.architecture import Architecture
-from search_space.output_layer import OutputLayer
 from steeplechase.tasks.labelled.encoding import EncodedExamples, load_examples
 from steeplechase.tasks.labelled.scoring import example_scores, references_of, sentence_scores
 from steeplechase.tasks.labelled.task import DownstreamTask

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from steeplechase.foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.declarations import ExamplesStage
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.tasks.labelled.choices import encode_choices
 from steeplechase.tasks.labelled.encoding import EncodedExamples, encode_examples, save_examples
 from steeplechase.tasks.labelled.minimal_pairs import encode_pairs, save_groups

@@ -16,7 +16,11 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-import steeplechase.models
+from runners.stages.context import StageContext
+from runners.stages.measurement_declarations import LatencyStage
+from runners.stages.stage import THREADS
+from search_space.architecture import Architecture
+from steeplechase import models
 from steeplechase.configuration.latency import Part
 from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.foundation.environment import manifest
@@ -29,10 +33,6 @@ from steeplechase.models.devices import open_device
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.kernels.native.build import arithmetic
 from steeplechase.models.sublayer import build_sublayer
-from runners.stages.context import StageContext
-from runners.stages.measurement_declarations import LatencyStage
-from runners.stages.stage import THREADS
-from search_space.architecture import Architecture
 
 CODE_DIGITS = 12
 SOURCES = (".py", ".c", ".h")

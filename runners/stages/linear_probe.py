@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from runners.stages.context import Diverged, StageContext
+from runners.stages.declarations import LinearProbeStage
+from runners.stages.pretrain import CHECKPOINT
+from runners.training.checkpoint import architecture_in, load_weights
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.result_files import layers_file, other_parts, predictions_file
 from steeplechase.models.devices import open_device
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.hidden_states import hidden_states
-from runners.stages.context import Diverged, StageContext
-from runners.stages.declarations import LinearProbeStage
-from runners.stages.pretrain import CHECKPOINT
-from runners.training.checkpoint import architecture_in, load_weights
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.labelled.words import NO_POSITION, EncodedWords, load_words
 

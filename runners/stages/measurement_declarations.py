@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
+from runners.stages.stage import StageDeclaration
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.rare_words import RareWords
 from steeplechase.configuration.hurdles.zero_cost import ProxyName
 from steeplechase.configuration.latency import Part
 from steeplechase.configuration.measurements import PERPLEXITY, RARE_WORDS
 from steeplechase.configuration.stage_label import LATENCY, WORD_EMBEDDINGS, ZERO_COST
 from steeplechase.foundation.schema import Count, JsonValue, Name, Seed
 from steeplechase.ledger.stage_results import Machine
-from runners.stages.stage import StageDeclaration
-from search_space.architecture import Architecture
-from search_space.candidate import Candidate
-from search_space.rare_words import RareWords
 from steeplechase.tasks.language_model_texts import LanguageModelText
 
 

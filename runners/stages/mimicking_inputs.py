@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steeplechase.foundation.errors import DataError
-from steeplechase.models.devices import open_device
-from steeplechase.models.encoder import Encoder
 from runners.stages.context import StageContext
 from runners.stages.measurement_declarations import RareWordsStage, WordEmbeddingsStage
 from runners.stages.pretrain import CHECKPOINT
 from runners.training.checkpoint import architecture_in, load_weights
 from runners.training.mimicking import Word, frequent_words
+from steeplechase.foundation.errors import DataError
+from steeplechase.models.devices import open_device
+from steeplechase.models.encoder import Encoder
 from steeplechase.tasks.tokenizer import Tokenizer, load_tokenizer
 from steeplechase.tasks.tokens import read_tokens
 

@@ -11,13 +11,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.result_files import other_parts, predictions_file
-from steeplechase.models.precision import autocast_to
 from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import MinimalPairsStage
 from runners.stages.pretrain import CHECKPOINT
 from runners.training.checkpoint import architecture_in, load_weights
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.result_files import other_parts, predictions_file
+from steeplechase.models.precision import autocast_to
 from steeplechase.tasks.labelled.encoding import EncodedExamples, load_examples
 from steeplechase.tasks.objectives import build_model
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel

@@ -16,13 +16,13 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.functional import cross_entropy
 
-from steeplechase.foundation.errors import DataError
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.models.precision import autocast_to, to_float32
 from runners.stages.context import Diverged, StageContext
 from runners.stages.measurement_declarations import PerplexityStage
 from runners.stages.pretrain import CHECKPOINT
 from runners.training.checkpoint import architecture_in, load_weights
+from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.models.precision import autocast_to, to_float32
 from steeplechase.tasks.language_model_texts import ReadText
 from steeplechase.tasks.objectives import build_model
 from steeplechase.tasks.objectives.language_model import segments_in_lanes

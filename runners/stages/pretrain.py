@@ -11,13 +11,6 @@ from typing import Any
 import torch
 from pydantic import Field
 
-from steeplechase.configuration.initial_checkpoint import WEIGHTS, read_initial_checkpoint
-from steeplechase.configuration.metrics import HELD_OUT_LOSS
-from steeplechase.foundation.atomic_files import remove_directory, remove_leftovers
-from steeplechase.foundation.errors import CorruptionError
-from steeplechase.foundation.schema import JsonValue, Schema
-from steeplechase.ledger.example_values import described, write_example_values
-from steeplechase.ledger.result_files import HELD_OUT_LOSSES
 from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import PretrainStage, UntrainedStage
 from runners.stages.pruned import prune
@@ -26,6 +19,13 @@ from runners.training.data_parallel import group_of
 from runners.training.loop import NotFinite, Step, TrainingData, held_out_losses, train
 from runners.training.optimisers import build_optimiser
 from search_space.module_factories import PACKAGES
+from steeplechase.configuration.initial_checkpoint import WEIGHTS, read_initial_checkpoint
+from steeplechase.configuration.metrics import HELD_OUT_LOSS
+from steeplechase.foundation.atomic_files import remove_directory, remove_leftovers
+from steeplechase.foundation.errors import CorruptionError
+from steeplechase.foundation.schema import JsonValue, Schema
+from steeplechase.ledger.example_values import described, write_example_values
+from steeplechase.ledger.result_files import HELD_OUT_LOSSES
 from steeplechase.tasks.data_folder import resolved
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.objectives import build_model

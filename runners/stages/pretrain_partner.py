@@ -7,11 +7,11 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from steeplechase.configuration.plugins import load_plugin
-from steeplechase.foundation.child_process import PartnerDied, private_output
 from runners.stages.declarations import PretrainStage
 from runners.stages.warm_up import load_libraries
 from search_space.module_factories import allow_packages
+from steeplechase.configuration.plugins import load_plugin
+from steeplechase.foundation.child_process import PartnerDied, private_output
 
 
 def main() -> None:

@@ -10,17 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from steeplechase.configuration.metrics import HELD_OUT_LOSS
-from steeplechase.foundation.randomness import stream_seed
-from steeplechase.foundation.schema import JsonValue, canonical
-from steeplechase.ledger.example_values import described, write_example_values
-from steeplechase.ledger.result_files import HELD_OUT_LOSSES
 from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import PretrainStage
 from runners.training.checkpoint import load_weights, save_checkpoint, write_architecture
 from runners.training.loop import NotFinite, Step, TrainingData, held_out_losses, train
 from runners.training.optimisers import build_optimiser
 from runners.training.pruning import pruned
+from steeplechase.configuration.metrics import HELD_OUT_LOSS
+from steeplechase.foundation.randomness import stream_seed
+from steeplechase.foundation.schema import JsonValue, canonical
+from steeplechase.ledger.example_values import described, write_example_values
+from steeplechase.ledger.result_files import HELD_OUT_LOSSES
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.objectives import build_model
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel, mean_loss

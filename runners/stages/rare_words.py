@@ -10,9 +10,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from steeplechase.foundation.errors import DataError
-from steeplechase.foundation.randomness import stream
-from steeplechase.foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.measurement_declarations import RareWordsStage
 from runners.stages.mimicking_inputs import MimickingInputs
@@ -24,6 +21,9 @@ from runners.training.mimicking import (
     mimicking_model,
     train_to_mimic,
 )
+from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.randomness import stream
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.tasks.rare_words.ngrams import NgramTable
 
 

@@ -7,10 +7,10 @@ import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from steeplechase.foundation.errors import ConflictError, DataError
-from steeplechase.foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.declarations import ExamplesStage
+from steeplechase.foundation.errors import ConflictError, DataError
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.tasks.bag_of_words import label_classifier, learned_from
 from steeplechase.tasks.labelled.task import Examples
 from steeplechase.tasks.own_tasks.rarified import ResolvedRarified

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from runners.stages.declarations import ExamplesStage
 from steeplechase.foundation.errors import DataError
 from steeplechase.ledger.result_files import SOURCE_TOKENIZER
-from runners.stages.declarations import ExamplesStage
 from steeplechase.tasks.labelled.task import Example
 from steeplechase.tasks.tokenizer import Tokenizer, train_tokenizer
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from runners.stages.context import Diverged, StageContext
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.example_values import write_example_values
 from steeplechase.ledger.result_files import example_scores_file, predictions_file
-from runners.stages.context import Diverged, StageContext
 from steeplechase.tasks.labelled.encoding import EncodedExamples
 from steeplechase.tasks.labelled.task import Version
 from steeplechase.tasks.squad.official_metrics import question_scores

@@ -9,11 +9,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import ClassVar
 
+from search_space.module_factories import PACKAGES
 from steeplechase.configuration.plugin_folders import COPIES, copied
 from steeplechase.configuration.plugins import Plugin, plugin_of, sources_of
 from steeplechase.foundation.schema import JsonValue, Schema, canonical, fingerprint
 from steeplechase.models.kernels.native.build import arithmetic
-from search_space.module_factories import PACKAGES
 
 THREADS = 1  # per stage: the order of sums, and so the last bits of a result, depends on the number of threads
 

@@ -5,14 +5,20 @@ from pathlib import Path
 
 import numpy as np
 
-from steeplechase.foundation.errors import DataError
-from steeplechase.foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.declarations import TokensStage
+from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.tasks.corpora.assembly import Split, read_documents, read_summary
 from steeplechase.tasks.lexicon.token_senses import token_senses, write_token_senses
 from steeplechase.tasks.mentions.mention import MentionSource
-from steeplechase.tasks.mentions.token_mentions import Entities, MentionCounts, mention_file, read_mentions, write_mentions
+from steeplechase.tasks.mentions.token_mentions import (
+    Entities,
+    MentionCounts,
+    mention_file,
+    read_mentions,
+    write_mentions,
+)
 from steeplechase.tasks.progress import Progress, place
 from steeplechase.tasks.sentence_starts import sentence_file, write_sentence_starts
 from steeplechase.tasks.tokenizer import Tokenizer, train_tokenizer

@@ -1,11 +1,11 @@
 """Initialises a model from its seed or an initial checkpoint and stores the weights, as pretraining does."""
 
-from steeplechase.foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.declarations import UntrainedStage
 from runners.stages.pretrain import CHECKPOINT, load_initial_weights
 from runners.training.checkpoint import save_checkpoint
 from runners.training.optimisers import build_optimiser
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.tasks.objectives import build_model
 
 

@@ -11,9 +11,9 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 
-from steeplechase.foundation.schema import canonical, canonical_text
 from runners.stages.declarations import PretrainStage
 from runners.stages.stage import THREADS, StageDeclaration
+from steeplechase.foundation.schema import canonical, canonical_text
 
 MODULES = {"scikit-learn": "sklearn.linear_model"}
 """Import names of distributions that have another name."""

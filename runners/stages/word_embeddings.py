@@ -11,8 +11,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.models.rare_words import CONTEXT
 from runners.stages.context import StageContext
 from runners.stages.measurement_declarations import WordEmbeddingsStage
 from runners.stages.mimicking_inputs import MimickingInputs
@@ -25,6 +23,8 @@ from runners.training.mimicking import (
     mimicking_model,
     train_to_mimic,
 )
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.models.rare_words import CONTEXT
 from steeplechase.tasks.rare_words.ngrams import NgramTable
 
 EMBEDDINGS = "embeddings.npy"

@@ -1,12 +1,12 @@
 """Computes a zero-cost proxy: the gradients of an untrained model on the first batch of its training."""
 
-from steeplechase.foundation.randomness import stream, stream_seed
-from steeplechase.foundation.schema import JsonValue
 from runners.stages.context import StageContext
 from runners.stages.measurement_declarations import ZeroCostStage
 from runners.training.dropout import seed_dropout
 from runners.training.loop import accumulate_gradients
 from runners.training.proxies import proxy_named
+from steeplechase.foundation.randomness import stream, stream_seed
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.tasks.objectives import build_model
 from steeplechase.tasks.packing import open_split
 from steeplechase.tasks.tokenizer import load_tokenizer

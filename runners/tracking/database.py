@@ -11,10 +11,10 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import unquote
 
+from runners.tracking.errors import reason_of, redacted
 from steeplechase.foundation.atomic_files import move_durably, temporary_name
 from steeplechase.foundation.errors import CorruptionError, MachineError, UserError
 from steeplechase.foundation.locking import locked
-from runners.tracking.errors import reason_of, redacted
 
 MIRROR_TABLES = {
     "alembic_version",

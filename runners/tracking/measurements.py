@@ -12,6 +12,7 @@ from functools import partial
 from statistics import fmean, stdev
 from typing import TypeVar
 
+from runners.tracking.mirrored_run import Point
 from steeplechase.analysis.difference import MeanTest
 from steeplechase.analysis.effects import difference_of
 from steeplechase.configuration import metrics
@@ -21,9 +22,16 @@ from steeplechase.ledger.metrics import values_of_trial
 from steeplechase.ledger.records import Record, TrialStatus, with_results
 from steeplechase.ledger.selected_settings import chosen_records
 from steeplechase.ledger.snapshot import Snapshot, TrialHistory
-from steeplechase.ledger.stage_results import Curve, FineTuneResult, Pretraining, PretrainResult, Real, finite, finite_points
+from steeplechase.ledger.stage_results import (
+    Curve,
+    FineTuneResult,
+    Pretraining,
+    PretrainResult,
+    Real,
+    finite,
+    finite_points,
+)
 from steeplechase.ledger.task_standing import task_standings, tasks_in_score
-from runners.tracking.mirrored_run import Point
 
 HELD_OUT_LOSS, SCORE = "final/held_out_loss", "final/score"
 DELTAS = {HELD_OUT_LOSS: "delta/held_out_loss", SCORE: "delta/score"}

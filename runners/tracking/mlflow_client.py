@@ -11,9 +11,9 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TypeVar
 
-from steeplechase.foundation.schema import json_in_html
 from runners.tracking.environment import client_environment
 from runners.tracking.mirrored_run import IDENTITY_TAG, NAME_TAG, STUDY_TAG, KnownRun, MirroredRun, RunStatus
+from steeplechase.foundation.schema import json_in_html
 
 os.environ.update(client_environment(os.environ))  # MLflow reads them during import
 

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterator, Mapping
 
-from steeplechase.foundation.schema import JsonValue
 from search_space.candidate import Candidate
+from steeplechase.foundation.schema import JsonValue
 
 LONGEST_PARAMETER_CHARACTERS = 500  # MLflow silently truncates at 6000; a column shows far less
 SHORT_CODE_CHARACTERS = 10  # parallel coordinates truncate categories here and merge equal prefixes

@@ -7,11 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from steeplechase.analysis.difference import MeanTest
-from steeplechase.configuration.arm import BASELINE, changes_text
-from steeplechase.foundation.schema import canonical_text
-from steeplechase.ledger.records import ArmRow, Record, TrialStatus
-from steeplechase.ledger.snapshot import Snapshot, TrialHistory
 from runners.tracking.measurements import (
     HELD_OUT_LOSS,
     FinalValue,
@@ -39,6 +34,11 @@ from runners.tracking.mirrored_run import (
 from runners.tracking.parameters import flat_parameters, short_code, shortened
 from runners.tracking.status import INCOMPLETE, STATUS, arm_status, cut, interruption, standing, stop_reason
 from search_space.candidate import Candidate
+from steeplechase.analysis.difference import MeanTest
+from steeplechase.configuration.arm import BASELINE, changes_text
+from steeplechase.foundation.schema import canonical_text
+from steeplechase.ledger.records import ArmRow, Record, TrialStatus
+from steeplechase.ledger.snapshot import Snapshot, TrialHistory
 
 ALL = "all"  # value of a grouping tag on a run above the group
 ORDER_PER_ARM = 1000  # rows between an arm and the next, for its trials

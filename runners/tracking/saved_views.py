@@ -13,9 +13,9 @@ import zlib
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
-from steeplechase.foundation.schema import JsonValue
 from runners.tracking.measurements import AUDIT, DELTAS, HELD_OUT_CURVE, HELD_OUT_LOSS, SCORE, TRAIN_CURVE
 from runners.tracking.mirrored_run import MirroredRun, RunStatus
+from steeplechase.foundation.schema import JsonValue
 
 TAG_PREFIX = "mlflow.sharedViewState."
 ARMS_VIEW = "arms"

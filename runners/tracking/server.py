@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from threading import Thread
 from typing import TYPE_CHECKING, NoReturn
 
-from steeplechase.foundation.errors import MachineError
 from runners.tracking.connectivity import not_reachable
 from runners.tracking.environment import server_environment
 from runners.tracking.errors import reason_of
 from runners.tracking.mirrored_run import CHANGED_TAG, EXPERIMENT_TAG
 from runners.tracking.saved_views import ARMS_VIEW, TAG_PREFIX, TRIALS_VIEW, page_across, view_across
 from runners.tracking.store import TrackingStore
+from steeplechase.foundation.errors import MachineError
 
 if TYPE_CHECKING:
     from runners.tracking.mlflow_client import KnownExperiment

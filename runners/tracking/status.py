@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from runners.tracking.errors import redacted
+from runners.tracking.mirrored_run import RunStatus
 from steeplechase.ledger.records import Record, Status, TrialStatus
 from steeplechase.ledger.snapshot import Snapshot, TrialHistory
 from steeplechase.ledger.stage_results import DivergedFineTuning, DivergedPretraining, FailedStage, StageResult
-from runners.tracking.errors import redacted
-from runners.tracking.mirrored_run import RunStatus
 
 INCOMPLETE = "incomplete"
 """Standing of what a limit, a signal or an error interrupted."""

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from steeplechase.foundation.errors import MachineError
-from steeplechase.foundation.names import inside, refuse_links
 from runners.tracking.connectivity import not_reachable
 from runners.tracking.database import (
     SQLITE_COMPANIONS,
@@ -18,6 +16,8 @@ from runners.tracking.database import (
     refuse_places_outside,
 )
 from runners.tracking.errors import redacted
+from steeplechase.foundation.errors import MachineError
+from steeplechase.foundation.names import inside, refuse_links
 
 URI_VARIABLE = "MLFLOW_TRACKING_URI"
 DATABASE_NAME = "mlflow.db"

@@ -9,9 +9,6 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
-from steeplechase.foundation.atomic_files import sha256_of
-from steeplechase.foundation.locking import locked
-from steeplechase.ledger.snapshot import Snapshot
 from runners.tracking.errors import TrackingUnavailable, reason_of
 from runners.tracking.mirrored_run import (
     CHANGED_TAG,
@@ -30,6 +27,9 @@ from runners.tracking.mirrored_run import (
 from runners.tracking.runs import projected, study_identity, study_name
 from runners.tracking.saved_views import saved_views
 from runners.tracking.store import TrackingStore
+from steeplechase.foundation.atomic_files import sha256_of
+from steeplechase.foundation.locking import locked
+from steeplechase.ledger.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from runners.tracking.mlflow_client import KnownExperiment, TrackingClient

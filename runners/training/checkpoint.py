@@ -12,10 +12,10 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from search_space.architecture import Architecture
 from steeplechase.foundation.atomic_files import replaced_directory, sha256_of, write_whole
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.foundation.schema import JsonValue
-from search_space.architecture import Architecture
 
 ARCHITECTURE = "architecture.json"
 WEIGHTS, OPTIMISER, TRAINING_STATE = "weights.safetensors", "optimiser.safetensors", "place.json"

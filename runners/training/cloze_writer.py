@@ -12,6 +12,9 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from runners.training.text_writer import Rows, TextWriter
+from search_space.architecture import Architecture
+from search_space.objective.mixed_visibility import SEGMENTS
 from steeplechase.models.attention_context import AttentionContext
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.generation.cloze import cloze_decoding
@@ -19,9 +22,6 @@ from steeplechase.models.generation.decoding import Decoding
 from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead
 from steeplechase.models.kernels.vocabulary_cross_entropy import smoothed_cross_entropy
 from steeplechase.models.visible_tokens import behind_sources
-from runners.training.text_writer import Rows, TextWriter
-from search_space.architecture import Architecture
-from search_space.objective.mixed_visibility import SEGMENTS
 from steeplechase.tasks.labelled.text_pairs import EncodedTextPairs
 from steeplechase.tasks.objectives.mixed_visibility import SEGMENT_OF
 from steeplechase.tasks.tokenizer import Tokenizer

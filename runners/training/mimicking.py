@@ -14,12 +14,12 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
+from search_space.rare_words import RareWords
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.randomness import stream, stream_seed
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.rare_words import COMBINATION, CONTEXT, FORM, RareWordModel, WordBatch
-from search_space.rare_words import RareWords
 from steeplechase.tasks.rare_words.contexts import contexts_at, occurrences
 from steeplechase.tasks.rare_words.ngrams import NgramTable
 from steeplechase.tasks.tokenizer import Tokenizer

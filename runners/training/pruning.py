@@ -10,14 +10,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from steeplechase.foundation.errors import DataError
-from steeplechase.foundation.randomness import stream, stream_seed
-from steeplechase.models.precision import autocast_to
-from steeplechase.models.pruning import PrunableModel, live_units
 from runners.training.dropout import seed_dropout
 from runners.training.loop import NotFinite, Step, TrainingData
 from search_space.architecture import Architecture
 from search_space.pruning import Group, Pruning, remaining, unit_costs
+from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.randomness import stream, stream_seed
+from steeplechase.models.precision import autocast_to
+from steeplechase.models.pruning import PrunableModel, live_units
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
 
 

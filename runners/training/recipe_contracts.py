@@ -8,14 +8,14 @@ from itertools import product
 import torch
 from torch import Tensor, nn
 
-from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import OpenOption
-from steeplechase.models.contract import Broken, Outcome, outcomes_at_examples, outcomes_of, survives_json
 from runners.training.optimisers import build_optimiser
 from runners.training.optimisers.parameter_groups import set_rate
 from search_space.optimiser import OptimiserOption
 from search_space.recipe import Recipe
 from search_space.schedule import ScheduleOption
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import OpenOption
+from steeplechase.models.contract import Broken, Outcome, outcomes_at_examples, outcomes_of, survives_json
 
 BUDGETS = (64, 1_000, 10**6, 10**9)
 """Tokens at which a schedule is checked, beside those of its warm-up."""

@@ -5,7 +5,6 @@ An option is found by its file; the names below are for code that builds an opti
 
 from typing import Annotated
 
-from steeplechase.foundation.schema import OPTION
 from search_space.convolution.depthwise import Depthwise
 from search_space.convolution.dynamic import Dynamic
 from search_space.convolution.gated_dynamic import GatedDynamic
@@ -13,6 +12,7 @@ from search_space.convolution.lightweight import Lightweight
 from search_space.convolution.none import NoConvolution
 from search_space.convolution.option import ConvolutionOption
 from search_space.convolution.span_dynamic import SpanDynamic
+from steeplechase.foundation.schema import OPTION
 
 Convolution = Annotated[ConvolutionOption, OPTION]
 

@@ -7,10 +7,10 @@ behind the convolution is the sublayer's output map, shared with attention, as f
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from steeplechase.foundation.schema import JsonValue
 from search_space.convolution.kernel import KernelFromValue
 from search_space.cost.operation_counts import Operations, linear
 from search_space.shape import AttentionShape, linear_parameters
+from steeplechase.foundation.schema import JsonValue
 
 
 class GatedDynamic(KernelFromValue):

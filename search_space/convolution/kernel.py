@@ -5,10 +5,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from steeplechase.foundation.schema import JsonValue
 from search_space.convolution.option import ConvolutionOption, Reach
 from search_space.cost.operation_counts import Operations, linear
 from search_space.shape import AttentionShape, linear_parameters
+from steeplechase.foundation.schema import JsonValue
 
 
 def _odd(kernel_size: int) -> int:

@@ -4,9 +4,9 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from steeplechase.foundation.schema import OpenOption
 from search_space.cost.operation_counts import Operations
 from search_space.shape import AttentionShape
+from steeplechase.foundation.schema import OpenOption
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-from steeplechase.foundation.schema import OPTION
 from search_space.corruption.empty import Empty
 from search_space.corruption.fragment import Fragment
 from search_space.corruption.masked_tokens import MaskedTokens
@@ -13,6 +12,7 @@ from search_space.corruption.sentence_permutation import SentencePermutation
 from search_space.corruption.text_infilling import TextInfilling
 from search_space.corruption.token_deletion import TokenDeletion
 from search_space.corruption.token_masking import TokenMasking
+from steeplechase.foundation.schema import OPTION
 
 Corruption = Annotated[CorruptionOption, OPTION]
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from steeplechase.foundation.schema import JsonValue, Share
 from search_space.corruption.option import CorruptionOption
+from steeplechase.foundation.schema import JsonValue, Share
 
 
 class Fragment(CorruptionOption):

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from steeplechase.foundation.schema import JsonValue, PositiveNumber
 from search_space.corruption.option import WithRate
+from steeplechase.foundation.schema import JsonValue, PositiveNumber
 
 
 class TextInfilling(WithRate):

@@ -2,10 +2,10 @@
 
 from typing import Annotated
 
-from steeplechase.foundation.schema import OPTION
 from search_space.normalisation.option import NormalisationOption
 from search_space.normalisation.post_norm import PostNorm
 from search_space.normalisation.pre_norm import PreNorm
+from steeplechase.foundation.schema import OPTION
 
 Normalisation = Annotated[NormalisationOption, OPTION]
 

@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-from steeplechase.foundation.schema import OPTION
 from search_space.objective.all_tokens_masked_language_model import AllTokensMaskedLanguageModel
 from search_space.objective.combined import Combined
 from search_space.objective.denoising import Denoising
@@ -21,6 +20,7 @@ from search_space.objective.sentence_structure import SentenceStructure
 from search_space.objective.span_boundary import SpanBoundary
 from search_space.objective.supersense import Supersense
 from search_space.objective.word_structure import WordStructure
+from steeplechase.foundation.schema import OPTION
 
 Objective = Annotated[PretrainingObjective, OPTION]
 

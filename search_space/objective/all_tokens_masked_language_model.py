@@ -2,12 +2,12 @@
 
 from typing import Literal
 
-from steeplechase.foundation.schema import PositiveNumber
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role
 from search_space.objective.replaced_tokens import ReplacedTokens
 from search_space.output_layer.transformed import vocabulary_head
 from search_space.shape import linear_parameters
+from steeplechase.foundation.schema import PositiveNumber
 
 
 class AllTokensMaskedLanguageModel(ReplacedTokens):

@@ -3,11 +3,11 @@
 from abc import abstractmethod
 from typing import ClassVar
 
-from steeplechase.foundation.schema import PositiveNumber, Share
 from search_space.architecture import Architecture
 from search_space.cost import Component
 from search_space.objective.masked_reference import WithMaskedReference
 from search_space.output_layer.transformed import vocabulary_head
+from steeplechase.foundation.schema import PositiveNumber, Share
 
 
 class WithAuxiliaryLosses(WithMaskedReference):

@@ -5,11 +5,11 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import OPTION, VARIANT_KEY
 from search_space.architecture import Architecture
 from search_space.objective.auxiliary_loss import AuxiliaryLoss, WithAuxiliaryLosses
 from search_space.packing import PackingOption
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import OPTION, VARIANT_KEY
 
 Part = Annotated[AuxiliaryLoss, OPTION]
 SHARED = tuple(name for name in WithAuxiliaryLosses.model_fields if name != VARIANT_KEY)

@@ -4,13 +4,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from steeplechase.foundation.schema import PositiveNumber
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role, linear
 from search_space.objective.auxiliary_loss import AuxiliaryLoss, WithAuxiliaryLosses
 from search_space.output_layer.transformed import vocabulary_head
 from search_space.packing import Mentions, Packing, PackingOption
 from search_space.shape import linear_parameters
+from steeplechase.foundation.schema import PositiveNumber
 
 
 class EntityReplacement(WithAuxiliaryLosses):

@@ -5,13 +5,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from steeplechase.foundation.errors import Violation
 from search_space.architecture import Architecture
 from search_space.cost import Component
 from search_space.objective.pretraining_objective import PretrainingObjective
 from search_space.output_layer import OutputLayer, Transformed
 from search_space.packing import PackingOption
 from search_space.visibility import Visibility
+from steeplechase.foundation.errors import Violation
 
 
 class LanguageModel(PretrainingObjective):

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from steeplechase.foundation.errors import Violation
 from search_space.architecture import Architecture
 from search_space.cost import Component
 from search_space.objective.masking import Masking
 from search_space.output_layer.transformed import vocabulary_head
 from search_space.packing import ContinuedPairs, PackingOption
+from steeplechase.foundation.errors import Violation
 
 
 class MaskedLanguageModel(Masking):

@@ -5,10 +5,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import VARIANT_KEY, Count, Share
 from search_space.objective.pretraining_objective import PretrainingObjective
 from search_space.selection import Selection, SingleToken
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import VARIANT_KEY, Count, Share
 
 
 class Masking(PretrainingObjective):

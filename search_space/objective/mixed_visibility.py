@@ -9,8 +9,6 @@ from typing import Literal
 
 from pydantic import Field
 
-from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import Share
 from search_space.architecture import Architecture
 from search_space.cost import Component
 from search_space.layer_program import Parallel
@@ -19,6 +17,8 @@ from search_space.objective.masked_reference import WithMaskedReference
 from search_space.output_layer.transformed import vocabulary_head
 from search_space.packing import PackingOption
 from search_space.visibility import Visibility
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import Share
 
 SEGMENTS = 6
 """Segment embeddings of an architecture that tells the visibilities apart."""

@@ -10,8 +10,6 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import Count, JsonValue
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role
 from search_space.objective.masked_language_model import MaskedLanguageModel
@@ -23,6 +21,8 @@ from search_space.packing.continued_pairs import SPECIAL_TOKENS
 from search_space.selection import Selection, WindowedNGram
 from search_space.sublayer.attention import SelfAttention
 from search_space.visibility import Visibility
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import Count, JsonValue
 
 SHORT: JsonValue = {"kind": "windowed_ngram", "longest": 3}
 PAIRS: JsonValue = {"kind": "continued_pairs"}

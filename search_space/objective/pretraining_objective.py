@@ -10,12 +10,12 @@ from typing import ClassVar, get_args
 
 from pydantic import Field
 
-from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import VARIANT_KEY, OpenOption
 from search_space.architecture import Architecture
 from search_space.cost import MATMUL, Component, Convention
 from search_space.packing import Packing, PackingOption, Stream, packings
 from search_space.visibility import Visibility
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import VARIANT_KEY, OpenOption
 
 
 class PretrainingObjective(OpenOption):

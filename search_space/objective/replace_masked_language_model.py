@@ -2,11 +2,11 @@
 
 from typing import Literal
 
-from steeplechase.foundation.schema import PositiveNumber
 from search_space.architecture import Architecture
 from search_space.cost import Component
 from search_space.objective.replaced_tokens import ReplacedTokens
 from search_space.output_layer.transformed import vocabulary_head
+from steeplechase.foundation.schema import PositiveNumber
 
 
 class ReplaceMaskedLanguageModel(ReplacedTokens):

@@ -6,14 +6,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import Count, PositiveNumber
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role, linear
 from search_space.objective.generator_training import GeneratorTraining, Joint
 from search_space.objective.masked_reference import WithMaskedReference
 from search_space.output_layer.transformed import vocabulary_head
 from search_space.shape import linear_parameters
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import Count, PositiveNumber
 
 GENERATOR = "generator"
 SHARED = {"none": "no weights", "token_embeddings": "token embeddings", "all": "all weights"}

@@ -5,13 +5,13 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import Share
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role, linear
 from search_space.objective.auxiliary_loss import AuxiliaryLoss
 from search_space.packing import Packing, PackingOption, SegmentPairs
 from search_space.shape import linear_parameters
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import Share
 
 
 class SegmentPair(AuxiliaryLoss):

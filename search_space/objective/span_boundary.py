@@ -5,13 +5,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import Count, PositiveNumber
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role, linear
 from search_space.objective.auxiliary_loss import AuxiliaryLoss
 from search_space.selection import Selection, SingleToken, SpanGeometric
 from search_space.shape import layer_norm_parameters, linear_parameters
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import Count, PositiveNumber
 
 
 class SpanBoundary(AuxiliaryLoss):

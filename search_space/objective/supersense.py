@@ -5,12 +5,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import PositiveNumber, Share
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role
 from search_space.objective.auxiliary_loss import AuxiliaryLoss
 from search_space.selection import Selection, WholeWord
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import PositiveNumber, Share
 
 
 class Supersense(AuxiliaryLoss):

@@ -5,8 +5,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from steeplechase.foundation.schema import PositiveNumber
 from search_space.objective.auxiliary_loss import AuxiliaryLoss
+from steeplechase.foundation.schema import PositiveNumber
 
 
 class WordStructure(AuxiliaryLoss):

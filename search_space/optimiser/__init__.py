@@ -2,12 +2,12 @@
 
 from typing import Annotated
 
-from steeplechase.foundation.schema import OPTION
 from search_space.optimiser.adam import Adam
 from search_space.optimiser.adamw import AdamW
 from search_space.optimiser.lamb import Lamb
 from search_space.optimiser.option import OptimiserOption
 from search_space.optimiser.sgd import Sgd
+from steeplechase.foundation.schema import OPTION
 
 Optimiser = Annotated[OptimiserOption, OPTION]
 

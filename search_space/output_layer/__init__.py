@@ -2,11 +2,11 @@
 
 from typing import Annotated
 
-from steeplechase.foundation.schema import OPTION
 from search_space.output_layer.adaptive import AdaptiveSoftmax
 from search_space.output_layer.embeddings import EmbeddingTable
 from search_space.output_layer.option import OutputLayerOption
 from search_space.output_layer.transformed import Transformed
+from steeplechase.foundation.schema import OPTION
 
 OutputLayer = Annotated[OutputLayerOption, OPTION]
 

@@ -10,10 +10,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from steeplechase.foundation.schema import Count
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role
 from search_space.output_layer.option import OutputLayerOption, own_map_missing
+from steeplechase.foundation.schema import Count
 
 
 def _as_tuple(value: object) -> object:

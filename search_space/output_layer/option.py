@@ -4,9 +4,9 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar
 
-from steeplechase.foundation.schema import OpenOption
 from search_space.architecture import Architecture
 from search_space.cost import Component
+from steeplechase.foundation.schema import OpenOption
 
 
 class OutputLayerOption(OpenOption):

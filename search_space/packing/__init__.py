@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Annotated
 
-from steeplechase.foundation.schema import OPTION, options_of
 from search_space.packing.consecutive import Consecutive
 from search_space.packing.continued_pairs import ContinuedPairs
 from search_space.packing.doc_sentences import DocSentences
@@ -13,6 +12,7 @@ from search_space.packing.option import PackingOption
 from search_space.packing.segment_pair import SegmentPairs
 from search_space.packing.sentence_pair import SentencePairs
 from search_space.packing.stream import Stream
+from steeplechase.foundation.schema import OPTION, options_of
 
 Packing = Annotated[PackingOption, OPTION]
 

@@ -6,8 +6,8 @@ Source: github zihangdai/xlnet, data_utils.py: of 512 tokens, 256 continue the r
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
-from steeplechase.foundation.errors import Violation
 from search_space.packing.option import PackingOption
+from steeplechase.foundation.errors import Violation
 
 SPECIAL_TOKENS = 3  # [CLS], [SEP], [SEP]
 SHORTEST = 2 * (SPECIAL_TOKENS + 2)

@@ -2,13 +2,13 @@
 
 from typing import Annotated
 
-from steeplechase.foundation.schema import OPTION
 from search_space.position.clipped_relative import ClippedRelativePositions
 from search_space.position.learned import LearnedPositions
 from search_space.position.none import NoPositions
 from search_space.position.option import PositionOption
 from search_space.position.relative import RelativePositions
 from search_space.position.sinusoidal import SinusoidalPositions
+from steeplechase.foundation.schema import OPTION
 
 Position = Annotated[PositionOption, OPTION]
 

@@ -2,9 +2,9 @@
 
 from typing import ClassVar, Literal
 
-from steeplechase.foundation.schema import Count
 from search_space.cost import Operations
 from search_space.position.option import PositionOption, ScoreSizes
+from steeplechase.foundation.schema import Count
 
 
 class ClippedRelativePositions(PositionOption):

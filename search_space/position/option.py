@@ -4,8 +4,8 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from steeplechase.foundation.schema import OpenOption
 from search_space.cost import Operations
+from steeplechase.foundation.schema import OpenOption
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from steeplechase.foundation.schema import Count
 from search_space.cost import Operations
 from search_space.position.option import PositionOption, ScoreSizes
+from steeplechase.foundation.schema import Count
 
 
 class RelativePositions(PositionOption):

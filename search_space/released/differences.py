@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from steeplechase.foundation.schema import VARIANT_KEY, Schema
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.overrides import absolute_path, difference
 from search_space.recipe import Recipe
 from search_space.released.models import Preset
 from search_space.released.papers import OptionDeparture, published
+from steeplechase.foundation.schema import VARIANT_KEY, Schema
 
 NOT_NUMBERS = (
     *("recipe.device", "recipe.activation_checkpointing", "recipe.micro_batches", "recipe.processes"),

@@ -7,9 +7,9 @@ import math
 from collections.abc import Iterator
 from typing import Literal
 
+from search_space.schedule.option import ScheduleOption
 from steeplechase.foundation.errors import Violation
 from steeplechase.foundation.schema import Count
-from search_space.schedule.option import ScheduleOption
 
 
 class InverseSquareRootSchedule(ScheduleOption):

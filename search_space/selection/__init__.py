@@ -2,13 +2,13 @@
 
 from typing import Annotated
 
-from steeplechase.foundation.schema import OPTION
 from search_space.selection.ngram import NGram
 from search_space.selection.option import SelectionOption
 from search_space.selection.span_geometric import SpanGeometric
 from search_space.selection.token import SingleToken
 from search_space.selection.whole_word import WholeWord
 from search_space.selection.windowed_ngram import WindowedNGram
+from steeplechase.foundation.schema import OPTION
 
 Selection = Annotated[SelectionOption, OPTION]
 

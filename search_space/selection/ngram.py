@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from steeplechase.foundation.schema import PositiveNumber
 from search_space.selection.option import SelectionOption
+from steeplechase.foundation.schema import PositiveNumber
 
 
 class NGram(SelectionOption):

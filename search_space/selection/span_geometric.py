@@ -5,8 +5,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from steeplechase.foundation.schema import Count
 from search_space.selection.option import SelectionOption
+from steeplechase.foundation.schema import Count
 
 
 class SpanGeometric(SelectionOption):

@@ -2,8 +2,8 @@
 
 from typing import Literal
 
-from steeplechase.foundation.schema import Count
 from search_space.selection.option import SelectionOption
+from steeplechase.foundation.schema import Count
 
 
 class WindowedNGram(SelectionOption):

@@ -6,11 +6,11 @@ that give one program are thus one candidate, with one set of stage keys.
 
 from typing import Annotated
 
-from steeplechase.foundation.schema import OPTION
 from search_space.structure.cells import Cells
 from search_space.structure.layer_sizes import LayerSizes
 from search_space.structure.option import Choose, StructureOption
 from search_space.structure.sublayer_order import SublayerOrder
+from steeplechase.foundation.schema import OPTION
 
 Structure = Annotated[StructureOption, OPTION]
 

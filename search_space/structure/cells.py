@@ -12,13 +12,13 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from steeplechase.foundation.schema import Count
 from search_space.activation import Activation
 from search_space.architecture import Architecture
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.layer_program import LayerProgram, SublayerKind
 from search_space.structure.block import BlockCoding, coding_of, layer_mistake
 from search_space.structure.option import Choose, Genome, StackName, StructureOption, noted, program_of
+from steeplechase.foundation.schema import Count
 
 ENCODER_LAYERS = ("s", "g", "f", "lin", "conv:3", "sep:3", "sep:5", "sep:7", "sep:9", "sep:11")
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from steeplechase.foundation.schema import Count, JsonValue
 from search_space.architecture import Architecture
 from search_space.layer_lists import LISTS
 from search_space.layer_program import Item, LayerProgram, Sublayer, SublayerKind, is_of
 from search_space.structure.option import Choose, Genome, StackName, StructureOption, chosen_from, program_of
+from steeplechase.foundation.schema import Count, JsonValue
 
 Sizes = tuple[Count, ...]
 

@@ -4,10 +4,10 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import ClassVar, Literal
 
-from steeplechase.foundation.schema import OpenOption
 from search_space.architecture import Architecture
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.layer_program import LayerProgram
+from steeplechase.foundation.schema import OpenOption
 
 StackName = Literal["layers", "decoder_layers"]
 """The fields that are layer programs."""

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import ClassVar, Literal
 
-from steeplechase.foundation.schema import JsonValue
 from search_space.architecture import Architecture
 from search_space.layer_program import Item, LayerProgram, SublayerKind, is_of
 from search_space.program_parser import parse_program
@@ -20,6 +19,7 @@ from search_space.structure.option import (
     noted,
     program_of,
 )
+from steeplechase.foundation.schema import JsonValue
 
 
 class SublayerOrder(StructureOption):

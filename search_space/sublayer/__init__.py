@@ -11,11 +11,11 @@ from inspect import isabstract
 from types import ModuleType
 from typing import Self
 
-from steeplechase.foundation.schema import cached_until_options_change, options_changed
-from steeplechase.foundation.stand_ins import refuse
 from search_space.layer_program import Setting
 from search_space.sublayer.stack_sizes import StackSizes
 from search_space.sublayer.sublayer import LetteredSublayer
+from steeplechase.foundation.schema import cached_until_options_change, options_changed
+from steeplechase.foundation.stand_ins import refuse
 
 
 @cached_until_options_change

@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from runners.part import WHOLE, Part, part_of
+from search_space.cost import CONVENTIONS, Convention
+from search_space.module_factories import FLAG as FACTORIES_OF
+from search_space.module_factories import allow_packages
 from steeplechase.commands.checkpoints import with_imported_folders
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.latency import LatencyExperiment
@@ -21,10 +25,6 @@ from steeplechase.foundation.errors import ConfigurationError, not_one_of
 from steeplechase.foundation.schema import canonical_text
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.records import WITHOUT_SCALES
-from runners.part import WHOLE, Part, part_of
-from search_space.cost import CONVENTIONS, Convention
-from search_space.module_factories import FLAG as FACTORIES_OF
-from search_space.module_factories import allow_packages
 
 if TYPE_CHECKING:
     pass

@@ -6,17 +6,17 @@ from typing import Annotated
 
 import typer
 
-from steeplechase.commands.arguments import FactoryPackages, FlopsName, Scale, convention_named
-from steeplechase.commands.terminal.describe_target import DescribeArguments, find_target
-from steeplechase.commands.terminal.description_view import show
-from steeplechase.foundation.errors import ConfigurationError
-from steeplechase.foundation.schema import JsonValue
 from search_space.activation_memory import RULE
 from search_space.cost import MATMUL
 from search_space.released.models import PRESETS
 from search_space.released.publication import Publication, publication_of
 from search_space.summary import Description, PartCost, receptive_field
 from search_space.summary import describe as described
+from steeplechase.commands.arguments import FactoryPackages, FlopsName, Scale, convention_named
+from steeplechase.commands.terminal.describe_target import DescribeArguments, find_target
+from steeplechase.commands.terminal.description_view import show
+from steeplechase.foundation.errors import ConfigurationError
+from steeplechase.foundation.schema import JsonValue
 
 
 def describe(  # noqa: PLR0913, PLR0917 — one argument per option of the command

@@ -10,11 +10,11 @@ import typer
 from rich.console import Console
 from rich.padding import Padding
 
+from reports.sanitise import printable
 from steeplechase.configuration.yaml import read_file
 from steeplechase.configuration.yaml.experiment_files import experiment_files
 from steeplechase.configuration.yaml.nodes import Leaf, child
 from steeplechase.foundation.errors import UserError
-from reports.sanitise import printable
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,17 @@ from typing import Annotated
 
 import typer
 
-from steeplechase.commands.arguments import ResultsFolder, StoreUrl
-from steeplechase.foundation.atomic_files import disk_refusals, read_regular
-from steeplechase.foundation.errors import ConflictError, MachineError
-from steeplechase.ledger.example_tables import kept_example_tables
-from steeplechase.ledger.reading import snapshot_at
 from reports.explorer.exploration import exploration_of
 from reports.explorer.page import POLICY, explorer_page
 from reports.report import build
 from reports.statistics.latency import is_latency
 from reports.statistics.results import results_of
 from reports.write import put
+from steeplechase.commands.arguments import ResultsFolder, StoreUrl
+from steeplechase.foundation.atomic_files import disk_refusals, read_regular
+from steeplechase.foundation.errors import ConflictError, MachineError
+from steeplechase.ledger.example_tables import kept_example_tables
+from steeplechase.ledger.reading import snapshot_at
 
 PAGE = "explore.html"
 BEGINNING = 1000

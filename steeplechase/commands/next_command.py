@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean
 
+from reports.document import Report
+from reports.made_with import PROGRAM, duration
+from runners.opening import RunRequest
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.yaml.settings import FLAG
 from steeplechase.ledger.records import NOT_ENDED, TrialStatus
 from steeplechase.ledger.snapshot import Snapshot
-from reports.document import Report
-from reports.made_with import PROGRAM, duration
-from runners.opening import RunRequest
 
 SEEDS = "pretraining.seeds"
 

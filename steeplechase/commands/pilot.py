@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-from steeplechase.commands.arguments import ResultsFolder
-from steeplechase.commands.report_format import print_report
-from steeplechase.foundation.errors import DataError
-from steeplechase.ledger.reading import snapshot_at
 from reports.report import build
 from reports.sections.task_pilot import pilot_grid
 from reports.statistics.latency import is_latency
 from reports.statistics.results import results_of
 from reports.statistics.task_pilot import pilot_of, qualifying_tasks
+from steeplechase.commands.arguments import ResultsFolder
+from steeplechase.commands.report_format import print_report
+from steeplechase.foundation.errors import DataError
+from steeplechase.ledger.reading import snapshot_at
 
 
 def pilot(folder: ResultsFolder) -> None:

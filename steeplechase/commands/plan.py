@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from search_space.cost import MATMUL, Convention
 from steeplechase.commands.arguments import (
     ALL,
     ArmNames,
@@ -31,7 +32,6 @@ from steeplechase.commands.planning.plan_contents import plan_document, plan_of
 from steeplechase.commands.planning.plan_view import show_plan
 from steeplechase.configuration.latency import LatencyExperiment
 from steeplechase.foundation.schema import JsonValue
-from search_space.cost import MATMUL, Convention
 
 PlannedFolder = Annotated[
     Path | None,

@@ -12,17 +12,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from steeplechase.commands.arguments import choose
-from steeplechase.configuration.loading import LATENCY_SECTION
-from steeplechase.configuration.plugin_declarations import DOWNSTREAM, SUBLAYER_MODULES, SUBLAYERS
-from steeplechase.configuration.plugins import Plugin, load_plugin
-from steeplechase.configuration.yaml import read_file, scales
-from steeplechase.foundation.child_process import private_output
-from steeplechase.foundation.errors import UserError
-from steeplechase.foundation.schema import OpenOption, axis_of, open_axes, option_in
-from steeplechase.models.contract import Outcome
-from steeplechase.models.module_contracts import module_outcomes
-from steeplechase.models.option_contracts import contracts_of
 from runners.search.structure_contracts import structure_contracts
 from runners.training.recipe_contracts import recipe_contracts
 from search_space.convolution import ConvolutionOption
@@ -31,6 +20,18 @@ from search_space.optimiser import OptimiserOption
 from search_space.schedule import ScheduleOption
 from search_space.structure import StructureOption
 from search_space.sublayer import lettered_sublayer
+from steeplechase.commands.arguments import choose
+from steeplechase.configuration.loading import LATENCY_SECTION
+from steeplechase.configuration.plugin_declarations import DOWNSTREAM, SUBLAYER_MODULES, SUBLAYERS
+from steeplechase.configuration.plugins import Plugin, load_plugin
+from steeplechase.configuration.yaml import read_file, scales
+from steeplechase.foundation.child_process import private_output
+from steeplechase.foundation.errors import UserError
+from steeplechase.foundation.plugin_layout import place_of
+from steeplechase.foundation.schema import OpenOption, axis_of, open_axes, option_in
+from steeplechase.models.contract import Outcome
+from steeplechase.models.module_contracts import module_outcomes
+from steeplechase.models.option_contracts import contracts_of
 from steeplechase.tasks.candidate_contracts import candidate_contracts
 from steeplechase.tasks.contract_candidates import PLACED
 from steeplechase.tasks.corpora.document import Document
@@ -146,7 +147,7 @@ def unused_files(plugin: Plugin) -> Iterator[Outcome]:
         missing = (
             "it declares nothing, and no file imports it"
             if declaration is None
-            else f"its declaration {declaration.replace('.', '/')}/{name}.py is missing"
+            else f"its declaration {place_of(declaration)}/{name}.py is missing"
         )
         yield Outcome(place, "a declaration uses every file", problem=missing)
 
@@ -163,7 +164,7 @@ def _declares(module: str) -> bool:
 
 
 def _path_of(module: str) -> str:
-    return f"{module.replace('.', '/')}.py"
+    return f"{place_of(module)}.py"
 
 
 def checked_experiment(file: Path) -> Iterator[Outcome]:

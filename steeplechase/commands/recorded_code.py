@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from search_space.architecture import Architecture
 from steeplechase.configuration.plugin_folders import recorded_copies
 from steeplechase.configuration.plugins import Plugin, kinds_without_code, load_plugin
 from steeplechase.foundation.errors import ConflictError
@@ -14,7 +15,6 @@ from steeplechase.foundation.stand_ins import CodeNeeded, refuse
 from steeplechase.ledger.amendments import documents_of
 from steeplechase.ledger.database import LEDGER_NAME
 from steeplechase.ledger.reading import open_rows, plugin_copies
-from search_space.architecture import Architecture
 
 DIGITS = 12
 

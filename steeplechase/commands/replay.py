@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from steeplechase.foundation.errors import ConfigurationError, not_one_of
-from steeplechase.foundation.schema import JsonValue
 from runners.policies import POLICIES, RECOMMENDED
 from runners.replay.curves.reading import read_curves
 from runners.replay.replay import CurveTask, Outcome, interval, replay
+from steeplechase.foundation.errors import ConfigurationError, not_one_of
+from steeplechase.foundation.schema import JsonValue
 
 LIST = "list"
 BUDGET, SEEDS = 10.0, 20
@@ -67,9 +67,9 @@ def _policies() -> dict[str, JsonValue]:
 
 def _decisions(folder: Path) -> dict[str, JsonValue]:
     """Take the decisions again; raises ConflictError for one that does not follow from the results before it."""
-    from steeplechase.ledger.reading import open_rows, snapshot_at
     from reports.statistics.experiment import experiment_of
     from runners.scheduling.recorded_decisions import reproduce
+    from steeplechase.ledger.reading import open_rows, snapshot_at
 
     experiment = experiment_of(snapshot_at(folder).document)
     with open_rows(folder) as rows:

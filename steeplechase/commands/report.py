@@ -6,14 +6,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from steeplechase.commands.arguments import ResultsFolder, StoreUrl
-from steeplechase.commands.report_format import TERMINAL, ReportFormat, print_report
-from steeplechase.ledger.example_tables import kept_example_tables
-from steeplechase.ledger.reading import snapshot_at
 from reports.brief import brief
 from reports.report import build
 from reports.statistics.predictions import tables_of_predictions
 from reports.write import write_predictions
+from steeplechase.commands.arguments import ResultsFolder, StoreUrl
+from steeplechase.commands.report_format import TERMINAL, ReportFormat, print_report
+from steeplechase.ledger.example_tables import kept_example_tables
+from steeplechase.ledger.reading import snapshot_at
 
 
 def report(

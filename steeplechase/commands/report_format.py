@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from steeplechase.commands.documents import print_document
 from reports.document import Report
 from reports.formats import format_names, render
+from steeplechase.commands.documents import print_document
 
 TERMINAL = "terminal"
 ReportFormat = Annotated[

@@ -8,6 +8,9 @@ from typing import Annotated
 
 import typer
 
+from reports.brief import brief
+from reports.document import Report
+from runners.limits import Limits, seconds_in
 from steeplechase.commands.arguments import (
     ArmNames,
     ExperimentFile,
@@ -24,9 +27,6 @@ from steeplechase.commands.output import readers_may_go
 from steeplechase.commands.report import all_of
 from steeplechase.commands.report_format import print_report
 from steeplechase.commands.run_experiment import LOCAL, RAY, RunOptions, run_experiment
-from reports.brief import brief
-from reports.document import Report
-from runners.limits import Limits, seconds_in
 
 DONE_WITH_FAILED_TRIALS = 8
 

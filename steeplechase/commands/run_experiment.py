@@ -11,6 +11,19 @@ from pathlib import Path
 
 from rich.console import Console
 
+from reports.document import Report
+from reports.explorer.plotly_library import is_installed as explorer_is_installed
+from reports.report import build
+from reports.sections.squad import answer_lines
+from reports.sections.vocabulary import vocabulary_notes
+from reports.write import REPORT_FILES, files_to_attach, refuse_foreign, refuse_taken, write_report
+from runners.limits import UNLIMITED, LimitReached, Limits
+from runners.opening import RunRequest, lost_ledger
+from runners.part import WHOLE
+from runners.run import run as drive
+from runners.run_progress import RunProgress
+from runners.task_sources import table_warnings
+from search_space.module_factories import FLAG as FACTORIES_OF
 from steeplechase.commands.arguments import ALL, PartNames, choose_any, results_of
 from steeplechase.commands.next_command import deciding_lines, program
 from steeplechase.commands.planning.opening_line import opening_line
@@ -32,19 +45,6 @@ from steeplechase.ledger.example_tables import kept_example_tables
 from steeplechase.ledger.paths import has_export
 from steeplechase.ledger.records import NOT_ENDED, WITHOUT_SCALES
 from steeplechase.ledger.snapshot import Snapshot
-from reports.document import Report
-from reports.explorer.plotly_library import is_installed as explorer_is_installed
-from reports.report import build
-from reports.sections.squad import answer_lines
-from reports.sections.vocabulary import vocabulary_notes
-from reports.write import REPORT_FILES, files_to_attach, refuse_foreign, refuse_taken, write_report
-from runners.limits import UNLIMITED, LimitReached, Limits
-from runners.opening import RunRequest, lost_ledger
-from runners.part import WHOLE
-from runners.run import run as drive
-from runners.run_progress import RunProgress
-from runners.task_sources import table_warnings
-from search_space.module_factories import FLAG as FACTORIES_OF
 
 LOCAL, RAY = "local", "ray"
 RAY_ADDRESS = "RAY_ADDRESS"

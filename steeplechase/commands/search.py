@@ -38,11 +38,11 @@ def search() -> None:
 @application.command("export")
 def export_command(folder: ResultsFolder, out: Annotated[Path, typer.Argument(metavar="OUT.jsonl")]) -> None:
     """Write the learning curves of a finished search in the plain format, which `replay` reads."""
-    from steeplechase.ledger.reading import snapshot_at
     from reports.statistics.experiment import experiment_of
     from runners.replay.curves import plain
     from runners.replay.curves.reading import read_one
     from runners.search.tabulated import with_points
+    from steeplechase.ledger.reading import snapshot_at
 
     refuse_existing(out)
     found = snapshot_at(folder)
@@ -71,10 +71,10 @@ def compare(
 
     Results folders that differ in `design.seed` alone are one search at several seeds.
     """
-    from steeplechase.commands.searching.contenders import grouped, recorded, replayed
     from reports.search_comparison import comparison_report
     from reports.statistics.search_comparison import SearchComparison
     from reports.write import write_report
+    from steeplechase.commands.searching.contenders import grouped, recorded, replayed
 
     replays = {"--curves": curves is not None, "--scale": scale is not None, "--seeds": seeds != SEEDS}
     if all(Path(named).is_dir() for named in searches) and any(replays.values()):

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from steeplechase.foundation.schema import JsonValue, canonical, canonical_text
 from search_space.candidate import Candidate
 from search_space.overrides import apply, difference
+from steeplechase.foundation.schema import JsonValue, canonical, canonical_text
 
 BASELINE = "baseline"
 

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from steeplechase.configuration.arm import BASELINE, Arm, baseline_arm, changed_arm
-from steeplechase.configuration.designs.point import ARMS_AT_MOST, Point, PointDesign
-from steeplechase.foundation.errors import Violation
 from search_space.candidate import Candidate
 from search_space.constraints import broken_by
 from search_space.overrides import INIT_CHECKPOINT, InvalidOverride
+from steeplechase.configuration.arm import BASELINE, Arm, baseline_arm, changed_arm
+from steeplechase.configuration.designs.point import ARMS_AT_MOST, Point, PointDesign
+from steeplechase.foundation.errors import Violation
 
 REASONS_SHOWN = 3
 

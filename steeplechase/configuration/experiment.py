@@ -6,6 +6,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from search_space.candidate import Candidate
+from search_space.constraints import Constraint
+from search_space.overrides import InvalidOverride
 from steeplechase.analysis.difference import MeanTest
 from steeplechase.configuration.arm import Arm
 from steeplechase.configuration.arms import ArmTable, Rules, without_repeats
@@ -21,9 +24,6 @@ from steeplechase.configuration.pretraining import Pretraining
 from steeplechase.configuration.tuning import Tune
 from steeplechase.foundation.recorded import ANY, Recorded
 from steeplechase.foundation.schema import JsonValue, Name, PositiveNumber, canonical
-from search_space.candidate import Candidate
-from search_space.constraints import Constraint
-from search_space.overrides import InvalidOverride
 from steeplechase.tasks.corpora.corpus import Corpus
 from steeplechase.tasks.corpora.documentation import DocumentationCorpus
 from steeplechase.tasks.lexicon.supersenses import Lexicon

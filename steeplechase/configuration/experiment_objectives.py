@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import product
 
-from steeplechase.configuration.designs import Search
-from steeplechase.configuration.experiment import Experiment
 from search_space.objective import Objective
 from search_space.overrides import InvalidOverride, apply
+from steeplechase.configuration.designs import Search
+from steeplechase.configuration.experiment import Experiment
 
 
 def objectives_of(experiment: Experiment) -> Iterator[Objective]:

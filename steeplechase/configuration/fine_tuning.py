@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from search_space.fine_tuning import FineTuningRecipe
 from steeplechase.configuration.seeds import SeedList
 from steeplechase.configuration.text_generation import TextGeneration
 from steeplechase.foundation.schema import Count, JsonValue, Name, PositiveNumber, Schema, Share, partial
-from search_space.fine_tuning import FineTuningRecipe
 from steeplechase.tasks.corpora.corpus import Corpus
 from steeplechase.tasks.dataset_folder import PublishedData
 from steeplechase.tasks.downstream import find_task, task_names

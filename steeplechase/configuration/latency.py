@@ -9,18 +9,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from steeplechase.configuration.arm import Arm, changed_arm
-from steeplechase.configuration.plugin_folders import Plugins
-from steeplechase.configuration.plugins import sources_of
-from steeplechase.foundation.errors import Violation, listed_twice
-from steeplechase.foundation.recorded import Recorded
-from steeplechase.foundation.schema import Count, JsonValue, Name, Schema, Seed, canonical
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.cost import MATMUL, Component, Convention, Role
 from search_space.overrides import ROOTS, InvalidOverride
 from search_space.recipe import Recipe
 from search_space.stack import components
+from steeplechase.configuration.arm import Arm, changed_arm
+from steeplechase.configuration.plugin_folders import Plugins
+from steeplechase.configuration.plugins import sources_of
+from steeplechase.foundation.errors import Violation, listed_twice
+from steeplechase.foundation.recorded import Recorded
+from steeplechase.foundation.schema import Count, JsonValue, Name, Schema, Seed, canonical
 
 FASTER = r"^\S+ > \S+$"
 Part = Literal["attention", "block"]

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from steeplechase.foundation.schema import Count, Name, Schema, Share
 from search_space.rare_words import RareWords
+from steeplechase.foundation.schema import Count, Name, Schema, Share
 from steeplechase.tasks.language_model_texts import LanguageModelText
 
 ATTENTION, RARE_WORDS, PERPLEXITY = "attention", "rare_words", "perplexity"

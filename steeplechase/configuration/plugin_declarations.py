@@ -10,9 +10,10 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from steeplechase.foundation.atomic_files import read_regular
-from steeplechase.foundation.schema import OpenOption, axis_of, option_in
 from search_space.sublayer import lettered_sublayer, sublayers_by_letter
+from steeplechase.foundation.atomic_files import read_regular
+from steeplechase.foundation.plugin_layout import place_of
+from steeplechase.foundation.schema import OpenOption, axis_of, option_in
 
 DECLARED = ("search_space", "steeplechase.tasks.downstream", "steeplechase.tasks.corpora")
 """Packages that are imported with the experiment; the others need torch and are imported by the stages."""
@@ -86,7 +87,7 @@ def _sublayer_mistakes(module: ModuleType, folder: Path, files: Mapping[str, Pat
 def _without_module(module: ModuleType, package: str, folder: Path, files: Mapping[str, Path]) -> Iterator[str]:
     needed = f"{package}.{module.__name__.rpartition('.')[2]}"
     if needed not in files:
-        place = Path(*needed.split(".")).with_suffix(".py")
+        place = place_of(needed).with_suffix(".py")
         yield f"{files[module.__name__]}: an option without its module; {folder / place} is needed"
 
 

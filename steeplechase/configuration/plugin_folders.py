@@ -14,6 +14,7 @@ from steeplechase.configuration.plugins import Plugin, PluginError, load_plugin,
 from steeplechase.foundation.atomic_files import disk_refusals, move_durably
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.foundation.names import Sha256
+from steeplechase.foundation.plugin_layout import place_of
 from steeplechase.foundation.schema import JsonValue, Schema
 
 BASE = "folder of the file"
@@ -111,7 +112,7 @@ def _copy(plugin: Plugin, copies: Path) -> None:
     """Write a copy under a name of its own, and move it into place unless another run was faster."""
     target = copies / plugin.sha256
     with TemporaryDirectory(dir=copies, prefix=".copying-") as scratch:
-        files = {module: Path(scratch, "copy", *module.split(".")).with_suffix(".py") for module in plugin.files}
+        files = {module: Path(scratch, "copy", place_of(module)).with_suffix(".py") for module in plugin.files}
         for module, place in files.items():
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(plugin.files[module].read_bytes())

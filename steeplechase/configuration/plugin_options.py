@@ -8,10 +8,13 @@ from collections.abc import Mapping
 
 from pydantic import ValidationError
 
+from search_space.objective import PretrainingObjective
+from search_space.sublayer import add_recorded_sublayer, forget_recorded_sublayers, sublayers_by_letter
 from steeplechase.configuration.latency import LatencyExperiment, part_flops
 from steeplechase.configuration.plugin_declarations import DOWNSTREAM
 from steeplechase.configuration.plugins import loaded_plugins
 from steeplechase.foundation.errors import CorruptionError
+from steeplechase.foundation.plugin_layout import written_name
 from steeplechase.foundation.schema import (
     JsonValue,
     OpenOption,
@@ -23,8 +26,6 @@ from steeplechase.foundation.schema import (
     options_of,
 )
 from steeplechase.foundation.stand_ins import add, forget_stand_ins
-from search_space.objective import PretrainingObjective
-from search_space.sublayer import add_recorded_sublayer, forget_recorded_sublayers, sublayers_by_letter
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.recorded_tasks import RecordedTask, add_recorded_task, forget_recorded_tasks
 
@@ -56,7 +57,7 @@ def recorded_options(experiment: object) -> JsonValue:
         return None
     names = (module.rpartition(".") for module in sorted(modules))
     found = _PluginOptions(
-        options={axis.package: each for axis in open_axes() if (each := _of_axis(axis, modules))},
+        options={written_name(axis.package): each for axis in open_axes() if (each := _of_axis(axis, modules))},
         sublayers={each.letter: each.kind for each in sublayers_by_letter().values() if each.__module__ in modules},
         tasks={
             name: RecordedTask.of(find_task(name))
@@ -108,7 +109,7 @@ def add_recorded_options(fact: JsonValue) -> None:
         return
     recorded = _read(fact)
     for axis in open_axes():
-        for kind, option in recorded.options.get(axis.package, {}).items():
+        for kind, option in recorded.options.get(written_name(axis.package), {}).items():
             values = {} if option.evaluation is None else {"evaluation": option.evaluation}
             try:
                 new = add(axis, options_of(axis), kind, option.fields, values)

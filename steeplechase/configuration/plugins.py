@@ -21,21 +21,20 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from steeplechase.configuration.plugin_declarations import DECLARED, DOWNSTREAM, declaration_mistakes
-from steeplechase.foundation.atomic_files import sha256_of
-from steeplechase.foundation.errors import ConfigurationError, first_lines
-from steeplechase.foundation.schema import JsonValue, OpenOption, fingerprint, options_changed
-from steeplechase.foundation.stand_ins import is_stand_in
 from search_space.architecture import Architecture
 from search_space.module_architecture import ModuleArchitecture
 from search_space.module_counts import PLUGINS
 from search_space.module_factories import PLUGIN_FILES
 from search_space.module_source import imported_names, source_hash
 from search_space.sublayer import sublayers_by_letter
+from steeplechase.configuration.plugin_declarations import DECLARED, DOWNSTREAM, declaration_mistakes
+from steeplechase.foundation.atomic_files import sha256_of
+from steeplechase.foundation.errors import ConfigurationError, first_lines
+from steeplechase.foundation.plugin_layout import TREE, imported_name, place_of, written_name
+from steeplechase.foundation.schema import JsonValue, OpenOption, fingerprint, options_changed
+from steeplechase.foundation.stand_ins import is_stand_in
 
-ROOT = Path(__file__).resolve().parents[1]
-TREE = ("search_space", "models", "tasks", "runners/training/optimisers")
-"""The folders that a plugin may mirror."""
+INSTALLED = Path(__file__).resolve().parents[2]
 MIRRORS = f"a plugin mirrors folders of {', '.join(f'{folder}/' for folder in TREE)}"
 PLAIN = (str, int, float, type(None))
 """Values that hold no declaration, which most values are."""
@@ -53,7 +52,7 @@ class Plugin:
 
     folder: Path
     files: Mapping[str, Path]
-    """By module, such as `search_space.convolution.mine`."""
+    """By the name under which it is imported, such as `search_space.convolution.mine`."""
 
     @cached_property
     def hashes(self) -> dict[str, str]:
@@ -63,7 +62,7 @@ class Plugin:
     @cached_property
     def sha256(self) -> str:
         """The hash of all files and their places in the tree, independent of the folder."""
-        return fingerprint({**self.hashes})
+        return fingerprint({written_name(module): sha256 for module, sha256 in self.hashes.items()})
 
     def source(self, module: str) -> dict[str, str]:
         """Return the hashes of the files that a module uses: its own, those that build it, and what they import."""
@@ -130,8 +129,8 @@ def load_plugin(folder: Path, sha256: str = "") -> Plugin:
 
 
 def plugin_of(module: str) -> Plugin | None:
-    """Return the plugin that a module is from, None for a module of the repository."""
-    return _LOADED.get(module)
+    """Return the plugin that a module, also as written, is from; None for a module of the repository."""
+    return _LOADED.get(imported_name(module))
 
 
 def loaded_plugins() -> tuple[Plugin, ...]:
@@ -145,7 +144,11 @@ def sources_of(value: object, tasks: Sequence[str] = ()) -> dict[str, JsonValue]
     modules = {f"{DOWNSTREAM}.{task}" for task in tasks} & _LOADED.keys()
     if _LOADED:
         modules |= _plugin_modules(declarations)
-    sources = {module: fingerprint({**_LOADED[module].source(module)}) for module in sorted(modules)}
+    sources = {
+        written_name(module): fingerprint({written_name(each): sha256 for each, sha256 in source.items()})
+        for module in sorted(modules)
+        for source in (_LOADED[module].source(module),)
+    }
     outside = _factories(declarations) - _LOADED.keys()
     return {**sources, **{module: source_hash(module) for module in outside}}
 
@@ -201,16 +204,18 @@ def read_plugin(folder: Path) -> Plugin:
         package = place.parent
         if any(part.startswith((".", "__pycache__")) or HASH.fullmatch(part) for part in place.parts[:-1]):
             continue
-        if not any(package.is_relative_to(each) for each in TREE) or not (ROOT / package / "__init__.py").is_file():
+        built_in = INSTALLED.joinpath(*imported_name(".".join(place.with_suffix("").parts)).split("."))
+        mirrored = any(package.is_relative_to(each) for each in TREE)
+        if not mirrored or not (built_in.parent / "__init__.py").is_file():
             mistakes.append(f"{folder / place}: outside the mirrored tree; {MIRRORS}")
-        elif (ROOT / place).exists() or (ROOT / place.with_suffix("")).is_dir():
+        elif built_in.with_suffix(".py").exists() or built_in.is_dir():
             mistakes.append(f"{folder / place}: the name of a built-in file; choose another")
         elif not all(part.isidentifier() for part in place.with_suffix("").parts):
             mistakes.append(f"{folder / place}: its name cannot be imported; use letters, digits and underscores")
         elif not path.is_file():
             mistakes.append(f"{folder / place}: not a file; a plugin's files are Python files, or links to them")
         else:
-            files[".".join(place.with_suffix("").parts)] = path
+            files[imported_name(".".join(place.with_suffix("").parts))] = path
     if not files and not mistakes:
         mistakes.append(f"{folder}: no Python file in it is of a plugin; {MIRRORS}")
     if mistakes:
@@ -224,7 +229,7 @@ def _extend(modules: Mapping[str, Plugin], plugin: Plugin) -> None:
         sys.meta_path.insert(0, _FINDER)  # before the path finder, whose loader writes bytecode
     for package in _declared_packages(modules):
         path = import_module(package).__path__
-        place = str(plugin.folder.joinpath(*package.split(".")))
+        place = str(plugin.folder / place_of(package))
         if place not in path:
             path.append(place)
     _loaded_have_changed()
@@ -233,7 +238,7 @@ def _extend(modules: Mapping[str, Plugin], plugin: Plugin) -> None:
 def _forget(modules: Mapping[str, Plugin], plugin: Plugin) -> None:
     for package in _declared_packages(modules):
         path = import_module(package).__path__
-        place = str(plugin.folder.joinpath(*package.split(".")))
+        place = str(plugin.folder / place_of(package))
         if place in path:
             path.remove(place)
     for module in modules:

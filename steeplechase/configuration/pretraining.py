@@ -4,11 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from search_space.candidate import Candidate
 from steeplechase.configuration.hurdles import Finite, HurdleRule
 from steeplechase.configuration.hurdles.audit import Audit
 from steeplechase.configuration.seeds import Seeds
 from steeplechase.foundation.schema import LARGEST_COUNT, Count, Schema
-from search_space.candidate import Candidate
 
 
 class Pretraining(Schema):

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from steeplechase.configuration.fine_tuning_runs import combinations_of, is_frozen, settings_of
 from search_space.released.differences import Difference
 from search_space.released.papers import published
+from steeplechase.configuration.fine_tuning_runs import combinations_of, is_frozen, settings_of
 
 if TYPE_CHECKING:
     from steeplechase.configuration.fine_tuning import FineTuning

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from steeplechase.foundation.schema import PositiveNumber, Share
 from search_space.architecture import VOCABULARY_AT_MOST
 from search_space.source_encoder import SourceEncoderSizes
+from steeplechase.foundation.schema import PositiveNumber, Share
 from steeplechase.tasks.tokenizer import TokenizerDeclaration
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from math import log
 from typing import Any
 
+from search_space.candidate import Candidate
+from search_space.overrides import absolute_path, apply
 from steeplechase.configuration.designs.axes import grid, named
 from steeplechase.configuration.designs.point import level
 from steeplechase.configuration.tuning import Tune
 from steeplechase.foundation.schema import JsonValue, canonical, canonical_text
-from search_space.candidate import Candidate
-from search_space.overrides import absolute_path, apply
 
 SHARED = "shared"
 AT = "@"

@@ -16,8 +16,8 @@ class PartnerDied(Exception):
 def module_command(module: str, *arguments: str) -> list[str]:
     """Return the command that runs a module of this project.
 
-    The working directory is no part of its import path (-P), because a user's `steeplechase.tasks.py` or `models/` there would be
-    imported in place of this project's.
+    The working directory is no part of its import path (-P): a user's `runners.py` there would be imported in place
+    of this project's.
     """
     return [sys.executable, "-P", "-m", module, *arguments]
 

@@ -44,7 +44,7 @@ class Amendment:
     impossible: JsonValue
     """The impossible points that were left out."""
     declared: Mapping[str, Any] | None = None
-    """Arms, seeds and stages from then on, which `steeplechase.ledger.declared_rows` reads; None where every row is declared."""
+    """Arms, seeds and stages from then on, for `ledger/declared_rows.py`; None where every row is declared."""
 
 
 def amendments(ledger: LedgerRows) -> tuple[Amendment, ...]:

@@ -4,6 +4,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
 from steeplechase.configuration.stage_label import StageLabel, pretraining_marks
 from steeplechase.foundation.errors import ConfigurationError, CorruptionError, MachineError, did_you_mean
 from steeplechase.foundation.schema import canonical_text
@@ -14,8 +16,6 @@ from steeplechase.ledger.records import Record
 from steeplechase.ledger.selected_settings import first_fine_tunings
 from steeplechase.ledger.snapshot import Snapshot, snapshot
 from steeplechase.ledger.stage_results import FineTuneResult, PretrainResult, TokensResult
-from search_space.architecture import Architecture
-from search_space.candidate import Candidate
 
 TOKENS = "tokens"
 

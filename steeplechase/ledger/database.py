@@ -16,7 +16,15 @@ from steeplechase.foundation.atomic_files import disk_refusals
 from steeplechase.foundation.errors import CorruptionError, MachineError, first_lines
 from steeplechase.foundation.schema import JsonValue, canonical_text, fingerprint
 from steeplechase.ledger.database_copy import in_memory
-from steeplechase.ledger.database_file import SCHEMA, SCHEMA_VERSION, begin, for_writing, missing_rows, refuse_irregular, writer_of
+from steeplechase.ledger.database_file import (
+    SCHEMA,
+    SCHEMA_VERSION,
+    begin,
+    for_writing,
+    missing_rows,
+    refuse_irregular,
+    writer_of,
+)
 from steeplechase.ledger.facts import checked_fact
 from steeplechase.ledger.paths import has_export
 from steeplechase.ledger.records import ArmRow, Decision, Record, TrialRow

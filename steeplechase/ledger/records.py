@@ -12,7 +12,14 @@ from steeplechase.configuration.metrics import primary_metric
 from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.foundation.names import Sha256
 from steeplechase.foundation.schema import Seed, Whole
-from steeplechase.ledger.stage_results import EvaluationSetResult, FineTuneResult, Pretraining, PretrainResult, StageResult, finite
+from steeplechase.ledger.stage_results import (
+    EvaluationSetResult,
+    FineTuneResult,
+    Pretraining,
+    PretrainResult,
+    StageResult,
+    finite,
+)
 
 EVALUATION_SET = "evaluation_set"
 """The label of the evaluation set of the baseline; those of other objectives name their evaluation too."""

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast, get_type_hints
 from pydantic import Field, TypeAdapter, ValidationError, create_model
 from pydantic_core import to_json
 
+from search_space.candidate import Candidate
 from steeplechase.configuration.measurements import PERPLEXITY, RARE_WORDS
 from steeplechase.configuration.stage_label import (
     FINE_TUNE,
@@ -47,7 +48,6 @@ from steeplechase.ledger.stage_results import (
     WordEmbeddingsResult,
     ZeroCostResult,
 )
-from search_space.candidate import Candidate
 
 Row = ArmRow | TrialRow | Record | Decision
 R = TypeVar("R", ArmRow, TrialRow, Record, Decision)

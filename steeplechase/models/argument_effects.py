@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from search_space.module_architecture import ModuleArchitecture, Scalar
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.module_encoder import ModuleEncoder
-from search_space.module_architecture import ModuleArchitecture, Scalar
 
 Value = Scalar | tuple[Scalar, ...]
 SEED = 1

@@ -7,6 +7,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
+from search_space.normalisation import Normalisation
+from search_space.stack import Block as BlockDeclaration
 from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from steeplechase.models.continuation import Continuation, continuation_of
 from steeplechase.models.convolution import PaddingMask
@@ -14,8 +16,6 @@ from steeplechase.models.decoding_context import DecodingContext, Source
 from steeplechase.models.normalisation import Connect, Map, connection
 from steeplechase.models.prepared_layers import PreparedNorm
 from steeplechase.models.sublayer import build_sublayer
-from search_space.normalisation import Normalisation
-from search_space.stack import Block as BlockDeclaration
 
 NORM = "_norm"
 """Ending of the name of a sublayer's layer norm."""

@@ -1,12 +1,12 @@
 """Builds the encoder of an architecture: the stack of blocks, an encoder with a decoder, or a factory's module."""
 
+from search_space.architecture import Architecture
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
+from search_space.module_architecture import ModuleArchitecture
 from steeplechase.models.activation_checkpointing import ActivationCheckpointing
 from steeplechase.models.encoder import Embeddings, Encoder
 from steeplechase.models.encoder_decoder import EncoderDecoder
 from steeplechase.models.module_encoder import ModuleEncoder
-from search_space.architecture import Architecture
-from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
-from search_space.module_architecture import ModuleArchitecture
 
 
 def build_encoder(

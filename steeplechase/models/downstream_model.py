@@ -6,6 +6,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, mse_loss
 
+from search_space.architecture import Architecture
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.heads.choice import ChoiceHead
@@ -13,7 +14,6 @@ from steeplechase.models.heads.classification import ClassificationHead, Pooling
 from steeplechase.models.heads.span import SpanHead
 from steeplechase.models.heads.tags import NO_TAG, TagHead
 from steeplechase.models.precision import to_float32
-from search_space.architecture import Architecture
 
 Form = Literal["single", "pair", "span", "windows", "choice", "tags"]
 Head = ClassificationHead | ChoiceHead | SpanHead | TagHead

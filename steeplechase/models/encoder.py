@@ -7,6 +7,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
+from search_space.architecture import Architecture
+from search_space.stack import shared_kinds
 from steeplechase.models.activation_checkpointing import ActivationCheckpointing, run_checkpointed
 from steeplechase.models.attention_context import AttentionContext
 from steeplechase.models.block import NORM, Block
@@ -15,8 +17,6 @@ from steeplechase.models.initialisation import truncated_normal
 from steeplechase.models.position import build_positions
 from steeplechase.models.precision import to_autocast_dtype
 from steeplechase.models.supersense_embeddings import SupersenseEmbeddings
-from search_space.architecture import Architecture
-from search_space.stack import shared_kinds
 
 
 class Embeddings(nn.Module):

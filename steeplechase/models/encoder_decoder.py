@@ -5,6 +5,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
+from search_space.architecture import Architecture
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture, Initialisation
 from steeplechase.models.activation_checkpointing import ActivationCheckpointing, run_checkpointed
 from steeplechase.models.block import Block
 from steeplechase.models.convolution import PaddingMask
@@ -14,8 +16,6 @@ from steeplechase.models.heads.masked_language_model import TokenBias
 from steeplechase.models.initialisation import truncated_normal
 from steeplechase.models.kernels.vocabulary_logits import vocabulary_logits
 from steeplechase.models.precision import to_autocast_dtype, to_float32
-from search_space.architecture import Architecture
-from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture, Initialisation
 
 
 class ScaledEmbeddings(Embeddings):

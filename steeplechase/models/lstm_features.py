@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from search_space.architecture import Architecture
 from steeplechase.models.downstream_model import FineTuned, Form, Head
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.feature_layers import WEIGHTED, Features, layers_read
@@ -15,7 +16,6 @@ from steeplechase.models.heads.classification import ClassificationHead, Pooling
 from steeplechase.models.heads.span import SpanHead
 from steeplechase.models.heads.tags import TagHead
 from steeplechase.models.hidden_states import hidden_states
-from search_space.architecture import Architecture
 
 
 class ScalarMix(nn.Module):

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
+from search_space.module_architecture import ModuleArchitecture
 from steeplechase.models.argument_effects import silent_arguments
 from steeplechase.models.contract import Broken, Outcome, outcomes_of
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.module_encoder import ModuleEncoder
-from search_space.module_architecture import ModuleArchitecture
 
 LENGTHS, LENGTH = (9, 16), 16
 LARGEST_CHANGE = 1e-4

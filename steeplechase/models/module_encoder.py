@@ -8,12 +8,12 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 
+from search_space.module_architecture import ModuleArchitecture
+from search_space.module_factories import factory_of
 from steeplechase.models.convolution import PaddingMask
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import truncated_normal
 from steeplechase.models.precision import to_autocast_dtype
-from search_space.module_architecture import ModuleArchitecture
-from search_space.module_factories import factory_of
 
 
 class ModuleEncoder(Encoder):

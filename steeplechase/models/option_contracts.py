@@ -10,13 +10,20 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from steeplechase.models.contract import Broken, NotDeclared, Outcome, outcomes_at_examples, outcomes_of, survives_json
-from steeplechase.models.convolution import PaddingMask, build_branch
-from steeplechase.models.initialisation import initialise
-from steeplechase.models.saved_activations import saved_bytes
 from search_space.convolution import ConvolutionOption
 from search_space.cost import MATMUL
 from search_space.shape import AttentionShape
+from steeplechase.models.contract import (
+    Broken,
+    NotDeclared,
+    Outcome,
+    outcomes_at_examples,
+    outcomes_of,
+    survives_json,
+)
+from steeplechase.models.convolution import PaddingMask, build_branch
+from steeplechase.models.initialisation import initialise
+from steeplechase.models.saved_activations import saved_bytes
 
 SHAPES = (AttentionShape(24, 3, 8), AttentionShape(32, 2, 8), AttentionShape(12, 3, 4))
 """Without and with a bottleneck, an odd and an even number of heads."""

@@ -12,9 +12,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from search_space.rare_words import Variant
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import truncated_normal
-from search_space.rare_words import Variant
 
 FORM, CONTEXT, COMBINATION = "form", "context", "combination"
 PARTS = (FORM, CONTEXT, COMBINATION)

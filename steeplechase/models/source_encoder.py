@@ -4,12 +4,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from search_space.architecture import Architecture
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from steeplechase.models.convolution import PaddingMask
 from steeplechase.models.encoder import Embeddings, Encoder
 from steeplechase.models.encoder_decoder import EncoderDecoder, ScaledEmbeddings, initialise_weight
 from steeplechase.models.sublayer.attention import Sublayer as SelfAttention
-from search_space.architecture import Architecture
-from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 
 
 class SourceEncoder(Encoder):

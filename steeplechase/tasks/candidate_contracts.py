@@ -15,12 +15,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from steeplechase.foundation.randomness import stream
-from steeplechase.foundation.schema import OpenOption
-from steeplechase.models.contract import Broken, Outcome, outcomes_at_examples, outcomes_of, survives_json
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.corruption import CorruptionOption
+from steeplechase.foundation.randomness import stream
+from steeplechase.foundation.schema import OpenOption
+from steeplechase.models.contract import Broken, Outcome, outcomes_at_examples, outcomes_of, survives_json
 from steeplechase.tasks.batches import Sequences
 from steeplechase.tasks.contract_candidates import LENGTH, ROWS, placed
 from steeplechase.tasks.contract_text import WORDS, sequences

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from steeplechase.foundation.schema import OpenOption, options_of
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.corruption import CorruptionOption
@@ -18,6 +17,7 @@ from search_space.position.option import PositionOption
 from search_space.recipe import Recipe
 from search_space.selection.option import SelectionOption
 from search_space.visibility import Visibility
+from steeplechase.foundation.schema import OpenOption, options_of
 from steeplechase.tasks.contract_text import WORDS
 
 LENGTH, ROWS, WIDTH = 16, 6, 24

@@ -9,8 +9,8 @@ from dataclasses import fields
 
 import numpy as np
 
-from steeplechase.models.contract import Broken, Outcome, outcomes_of
 from search_space.corruption import CorruptionOption
+from steeplechase.models.contract import Broken, Outcome, outcomes_of
 from steeplechase.tasks.contract_text import WORDS
 from steeplechase.tasks.corruption import Context, Corrupted, Numbers, corrupt
 from steeplechase.tasks.masking import NOT_PREDICTED

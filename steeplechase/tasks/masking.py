@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from steeplechase.foundation.randomness import stream
 from search_space.objective.masking import Masking
 from search_space.selection import Selection
+from steeplechase.foundation.randomness import stream
 from steeplechase.tasks.batches import Sequences, Tokens
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.selection import NONE, select, words_of

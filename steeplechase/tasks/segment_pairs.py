@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from search_space.objective.segment_pair import SegmentPair
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.randomness import stream
-from search_space.objective.segment_pair import SegmentPair
 from steeplechase.tasks.batches import Sequences, VisitingOrder
 from steeplechase.tasks.tokenizer import Tokenizer
 

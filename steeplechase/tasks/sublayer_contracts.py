@@ -11,14 +11,14 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from steeplechase.models.contract import Broken, NotDeclared, Outcome, outcomes_of
-from steeplechase.models.initialisation import initialise
-from steeplechase.models.saved_activations import saved_bytes
-from steeplechase.models.sublayer import build_sublayer
 from search_space.cost import Operations
 from search_space.layer_program import Setting, Sublayer
 from search_space.sublayer.sublayer import InvalidSetting, LetteredSublayer
 from search_space.visibility import VISIBLE_SIDE, Visibility
+from steeplechase.models.contract import Broken, NotDeclared, Outcome, outcomes_of
+from steeplechase.models.initialisation import initialise
+from steeplechase.models.saved_activations import saved_bytes
+from steeplechase.models.sublayer import build_sublayer
 from steeplechase.tasks.candidate_contracts import CONTRACTS as OF_CANDIDATES
 from steeplechase.tasks.contract_candidates import with_layers
 

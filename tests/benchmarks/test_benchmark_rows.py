@@ -25,10 +25,10 @@ from benchmarks.cases import (
 from benchmarks.cases.glue_lengths import PERCENTILES, measured_lengths, read_lengths
 from benchmarks.measuring import Disagreement, Interval, Pace, Skipped
 from benchmarks.row import Figure, Row, Size
+from search_space.convolution import SpanDynamic
 from steeplechase.models.downstream_model import build_fine_tuned
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.precision import has_bfloat16
-from search_space.convolution import SpanDynamic
 from tests.factories.published_data import published
 
 TINY = Size(operator_batch=2, batch=2, length=24, depth=2, widths=(64, 32), vocabularies=(101, 53), examples=40)

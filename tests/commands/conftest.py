@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from runners.opening import RunRequest, open_ledger
+from runners.stage_labels import all_labels
 from steeplechase.commands.arguments import choose
 from steeplechase.commands.main import main
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.paths import ResultPaths
-from runners.opening import RunRequest, open_ledger
-from runners.stage_labels import all_labels
 from tests.factories.command_calls import ROOT, TABLE, Answer, Call, record
 from tests.factories.first_cohort import declare_first_cohort
 

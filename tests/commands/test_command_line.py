@@ -6,12 +6,12 @@ from importlib.metadata import version
 
 import pytest
 
-from steeplechase.commands.main import COMMANDS, imported, summary_of
-from steeplechase.commands.report_format import TERMINAL, print_report
 from reports.formats import format_names, render
 from reports.report import build
 from runners.policies import POLICIES
 from search_space.cost import CONVENTIONS
+from steeplechase.commands.main import COMMANDS, imported, summary_of
+from steeplechase.commands.report_format import TERMINAL, print_report
 from tests.factories.command_calls import Call
 from tests.factories.reports import table2
 

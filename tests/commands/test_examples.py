@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from runners.training.optimisers import build_optimiser
 from steeplechase.commands.plugin_contracts import checked, unused_files
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.foundation.errors import ConfigurationError, DataError
-from runners.training.optimisers import build_optimiser
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.labelled.task import DownstreamTask, Examples
 from steeplechase.tasks.own_metrics import own_scores

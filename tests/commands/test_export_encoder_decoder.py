@@ -8,11 +8,11 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from search_space.architecture import Architecture
 from steeplechase.configuration.initial_checkpoint import WEIGHTS, read_initial_checkpoint
 from steeplechase.models.encoder_decoder import EncoderDecoder
 from steeplechase.models.generation.decoding import target_decoding
 from steeplechase.models.generation.search import SearchSettings, beam_search, greedy_search
-from search_space.architecture import Architecture
 from tests.factories.command_calls import Call
 from tests.factories.encoder_decoder_references import HF_SIZES, stirred
 from tests.factories.local_models import LARGEST_DIFFERENCE, encoder_with, stirred_start, transformers

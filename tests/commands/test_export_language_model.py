@@ -9,15 +9,15 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from search_space.candidate import Candidate
+from search_space.objective import LanguageModel, PermutationLanguageModel
+from search_space.output_layer import EmbeddingTable
+from search_space.recipe import Recipe
 from steeplechase.commands.huggingface.export_folder import notes_on, write
 from steeplechase.commands.huggingface.export_source import Exported, _head
 from steeplechase.configuration.initial_checkpoint import WEIGHTS, read_initial_checkpoint
 from steeplechase.models.attention_context import AttentionContext, PredictionOrder
 from steeplechase.models.segment_memory import read_streams
-from search_space.candidate import Candidate
-from search_space.objective import LanguageModel, PermutationLanguageModel
-from search_space.output_layer import EmbeddingTable
-from search_space.recipe import Recipe
 from steeplechase.tasks.objectives import build_model
 from tests.factories.command_calls import Call
 from tests.factories.local_models import GPT, LARGEST_DIFFERENCE, XLNET, transformers

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-from steeplechase.commands.arguments import choose
-from steeplechase.configuration.experiment import Experiment
 from runners.dag import shared_stages, trial_stages
 from steeplechase import load
+from steeplechase.commands.arguments import choose
+from steeplechase.configuration.experiment import Experiment
 from tests.factories.command_calls import Call
 from tests.factories.local_models import MIXED, corpus, sized, stirred_start
 

@@ -11,6 +11,10 @@ from pathlib import Path
 import pytest
 
 import steeplechase
+from reports.statistics.experiment import experiment_of
+from reports.statistics.latency import latency_evidence_of
+from runners.run import RunRequest, open_ledger
+from runners.stage_labels import all_labels
 from steeplechase.commands.arguments import choose
 from steeplechase.commands.recorded_code import code_of, refuse_without_code
 from steeplechase.configuration.plugin_folders import COPIES
@@ -29,10 +33,6 @@ from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.database import LEDGER_NAME, Ledger
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.reading import snapshot_at
-from reports.statistics.experiment import experiment_of
-from reports.statistics.latency import latency_evidence_of
-from runners.run import RunRequest, open_ledger
-from runners.stage_labels import all_labels
 from tests.factories.command_calls import Call, record
 from tests.factories.first_cohort import declare_first_cohort
 from tests.factories.latencies import experiment, snapshot_of

@@ -7,8 +7,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from steeplechase.configuration.initial_checkpoint import WEIGHTS, read_initial_checkpoint
 from search_space.architecture import Architecture
+from steeplechase.configuration.initial_checkpoint import WEIGHTS, read_initial_checkpoint
 from steeplechase.tasks.tokenizer import load_tokenizer
 from tests.factories.command_calls import Call
 from tests.factories.local_models import (

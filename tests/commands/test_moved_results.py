@@ -8,6 +8,10 @@ import numpy as np
 import pytest
 
 import runners.run
+from runners.run import RunRequest, run
+from runners.stages.declarations import PretrainStage
+from runners.work_queue import StageTask
+from steeplechase import load
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.errors import MachineError, UserError
 from steeplechase.ledger.artifacts import ArtifactStore, Outcome
@@ -15,10 +19,6 @@ from steeplechase.ledger.example_tables import kept_example_tables
 from steeplechase.ledger.example_values import write_example_values
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.result_files import HELD_OUT_LOSSES
-from runners.run import RunRequest, run
-from runners.stages.declarations import PretrainStage
-from runners.work_queue import StageTask
-from steeplechase import load
 from tests.factories import simulated_training as simulated
 from tests.factories.command_calls import Call
 from tests.factories.simulated_training import SimulatedExecutor, Track

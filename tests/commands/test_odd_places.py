@@ -10,9 +10,9 @@ from types import FrameType
 
 import pytest
 
+from reports.write import FIGURES, REPORT_FILES
 from steeplechase.ledger.database import LEDGER_NAME
 from steeplechase.ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER, LOCK, STAGES, ResultPaths
-from reports.write import FIGURES, REPORT_FILES
 from tests.factories.command_calls import MAIN, ROOT, TABLE, Call, listed
 
 PRECIOUS = "what somebody else has written\n"
@@ -157,11 +157,14 @@ def test_a_full_disk_while_printing_a_report_is_an_error(results: Path) -> None:
 
 
 def test_an_unexpected_oserror_is_reported_in_one_line(results: Path) -> None:
-    limited = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3)); from steeplechase.commands.main import main"
+    limited = (
+        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3)); "
+        "from steeplechase.commands.main import main"
+    )
     command = [
         sys.executable,
         "-c",
-        f"import commands.main, commands.report; {limited}; main()",
+        f"import steeplechase.commands.report; {limited}; main()",
         "report",
         str(results),
     ]
@@ -281,14 +284,14 @@ main()
     assert (done.returncode, done.stderr) == (0, b"")
     assert "§" in done.stdout.decode("utf-8")
     closed = subprocess.run(
-        ["/bin/sh", "-c", '"$0" -m commands.main report nowhere <&- 2>&-', sys.executable],
+        ["/bin/sh", "-c", '"$0" -m steeplechase.commands.main report nowhere <&- 2>&-', sys.executable],
         cwd=ROOT,
         capture_output=True,
         check=False,
     )
     assert (closed.returncode, closed.stdout) == (5, b"")
     silent = subprocess.run(
-        ["/bin/sh", "-c", '"$0" -m commands.main report "$1" >&-', sys.executable, results],
+        ["/bin/sh", "-c", '"$0" -m steeplechase.commands.main report "$1" >&-', sys.executable, results],
         cwd=ROOT,
         capture_output=True,
         check=False,

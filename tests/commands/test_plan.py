@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from runners.dag import shared_stages, trial_stages
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.configuration.yaml import scales
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.paths import ResultPaths
-from runners.dag import shared_stages, trial_stages
 from tests.factories.command_calls import ROOT, TABLE, Call
 from tests.factories.plans import kept, planned, written
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.commands.planning.plan_source_encoders import lines
-from steeplechase.configuration.loading import load_experiment
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.released.papers import published
 from search_space.source_encoder import parameters_with_source_encoder
+from steeplechase.commands.planning.plan_source_encoders import lines
+from steeplechase.configuration.loading import load_experiment
 from steeplechase.tasks.data_folder import HINT, VARIABLE
 from tests.factories.command_calls import ROOT, Call
 from tests.factories.experiment_files import experiment_of

@@ -6,6 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from runners.cost_estimate.past_runs import measured_under
+from runners.cost_estimate.prediction import without_warm_up
+from runners.dag import shared_stages, trial_stages
+from runners.opening import RunRequest, open_ledger
+from runners.stages.stage import Stage
+from search_space.cost import MATMUL
 from steeplechase.commands.arguments import choose
 from steeplechase.commands.planning.plan_contents import plan_of
 from steeplechase.foundation.errors import CorruptionError
@@ -13,12 +19,6 @@ from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.database import LEDGER_NAME
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.records import Record, Status
-from runners.cost_estimate.past_runs import measured_under
-from runners.cost_estimate.prediction import without_warm_up
-from runners.dag import shared_stages, trial_stages
-from runners.opening import RunRequest, open_ledger
-from runners.stages.stage import Stage
-from search_space.cost import MATMUL
 from tests.factories.command_calls import TABLE, Call
 from tests.factories.first_cohort import declare_first_cohort
 from tests.factories.plans import kept, planned

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from runners.dag import shared_stages, trial_stages
+from runners.opening import RunRequest, open_ledger
 from steeplechase.commands.arguments import choose
 from steeplechase.configuration.tuning_experiment import tuning_view
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.paths import ResultPaths
-from runners.dag import shared_stages, trial_stages
-from runners.opening import RunRequest, open_ledger
 from tests.factories.command_calls import ROOT, Call
 from tests.factories.first_cohort import declare_first_cohort
 from tests.factories.plans import kept, planned, written

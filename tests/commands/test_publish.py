@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.ledger.reading import snapshot_at
 from reports.report import build
 from reports.write import REPORT_FILES, write_report
+from steeplechase.ledger.reading import snapshot_at
 from tests.factories.command_calls import ROOT, Call
 
 PUBLISHED = ROOT / "reports" / "published"

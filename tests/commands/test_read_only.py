@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.ledger.database import LEDGER_NAME, Ledger
 from reports.formats.markdown import without_figures
+from steeplechase.ledger.database import LEDGER_NAME, Ledger
 from tests.factories.command_calls import MAIN, ROOT, TABLE, listed
 
 READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from runners.work_queue import Failure, StageTask
 from steeplechase.commands.run_experiment import _failures
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.ledger.artifacts import Outcome
-from runners.work_queue import Failure, StageTask
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import Track, curve
 

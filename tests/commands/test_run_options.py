@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from runners.opening import RunRequest
+from runners.part import Part
 from steeplechase.commands.arguments import results_of
 from steeplechase.commands.planning.opening_line import opening_line
 from steeplechase.commands.run_experiment import cluster_in_environment, refuse_silent_cluster
 from steeplechase.foundation.errors import MachineError
 from steeplechase.ledger.paths import ResultPaths
-from runners.opening import RunRequest
-from runners.part import Part
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import Track
 

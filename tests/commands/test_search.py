@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.configuration.loading import load_experiment
-from steeplechase.foundation.schema import canonical
 from runners.replay.curves import plain
 from runners.replay.curves.recorded import RecordedCurves, Unreadable, from_table
 from runners.search.encoding import point_of
 from runners.search.pool import pool_of
+from steeplechase.configuration.loading import load_experiment
+from steeplechase.foundation.schema import canonical
 from tests.factories.command_calls import ROOT, Call
 
 FOLDER = ROOT / "experiments" / "evolved" / "tabulated"

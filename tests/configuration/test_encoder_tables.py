@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.yaml import scales
-from steeplechase.models.build_encoder import build_encoder
 from search_space.overrides import difference
 from search_space.released.models import PRESETS, parameters_as_published, preset_of
 from search_space.released.papers import PublishedTable, published
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.yaml import scales
+from steeplechase.models.build_encoder import build_encoder
 from tests.factories.experiment_files import experiment_of
 from tests.factories.paths import EXPERIMENT_FILES, EXPERIMENTS
 

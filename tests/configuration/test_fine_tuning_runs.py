@@ -5,14 +5,6 @@ from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.fine_tuning import FineTuning, TaskExamples, TaskSettings, TaskTraining
-from steeplechase.configuration.validation.experiment import violations_of
-from steeplechase.ledger.artifacts import Outcome
-from steeplechase.ledger.records import Status, TrialStatus, with_results
-from steeplechase.ledger.selected_settings import chosen_records
-from steeplechase.ledger.stage_results import FineTuneResult
-from steeplechase.models.downstream_model import build_fine_tuned
 from runners.dag import shared_stages, trial_stages
 from runners.stage_labels import fine_tune_labels
 from runners.stages.declarations import ExamplesStage, FineTuneStage
@@ -21,6 +13,14 @@ from runners.training.optimisers.adamw import adamw, layered_adamw
 from runners.training.optimisers.parameter_groups import set_rate
 from runners.work_queue import Failure, StageTask
 from search_space.convolution import Dynamic
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.fine_tuning import FineTuning, TaskExamples, TaskSettings, TaskTraining
+from steeplechase.configuration.validation.experiment import violations_of
+from steeplechase.ledger.artifacts import Outcome
+from steeplechase.ledger.records import Status, TrialStatus, with_results
+from steeplechase.ledger.selected_settings import chosen_records
+from steeplechase.ledger.stage_results import FineTuneResult
+from steeplechase.models.downstream_model import build_fine_tuned
 from steeplechase.tasks.labelled.task import Example
 from tests.factories import simulated_training as simulated
 from tests.factories import small_experiments as small

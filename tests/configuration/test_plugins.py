@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from runners.dag import shared_stages, trial_stages
+from runners.stages.stage import Job, Stage
+from search_space.architecture import Architecture
+from search_space.convolution import ConvolutionOption
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.configuration.plugin_folders import COPIES, PluginFolder, copy_plugins
 from steeplechase.configuration.plugins import PluginError, load_plugin, loaded_plugins, sources_of
 from steeplechase.configuration.yaml.json_schema import editor_schema
 from steeplechase.foundation.errors import ConfigurationError
+from steeplechase.foundation.plugin_layout import imported_name
 from steeplechase.foundation.schema import options_of
-from runners.dag import shared_stages, trial_stages
-from runners.stages.stage import Job, Stage
-from search_space.architecture import Architecture
-from search_space.convolution import ConvolutionOption
 from steeplechase.tasks.downstream import find_task, task_names
 from tests.factories.paths import ROOT
 from tests.factories.plugins import EXAMPLE, KIND, MODULE, OPTION, copy_of_example, loaded, no_plugins_left, replaced
@@ -109,7 +110,7 @@ def test_the_source_enters_the_keys_that_use_it_and_no_others(copy: Path) -> Non
 
 @pytest.mark.parametrize("helper", ["search_space/convolution/_helper.py", "models/helper.py"])
 def test_what_an_option_imports_from_the_plugin_is_part_of_its_source(copy: Path, helper: str) -> None:
-    file, module = copy / helper, helper.removesuffix(".py").replace("/", ".")
+    file, module = copy / helper, imported_name(helper.removesuffix(".py").replace("/", "."))
     file.write_text("ONE = 1\n", encoding="utf-8")
     unused = load_and_source(copy)
     file.write_text("ONE = 2\n", encoding="utf-8")

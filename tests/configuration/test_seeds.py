@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
+from runners.stages.declarations import PretrainStage
+from runners.work_queue import Failure, StageTask
 from steeplechase.analysis.group_sequential import Looks
 from steeplechase.configuration.next_seeds import next_seeds
 from steeplechase.configuration.pretraining import Pretraining
@@ -19,8 +21,6 @@ from steeplechase.configuration.seeds import Seeds, SequentialSeeds
 from steeplechase.foundation.schema import canonical, canonical_text
 from steeplechase.ledger.artifacts import Outcome
 from steeplechase.ledger.records import Status
-from runners.stages.declarations import PretrainStage
-from runners.work_queue import Failure, StageTask
 from tests.factories.simulated_training import Killed, Track, chance_of, curve, experiment, found
 
 LISTED = TypeAdapter[Any](Seeds)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runners.scoring import label_scores
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import fine_tuning_runs
 from steeplechase.foundation.errors import DataError
 from steeplechase.ledger.records import Record, Status
 from steeplechase.ledger.selected_settings import chosen_records
 from steeplechase.ledger.stage_results import FineTuneResult
-from runners.scoring import label_scores
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.labelled.dev_halves import selection_half
 from steeplechase.tasks.labelled.encoding import EncodedExamples

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.loading import load_experiment
-from steeplechase.foundation.schema import canonical
 from runners.dag import shared_stages, trial_stages
 from runners.search.encoding import labels, point_of
 from search_space.overrides import apply
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import load_experiment
+from steeplechase.foundation.schema import canonical
 
 LONG = """
 experiment: forms

@@ -5,6 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from runners.dag import shared_stages, trial_stages
+from search_space.cost import CONVENTIONS
+from search_space.released.differences import departures
+from search_space.released.models import PRESETS, Preset, costs_of, preset_of
+from search_space.released.papers import PublishedRow, published
 from steeplechase.configuration.arm import BASELINE, Arm
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning_runs import combinations_of, settings_of
@@ -12,11 +17,6 @@ from steeplechase.configuration.metrics import DESCRIPTIONS, SCORE
 from steeplechase.configuration.released_fine_tuning import BASE, SMALL, fine_tuning_differences
 from steeplechase.configuration.yaml import scales
 from steeplechase.foundation.errors import DataError
-from runners.dag import shared_stages, trial_stages
-from search_space.cost import CONVENTIONS
-from search_space.released.differences import departures
-from search_space.released.models import PRESETS, Preset, costs_of, preset_of
-from search_space.released.papers import PublishedRow, published
 from steeplechase.tasks.data_folder import HINT
 from steeplechase.tasks.dataset_folder import FolderOfTasks
 from steeplechase.tasks.downstream import find_task, task_names

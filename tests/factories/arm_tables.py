@@ -4,11 +4,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from search_space.candidate import Candidate
 from steeplechase.configuration.arm import Arm
 from steeplechase.configuration.arms import ArmTable, Rules
 from steeplechase.configuration.designs import Search
 from steeplechase.configuration.designs.point import PointDesign
-from search_space.candidate import Candidate
 
 ELECTRA_SMALL = Candidate()
 CHANGES: dict[str, tuple[Any, ...]] = {

@@ -3,11 +3,11 @@
 import torch
 from torch import Tensor, nn
 
-from steeplechase.models.convolution import PaddingMask, build_branch
-from steeplechase.models.initialisation import initialise
 from search_space.convolution import Convolution
 from search_space.convolution.kernel import WithKernel
 from search_space.shape import AttentionShape
+from steeplechase.models.convolution import PaddingMask, build_branch
+from steeplechase.models.initialisation import initialise
 from tests.factories.small_experiments import stir
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from reports.statistics.results import Results, results_of
+from search_space.candidate import Candidate
 from steeplechase.configuration.arm import BASELINE, Arm
 from steeplechase.configuration.arms import ArmTable, Rules
 from steeplechase.configuration.designs.point import PointDesign
@@ -15,8 +17,6 @@ from steeplechase.foundation.schema import canonical, canonical_text
 from steeplechase.ledger.csv_export import read_export
 from steeplechase.ledger.example_tables import kept_example_tables
 from steeplechase.ledger.snapshot import snapshot
-from reports.statistics.results import Results, results_of
-from search_space.candidate import Candidate
 from tests.factories.altered_ledgers import Ledger
 from tests.factories.paths import ROOT
 

@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.encoder_decoder import EncoderDecoder
 from steeplechase.models.huggingface.families.bart import Bart
 from steeplechase.models.huggingface.families.encoder_decoder import OUTPUT_BIAS, EncoderDecoderFamily
 from steeplechase.models.huggingface.families.marian import Marian
 from steeplechase.models.huggingface.weight_names import from_transformers
-from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from tests.factories.encoder_decoders import architecture
 
 transformers = pytest.importorskip("transformers", reason="the reference models are in the development extra")

@@ -5,11 +5,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from search_space.candidate import Candidate
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.encoder_decoder import EncoderDecoder
 from steeplechase.models.initialisation import initialise
-from search_space.candidate import Candidate
-from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 
 SIZES: dict[str, Any] = {
     "kind": "encoder_decoder",

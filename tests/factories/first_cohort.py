@@ -1,11 +1,11 @@
 """The first cohort of an experiment in its ledger, without the computation of what its trials share."""
 
+from runners.dag import shared_stages
+from runners.journal import Journal
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.records import Record, Status
-from runners.dag import shared_stages
-from runners.journal import Journal
 
 
 def declare_first_cohort(experiment: Experiment, store: ArtifactStore, ledger: Ledger) -> Journal:

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from steeplechase.models.encoder import Encoder
 from search_space.architecture import Architecture
+from steeplechase.models.encoder import Encoder
 from tests.factories.huggingface_reference import ENCODER_NAMES
 
 transformers: Any = pytest.importorskip("transformers", reason="the reference models are in the development extra")

@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import NoConvolution, SpanDynamic
 from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
+from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead
 from steeplechase.tasks.objectives import build_model
 from steeplechase.tasks.objectives.masked_language_model import Model as MaskedModel
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel

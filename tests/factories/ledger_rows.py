@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from steeplechase.ledger.database import Ledger
-from steeplechase.ledger.records import ArmRow, Decision, Record, Status, TrialRow
 from search_space.candidate import Candidate
 from search_space.recipe import Recipe
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.records import ArmRow, Decision, Record, Status, TrialRow
 from tests.factories.keys import KEY
 from tests.factories.stage_results import result_of
 

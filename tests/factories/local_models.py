@@ -12,14 +12,6 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.initial_checkpoint import WEIGHTS, write_architecture, write_provenance
-from steeplechase.foundation.locking import Holder
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.artifacts import ArtifactStore
-from steeplechase.ledger.paths import ResultPaths
-from steeplechase.models.build_encoder import build_encoder
-from steeplechase.models.encoder import Encoder
 from runners.dag import shared_stages
 from runners.executors import TaskEnd
 from runners.journal import Journal
@@ -30,6 +22,14 @@ from runners.stages.stage import Job
 from runners.work_queue import StageTask
 from search_space.architecture import Architecture
 from search_space.convolution import SpanDynamic
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.initial_checkpoint import WEIGHTS, write_architecture, write_provenance
+from steeplechase.foundation.locking import Holder
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.artifacts import ArtifactStore
+from steeplechase.ledger.paths import ResultPaths
+from steeplechase.models.build_encoder import build_encoder
+from steeplechase.models.encoder import Encoder
 from tests.factories.small_experiments import WORDS, stir
 
 LARGEST_DIFFERENCE = 1e-5

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from runners.scheduling.rows import Fact, Row
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.records import ArmRow, Decision, Record, TrialRow
-from runners.scheduling.rows import Fact, Row
 
 Batch = list[Row]
 """Rows that are on disk together or not at all."""

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from runners.stages.stage import Stage
 from steeplechase.ledger.artifacts import ArtifactStore, Outcome
 from steeplechase.ledger.records import Status
-from runners.stages.stage import Stage
 from tests.factories.command_calls import Call
 
 HEAD = """

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from steeplechase.models.build_encoder import build_encoder
-from steeplechase.models.encoder_decoder import EncoderDecoder
-from steeplechase.models.initialisation import initialise
 from runners.training.decoder_writer import DecoderWriter
 from runners.training.optimisers.adamw import adamw
 from runners.training.sequence_to_sequence import TrainingSettings, train_pairs
+from steeplechase.models.build_encoder import build_encoder
+from steeplechase.models.encoder_decoder import EncoderDecoder
+from steeplechase.models.initialisation import initialise
 from steeplechase.tasks.labelled.encoding import EncodedExamples
 from steeplechase.tasks.labelled.text_pairs import EncodedTextPairs
 from tests.factories.encoder_decoders import architecture

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from reports.document import Report
+from reports.figures.figure import Picture
+from search_space.candidate import Candidate
 from steeplechase.ledger.records import ArmRow, Decision, Record, Status, TrialRow, TrialStatus
 from steeplechase.ledger.snapshot import Snapshot, TrialHistory, Tuning
 from steeplechase.ledger.tuning_plan import TuningPlan
 from steeplechase.ledger.tuning_selection import Choice
-from reports.document import Report
-from reports.figures.figure import Picture
-from search_space.candidate import Candidate
 from tests.factories.keys import KEY
 from tests.factories.stage_results import PLAUSIBLE, result_of
 

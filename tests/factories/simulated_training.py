@@ -11,6 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from runners.dag import shared_stages
+from runners.executors import Executor
+from runners.journal import Journal
+from runners.run import no_progress_reports, run_stages
+from runners.run_progress import RunProgress
+from runners.stages.declarations import FineTuneStage, PretrainStage
+from runners.work_queue import Failure, StageTask
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.locking import Holder
 from steeplechase.foundation.schema import canonical, canonical_text
@@ -21,13 +28,6 @@ from steeplechase.ledger.result_files import predictions_file
 from steeplechase.ledger.reuse import reuse
 from steeplechase.ledger.reused_rows import reused_rows
 from steeplechase.ledger.snapshot import Snapshot, snapshot
-from runners.dag import shared_stages
-from runners.executors import Executor
-from runners.journal import Journal
-from runners.run import no_progress_reports, run_stages
-from runners.run_progress import RunProgress
-from runners.stages.declarations import FineTuneStage, PretrainStage
-from runners.work_queue import Failure, StageTask
 from steeplechase.tasks.labelled.encoding import EncodedExamples, save_examples
 from tests.factories.stage_results import PLAUSIBLE
 

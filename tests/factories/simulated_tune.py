@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from steeplechase.foundation.locking import Holder
-from steeplechase.ledger.artifacts import Outcome
 from runners.executors import Executor, TaskEnd
 from runners.executors.tune_adapter import STOP, TuneAdapter
 from runners.work_queue import Failure, StageTask
+from steeplechase.foundation.locking import Holder
+from steeplechase.ledger.artifacts import Outcome
 from tests.factories.simulated_training import SimulatedExecutor, Track
 
 DIED = Failure("The actor died.", worker_died=True)

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, TypeAdapter
 from torch import nn
 
-from steeplechase.foundation.schema import canonical, options_of
 from search_space.architecture import WINDOWS, Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import (
@@ -43,6 +42,7 @@ from search_space.objective import (
 from search_space.objective.generator_training import GeneratorTraining, GeneratorTrainingOption
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule
+from steeplechase.foundation.schema import canonical, options_of
 from steeplechase.tasks import contract_text
 from steeplechase.tasks.batches import Sequences, SequenceSource
 from steeplechase.tasks.contract_text import WORDS

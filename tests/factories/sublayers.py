@@ -1,10 +1,10 @@
 """The first attention, feed-forward network and block of an architecture, as modules."""
 
-from steeplechase.models.block import Block
-from steeplechase.models.sublayer import attention, feed_forward
 from search_space.architecture import Architecture
 from search_space.sublayer.attention import SelfAttention
 from search_space.sublayer.feed_forward import FeedForward
+from steeplechase.models.block import Block
+from steeplechase.models.sublayer import attention, feed_forward
 
 
 def attention_of(architecture: Architecture, dropout_rate: float) -> attention.Sublayer:

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import runners.tracking.mlflow_client  # noqa: F401
-from steeplechase.foundation.atomic_files import temporary_name
 from runners.tracking import TrackingStore, mirror, sync
+from steeplechase.foundation.atomic_files import temporary_name
 from tests.factories.mlflow_rows import rows
 from tests.factories.tracked_study import still_running, study
 

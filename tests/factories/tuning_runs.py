@@ -7,12 +7,12 @@ from math import log
 from pathlib import Path
 from typing import Any
 
+from runners.stages.declarations import PretrainStage
+from runners.work_queue import Failure, StageTask
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.ledger.artifacts import Outcome
 from steeplechase.ledger.records import Status
 from steeplechase.ledger.snapshot import Snapshot
-from runners.stages.declarations import PretrainStage
-from runners.work_queue import Failure, StageTask
 from tests.factories.simulated_training import TOKENS_PER_STEP, Track, chance_of, curve, experiment, found
 
 RATE = "recipe.peak_learning_rate"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.foundation.child_process import module_command
 from runners.executors.local import worker_environment
+from steeplechase.foundation.child_process import module_command
 
 
 @pytest.mark.parametrize("module", ["runners.executors.worker", "runners.count_module"])

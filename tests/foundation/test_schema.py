@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError, create_model
 
-from steeplechase.foundation.schema import Count, Name, Schema, canonical, canonical_text, fingerprint, options_of
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import ConvolutionOption, SpanDynamic
@@ -18,6 +17,7 @@ from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
 from search_space.optimiser import OptimiserOption
 from search_space.recipe import Recipe
 from search_space.schedule import ScheduleOption
+from steeplechase.foundation.schema import Count, Name, Schema, canonical, canonical_text, fingerprint, options_of
 from tests.factories.small_experiments import architectures, convolutions
 
 FEW = st.integers(1, 3)

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from steeplechase.analysis.proportions import wilson
-from steeplechase.foundation.errors import DataError
-from steeplechase.ledger.contamination import refuse_contamination
-from steeplechase.ledger.records import Record, Status
 from reports.sections.contamination import leakage_notes, leakage_table
 from runners.dag import shared_stages
 from runners.stages.contamination import compute
 from runners.stages.context import StageContext
 from runners.stages.progress import ProgressFile
+from steeplechase.analysis.proportions import wilson
+from steeplechase.foundation.errors import DataError
+from steeplechase.ledger.contamination import refuse_contamination
+from steeplechase.ledger.records import Record, Status
 from steeplechase.tasks.corpora.assembly import SUMMARY_FILE, CorpusSummary, SplitSize, split_file
 from tests.factories import simulated_training as simulated
 from tests.factories.stage_results import result_of

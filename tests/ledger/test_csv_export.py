@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from search_space.candidate import Candidate
 from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.foundation.errors import CorruptionError, MachineError
 from steeplechase.ledger.csv_cells import FORMULA_STARTS, escaped, unescaped
@@ -17,7 +18,6 @@ from steeplechase.ledger.example_tables import attachments, example_tables
 from steeplechase.ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER, has_export
 from steeplechase.ledger.reading import snapshot_at
 from steeplechase.ledger.records import ArmRow, Decision, Record, TrialRow
-from search_space.candidate import Candidate
 from tests.factories.keys import key_of
 from tests.factories.ledger_rows import everything, filled
 from tests.factories.stage_results import drawn_records

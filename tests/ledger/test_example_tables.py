@@ -13,18 +13,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from search_space.candidate import Candidate
 from steeplechase.foundation.errors import CorruptionError, MachineError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.artifacts import ArtifactStore, Outcome
 from steeplechase.ledger.csv_export import ExportedLedger, read_export, write_export
 from steeplechase.ledger.database import LEDGER_NAME, Ledger
-from steeplechase.ledger.example_tables import INDEX, ExampleTable, Replicate, attachments, example_tables, kept_example_tables
+from steeplechase.ledger.example_tables import (
+    INDEX,
+    ExampleTable,
+    Replicate,
+    attachments,
+    example_tables,
+    kept_example_tables,
+)
 from steeplechase.ledger.example_values import write_example_values
 from steeplechase.ledger.paths import EXPORT_FOLDER
 from steeplechase.ledger.reading import open_rows
 from steeplechase.ledger.records import ArmRow, Record, Status, TrialRow
 from steeplechase.ledger.result_files import HELD_OUT_LOSSES, example_scores_file
-from search_space.candidate import Candidate
 from steeplechase.tasks.labelled.dev_halves import selection_half
 from steeplechase.tasks.labelled.encoding import load_examples, save_examples
 from tests.factories.keys import key_of

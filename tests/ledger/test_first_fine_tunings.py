@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from runners.opening import RunRequest, open_ledger
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.checkpoints import tuned_trials
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.records import Record, Status
 from steeplechase.ledger.selected_settings import first_fine_tunings
-from runners.opening import RunRequest, open_ledger
 from tests.factories import simulated_training as simulated
 from tests.factories.first_cohort import declare_first_cohort
 from tests.factories.keys import KEY

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runners.stages.declarations import KINDS
 from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.foundation.schema import canonical_text, fingerprint
@@ -20,7 +21,6 @@ from steeplechase.ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER
 from steeplechase.ledger.records import ArmRow, Record, Status, curve_of, final_loss_of, with_results
 from steeplechase.ledger.rows import DIVERGED, FINISHED, columns, read_result
 from steeplechase.ledger.stage_results import FineTuneResult, PretrainResult, StageResult
-from runners.stages.declarations import KINDS
 from tests.factories.keys import KEY
 from tests.factories.ledger_rows import arm, filled
 from tests.factories.stage_results import PLAUSIBLE, ends, plausible, result_of

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from reports.statistics.results import Results, results_of
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.task_references import TaskReferences
 from steeplechase.ledger.task_standing import standing_of
-from reports.statistics.results import Results, results_of
 from tests.factories.reports import Trial, document, primary, snapshot
 
 SAMPLE = st.lists(st.integers(-400, 400).map(lambda value: value / 4), min_size=3, max_size=3, unique=True)

@@ -5,10 +5,10 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from search_space.convolution import Convolution, SpanDynamic
 from steeplechase.models.activation_checkpointing import MATRIX_PRODUCTS, ActivationCheckpointing
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import initialise
-from search_space.convolution import Convolution, SpanDynamic
 from tests.factories.small_experiments import architecture, convolutions, stir, title
 
 LESS: tuple[ActivationCheckpointing, ...] = ("selective", "full")

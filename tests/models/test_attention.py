@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from search_space.architecture import Architecture
+from search_space.convolution import Convolution
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.sublayer.attention import Sublayer
-from search_space.architecture import Architecture
-from search_space.convolution import Convolution
 from tests.factories.reference_equations import encoder as encoder_by_the_equations
 from tests.factories.reference_equations import mixed_attention
 from tests.factories.small_experiments import architecture, leaking, of_table_2, stir, title, variants

@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from search_space.convolution import Convolution
 from steeplechase.models.attention_maps import attention_map, visit_attention_maps
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.sublayer.attention import Sublayer
-from search_space.convolution import Convolution
 from tests.factories.small_experiments import SPAN_DYNAMIC, architecture, title, variants
 from tests.factories.small_experiments import stir as moved
 from tests.factories.sublayers import attention_of

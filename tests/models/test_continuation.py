@@ -4,11 +4,17 @@ import pytest
 import torch
 from torch import nn
 
-from steeplechase.models.continuation import SMALLEST_CAPACITY, KeyValueCache, PositionCache, Recomputed, continuation_of
+from search_space.architecture import Architecture
+from steeplechase.models.continuation import (
+    SMALLEST_CAPACITY,
+    KeyValueCache,
+    PositionCache,
+    Recomputed,
+    continuation_of,
+)
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.prepared_layers import PreparedLinear
-from search_space.architecture import Architecture
 from tests.factories.small_experiments import stir
 
 

@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import nn
 
+from search_space.architecture import Architecture
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import STANDARD_DEVIATION, initialise
-from search_space.architecture import Architecture
 from tests.factories.small_experiments import GROUPS, architecture, convolutions, title, variants
 
 ARMS = [architecture(convolution, groups) for convolution in variants() for groups in GROUPS]

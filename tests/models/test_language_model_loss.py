@@ -7,13 +7,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from search_space.architecture import Architecture
+from search_space.output_layer import EmbeddingTable, Transformed
 from steeplechase.models.downstream_model import Form, build_fine_tuned
 from steeplechase.models.heads.classification import ClassificationHead
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.language_model_loss import WithLanguageModel
 from steeplechase.models.output_layer import build_output_layer
-from search_space.architecture import Architecture
-from search_space.output_layer import EmbeddingTable, Transformed
 from tests.factories.small_experiments import stir
 
 LENGTHS, LENGTH, VOCABULARY = (9, 5, 1), 9, 40

@@ -7,12 +7,12 @@ import torch
 from hypothesis import given, settings
 from torch import Tensor
 
-from steeplechase.models.encoder import Encoder
-from steeplechase.models.initialisation import initialise
 from search_space.architecture import Architecture
 from search_space.normalisation import PostNorm, PreNorm
 from search_space.program_parser import sandwich
 from search_space.summary import receptive_field
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.initialisation import initialise
 from tests.factories.parity import dependence
 from tests.factories.programs import any_architectures
 from tests.factories.small_experiments import stir

@@ -7,6 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from search_space.architecture import Architecture
+from search_space.convolution import NoConvolution
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.feature_layers import Features, layers_read
 from steeplechase.models.heads.tags import NO_TAG
@@ -21,8 +23,6 @@ from steeplechase.models.lstm_features import (
     build_feature_model,
     feature_width,
 )
-from search_space.architecture import Architecture
-from search_space.convolution import NoConvolution
 from tests.factories.small_experiments import architecture, convolutions, stir
 
 ARM = architecture(convolutions()[-1])

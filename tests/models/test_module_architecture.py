@@ -10,6 +10,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.module_architecture import ModuleArchitecture
+from search_space.objective import MaskedLanguageModel
+from search_space.overrides import apply, difference
+from search_space.recipe import Recipe
 from steeplechase.configuration.arms import ArmTable, Rules
 from steeplechase.configuration.designs import Factorial
 from steeplechase.configuration.experiment import Experiment
@@ -19,12 +25,6 @@ from steeplechase.foundation.errors import ConfigurationError
 from steeplechase.foundation.schema import canonical, fingerprint
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.module_encoder import ModuleEncoder
-from search_space.architecture import Architecture
-from search_space.candidate import Candidate
-from search_space.module_architecture import ModuleArchitecture
-from search_space.objective import MaskedLanguageModel
-from search_space.overrides import apply, difference
-from search_space.recipe import Recipe
 from steeplechase.tasks.objectives import build_model
 from tests.factories.paths import ROOT
 from tests.factories.plugins import loaded, no_plugins_left

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from steeplechase.models.module_contracts import module_outcomes
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.module_architecture import ModuleArchitecture
 from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
 from search_space.recipe import Recipe
+from steeplechase.models.module_contracts import module_outcomes
 from tests.factories.plugins import RECURRENT_MODULE, loaded, no_plugins_left
 
 

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from steeplechase.foundation.schema import options_of
-from steeplechase.models.contract import Outcome
-from steeplechase.models.option_contracts import CONTRACTS, contracts_of, outcomes
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import ConvolutionOption
 from search_space.convolution.kernel import WithKernel
 from search_space.overrides import InvalidOverride, apply
 from search_space.summary import receptive_field
+from steeplechase.foundation.schema import options_of
+from steeplechase.models.contract import Outcome
+from steeplechase.models.option_contracts import CONTRACTS, contracts_of, outcomes
 from tests.factories.plugins import KIND, copy_of_example, loaded, replaced
 from tests.factories.small_experiments import title, variants
 

@@ -7,13 +7,13 @@ import torch
 from torch import Tensor, nn
 
 import search_space.output_layer
-from steeplechase.foundation.schema import options_of
-from steeplechase.models.initialisation import initialise
-from steeplechase.models.output_layer import build_output_layer
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import LanguageModel
 from search_space.output_layer import AdaptiveSoftmax, EmbeddingTable, OutputLayerOption, Transformed
+from steeplechase.foundation.schema import options_of
+from steeplechase.models.initialisation import initialise
+from steeplechase.models.output_layer import build_output_layer
 from tests.factories.small_experiments import stir
 
 VOCABULARY, WIDTH, CUTOFFS = 40, 8, (10, 25)

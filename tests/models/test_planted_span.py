@@ -12,10 +12,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from steeplechase.models.initialisation import initialise
 from search_space.convolution import Convolution
 from search_space.convolution.kernel import WithKernel
 from search_space.shape import AttentionShape
+from steeplechase.models.initialisation import initialise
 from tests.factories.branch_harness import Beside
 from tests.factories.small_experiments import of_table_2, stir, title, variants
 from tests.factories.updates import updates

@@ -5,6 +5,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
+from search_space.architecture import Architecture
+from search_space.convolution import Convolution
 from steeplechase.foundation.errors import MachineError
 from steeplechase.models import precision
 from steeplechase.models.devices import open_device
@@ -12,8 +14,6 @@ from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.precision import autocast_to, has_bfloat16, to_autocast_dtype, without_autocast
 from steeplechase.models.sublayer.attention import _by_matrix_products
-from search_space.architecture import Architecture
-from search_space.convolution import Convolution
 from tests.factories.small_experiments import architecture, stir, title, variants
 
 CPU = torch.device("cpu")

@@ -9,13 +9,13 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
+from search_space.architecture import Architecture
+from search_space.sublayer.attention import SelfAttention
 from steeplechase.models.continuation import continuation_of
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.position import build_position_scores
 from steeplechase.models.segment_memory import KeptMemory, SegmentMemory, read_segment
-from search_space.architecture import Architecture
-from search_space.sublayer.attention import SelfAttention
 from tests.factories.parity import nudged
 from tests.factories.small_experiments import stir
 

@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from search_space.architecture import Architecture
 from steeplechase.models.attention_context import AttentionContext, PredictionOrder
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.segment_memory import SegmentMemory, Streams, read_streams
-from search_space.architecture import Architecture
 from tests.factories.huggingface_bodies import BODIES, VOCABULARY, Body, xlnet
 from tests.factories.parity import LARGEST, dependence, distance, nudged
 from tests.factories.small_experiments import stir

@@ -8,16 +8,16 @@ import torch
 from torch import Tensor
 
 import search_space.position
-from steeplechase.models.activation_checkpointing import ActivationCheckpointing
-from steeplechase.models.encoder import Encoder
-from steeplechase.models.initialisation import initialise
-from steeplechase.models.sublayer.attention import visible_keys
 from search_space.architecture import WINDOWS, Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import Convolution
 from search_space.convolution.kernel import WithKernel
 from search_space.objective import MaskedLanguageModel, NextSentencePrediction
 from search_space.visibility import Visibility
+from steeplechase.models.activation_checkpointing import ActivationCheckpointing
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.initialisation import initialise
+from steeplechase.models.sublayer.attention import visible_keys
 from tests.factories.parity import dependence
 from tests.factories.small_experiments import stir, title, variants
 

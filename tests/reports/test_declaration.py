@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from reports.statistics.experiment import experiment_of
+from reports.statistics.latency import is_latency, latency_evidence_of
+from reports.write import DECLARATION
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import experiment_in
 from steeplechase.configuration.yaml import read_file
 from steeplechase.configuration.yaml.writing import experiment_text
 from steeplechase.ledger.reading import snapshot_at
-from reports.statistics.experiment import experiment_of
-from reports.statistics.latency import is_latency, latency_evidence_of
-from reports.write import DECLARATION
 from tests.factories.paths import ROOT
 
 PUBLISHED = [path.parent for path in sorted((ROOT / "reports" / "published").glob(f"*/{DECLARATION}"))]

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.foundation.errors import ConfigurationError
 from reports.formats import format_names, latex, render, terminal
 from reports.formats.terminal import draw
 from reports.report import Report, build
+from steeplechase.foundation.errors import ConfigurationError
 from tests.factories.paths import ROOT
 from tests.factories.reports import Trial, document, empty, primary, search, snapshot, table2, troubled, tuned
 

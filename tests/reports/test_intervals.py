@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from steeplechase.ledger.snapshot import Snapshot
 from reports.formats import render
 from reports.formats.terminal import draw
 from reports.report import Report, build
+from steeplechase.ledger.snapshot import Snapshot
 from tests.factories.reports import Trial, document, primary, search, snapshot, table2, troubled, tuned
 
 NUMBER = r"[+−]?\d+(?:\.\d+)?"

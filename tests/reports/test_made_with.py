@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from reports.made_with import _times, made_with_of
 from steeplechase.foundation.environment import manifest
 from steeplechase.ledger.csv_export import read_export, write_export
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.sessions import Session, Stopwatch, sessions
 from steeplechase.ledger.snapshot import snapshot
-from reports.made_with import _times, made_with_of
 
 MOMENT = "2026-01-02 03:04 UTC"
 MACHINE = {"processor": "a processor", "cores": 2, "system": "Linux x86_64", "threads": 1}

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from steeplechase.analysis.difference import MeanTest
 from reports.document import Report
 from reports.formats import render
 from reports.report import build
+from steeplechase.analysis.difference import MeanTest
 from tests.factories.reports import ARMS, Trial, document, primary, snapshot
 
 SEEDS = (1, 2, 3)

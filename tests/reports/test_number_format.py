@@ -3,8 +3,8 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from steeplechase.analysis.difference import ALPHA, Difference
 from reports.number_format import counted, difference_text, p_text
+from steeplechase.analysis.difference import ALPHA, Difference
 
 
 @given(st.floats(0, 1))

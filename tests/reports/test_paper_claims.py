@@ -9,17 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.commands.publish import PUBLISHED
-from steeplechase.configuration.claims import parse_claim, parse_orderings
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.latency import LatencyExperiment
-from steeplechase.configuration.loading import experiment_in
-from steeplechase.configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE
-from steeplechase.configuration.yaml import read_file
-from steeplechase.foundation.errors import ConfigurationError, MachineError
-from steeplechase.ledger.example_tables import kept_example_tables
-from steeplechase.ledger.paths import has_export
-from steeplechase.ledger.reading import snapshot_at
 from reports.by_recipe import at_shared_recipe
 from reports.claim_row import NOT_RUN, ClaimRow
 from reports.claims_page import markdown
@@ -34,6 +23,17 @@ from reports.statistics.latency import is_latency
 from reports.statistics.metrics import Metric
 from reports.statistics.results import results_of
 from reports.table import Row
+from steeplechase.commands.publish import PUBLISHED
+from steeplechase.configuration.claims import parse_claim, parse_orderings
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.latency import LatencyExperiment
+from steeplechase.configuration.loading import experiment_in
+from steeplechase.configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE
+from steeplechase.configuration.yaml import read_file
+from steeplechase.foundation.errors import ConfigurationError, MachineError
+from steeplechase.ledger.example_tables import kept_example_tables
+from steeplechase.ledger.paths import has_export
+from steeplechase.ledger.reading import snapshot_at
 from tests.factories.paths import EXPERIMENTS, ROOT
 
 FOLDER = ROOT / PUBLISHED

@@ -2,9 +2,9 @@
 
 import pytest
 
-from steeplechase.analysis.search_trace import SearchTrace, Training
 from reports.search_comparison import finding
 from reports.statistics.search_comparison import ComparedSearch, SearchComparison
+from steeplechase.analysis.search_trace import SearchTrace, Training
 
 
 def searches(first: list[float], second: list[float]) -> SearchComparison:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from reports.report import build
 from steeplechase.configuration.arm import changes_text
 from steeplechase.ledger.snapshot import Snapshot
-from reports.report import build
 from tests.factories.reports import Trial, document, search_design, snapshot
 from tests.reports.sections.test_candidates import ARMS, RUNGS, searched
 

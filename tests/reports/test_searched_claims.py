@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from steeplechase.foundation.errors import ConfigurationError, MachineError
 from reports.claim_row import ClaimRow
 from reports.paper_claims_file import SearchTest
 from reports.searched_claims import searched_claims
+from steeplechase.foundation.errors import ConfigurationError, MachineError
 
 LOWER, HIGHER, LIKE = (
     "chosen_final(a) < chosen_final(b)",

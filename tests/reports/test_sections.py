@@ -10,12 +10,12 @@ import pytest
 
 import reports.figures
 import reports.sections
-from steeplechase.foundation.errors import CorruptionError
 from reports.by_recipe import at_own_recipes, at_shared_recipe
 from reports.figures import FIGURES, LATENCY_FIGURES
 from reports.report import LATENCY_SECTIONS, LISTED_FIRST, SECTIONS, build
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import results_of
+from steeplechase.foundation.errors import CorruptionError
 from tests.factories.reports import empty, primary, search, table2, troubled, tuned
 
 VIEWS = {"table2": table2, "search": search, "tuned": tuned, "troubled": troubled, "empty": empty}

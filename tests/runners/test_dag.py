@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.foundation.schema import Schema, canonical
 from runners.dag import shared_stages, trial_stages
 from runners.stage_labels import fine_tune_labels, pretrain_labels
 from runners.stages.stage import Job
 from search_space.overrides import apply
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.schema import Schema, canonical
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import ARCHITECTURE, RECIPE
 

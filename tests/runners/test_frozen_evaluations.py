@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
+from runners.dag import shared_stages, trial_stages
+from runners.stage_labels import all_labels
+from runners.stages.declarations import FineTuneStage
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.released_fine_tuning import released_fine_tunings
 from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.foundation.schema import canonical
 from steeplechase.ledger.contamination import refuse_contamination
-from runners.dag import shared_stages, trial_stages
-from runners.stage_labels import all_labels
-from runners.stages.declarations import FineTuneStage
 from tests.factories import simulated_training as simulated
 
 TUNING = {"tasks": ["docs_pair", "docs_minimal_pairs"], "seeds": [1, 2], "sequence_length": 16}

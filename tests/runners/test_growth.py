@@ -10,6 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from reports.formats.csv import render
+from reports.report import build
+from runners.opening import RunRequest, open_ledger
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.errors import ConflictError
 from steeplechase.ledger.amendments import amendments
@@ -17,9 +20,6 @@ from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.declared_rows import declared_rows
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.snapshot import Snapshot, snapshot
-from reports.formats.csv import render
-from reports.report import build
-from runners.opening import RunRequest, open_ledger
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import ARCHITECTURE, RECIPE, Killed, Track
 

@@ -10,16 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.configuration.latency import LatencyExperiment
-from steeplechase.configuration.stage_label import LATENCY
-from steeplechase.foundation.errors import ConflictError, CorruptionError
-from steeplechase.ledger.artifacts import ArtifactStore
-from steeplechase.ledger.database import Ledger
-from steeplechase.ledger.paths import ResultPaths
-from steeplechase.ledger.records import Record, Status, with_results
-from steeplechase.ledger.rows import read_result
-from steeplechase.ledger.snapshot import Snapshot
-from steeplechase.ledger.stage_results import LatencyResult
 from runners.latency_stages import latency_stages
 from runners.opening import RunRequest
 from runners.run import run
@@ -31,6 +21,16 @@ from runners.stages.latency import compute, this_machine
 from runners.stages.measurement_declarations import LatencyStage
 from runners.stages.progress import ProgressFile
 from runners.stages.stage import Stage
+from steeplechase.configuration.latency import LatencyExperiment
+from steeplechase.configuration.stage_label import LATENCY
+from steeplechase.foundation.errors import ConflictError, CorruptionError
+from steeplechase.ledger.artifacts import ArtifactStore
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.paths import ResultPaths
+from steeplechase.ledger.records import Record, Status, with_results
+from steeplechase.ledger.rows import read_result
+from steeplechase.ledger.snapshot import Snapshot
+from steeplechase.ledger.stage_results import LatencyResult
 from tests.factories.latencies import MACHINE, experiment
 from tests.factories.paths import ROOT
 

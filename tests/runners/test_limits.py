@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 import typer
 
+from runners.limits import UNLIMITED, Limits, Spent, seconds_in, time_text
+from runners.meter import LimitStop, Meter
+from runners.opening import RunRequest, open_ledger
+from runners.run import FAILED, run_stages, timed
+from runners.run_progress import RunProgress
 from steeplechase.commands.run import limits_of
 from steeplechase.foundation.errors import DataError, StoppedError, UserError
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.sessions import sessions
 from steeplechase.ledger.snapshot import snapshot
-from runners.limits import UNLIMITED, Limits, Spent, seconds_in, time_text
-from runners.meter import LimitStop, Meter
-from runners.opening import RunRequest, open_ledger
-from runners.run import FAILED, run_stages, timed
-from runners.run_progress import RunProgress
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import Track, found
 

@@ -5,6 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from runners.missing_data import refuse_missing
+from runners.missing_device import missing_device
+from runners.opening import RunRequest
+from runners.run import run
+from search_space.cost import MATMUL
 from steeplechase.commands.arguments import choose, choose_any
 from steeplechase.commands.planning.gpu_hours import gpu_hours
 from steeplechase.commands.planning.plan_contents import plan_of
@@ -12,11 +17,6 @@ from steeplechase.configuration.loading import load_experiment
 from steeplechase.foundation import environment
 from steeplechase.foundation.errors import DataError, MachineError
 from steeplechase.ledger.paths import ResultPaths
-from runners.missing_data import refuse_missing
-from runners.missing_device import missing_device
-from runners.opening import RunRequest
-from runners.run import run
-from search_space.cost import MATMUL
 from tests.factories.command_calls import TABLE
 
 

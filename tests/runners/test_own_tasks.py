@@ -8,16 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.validation.experiment import violations_of
-from steeplechase.foundation.errors import DataError
-from steeplechase.foundation.schema import JsonValue, canonical_text
-from steeplechase.ledger.records import Status
-from steeplechase.ledger.result_files import predictions_file
-from steeplechase.ledger.rows import read_result
-from steeplechase.ledger.stage_results import ExamplesResult
-from steeplechase.models.downstream_model import build_fine_tuned
-from steeplechase.models.initialisation import initialise
 from runners.cost_estimate.flops import stage_flops
 from runners.dag import shared_stages, trial_stages
 from runners.scoring import part_scores
@@ -30,6 +20,16 @@ from runners.stages.progress import ProgressFile
 from runners.stages.stage import Stage
 from runners.training.checkpoint import save_checkpoint
 from runners.training.optimisers.adamw import adamw
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.validation.experiment import violations_of
+from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.schema import JsonValue, canonical_text
+from steeplechase.ledger.records import Status
+from steeplechase.ledger.result_files import predictions_file
+from steeplechase.ledger.rows import read_result
+from steeplechase.ledger.stage_results import ExamplesResult
+from steeplechase.models.downstream_model import build_fine_tuned
+from steeplechase.models.initialisation import initialise
 from steeplechase.tasks.data_folder import with_paths_as_in
 from steeplechase.tasks.own_tasks.features import ResolvedFeatures
 from tests.factories import simulated_training as simulated

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from runners.journal import Journal
+from runners.part import Part, part_of
 from steeplechase.foundation.errors import ConfigurationError
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.records import TrialStatus
-from runners.journal import Journal
-from runners.part import Part, part_of
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import Track
 

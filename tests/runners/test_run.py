@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from runners.opening import RunRequest, open_ledger
+from runners.run import run, run_stages, timed
+from runners.run_progress import RunProgress
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.errors import ConflictError, DataError, MachineError
 from steeplechase.foundation.schema import fingerprint
@@ -16,9 +19,6 @@ from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.records import TrialStatus
 from steeplechase.ledger.sessions import sessions
 from steeplechase.ledger.snapshot import DRAWN_IDENTITY, snapshot
-from runners.opening import RunRequest, open_ledger
-from runners.run import run, run_stages, timed
-from runners.run_progress import RunProgress
 from steeplechase.tasks.data_folder import VARIABLE
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import ARCHITECTURE, RECIPE, Track

@@ -15,6 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from reports.statistics.experiment import experiment_of
+from runners.dag import shared_stages, trial_stages
+from runners.stages import stage
+from runners.stages.stage import Stage
+from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import experiment_in
 from steeplechase.configuration.yaml import read_file
@@ -23,11 +28,6 @@ from steeplechase.foundation.schema import canonical
 from steeplechase.ledger.csv_export import read_export
 from steeplechase.ledger.paths import has_export
 from steeplechase.ledger.snapshot import snapshot
-from reports.statistics.experiment import experiment_of
-from runners.dag import shared_stages, trial_stages
-from runners.stages import stage
-from runners.stages.stage import Stage
-from search_space.candidate import Candidate
 from steeplechase.tasks.corpora.documentation import DocumentationCorpus
 from tests.factories.paths import EXPERIMENT_FILES, EXPERIMENTS, PUBLISHED, ROOT
 

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE, StageLabel
 from runners.dag import shared_stages, trial_stages
 from runners.stage_labels import all_labels, has_long_sequence_phase, kind_of, pretrain_labels, pretraining_tokens
 from search_space.overrides import apply
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE, StageLabel
 from tests.factories import simulated_training as simulated
 
 

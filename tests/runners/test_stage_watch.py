@@ -7,12 +7,12 @@ from typing import Any, cast
 
 import pytest
 
-from steeplechase.foundation.locking import Holder
-from steeplechase.ledger.artifacts import ArtifactStore
 from runners.stage_watch import LEAST_LIMIT_SECONDS, StageWatch
 from runners.stages.declarations import CorpusStage
 from runners.stages.stage import Stage
 from runners.work_queue import Failure, StageTask
+from steeplechase.foundation.locking import Holder
+from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.tasks.corpora.documentation import DocumentationCorpus
 
 OWN, OTHER = "here:1", "there:2"

@@ -7,12 +7,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steeplechase.models.encoder import Encoder
-from steeplechase.models.saved_activations import saved_bytes
 from search_space.activation_memory import activation_memory
 from search_space.architecture import Architecture
 from search_space.convolution import Convolution
 from search_space.stack import Sharing
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.saved_activations import saved_bytes
 from tests.factories.small_experiments import GROUPS, architectures, convolutions
 
 TOLERANCE = 0.05  # the joined copy of the maps' weights, 1 to 3% at these sizes, is no activation

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steeplechase.foundation.schema import options_of
 from search_space.candidate import Candidate
 from search_space.constraint_language import CHARACTERS_AT_MOST, InvalidExpression, parse
 from search_space.constraints import broken_by, known_paths, parsed
 from search_space.convolution import ConvolutionOption
 from search_space.overrides import apply
+from steeplechase.foundation.schema import options_of
 
 VALUES = {"a": 3, "b": 0.5, "c": "text", "d": True}
 numbers = st.integers(0, 99).map(str) | st.sampled_from(["a", "b", "2.5", "1e2"])

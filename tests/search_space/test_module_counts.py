@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.commands import check
-from steeplechase.foundation.child_process import module_command
 from search_space import module_counts
 from search_space.module_counts import ModuleFault
+from steeplechase.commands import check
+from steeplechase.foundation.child_process import module_command
 
 SLEEPS = (sys.executable, "-S", "-c", "import time; time.sleep(600)")
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from steeplechase.foundation.errors import ConfigurationError
 from search_space.module_architecture import ModuleArchitecture
 from search_space.module_factories import RefusedFactory, allow_packages, factory_of, refusal
+from steeplechase.foundation.errors import ConfigurationError
 from tests.factories.plugins import loaded, no_plugins_left
 
 HOSTILE = """
@@ -48,7 +48,11 @@ from subprocess import getoutput as shadowed
 OUTSIDE = (
     *("os:system", "subprocess:getoutput", "runpy:run_path", "builtins:eval", "importlib:import_module"),
     *("posix:system", "__main__:main", "torch.hub:load", "torch:load", "numpy:load", "ctypes:CDLL", "pickle:loads"),
-    *("steeplechase.models.encoder:Encoder", "steeplechase.foundation.atomic_files:write_whole", "tests.factories.paths:build"),
+    *(
+        "steeplechase.models.encoder:Encoder",
+        "steeplechase.foundation.atomic_files:write_whole",
+        "tests.factories.paths:build",
+    ),
 )
 ASSIGNED = ("system", "borrowed", "Popen", "shell", "partial", "anonymous", "os")
 REDEFINED = ("Lying", "replaced", "shadowed")

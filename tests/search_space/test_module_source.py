@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from search_space.module_source import source_hash
 from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.foundation.errors import ConfigurationError
-from search_space.module_source import source_hash
 
 
 @pytest.fixture

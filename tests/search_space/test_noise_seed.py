@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steeplechase.foundation.schema import canonical
 from search_space.candidate import Candidate
 from search_space.overrides import apply, difference
 from search_space.recipe import Recipe
+from steeplechase.foundation.schema import canonical
 
 SEEDS = st.integers(0, 2**32 - 1)
 

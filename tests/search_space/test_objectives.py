@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.foundation.schema import canonical, options_of
 from search_space import objective as folder
 from search_space.objective import (
     MaskedLanguageModel,
@@ -15,6 +14,7 @@ from search_space.objective import (
 )
 from search_space.objective.pretraining_objective import PretrainingObjective
 from search_space.objective.replaced_tokens import ReplacedTokens
+from steeplechase.foundation.schema import canonical, options_of
 from steeplechase.tasks import objectives as modules
 from tests.factories.small_experiments import (
     OBJECTIVES,

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steeplechase.foundation.schema import Schema, options_of
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import ConvolutionOption, Depthwise, SpanDynamic
@@ -13,6 +12,7 @@ from search_space.optimiser import OptimiserOption, Sgd
 from search_space.overrides import InvalidOverride, apply, difference
 from search_space.recipe import Recipe
 from search_space.schedule import LinearSchedule, ScheduleOption
+from steeplechase.foundation.schema import Schema, options_of
 from tests.factories.small_experiments import architectures
 
 OBJECTIVES = st.one_of(

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import options_of
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import ConvolutionOption, Depthwise, NoConvolution, SpanDynamic
 from search_space.convolution.kernel import WithKernel
 from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
 from search_space.recipe import Recipe
+from steeplechase.foundation.errors import Violation
+from steeplechase.foundation.schema import options_of
 from tests.factories.small_experiments import divisors
 
 WITH_KERNEL = tuple(option for option in options_of(ConvolutionOption) if issubclass(option, WithKernel))

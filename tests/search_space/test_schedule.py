@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steeplechase.foundation.schema import options_of
 from runners.training.loop import rate_at
 from search_space.recipe import Recipe
 from search_space.schedule import (
@@ -18,6 +17,7 @@ from search_space.schedule import (
     ScheduleOption,
     WarmupStableDecaySchedule,
 )
+from steeplechase.foundation.schema import options_of
 
 TOKENS = st.integers(1, 10**9)
 WARMUPS = st.just(0) | TOKENS

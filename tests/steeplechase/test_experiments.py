@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import steeplechase
-from steeplechase.foundation.errors import ConfigurationError
 from steeplechase.experiments import _as_text
+from steeplechase.foundation.errors import ConfigurationError
 from tests.factories.command_calls import TABLE
 
 SMALL = {

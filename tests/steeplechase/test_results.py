@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import steeplechase
-from steeplechase.foundation.errors import ConfigurationError, MachineError
 from reports.write import write_report
+from steeplechase.foundation.errors import ConfigurationError, MachineError
 from tests.factories.import_check import HEAVY, NUMERICAL
 from tests.factories.paths import ROOT
 

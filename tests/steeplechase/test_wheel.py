@@ -30,7 +30,7 @@ def test_the_wheel_holds_every_experiment_and_the_schema(tmp_path: Path) -> None
     expected = {str(path.relative_to(tmp_path)) for path in (tmp_path / "experiments").rglob("*") if path.is_file()}
     assert len(expected) > 40
     assert expected <= held
-    assert "steeplechase/command.py" in held
+    assert "steeplechase/commands/main.py" in held
 
 
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from steeplechase.foundation.schema import OpenOption, options_of
 from search_space.corruption import CorruptionOption, Fragment, Rotation, TokenMasking
+from steeplechase.foundation.schema import OpenOption, options_of
 from steeplechase.tasks import corruption_contracts
 from steeplechase.tasks.candidate_contracts import CONTRACTS, candidate_contracts
 from steeplechase.tasks.contract_candidates import PLACED

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from steeplechase.foundation.errors import CorruptionError, DataError
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.labelled.entities import entities, entity_scores
-from steeplechase.tasks.labelled.minimal_pairs import accuracy_by_group, encode_pairs, load_groups, pair_accuracy, save_groups
+from steeplechase.tasks.labelled.minimal_pairs import (
+    accuracy_by_group,
+    encode_pairs,
+    load_groups,
+    pair_accuracy,
+    save_groups,
+)
 from steeplechase.tasks.labelled.scoring import score_tags
 from steeplechase.tasks.labelled.task import Example, Examples, Part
 from steeplechase.tasks.labelled.words import NO_POSITION, encode_words, load_words, save_words

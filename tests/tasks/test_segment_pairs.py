@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from steeplechase.foundation.errors import CorruptionError, DataError
 from search_space.objective import NextSentencePrediction, SentenceOrderPrediction, SentenceStructure
 from search_space.objective.segment_pair import SegmentPair
+from steeplechase.foundation.errors import CorruptionError, DataError
 from steeplechase.tasks.progress import silent
 from steeplechase.tasks.segment_pairs import UNDEFINED, PairSequences, SegmentPairs, truncated
 from steeplechase.tasks.sentence_starts import read_sentence_starts, sentence_file, write_sentence_starts

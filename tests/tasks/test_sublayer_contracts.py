@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.commands.plugin_contracts import checked
-from steeplechase.configuration.plugins import PluginError, load_plugin, sources_of
-from steeplechase.models.contract import Outcome
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.layer_program import SublayerKind
 from search_space.program_parser import InvalidProgram, parse_program
 from search_space.sublayer import sublayers_by_letter
+from steeplechase.commands.plugin_contracts import checked
+from steeplechase.configuration.plugins import PluginError, load_plugin, sources_of
+from steeplechase.models.contract import Outcome
 from steeplechase.tasks.candidate_contracts import CONTRACTS as OF_CANDIDATES
 from steeplechase.tasks.sublayer_contracts import CONTRACTS, sublayer_contracts
 from tests.factories.paths import ROOT

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from reports.formats.csv import render_table
+from reports.report import build
 from steeplechase.ledger.csv_export import read_export
 from steeplechase.ledger.example_tables import kept_example_tables
 from steeplechase.ledger.snapshot import snapshot
-from reports.formats.csv import render_table
-from reports.report import build
 from tools.audit.__main__ import audit, main
 from tools.audit.compare import same
 

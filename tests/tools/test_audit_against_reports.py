@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.ledger.csv_export import read_export
-from steeplechase.ledger.example_tables import kept_example_tables
-from steeplechase.ledger.snapshot import snapshot
 from reports.formats.csv import render_table
 from reports.sections.claims import claims_table
 from reports.sections.main_table import results_table
 from reports.sections.verdicts import effects_table
 from reports.statistics.results import results_of
+from steeplechase.ledger.csv_export import read_export
+from steeplechase.ledger.example_tables import kept_example_tables
+from steeplechase.ledger.snapshot import snapshot
 from tests.factories import altered_ledgers as altered
 from tests.factories.altered_ledgers import RIVALS, Ledger
 from tools.audit.__main__ import TABLES

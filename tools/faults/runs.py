@@ -10,10 +10,10 @@ from difflib import ndiff
 from functools import cache
 from pathlib import Path
 
+from runners.stages import pretrain
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.example_tables import kept_example_tables
 from steeplechase.ledger.records import Status
-from runners.stages import pretrain
 from tools.faults.layer import SCRATCH, failing, lead_group
 from tools.faults.warm import LOG, Command, emptied, orphans
 

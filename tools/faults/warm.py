@@ -21,9 +21,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from steeplechase.commands.main import main
 from reports.figures import matplotlib_style
 from runners.executors import local, worker
+from steeplechase.commands.main import main
 from tools.faults.layer import SCRATCH
 
 PACKAGES = ("commands", "configuration", "ledger", "models", "reports", "runners", "search_space", "tasks")

@@ -2,8 +2,8 @@
 
 import json
 
-from steeplechase.foundation.schema import JsonValue
 from runners.replay.curves.recorded import Unreadable
+from steeplechase.foundation.schema import JsonValue
 
 DIGITS_OF_A_DOUBLE = 300
 """An integer with more digits is read as a double, which is infinite from 309 digits on."""

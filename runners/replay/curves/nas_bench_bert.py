@@ -7,8 +7,8 @@ scores by pretraining step; the totals of five runs are wrong, and some runs hav
 
 from collections.abc import Mapping, Sequence
 
-from steeplechase.foundation.schema import JsonValue
 from runners.replay.curves.recorded import Mistakes, RecordedCurves, Unreadable, recorded
+from steeplechase.foundation.schema import JsonValue
 
 IMPOSSIBLE = 100.0  # five long runs have totals above it; the other totals are means over tasks
 TASKS = ("cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst", "sts")

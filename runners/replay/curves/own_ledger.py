@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
+from runners.replay.curves.recorded import RecordedCurves, recorded
 from steeplechase.configuration.stage_label import PRETRAIN
 from steeplechase.foundation.schema import JsonValue, canonical
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.records import Record, Status
 from steeplechase.ledger.stage_results import Pretraining, PretrainResult
-from runners.replay.curves.recorded import RecordedCurves, recorded
 
 
 def read(folder: Path) -> RecordedCurves:

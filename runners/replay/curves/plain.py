@@ -16,10 +16,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
-from steeplechase.foundation.errors import did_you_mean
-from steeplechase.foundation.schema import JsonValue
 from runners.replay.curves.json_text import parsed
 from runners.replay.curves.recorded import Mistakes, RecordedCurves, Unreadable, recorded
+from steeplechase.foundation.errors import did_you_mean
+from steeplechase.foundation.schema import JsonValue
 
 DIRECTIONS = ("min", "max")
 KEYS = ("candidate", "config", "step", "value")

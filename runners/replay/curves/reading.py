@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from steeplechase.foundation.errors import DataError, MachineError
-from steeplechase.ledger.database import LEDGER_NAME
 from runners.replay.curves import nas_bench_bert, own_ledger, plain, taskset
 from runners.replay.curves.json_text import parsed
 from runners.replay.curves.recorded import RecordedCurves, Unreadable
+from steeplechase.foundation.errors import DataError, MachineError
+from steeplechase.ledger.database import LEDGER_NAME
 from steeplechase.tasks.corpora.file_lines import DAMAGED, check_signature, text_lines, whole_text
 
 LISTS = tuple(f".json{packed}" for packed in ("", ".gz", ".xz"))

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steeplechase.foundation.schema import JsonValue
 from runners.replay.curves.recorded import Mistakes, RecordedCurves, Unreadable, from_table
+from steeplechase.foundation.schema import JsonValue
 
 OVERFLOW = 1e10  # TaskSet writes at least this for overflowed losses
 

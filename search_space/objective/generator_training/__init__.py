@@ -2,11 +2,11 @@
 
 from typing import Annotated
 
-from steeplechase.foundation.schema import OPTION
 from search_space.objective.generator_training.adversarial import Adversarial
 from search_space.objective.generator_training.joint import Joint
 from search_space.objective.generator_training.option import GeneratorTrainingOption
 from search_space.objective.generator_training.two_stage import TwoStage
+from steeplechase.foundation.schema import OPTION
 
 GeneratorTraining = Annotated[GeneratorTrainingOption, OPTION]
 

@@ -2,9 +2,9 @@
 
 from typing import ClassVar
 
-from steeplechase.foundation.schema import OpenOption
 from search_space.architecture import Architecture
 from search_space.cost import Component
+from steeplechase.foundation.schema import OpenOption
 
 
 class GeneratorTrainingOption(OpenOption):

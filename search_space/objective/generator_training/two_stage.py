@@ -5,8 +5,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from steeplechase.foundation.schema import Count, JsonValue
 from search_space.objective.generator_training.option import GeneratorTrainingOption
+from steeplechase.foundation.schema import Count, JsonValue
 
 
 class TwoStage(GeneratorTrainingOption):

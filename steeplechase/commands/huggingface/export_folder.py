@@ -7,13 +7,13 @@ from pathlib import Path
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 
+from search_space.convolution import SpanDynamic
 from steeplechase.commands.huggingface.export_source import Exported
 from steeplechase.foundation.atomic_files import atomic_directory, sha256_of
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.models.huggingface import config
 from steeplechase.models.huggingface.families import nearest
 from steeplechase.models.huggingface.weight_names import encoder_pairs, head_pairs, to_transformers, under
-from search_space.convolution import SpanDynamic
 from steeplechase.tasks.tokenizer import SETTINGS_FILE, VOCABULARY_FILE, Tokenizer, WordPiece
 from steeplechase.tasks.vocabulary import SPECIAL_TOKENS, vocabulary_text
 

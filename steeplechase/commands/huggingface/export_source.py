@@ -7,13 +7,6 @@ from pathlib import Path
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from steeplechase.configuration.initial_checkpoint import WEIGHTS as START_WEIGHTS
-from steeplechase.configuration.initial_checkpoint import read_initial_checkpoint
-from steeplechase.foundation.atomic_files import sha256_of
-from steeplechase.foundation.errors import ConfigurationError
-from steeplechase.ledger.checkpoints import pretrained_trial
-from steeplechase.models.build_encoder import build_encoder
-from steeplechase.models.initialisation import initialise
 from runners.stages.pretrain import CHECKPOINT
 from runners.training.checkpoint import WEIGHTS
 from search_space.architecture import Architecture
@@ -21,6 +14,13 @@ from search_space.objective import LanguageModel, Objective, PermutationLanguage
 from search_space.output_layer import EmbeddingTable
 from search_space.recipe import Recipe
 from search_space.summary import Subject
+from steeplechase.configuration.initial_checkpoint import WEIGHTS as START_WEIGHTS
+from steeplechase.configuration.initial_checkpoint import read_initial_checkpoint
+from steeplechase.foundation.atomic_files import sha256_of
+from steeplechase.foundation.errors import ConfigurationError
+from steeplechase.ledger.checkpoints import pretrained_trial
+from steeplechase.models.build_encoder import build_encoder
+from steeplechase.models.initialisation import initialise
 from steeplechase.tasks.tokenizer import Tokenizer, load_tokenizer
 
 ENCODER = "encoder"

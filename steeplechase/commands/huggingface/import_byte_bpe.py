@@ -7,7 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from steeplechase.commands.huggingface.found_vocabulary import TOKENIZER, FoundVocabulary, is_numbered, read_json, section
+from steeplechase.commands.huggingface.found_vocabulary import (
+    TOKENIZER,
+    FoundVocabulary,
+    is_numbered,
+    read_json,
+    section,
+)
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.tokenizer import ByteBpe
 from steeplechase.tasks.vocabulary import MERGES_FILE, NUMBERED_FILE, read_merges, without_special

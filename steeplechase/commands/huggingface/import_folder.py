@@ -6,13 +6,13 @@ from pathlib import Path
 from rich.console import Console
 from safetensors import SafetensorError
 
+from search_space.architecture import Architecture
 from steeplechase.commands.huggingface.found_vocabulary import FoundVocabulary, read_json
 from steeplechase.commands.huggingface.import_vocabulary import find_vocabulary
 from steeplechase.configuration.initial_checkpoint import WEIGHTS, write_architecture, write_provenance
 from steeplechase.foundation.atomic_files import atomic_directory, sha256_of
 from steeplechase.foundation.errors import DataError, MachineError
 from steeplechase.models.huggingface import config
-from search_space.architecture import Architecture
 
 CONFIG, MODEL = "config.json", "model.safetensors"
 SHARDED, PICKLES = f"{MODEL}.index.json", ("pytorch_model.bin", "pytorch_model.bin.index.json")

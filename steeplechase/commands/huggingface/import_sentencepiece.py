@@ -9,7 +9,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from steeplechase.commands.huggingface.found_vocabulary import TOKENIZER, TOKENIZER_CONFIG, FoundVocabulary, read_json, section
+from steeplechase.commands.huggingface.found_vocabulary import (
+    TOKENIZER,
+    TOKENIZER_CONFIG,
+    FoundVocabulary,
+    read_json,
+    section,
+)
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.tokenizer import SentencePiece
 from steeplechase.tasks.tokenizer.sentencepiece import Normalisation, Step, checked_normalisation

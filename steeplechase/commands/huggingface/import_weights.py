@@ -9,11 +9,11 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
+from search_space.architecture import Architecture
 from steeplechase.foundation.errors import DataError, first_lines
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.huggingface.families import FAMILIES, Family, WeightPair, nearest
 from steeplechase.models.huggingface.weight_names import encoder_pairs, from_transformers, to_transformers
-from search_space.architecture import Architecture
 
 LEGACY = ((".gamma", ".weight"), (".beta", ".bias"))  # names of layer norm weights in files from before 2019
 BUFFERS = (

@@ -6,9 +6,9 @@ is without TF32, its default.
 
 from collections.abc import Iterator
 
+from reports.number_format import scientific
 from steeplechase.commands.planning.plan_contents import Plan, candidates_like
 from steeplechase.configuration.experiment import Experiment
-from reports.number_format import scientific
 
 FROM_FLOPS = 1e16  # minutes of a GPU
 UTILISATION = 0.3

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from steeplechase.configuration.arm import Arm
-from steeplechase.configuration.latency import LatencyExperiment, part_flops, part_parameters
-from steeplechase.foundation.schema import JsonValue, canonical_text
 from reports.number_format import fixed, scientific
 from reports.sanitise import printable
 from search_space.cost import Convention
+from steeplechase.configuration.arm import Arm
+from steeplechase.configuration.latency import LatencyExperiment, part_flops, part_parameters
+from steeplechase.foundation.schema import JsonValue, canonical_text
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,9 @@
 """The first line of `run`: experiment, scale, number of trials, and an estimate of the time."""
 
+from runners.cost_estimate.past_runs import measured_under
+from runners.cost_estimate.prediction import predicted
+from runners.dag import shared_stages
+from runners.opening import RunRequest
 from steeplechase.commands.planning.plan_contents import candidates_like, is_cached, stages_of_arm
 from steeplechase.commands.planning.plan_view import duration
 from steeplechase.configuration.experiment import Experiment
@@ -7,10 +11,6 @@ from steeplechase.configuration.latency import LatencyExperiment
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.errors import UserError
 from steeplechase.ledger.records import WITHOUT_SCALES
-from runners.cost_estimate.past_runs import measured_under
-from runners.cost_estimate.prediction import predicted
-from runners.dag import shared_stages
-from runners.opening import RunRequest
 
 
 def opening_line(request: RunRequest, is_default: bool) -> str:

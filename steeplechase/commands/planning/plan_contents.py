@@ -4,6 +4,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from reports.statistics.isolated_pairs import isolated_pairs
+from runners.conflicts import growth_lines
+from runners.cost_estimate.past_runs import measured_under
+from runners.cost_estimate.prediction import Prediction, disk_shortage, predicted
+from runners.dag import SharedStages, shared_stages, trial_stages
+from runners.missing_device import missing_device
+from runners.part import WHOLE, Part
+from runners.stage_labels import fine_tune_labels, has_long_sequence_phase, measure_labels
+from runners.stages.stage import Stage
+from runners.task_sources import table_notes, table_warnings
+from search_space.cost import Convention
 from steeplechase.commands.arguments import Chosen
 from steeplechase.commands.planning.plan_published import document as published_document
 from steeplechase.commands.planning.plan_tuning import TuningCost, plan_tuning_of, tuning_document
@@ -22,17 +33,6 @@ from steeplechase.foundation.errors import DataError, MachineError, UserError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.paths import ResultPaths
-from reports.statistics.isolated_pairs import isolated_pairs
-from runners.conflicts import growth_lines
-from runners.cost_estimate.past_runs import measured_under
-from runners.cost_estimate.prediction import Prediction, disk_shortage, predicted
-from runners.dag import SharedStages, shared_stages, trial_stages
-from runners.missing_device import missing_device
-from runners.part import WHOLE, Part
-from runners.stage_labels import fine_tune_labels, has_long_sequence_phase, measure_labels
-from runners.stages.stage import Stage
-from runners.task_sources import table_notes, table_warnings
-from search_space.cost import Convention
 from steeplechase.tasks.corpora.huggingface import HuggingFaceCorpus
 from steeplechase.tasks.data_folder import HINT
 
@@ -250,7 +250,10 @@ def _notes(chosen: Chosen) -> list[str]:
 
 
 def _missing_runs(chosen: Chosen, design: Factorial) -> Iterator[str]:
-    from steeplechase.configuration.designs.crossed import crossed, missing_runs_warning  # numpy, for this design alone
+    from steeplechase.configuration.designs.crossed import (  # numpy, for this design alone
+        crossed,
+        missing_runs_warning,
+    )
 
     left_out = {one.name for one in chosen.experiment.arm_table.impossible}
     runs = crossed(design, chosen.experiment.baseline, left_out)

@@ -6,16 +6,16 @@ FLOPs are in ELECTRA's convention, independent of `--flops`, because the publish
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.fine_tuning_runs import is_frozen
-from steeplechase.configuration.released_fine_tuning import released_fine_tunings, size_of
-from steeplechase.foundation.schema import JsonValue
 from reports.number_format import scientific
 from search_space.cost import CONVENTIONS
 from search_space.released.differences import Difference, departures, option_departures, recipe_text
 from search_space.released.models import costs_of, preset_of
 from search_space.released.papers import PublishedRow, published
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.fine_tuning_runs import is_frozen
+from steeplechase.configuration.released_fine_tuning import released_fine_tunings, size_of
+from steeplechase.foundation.schema import JsonValue
 
 ELECTRA = CONVENTIONS["electra"]
 UNFOUND, RELEASED = "not found", "released"

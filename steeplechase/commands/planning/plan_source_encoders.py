@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
+from search_space.source_encoder import first_stage_parameters_count, parameters_with_source_encoder, update_flops
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning_runs import settings_of
 from steeplechase.configuration.source_encoder import SourceEncoder
-from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
-from search_space.source_encoder import first_stage_parameters_count, parameters_with_source_encoder, update_flops
 
 
 def lines(experiment: Experiment) -> Iterator[str]:

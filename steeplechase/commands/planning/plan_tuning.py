@@ -5,6 +5,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from runners.dag import SharedStages, trial_stages
+from runners.stages.stage import Stage
+from search_space.cost import Convention
+from search_space.overrides import apply
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning_runs import fine_tuning_runs
 from steeplechase.configuration.seeds import first_seeds
@@ -14,10 +18,6 @@ from steeplechase.foundation.schema import JsonValue, canonical_text
 from steeplechase.ledger.database import LEDGER_NAME, Ledger
 from steeplechase.ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
 from steeplechase.ledger.tuning_selection import Choice
-from runners.dag import SharedStages, trial_stages
-from runners.stages.stage import Stage
-from search_space.cost import Convention
-from search_space.overrides import apply
 from steeplechase.tasks.data_folder import with_paths_as_in
 
 IsCached = Callable[[Stage], bool]

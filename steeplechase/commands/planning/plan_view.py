@@ -5,6 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 from rich.console import Console
 from rich.table import Table
 
+from reports.sanitise import printable
+from runners.cost_estimate.prediction import Prediction, Range
+from runners.stage_labels import fine_tune_labels
+from search_space.cost import Convention
 from steeplechase.commands.arguments import Chosen
 from steeplechase.commands.planning import plan_published, plan_source_encoders
 from steeplechase.commands.planning.gpu_hours import gpu_hours
@@ -15,10 +19,6 @@ from steeplechase.configuration.designs import Search
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.schema import JsonValue, canonical_text
 from steeplechase.ledger.records import WITHOUT_SCALES
-from reports.sanitise import printable
-from runners.cost_estimate.prediction import Prediction, Range
-from runners.stage_labels import fine_tune_labels
-from search_space.cost import Convention
 
 REASONS_SHOWN = 5
 NUMBERS = ("parameters", "forward", "train FLOPs", "cached")

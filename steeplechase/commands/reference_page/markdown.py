@@ -8,15 +8,15 @@ from itertools import groupby
 
 from pydantic import BaseModel
 
+from reports.formats.markdown import table_lines
+from search_space.cost import CONVENTIONS
+from search_space.released.models import PRESETS
 from steeplechase.commands.reference_page.sections import Section, sections_of
 from steeplechase.commands.reference_page.values import AllowedValues, default_of, example_of, flow, keys_of
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.latency import LatencyExperiment
 from steeplechase.configuration.plugin_folders import PluginFolder
 from steeplechase.foundation.schema import VARIANT_KEY
-from reports.formats.markdown import table_lines
-from search_space.cost import CONVENTIONS
-from search_space.released.models import PRESETS
 from steeplechase.tasks.downstream import find_task, task_names
 
 TRAINING, TIMING = "The experiment file", "A timing experiment"

@@ -4,6 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from reports.statistics.experiment import experiment_of
+from reports.statistics.latency import is_latency
+from reports.statistics.search_comparison import ComparedSearch
+from runners.scheduling.recorded_decisions import reproduce
+from runners.search.simulated_trace import simulated_trace
+from runners.search.tabulated import Table
 from steeplechase.commands.arguments import choose_any
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.latency import LatencyExperiment
@@ -11,12 +17,6 @@ from steeplechase.foundation.errors import ConfigurationError, ConflictError, Da
 from steeplechase.foundation.schema import JsonValue, canonical, canonical_text
 from steeplechase.ledger.reading import open_rows, snapshot_at
 from steeplechase.ledger.search_trace import recorded_trace
-from reports.statistics.experiment import experiment_of
-from reports.statistics.latency import is_latency
-from reports.statistics.search_comparison import ComparedSearch
-from runners.scheduling.recorded_decisions import reproduce
-from runners.search.simulated_trace import simulated_trace
-from runners.search.tabulated import Table
 
 SETTINGS_MARK = "@"
 """Between an experiment and settings in place of its values."""

@@ -3,18 +3,18 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from steeplechase.commands.arguments import choose
-from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.yaml import load, read_file
-from steeplechase.foundation.errors import ConfigurationError, not_one_of
-from steeplechase.foundation.schema import Schema
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.module_factories import allow_packages
 from search_space.recipe import Recipe
 from search_space.released.models import PRESETS
 from search_space.summary import Subject
+from steeplechase.commands.arguments import choose
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.yaml import load, read_file
+from steeplechase.foundation.errors import ConfigurationError, not_one_of
+from steeplechase.foundation.schema import Schema
 
 DOCUMENTS: tuple[type[Schema], ...] = (Architecture, Candidate, Experiment)
 

@@ -9,7 +9,6 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from steeplechase.configuration.counting_notes import COUNTED
 from reports.sanitise import printable
 from search_space.activation_memory import RULE
 from search_space.architecture import Architecture
@@ -20,6 +19,7 @@ from search_space.module_architecture import ModuleArchitecture
 from search_space.released.publication import Publication
 from search_space.stack import Block
 from search_space.summary import Description, PartCost, receptive_field
+from steeplechase.configuration.counting_notes import COUNTED
 
 ACTIVATIONS = {"gelu": "GELU", "gelu_tanh": "GELU (tanh)", "relu": "ReLU", "swish": "Swish"}
 PICTURE_WIDTH = 64

@@ -9,6 +9,12 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from reports.number_format import milliseconds_text
+from runners.cost_estimate.flops import stage_flops
+from runners.run_progress import RunProgress
+from runners.stages.declarations import PretrainStage
+from runners.stages.progress import StageProgress, read_progress
+from runners.work_queue import StageTask
 from steeplechase.analysis.bootstrap import median
 from steeplechase.commands.terminal.screen import Screen, time_left
 from steeplechase.commands.terminal.trial_grid import ENDED, counts, trial_grid
@@ -23,12 +29,6 @@ from steeplechase.ledger.stage_results import (
     LatencyResult,
     PretrainResult,
 )
-from reports.number_format import milliseconds_text
-from runners.cost_estimate.flops import stage_flops
-from runners.run_progress import RunProgress
-from runners.stages.declarations import PretrainStage
-from runners.stages.progress import StageProgress, read_progress
-from runners.work_queue import StageTask
 
 Running = list[tuple[StageTask, StageProgress]]
 STARTING = StageProgress("starting", 0.0)

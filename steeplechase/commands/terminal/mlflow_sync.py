@@ -11,11 +11,11 @@ from contextlib import closing
 from pathlib import Path
 from threading import Event, Thread
 
+from runners.tracking import Patience, TrackingStore, TrackingUnavailable, mirror
 from steeplechase.foundation.errors import UserError
 from steeplechase.ledger.database import LEDGER_NAME, Ledger
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.snapshot import Snapshot, snapshot
-from runners.tracking import Patience, TrackingStore, TrackingUnavailable, mirror
 
 SECONDS_BETWEEN_MIRRORS = 30.0
 LOCK_SECONDS_BETWEEN = 5.0  # while the experiment runs, since another mirror follows

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from search_space.candidate import Candidate
+from search_space.overrides import InvalidOverride, absolute_path, apply
 from steeplechase.configuration.designs.axis_values import Axis
 from steeplechase.configuration.designs.point import Changes, label
 from steeplechase.foundation.errors import Violation
-from search_space.candidate import Candidate
-from search_space.overrides import InvalidOverride, absolute_path, apply
 
 _EXAMPLES: list[Any] = [{"bottleneck_ratio": [1, 2], "heads": [2, 4]}]
 Axes = Annotated[Mapping[str, Axis], Field(min_length=1, examples=_EXAMPLES)]

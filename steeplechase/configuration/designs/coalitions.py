@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from search_space.candidate import Candidate
 from steeplechase.configuration.designs.components import ComponentDesign, fewer_than_two, set_twice, without_changes
 from steeplechase.configuration.designs.point import ARMS_AT_MOST, Point
 from steeplechase.foundation.errors import Violation
-from search_space.candidate import Candidate
 
 if TYPE_CHECKING:
     from steeplechase.analysis.shapley import ShapleyWeights

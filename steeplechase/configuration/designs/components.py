@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from search_space.candidate import Candidate
 from steeplechase.configuration.designs.list import ArmName
 from steeplechase.configuration.designs.point import Changes, PointDesign
 from steeplechase.foundation.errors import Violation
-from search_space.candidate import Candidate
 
 Components = Annotated[
     Mapping[ArmName, Mapping[str, Any]],

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Literal
 
+from search_space.candidate import Candidate
 from steeplechase.configuration.designs.components import ComponentDesign, fewer_than_two, set_twice, without_changes
 from steeplechase.configuration.designs.point import Point
 from steeplechase.foundation.errors import Violation
-from search_space.candidate import Candidate
 
 FULL = "full"
 

@@ -5,10 +5,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
+from search_space.candidate import Candidate
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.designs.point import Point, PointDesign
 from steeplechase.foundation.schema import Name
-from search_space.candidate import Candidate
 
 
 def _not_reserved(name: str) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from search_space.candidate import Candidate
 from steeplechase.foundation.errors import Violation
 from steeplechase.foundation.schema import JsonValue, Schema
-from search_space.candidate import Candidate
 
 ARMS_AT_MOST = 1024
 """Maximum number of arms of an experiment, checked before any arm is made."""

@@ -5,15 +5,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from steeplechase.configuration.designs.axes import impossible_with_every_option
-from steeplechase.configuration.designs.axis_values import Axis
-from steeplechase.foundation.errors import Violation, listed_twice
-from steeplechase.foundation.schema import Count, PositiveNumber, Schema, Seed
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.structure import Structure
 from search_space.structure.option import StackName
+from steeplechase.configuration.designs.axes import impossible_with_every_option
+from steeplechase.configuration.designs.axis_values import Axis
+from steeplechase.foundation.errors import Violation, listed_twice
+from steeplechase.foundation.schema import Count, PositiveNumber, Schema, Seed
 
 NON_ADAPTIVE = ("qmc", "brute_force")
 """Samplers with one sequence, whatever the results: each cohort continues it."""

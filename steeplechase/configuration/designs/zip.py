@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
+from search_space.candidate import Candidate
 from steeplechase.configuration.designs.axes import Axes, axis_violations, named, present
 from steeplechase.configuration.designs.point import Point, PointDesign, level
 from steeplechase.foundation.errors import Violation
-from search_space.candidate import Candidate
 
 
 class Zip(PointDesign):

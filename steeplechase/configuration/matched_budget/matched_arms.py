@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
+from search_space.candidate import Candidate
+from search_space.overrides import InvalidOverride, apply, difference
 from steeplechase.configuration.arm import Arm
 from steeplechase.configuration.arms import ArmTable, Impossible
 from steeplechase.configuration.matched_budget.adjustable_sizes import dimension, nearest
 from steeplechase.configuration.matched_budget.match import Match
 from steeplechase.foundation.errors import Violation
-from search_space.candidate import Candidate
-from search_space.overrides import InvalidOverride, apply, difference
 
 SUFFIX = " (matched)"
 Budget = Callable[[Candidate], float]

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
+from search_space.candidate import Candidate
+from search_space.recipe import SHORTEST_SEQUENCE
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning import FineTuning, SettingsSearch, TaskTraining
 from steeplechase.configuration.fine_tuning_runs import is_frozen, settings_of
@@ -11,8 +13,6 @@ from steeplechase.configuration.validation.language_model_loss import language_m
 from steeplechase.configuration.validation.rarified import rarified_violations
 from steeplechase.configuration.validation.source_encoder import source_encoder_violations
 from steeplechase.foundation.errors import Violation, did_you_mean, listed_twice
-from search_space.candidate import Candidate
-from search_space.recipe import SHORTEST_SEQUENCE
 from steeplechase.tasks.downstream import task_names
 from steeplechase.tasks.labelled.task import DownstreamTask
 from steeplechase.tasks.own_tasks.derived import DerivedTask

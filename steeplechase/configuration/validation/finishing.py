@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from math import floor
 
+from search_space.constraints import broken_by
+from search_space.overrides import InvalidOverride
 from steeplechase.configuration.arm import changed_arm
 from steeplechase.configuration.designs import Search
 from steeplechase.configuration.designs.axes import grid, grid_size
 from steeplechase.configuration.designs.search import EVOLUTIONARY
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
-from search_space.constraints import broken_by
-from search_space.overrides import InvalidOverride
 
 POINTS_COUNTED = 512
 """Largest grid of which the possible points are counted."""

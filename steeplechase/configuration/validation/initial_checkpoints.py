@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from search_space.overrides import absolute_path
 from steeplechase.configuration.arm import Arm
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning_runs import is_frozen
@@ -10,7 +11,6 @@ from steeplechase.configuration.initial_checkpoint import differing_fields, read
 from steeplechase.configuration.metrics import HELD_OUT_LOSS
 from steeplechase.configuration.stage_label import MINIMAL_PAIRS
 from steeplechase.foundation.errors import UserError, Violation
-from search_space.overrides import absolute_path
 from steeplechase.tasks.data_folder import resolved
 
 IN_FINE_TUNING = ("device", "precision", "dropout", "label_smoothing")

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.objective import LanguageModel
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import settings_of
 from steeplechase.foundation.errors import Violation
-from search_space.architecture import Architecture
-from search_space.candidate import Candidate
-from search_space.objective import LanguageModel
 from steeplechase.tasks.own_tasks.features import FeatureTask
 
 

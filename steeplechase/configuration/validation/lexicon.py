@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from search_space.overrides import absolute_path
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.errors import Violation
-from search_space.overrides import absolute_path
 
 FIELD = ("architecture", "supersenses")
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from search_space.released.papers import published
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.errors import Violation, did_you_mean
-from search_space.released.papers import published
 
 
 def paper_violations(experiment: Experiment) -> Iterator[Violation]:

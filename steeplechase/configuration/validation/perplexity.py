@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from search_space.objective import LanguageModel
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.errors import Violation
-from search_space.objective import LanguageModel
 
 SPECIAL_TOKENS = 2  # [CLS] and [SEP] of a window
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from itertools import islice, product
 
+from search_space.constraints import broken_by
+from search_space.overrides import InvalidOverride, apply
 from steeplechase.configuration.designs import Search
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.errors import Violation
 from steeplechase.foundation.schema import JsonValue
-from search_space.constraints import broken_by
-from search_space.overrides import InvalidOverride, apply
 
 POINTS_TRIED = 512
 """Combinations of values that are tried before a space is taken for possible."""

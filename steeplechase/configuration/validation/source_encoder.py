@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
+from search_space.architecture import Architecture
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import settings_of
 from steeplechase.configuration.source_encoder import SourceEncoder
 from steeplechase.foundation.errors import Violation
-from search_space.architecture import Architecture
-from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 
 Location = tuple[str, ...]
 FIELD = ("generation", "source_encoder")

@@ -3,6 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from search_space.candidate import Candidate
+from search_space.constraints import broken_by, known_paths
+from search_space.overrides import InvalidOverride, apply
+from search_space.recipe import Recipe
 from steeplechase.configuration.arm import Arm
 from steeplechase.configuration.designs.axes import grid_size
 from steeplechase.configuration.designs.point import ARMS_AT_MOST
@@ -10,10 +14,6 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.tuning import Tune
 from steeplechase.configuration.tuning_points import points_of
 from steeplechase.foundation.errors import Violation, did_you_mean
-from search_space.candidate import Candidate
-from search_space.constraints import broken_by, known_paths
-from search_space.overrides import InvalidOverride, apply
-from search_space.recipe import Recipe
 
 NOT_TUNED: Mapping[str, str] = {
     "token_share": "changes the training budget",

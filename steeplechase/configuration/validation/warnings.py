@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.validation.finishing import finishing_warnings
 from search_space.activation_memory import VALUE_BYTES, activation_memory
 from search_space.candidate import Candidate
 from search_space.recipe import Recipe
 from search_space.released.differences import warmup_updates
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.validation.finishing import finishing_warnings
 
 ARMS_NAMED = 4
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 EXPERIMENTS = "experiments"
 """The folder of experiment files, in the working folder and beside the packages."""
-INSTALLED = Path(__file__).resolve().parents[2] / EXPERIMENTS
+INSTALLED = Path(__file__).resolve().parents[3] / EXPERIMENTS
 SUFFIX, SCHEMA = ".yaml", "schema.json"
 OF_CHECKPOINT = "architecture.yaml"
 """The file of an initial checkpoint that is no experiment."""

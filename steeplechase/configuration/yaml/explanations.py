@@ -11,7 +11,14 @@ from pydantic_core import ErrorDetails
 from steeplechase.configuration.yaml.errors import SHOWN_CHARACTERS, Location, Mistake, Path, mistake, shown
 from steeplechase.configuration.yaml.messages import NEEDED, message_of, mismatch, not_among
 from steeplechase.configuration.yaml.nodes import Entries, Leaf, Node, child
-from steeplechase.configuration.yaml.schema_paths import ResolvedLocation, allowed_locations, example, find, keys, kinds
+from steeplechase.configuration.yaml.schema_paths import (
+    ResolvedLocation,
+    allowed_locations,
+    example,
+    find,
+    keys,
+    kinds,
+)
 from steeplechase.foundation.errors import Violation, closest, did_you_mean
 from steeplechase.foundation.schema import VARIANT_KEY
 

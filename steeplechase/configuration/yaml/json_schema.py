@@ -5,13 +5,13 @@ from collections.abc import Callable
 
 from pydantic import BaseModel
 
+from search_space.candidate import Candidate
 from steeplechase.configuration.yaml.field_docstrings import DescribingSchema
 from steeplechase.configuration.yaml.inheritance import LIKE_KEY
 from steeplechase.configuration.yaml.released_baseline import LIKE_KEY as BASELINE_LIKE
 from steeplechase.configuration.yaml.released_baseline import like_schema
 from steeplechase.configuration.yaml.scales import SCALES_KEY
 from steeplechase.foundation.schema import JsonValue
-from search_space.candidate import Candidate
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 DEFINITIONS = "$defs"

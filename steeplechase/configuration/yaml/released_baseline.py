@@ -4,12 +4,12 @@ It begins with the model's architecture, objective and recipe. The file's own va
 are merged over the model's.
 """
 
+from search_space.released.models import PRESETS, Preset
 from steeplechase.configuration.yaml.errors import Location, Mistake, mistake, shown
 from steeplechase.configuration.yaml.nodes import Entries, Items, Leaf, Node, child
 from steeplechase.configuration.yaml.scales import merged
 from steeplechase.foundation.errors import did_you_mean
 from steeplechase.foundation.schema import JsonValue, canonical
-from search_space.released.models import PRESETS, Preset
 
 BASELINE_KEY = "baseline"
 LIKE_KEY = "like"

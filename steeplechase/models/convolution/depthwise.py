@@ -3,10 +3,10 @@
 from jaxtyping import Float
 from torch import Tensor
 
-from steeplechase.models.convolution import ConvolutionBranch, PaddingMask
-from steeplechase.models.convolution.separable import SeparableConvolution
 from search_space.convolution import Depthwise
 from search_space.shape import AttentionShape
+from steeplechase.models.convolution import ConvolutionBranch, PaddingMask
+from steeplechase.models.convolution.separable import SeparableConvolution
 
 
 class Branch(ConvolutionBranch):

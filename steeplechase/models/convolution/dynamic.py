@@ -6,11 +6,11 @@ Without the gated linear unit of the paper; `search_space/convolution/dynamic.py
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from search_space.convolution.kernel import KernelFromValue
+from search_space.shape import AttentionShape
 from steeplechase.models.convolution import ConvolutionBranch, PaddingMask, value_map
 from steeplechase.models.convolution.separable import without_padding
 from steeplechase.models.kernels.window import dynamic_window_sum
-from search_space.convolution.kernel import KernelFromValue
-from search_space.shape import AttentionShape
 
 
 class Branch(ConvolutionBranch):

@@ -7,9 +7,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import glu
 
-from steeplechase.models.convolution import dynamic
 from search_space.convolution import GatedDynamic
 from search_space.shape import AttentionShape
+from steeplechase.models.convolution import dynamic
 
 
 class GatedLinear(nn.Linear):

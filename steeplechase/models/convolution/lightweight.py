@@ -4,12 +4,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from search_space.convolution import Lightweight
+from search_space.shape import AttentionShape
 from steeplechase.models.convolution import ConvolutionBranch, PaddingMask, value_map
 from steeplechase.models.convolution.separable import without_padding
 from steeplechase.models.initialisation import truncated_normal
 from steeplechase.models.kernels.window import depthwise_window_sum
-from search_space.convolution import Lightweight
-from search_space.shape import AttentionShape
 
 
 class HeadKernels(nn.Module):

@@ -4,10 +4,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from steeplechase.models.convolution import PaddingMask
-from steeplechase.models.kernels.window import depthwise_window_sum
 from search_space.convolution.kernel import WithKernel
 from search_space.shape import AttentionShape
+from steeplechase.models.convolution import PaddingMask
+from steeplechase.models.kernels.window import depthwise_window_sum
 
 
 class DepthwiseKernel(nn.Module):

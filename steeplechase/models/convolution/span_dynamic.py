@@ -6,11 +6,11 @@ As in the released code, one map with bias generates all heads' kernels.
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from search_space.convolution import SpanDynamic
+from search_space.shape import AttentionShape
 from steeplechase.models.convolution import ConvolutionBranch, PaddingMask, value_map
 from steeplechase.models.convolution.separable import SeparableConvolution, without_padding
 from steeplechase.models.kernels.window import dynamic_window_sum
-from search_space.convolution import SpanDynamic
-from search_space.shape import AttentionShape
 
 
 class Branch(ConvolutionBranch):

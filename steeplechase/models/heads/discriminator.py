@@ -4,8 +4,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import gelu
 
-from steeplechase.models.precision import to_float32
 from search_space.architecture import Architecture
+from steeplechase.models.precision import to_float32
 
 
 class DiscriminatorHead(nn.Module):

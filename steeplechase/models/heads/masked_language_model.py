@@ -5,9 +5,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import gelu
 
+from search_space.architecture import Architecture
 from steeplechase.models.kernels.vocabulary_cross_entropy import Uniforms, vocabulary_cross_entropy
 from steeplechase.models.kernels.vocabulary_logits import vocabulary_logits
-from search_space.architecture import Architecture
 
 
 class MaskedLanguageModelHead(nn.Module):

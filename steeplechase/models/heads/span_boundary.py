@@ -5,9 +5,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import gelu, linear
 
+from search_space.architecture import Architecture
 from steeplechase.models.heads.masked_language_model import TokenBias
 from steeplechase.models.kernels.vocabulary_cross_entropy import vocabulary_cross_entropy
-from search_space.architecture import Architecture
 
 
 class SpanBoundaryHead(nn.Module):

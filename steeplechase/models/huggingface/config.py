@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from search_space.architecture import Architecture
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.models.huggingface.families import FAMILIES, Family, nearest
-from search_space.architecture import Architecture
 
 
 def obstacles(architecture: Architecture, pad: int | None = None) -> Iterator[str]:

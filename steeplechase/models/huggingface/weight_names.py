@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from search_space.architecture import Architecture
 from steeplechase.models.huggingface.families import WeightPair, nearest
 from steeplechase.models.huggingface.families.family import Layout, Modules, weights_and_biases
-from search_space.architecture import Architecture
 
 Map = Callable[[Tensor], Tensor]
 

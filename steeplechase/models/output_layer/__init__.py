@@ -6,9 +6,9 @@ from importlib import import_module
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from steeplechase.models.kernels.vocabulary_cross_entropy import Uniforms
 from search_space.architecture import Architecture
 from search_space.output_layer import OutputLayerOption
+from steeplechase.models.kernels.vocabulary_cross_entropy import Uniforms
 
 
 class OutputHead(nn.Module):

@@ -1,9 +1,9 @@
 """BERT's output layer, which is the head of masked language modelling."""
 
-from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead
-from steeplechase.models.output_layer import OutputHead
 from search_space.architecture import Architecture
 from search_space.output_layer import OutputLayerOption
+from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead
+from steeplechase.models.output_layer import OutputHead
 
 
 class Head(MaskedLanguageModelHead, OutputHead):

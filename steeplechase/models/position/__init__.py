@@ -21,5 +21,7 @@ def build_position_scores(declaration: SelfAttention) -> nn.Module | None:
     """
     if declaration.position is None:
         return None
-    module: nn.Module = import_module(f"steeplechase.models.position.{declaration.position.kind}").build_scores(declaration)
+    module: nn.Module = import_module(f"steeplechase.models.position.{declaration.position.kind}").build_scores(
+        declaration
+    )
     return module

@@ -7,13 +7,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from search_space.position import ClippedRelativePositions
+from search_space.sublayer.attention import SelfAttention
+from search_space.visibility import looks_ahead
 from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from steeplechase.models.initialisation import truncated_normal
 from steeplechase.models.position.none import Positions
 from steeplechase.models.position.relative import gathered, shifted
-from search_space.position import ClippedRelativePositions
-from search_space.sublayer.attention import SelfAttention
-from search_space.visibility import looks_ahead
 
 
 class ClippedScores(nn.Module):

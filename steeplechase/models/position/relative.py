@@ -12,13 +12,13 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from search_space.position import RelativePositions
+from search_space.sublayer.attention import SelfAttention
+from search_space.visibility import looks_ahead
 from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from steeplechase.models.initialisation import truncated_normal
 from steeplechase.models.position.none import Positions
 from steeplechase.models.position.sinusoidal import LONGEST_WAVELENGTH
-from search_space.position import RelativePositions
-from search_space.sublayer.attention import SelfAttention
-from search_space.visibility import looks_ahead
 
 
 class RelativeScores(nn.Module):

@@ -9,5 +9,7 @@ from search_space.sublayer.sublayer import SublayerDeclaration
 
 def build_sublayer(declaration: SublayerDeclaration, dropout_rate: float) -> nn.Module:
     """Return the module of a sublayer: from [batch seq width], a padding mask and a context to [batch seq width]."""
-    module: nn.Module = import_module(f"steeplechase.models.sublayer.{declaration.kind}").Sublayer(declaration, dropout_rate)
+    module: nn.Module = import_module(f"steeplechase.models.sublayer.{declaration.kind}").Sublayer(
+        declaration, dropout_rate
+    )
     return module

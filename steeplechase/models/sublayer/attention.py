@@ -5,6 +5,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import dropout, scaled_dot_product_attention
 
+from search_space.sublayer.attention import SelfAttention
+from search_space.visibility import VISIBLE_SIDE, Visibility, looks_ahead
 from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from steeplechase.models.continuation import Continuation, KeyValueCache, Recomputed, by_head
 from steeplechase.models.convolution import PaddingMask, build_branch
@@ -12,8 +14,6 @@ from steeplechase.models.decoding_context import Source
 from steeplechase.models.position import build_position_scores
 from steeplechase.models.precision import without_autocast
 from steeplechase.models.prepared_layers import PreparedLinear
-from search_space.sublayer.attention import SelfAttention
-from search_space.visibility import VISIBLE_SIDE, Visibility, looks_ahead
 
 
 class Sublayer(nn.Module):

@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from search_space.sublayer.feed_forward import FeedForward
 from steeplechase.models.activation import activation_function
 from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from steeplechase.models.continuation import Continuation, Positionwise, WithoutPast
@@ -12,7 +13,6 @@ from steeplechase.models.decoding_context import Source
 from steeplechase.models.initialisation import truncated_normal
 from steeplechase.models.precision import to_autocast_dtype
 from steeplechase.models.prepared_layers import PreparedLinear
-from search_space.sublayer.feed_forward import FeedForward
 
 
 class GroupedLinear(nn.Module):

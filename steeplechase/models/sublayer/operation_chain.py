@@ -5,14 +5,14 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import conv1d, pad
 
+from search_space.layer_program import OperationKind
+from search_space.sublayer.operation_chain import Branches, OperationChain, Step
+from search_space.visibility import VISIBLE_SIDE, Visibility
 from steeplechase.models.activation import activation_function
 from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from steeplechase.models.convolution import PaddingMask
 from steeplechase.models.convolution.separable import DepthwiseKernel, without_padding
 from steeplechase.models.initialisation import truncated_normal
-from search_space.layer_program import OperationKind
-from search_space.sublayer.operation_chain import Branches, OperationChain, Step
-from search_space.visibility import VISIBLE_SIDE, Visibility
 
 
 class DenseConvolution(nn.Module):

@@ -3,12 +3,12 @@
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from search_space.sublayer.parallel import ParallelSublayers
 from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from steeplechase.models.continuation import Continuation, continuation_of
 from steeplechase.models.convolution import PaddingMask
 from steeplechase.models.decoding_context import DecodingContext, Source
 from steeplechase.models.sublayer import build_sublayer
-from search_space.sublayer.parallel import ParallelSublayers
 
 
 class Sublayer(nn.Module):

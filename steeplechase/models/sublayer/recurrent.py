@@ -5,10 +5,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from search_space.sublayer.recurrent import Recurrent
 from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from steeplechase.models.convolution import PaddingMask
 from steeplechase.models.initialisation import truncated_normal
-from search_space.sublayer.recurrent import Recurrent
 
 
 class RecurrentWeights(nn.LSTM):

@@ -13,7 +13,13 @@ from pydantic import BeforeValidator, Field
 from steeplechase.foundation.schema import JsonValue, Name, PositiveNumber
 from steeplechase.tasks.corpora.docstrings import documents_of_source
 from steeplechase.tasks.corpora.document import Document
-from steeplechase.tasks.corpora.installed_modules import content_of, modules_of, runtime_closure, standard_library, version_of
+from steeplechase.tasks.corpora.installed_modules import (
+    content_of,
+    modules_of,
+    runtime_closure,
+    standard_library,
+    version_of,
+)
 from steeplechase.tasks.corpora.option import CorpusOption
 from steeplechase.tasks.progress import Progress, place
 

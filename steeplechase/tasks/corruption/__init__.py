@@ -11,7 +11,9 @@ from steeplechase.tasks.corruption.row import Context, Corrupted, Numbers
 
 def corrupt(tokens: Numbers, option: CorruptionOption, context: Context) -> Corrupted:
     """Return the source and the target of a text; a function of the text and the random stream alone."""
-    found: Corrupted = import_module(f"steeplechase.tasks.corruption.{option.kind}").corrupted(tokens, option, context)
+    found: Corrupted = import_module(f"steeplechase.tasks.corruption.{option.kind}").corrupted(
+        tokens, option, context
+    )
     return found
 
 

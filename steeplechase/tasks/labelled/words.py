@@ -10,7 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from steeplechase.foundation.errors import CorruptionError
-from steeplechase.tasks.labelled.encoding import EncodedExamples, IntegerArray, encode_examples, load_array, load_examples
+from steeplechase.tasks.labelled.encoding import (
+    EncodedExamples,
+    IntegerArray,
+    encode_examples,
+    load_array,
+    load_examples,
+)
 from steeplechase.tasks.labelled.encoding import save_examples as save_sequences
 from steeplechase.tasks.labelled.task import Example
 from steeplechase.tasks.tokenizer import Tokenizer

@@ -9,17 +9,19 @@ from typing import Any
 
 import torch
 
-from steeplechase.models.devices import open_device
-from steeplechase.models.initialisation import initialise
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
+from steeplechase.models.devices import open_device
+from steeplechase.models.initialisation import initialise
 from steeplechase.tasks.lexicon.token_senses import read_token_senses
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
 
 
 def model_class(kind: str) -> type[PretrainingModel[Any]]:
     """Return the module of a kind of objective, or of an evaluation, whose name begins with a kind and a dot."""
-    found: type[PretrainingModel[Any]] = import_module(f"steeplechase.tasks.objectives.{kind.partition('.')[0]}").Model
+    found: type[PretrainingModel[Any]] = import_module(
+        f"steeplechase.tasks.objectives.{kind.partition('.')[0]}"
+    ).Model
     return found
 
 

@@ -5,12 +5,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy, log_softmax
 
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
 from steeplechase.models.heads.copy import mixed
 from steeplechase.models.heads.logit import LogitHead
 from steeplechase.models.heads.masked_language_model import gather_masked
 from steeplechase.models.precision import to_float32
-from search_space.architecture import Architecture
-from search_space.candidate import Candidate
 from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch
 from steeplechase.tasks.objectives import replace_masked_language_model
 from steeplechase.tasks.objectives.generated_tokens import CorruptedInputs, tensors_of

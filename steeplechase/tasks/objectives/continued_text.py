@@ -10,9 +10,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from search_space.candidate import Candidate
 from steeplechase.models.attention_context import AttentionContext, PredictionOrder
 from steeplechase.models.segment_memory import KeptMemory, Streams, read_streams
-from search_space.candidate import Candidate
 from steeplechase.tasks.batches import Sequences, Tokens
 from steeplechase.tasks.masking import MaskedBatch, PaddedBatch
 from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel

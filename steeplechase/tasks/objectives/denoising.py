@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.corruption import Fragment
+from search_space.objective.denoising import Denoising
 from steeplechase.foundation.randomness import stream
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.decoder_loss import target_loss
 from steeplechase.models.decoding_context import DecodingContext
 from steeplechase.models.encoder_decoder import EncoderDecoder
-from search_space.architecture import Architecture
-from search_space.candidate import Candidate
-from search_space.corruption import Fragment
-from search_space.objective.denoising import Denoising
 from steeplechase.tasks.batches import Sequences
 from steeplechase.tasks.corruption import Context, Corrupted, corrupt
 from steeplechase.tasks.evaluation_set import EvaluationSet

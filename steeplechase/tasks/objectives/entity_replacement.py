@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from steeplechase.models.heads.entity import EntityHead
-from steeplechase.models.heads.masked_language_model import gather_masked
-from steeplechase.models.precision import to_float32
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import EntityReplacement
+from steeplechase.models.heads.entity import EntityHead
+from steeplechase.models.heads.masked_language_model import gather_masked
+from steeplechase.models.precision import to_float32
 from steeplechase.tasks.batches import Sequences
 from steeplechase.tasks.entity_replacement import NO_BOUNDARY, Replaced, replace_entities
 from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch, Words, mask

@@ -7,11 +7,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from steeplechase.models.encoder import Embeddings, Encoder
-from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective.replaced_tokens import ReplacedTokens
+from steeplechase.models.encoder import Embeddings, Encoder
+from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead
 from steeplechase.tasks.batches import Sequences
 from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch, mask
 from steeplechase.tasks.objectives.generated_tokens import CorruptedInputs, Generator, corrupted_inputs

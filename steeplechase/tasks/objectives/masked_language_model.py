@@ -4,10 +4,10 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from steeplechase.models.attention_context import PredictionOrder
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel
+from steeplechase.models.attention_context import PredictionOrder
 from steeplechase.tasks.batches import Sequences
 from steeplechase.tasks.masking import PaddedBatch, mask, padded
 from steeplechase.tasks.objectives.continued_text import (

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from search_space.candidate import Candidate
+from search_space.objective.masking import Masking
 from steeplechase.foundation.randomness import stream
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.convolution import PaddingMask
@@ -14,8 +16,6 @@ from steeplechase.models.heads.masked_language_model import MaskedLanguageModelH
 from steeplechase.models.kernels.vocabulary_cross_entropy import Uniforms
 from steeplechase.models.output_layer import OutputHead
 from steeplechase.models.precision import to_float32
-from search_space.candidate import Candidate
-from search_space.objective.masking import Masking
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.masking import MaskedBatch, mask
 from steeplechase.tasks.objectives.pretraining_model import Batch, EvaluationSource, PretrainingModel

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.objective import PermutationLanguageModel
 from steeplechase.models.attention_context import AttentionContext, PredictionOrder
 from steeplechase.models.heads.segment_pair import SegmentPairHead
 from steeplechase.models.output_layer import OutputHead, build_output_layer
 from steeplechase.models.precision import to_float32
 from steeplechase.models.segment_memory import read_streams
-from search_space.architecture import Architecture
-from search_space.candidate import Candidate
-from search_space.objective import PermutationLanguageModel
 from steeplechase.tasks.batches import Sequences
 from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch, Words, selected
 from steeplechase.tasks.objectives.continued_text import (

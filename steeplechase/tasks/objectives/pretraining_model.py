@@ -11,8 +11,8 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from steeplechase.models.encoder import Encoder
 from search_space.candidate import Candidate
+from steeplechase.models.encoder import Encoder
 from steeplechase.tasks.batches import Sequences
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.progress import Progress

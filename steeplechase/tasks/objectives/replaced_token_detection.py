@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
 from steeplechase.foundation.randomness import stream
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.heads.discriminator import DiscriminatorHead
 from steeplechase.models.kernels.vocabulary_cross_entropy import sample_tokens
 from steeplechase.models.precision import autocast_to
-from search_space.architecture import Architecture
-from search_space.candidate import Candidate
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives.generated_tokens import CorruptedInputs

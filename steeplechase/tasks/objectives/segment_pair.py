@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from steeplechase.models.heads.segment_pair import SegmentPairHead
-from steeplechase.models.precision import to_float32
 from search_space.architecture import Architecture
 from search_space.objective.segment_pair import SegmentPair
+from steeplechase.models.heads.segment_pair import SegmentPairHead
+from steeplechase.models.precision import to_float32
 from steeplechase.tasks.batches import Tokens
 from steeplechase.tasks.masking import Rows
 from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryLoss, MaskedSequences

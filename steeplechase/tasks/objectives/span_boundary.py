@@ -8,10 +8,10 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from steeplechase.models.heads.masked_language_model import gather_masked
-from steeplechase.models.heads.span_boundary import SpanBoundaryHead
 from search_space.architecture import Architecture
 from search_space.objective import SpanBoundary
+from steeplechase.models.heads.masked_language_model import gather_masked
+from steeplechase.models.heads.span_boundary import SpanBoundaryHead
 from steeplechase.tasks.batches import Tokens
 from steeplechase.tasks.masking import MaskedBatch, Rows
 from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryLoss, AuxiliaryLossModel, MaskedSequences

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import linear
 
+from search_space.objective import Supersense
 from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead, gather_masked
 from steeplechase.models.precision import to_float32
 from steeplechase.models.supersense_embeddings import SupersenseEmbeddings
-from search_space.objective import Supersense
 from steeplechase.tasks.batches import Sequences, Tokens
 from steeplechase.tasks.masking import Rows, Words
 from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryLoss, AuxiliaryLossModel, MaskedSequences

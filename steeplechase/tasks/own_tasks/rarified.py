@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from steeplechase.foundation.schema import Count, Schema
 from search_space.rare_words import RareWords
+from steeplechase.foundation.schema import Count, Schema
 from steeplechase.tasks.labelled.task import DownstreamTask
 from steeplechase.tasks.lexicon.synonyms import Synonyms
 from steeplechase.tasks.own_tasks.derived import DerivedTask

@@ -37,5 +37,7 @@ def open_split(
 
 def sequences_of(text: Text, objective: Objective) -> SequenceSource:
     """Return the sequences of a text, packed as the objective declares."""
-    found: SequenceSource = import_module(f"steeplechase.tasks.packing.{objective.packing.kind}").sequences_of(text, objective)
+    found: SequenceSource = import_module(f"steeplechase.tasks.packing.{objective.packing.kind}").sequences_of(
+        text, objective
+    )
     return found

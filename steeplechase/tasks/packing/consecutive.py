@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from search_space.objective import Objective
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.randomness import stream
-from search_space.objective import Objective
 from steeplechase.tasks.batches import Sequences, Tokens
 from steeplechase.tasks.packing.text import Text
 

@@ -7,11 +7,11 @@ here, and its segment is A's; A ends at the sentence nearest to a random share o
 import numpy as np
 from numpy.typing import NDArray
 
-from steeplechase.foundation.errors import DataError
-from steeplechase.foundation.randomness import stream
 from search_space.objective import Objective
 from search_space.packing import ContinuedPairs
 from search_space.packing.continued_pairs import SPECIAL_TOKENS
+from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.randomness import stream
 from steeplechase.tasks.batches import Tokens
 from steeplechase.tasks.packing.text import Text
 from steeplechase.tasks.segment_pairs import ContinuedPairSequences, PairSequences

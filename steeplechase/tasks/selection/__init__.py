@@ -30,5 +30,7 @@ def words_of(tokens: Numbers, tokenizer: Tokenizer) -> Numbers:
 
 def select(words: Numbers, selection: Selection, budget: int, random: np.random.Generator) -> Numbers:
     """Return the number of the selected span of every token [batch seq], NONE where it is not selected."""
-    spans: Numbers = import_module(f"steeplechase.tasks.selection.{selection.kind}").select(words, selection, budget, random)
+    spans: Numbers = import_module(f"steeplechase.tasks.selection.{selection.kind}").select(
+        words, selection, budget, random
+    )
     return spans

@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steeplechase.foundation.errors import CorruptionError
-from steeplechase.tasks.labelled.encoding import EncodedExamples, IntegerArray, load_array, load_examples, save_examples
+from steeplechase.tasks.labelled.encoding import (
+    EncodedExamples,
+    IntegerArray,
+    load_array,
+    load_examples,
+    save_examples,
+)
 from steeplechase.tasks.squad.questions import Answer, Question
 from steeplechase.tasks.squad.spans import combined, window_spans
 from steeplechase.tasks.squad.windows import Windows

@@ -16,7 +16,12 @@ from steeplechase.tasks.tokenizer.sentencepiece import SentencePiece, SentencePi
 from steeplechase.tasks.tokenizer.tokenizer import SETTINGS_FILE, Tokenizer, TokensWithOffsets
 from steeplechase.tasks.tokenizer.unigram import Unigram, UnigramOption
 from steeplechase.tasks.tokenizer.word import Word, WordOption
-from steeplechase.tasks.tokenizer.wordpiece import LONGEST_WORD_CHARACTERS, GivenVocabulary, WordPiece, WordPieceTraining
+from steeplechase.tasks.tokenizer.wordpiece import (
+    LONGEST_WORD_CHARACTERS,
+    GivenVocabulary,
+    WordPiece,
+    WordPieceTraining,
+)
 from steeplechase.tasks.vocabulary import VOCABULARY_FILE
 
 TokenizerDeclaration = Annotated[

@@ -15,7 +15,13 @@ from steeplechase.tasks.data_folder import resolved
 from steeplechase.tasks.tokenizer.library import Pipeline, bert_pipeline, library, pieces_in_order
 from steeplechase.tasks.tokenizer.tokenizer import Tokenizer, TokenizerOption
 from steeplechase.tasks.tokenizer_file import Settings
-from steeplechase.tasks.vocabulary import SPECIAL_TOKENS, VOCABULARY_FILE, alphabet_of, read_vocabulary, vocabulary_text
+from steeplechase.tasks.vocabulary import (
+    SPECIAL_TOKENS,
+    VOCABULARY_FILE,
+    alphabet_of,
+    read_vocabulary,
+    vocabulary_text,
+)
 
 TRAINING_VERSION = 1  # incremented when the vocabulary of the same texts changes
 LONGEST_WORD_CHARACTERS = 100  # longer words are [UNK], as in BERT

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import create_model
 
+from search_space.released.models import PRESETS
 from steeplechase.commands.reference_page.sections import Section, sections_of
 from steeplechase.commands.reference_page.values import AllowedValues, example_of, flow, keys_of
 from steeplechase.configuration.experiment import Experiment
@@ -15,7 +16,6 @@ from steeplechase.configuration.yaml import load
 from steeplechase.configuration.yaml.nodes import plain
 from steeplechase.configuration.yaml.reading import read_document
 from steeplechase.foundation.schema import OpenOption, Schema, options_of
-from search_space.released.models import PRESETS
 from steeplechase.tasks.downstream import task_names
 from tests.factories.command_calls import ROOT, Call
 

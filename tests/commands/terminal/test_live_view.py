@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from steeplechase.commands.terminal import live_view, screen
-from steeplechase.commands.terminal.live_view import LiveView
-from steeplechase.ledger.stage_results import PretrainResult
 from runners.cost_estimate.flops import stage_flops
 from runners.run_progress import RunProgress
 from runners.stages.progress import ProgressFile, read_progress
 from runners.stages.stage import Stage
+from steeplechase.commands.terminal import live_view, screen
+from steeplechase.commands.terminal.live_view import LiveView
+from steeplechase.ledger.stage_results import PretrainResult
 from tests.factories import simulated_training as simulated
 
 

@@ -6,6 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from search_space.candidate import Candidate
+from search_space.overrides import apply
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.designs import (
     Coalitions,
@@ -13,8 +15,6 @@ from steeplechase.configuration.designs import (
     Ladder,
     LeaveOneOut,
 )
-from search_space.candidate import Candidate
-from search_space.overrides import apply
 from tests.factories.arm_tables import ELECTRA_SMALL, arms_of
 
 PARTS: dict[str, dict[str, Any]] = {

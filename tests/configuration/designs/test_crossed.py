@@ -5,10 +5,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from search_space.candidate import Candidate
 from steeplechase.analysis.contrasts import CrossedDesign
 from steeplechase.configuration.designs import Factorial
 from steeplechase.configuration.designs.crossed import crossed, missing_runs_warning
-from search_space.candidate import Candidate
 
 BASELINE = Candidate()
 WHOLE = Factorial(vary={"depth": (12, 6), "width": (256, 128), "feed_forward_width": (1024, 512)})

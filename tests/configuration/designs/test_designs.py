@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from search_space.overrides import apply, difference
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.designs import (
     Coalitions,
@@ -19,7 +20,6 @@ from steeplechase.configuration.designs import (
     Zip,
 )
 from steeplechase.configuration.designs.point import PointDesign
-from search_space.overrides import apply, difference
 from tests.factories.arm_tables import ELECTRA_SMALL, arm_table_of, arms_of, violation_lines
 
 CHANGES: dict[str, list[Any]] = {

@@ -6,6 +6,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from search_space.constraints import broken_by
+from search_space.overrides import InvalidOverride, apply
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.designs import (
     Coalitions,
@@ -18,8 +20,6 @@ from steeplechase.configuration.designs import (
     Zip,
 )
 from steeplechase.configuration.designs.point import PointDesign
-from search_space.constraints import broken_by
-from search_space.overrides import InvalidOverride, apply
 from tests.factories.arm_tables import CHANGES, CONSTRAINTS, ELECTRA_SMALL, arm_table_of, arms_of, axes
 
 FREE: dict[str, tuple[Any, Any]] = {

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from runners.work_queue import Failure, StageTask
 from steeplechase.configuration.hurdles import ProgressiveMean
 from steeplechase.ledger.artifacts import Outcome
 from steeplechase.ledger.records import Status, TrialStatus
-from runners.work_queue import Failure, StageTask
 from tests.factories import simulated_training as simulated
 from tests.factories.populations import Runner, race
 from tests.factories.simulated_training import Track, found

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from search_space.candidate import Candidate
+from search_space.overrides import apply, difference
 from steeplechase.configuration.arms import ArmTable, Rules
 from steeplechase.configuration.designs import ListDesign
 from steeplechase.configuration.matched_budget import Match, add_matched_arms
 from steeplechase.configuration.matched_budget.adjustable_sizes import dimension, nearest
-from search_space.candidate import Candidate
-from search_space.overrides import apply, difference
 
 TOKENS = 10_000_000
 PATHS = {

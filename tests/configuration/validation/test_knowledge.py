@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.loading import load_experiment
-from steeplechase.configuration.validation.experiment import violations_of
-from steeplechase.configuration.validation.fine_tuning import fine_tuning_violations
-from steeplechase.foundation.errors import ConfigurationError, DataError
 from runners.dag import shared_stages, trial_stages
 from runners.missing_data import refuse_missing, refuse_other_lexicon
 from runners.rare_word_stages import word_embeddings_labels
 from runners.stages.declarations import FineTuneStage
 from search_space.output_layer import EmbeddingTable
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import load_experiment
+from steeplechase.configuration.validation.experiment import violations_of
+from steeplechase.configuration.validation.fine_tuning import fine_tuning_violations
+from steeplechase.foundation.errors import ConfigurationError, DataError
 from tests.factories import simulated_training as simulated
 from tests.factories.paths import EXPERIMENTS
 from tests.factories.reports import document

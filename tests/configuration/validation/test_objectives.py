@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from runners.dag import shared_stages
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.foundation.errors import ConfigurationError
-from runners.dag import shared_stages
 
 TEXT = """
 experiment: drawn

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from runners.dag import shared_stages
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.configuration.yaml import scales
 from steeplechase.foundation.errors import ConfigurationError
 from steeplechase.foundation.schema import canonical
-from runners.dag import shared_stages
 
 TEXT = """
 experiment: drawn

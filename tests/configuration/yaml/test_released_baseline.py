@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from search_space.overrides import apply
+from search_space.released.models import PRESETS
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import experiment_in
 from steeplechase.configuration.yaml import read_file
 from steeplechase.configuration.yaml.settings import with_settings
 from steeplechase.foundation.errors import ConfigurationError
-from search_space.overrides import apply
-from search_space.released.models import PRESETS
 
 REST = """
 design: { kind: list, arms: { other: { recipe.weight_decay: 0.2 } } }

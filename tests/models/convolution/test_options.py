@@ -5,11 +5,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import avg_pool1d
 
-from steeplechase.models.convolution import build_branch
-from steeplechase.models.initialisation import initialise
 from search_space.convolution import Convolution, Depthwise, NoConvolution
 from search_space.convolution.kernel import WithKernel, WithValue
 from search_space.shape import AttentionShape
+from steeplechase.models.convolution import build_branch
+from steeplechase.models.initialisation import initialise
 from tests.factories.branch_harness import Beside
 from tests.factories.branch_harness import beside as built_beside
 from tests.factories.small_experiments import convolutions, leaking, of_table_2, title, variants

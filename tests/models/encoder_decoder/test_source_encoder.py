@@ -6,9 +6,6 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from steeplechase.models.encoder_decoder import EncoderDecoder
-from steeplechase.models.initialisation import initialise
-from steeplechase.models.source_encoder import add_source_encoder, first_stage_parameters
 from search_space.cost.electra import CONVENTION as ELECTRA
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.source_encoder import (
@@ -18,6 +15,9 @@ from search_space.source_encoder import (
     parts_with_source_encoder,
     update_flops,
 )
+from steeplechase.models.encoder_decoder import EncoderDecoder
+from steeplechase.models.initialisation import initialise
+from steeplechase.models.source_encoder import add_source_encoder, first_stage_parameters
 from tests.factories.encoder_decoders import CHANGES, architecture, built, tokens
 
 SIZES, VOCABULARY, LENGTH = SourceEncoderSizes(depth=1, heads=2, feed_forward_width=24), 30, 12

@@ -7,13 +7,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import log_softmax
 
+from search_space.architecture import Architecture
 from steeplechase.models.attention_context import AttentionContext
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.generation.cloze import cloze_decoding
 from steeplechase.models.generation.search import SearchSettings, beam_search, greedy_search
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.visible_tokens import visible_tokens
-from search_space.architecture import Architecture
 from tests.factories.small_experiments import stir
 
 MASK, END, SOURCE, SEGMENTS = 4, 3, 6, (4, 5)

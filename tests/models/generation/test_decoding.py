@@ -6,12 +6,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from search_space.architecture import Architecture
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.generation.decoding import stack_decoding, target_decoding
 from steeplechase.models.generation.search import SearchSettings, beam_search, greedy_search
 from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead
 from steeplechase.models.initialisation import initialise
-from search_space.architecture import Architecture
 from tests.factories.encoder_decoders import CHANGES, architecture, built, tokens
 from tests.factories.small_experiments import stir
 

@@ -8,16 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.models.encoder import Encoder
-from steeplechase.models.huggingface import config
-from steeplechase.models.huggingface.families import FAMILIES, nearest
-from steeplechase.models.huggingface.weight_names import encoder_pairs, from_transformers, head_pairs, to_transformers, under
-from steeplechase.models.initialisation import initialise
 from search_space.architecture import Architecture
 from search_space.convolution import NoConvolution, SpanDynamic
 from search_space.normalisation import PostNorm, PreNorm
 from search_space.position import LearnedPositions, RelativePositions
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.huggingface import config
+from steeplechase.models.huggingface.families import FAMILIES, nearest
+from steeplechase.models.huggingface.weight_names import (
+    encoder_pairs,
+    from_transformers,
+    head_pairs,
+    to_transformers,
+    under,
+)
+from steeplechase.models.initialisation import initialise
 from tests.factories.small_experiments import architectures, stir
 
 transformers: Any = pytest.importorskip("transformers", reason="the reference models are in the development extra")

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.ledger.snapshot import Snapshot
 from reports.explorer.exploration import MOST_LEVELS, Axis, Exploration, exploration_of
 from reports.explorer.page import embedded, explorer_page
 from reports.report import build
 from reports.statistics.results import Results, results_of
 from search_space.candidate import Candidate
 from search_space.overrides import apply
+from steeplechase.ledger.snapshot import Snapshot
 from tests.factories.chromium import dom_of
 from tests.factories.reports import Trial, empty, primary, search, snapshot, table2, troubled, tuned
 from tests.reports.test_formats import HOSTILE

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steeplechase.ledger.records import ArmRow
-from steeplechase.ledger.snapshot import Snapshot
 from reports.figures.axis_response import covers_of, cut_of, draw, draw_narrow
 from reports.figures.axis_response_data import AxisPanel, AxisPoint, AxisResponse
 from reports.figures.matplotlib_style import Figure
 from reports.report import build
 from search_space.candidate import Candidate
+from steeplechase.ledger.records import ArmRow
+from steeplechase.ledger.snapshot import Snapshot
 from tests.factories.reports import Trial, document, figure_data, picture, snapshot, table2
 
 KERNELS = (1, 3, 5, 9, 33)

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.image import imread
 
-from steeplechase.ledger import snapshot as states
-from steeplechase.ledger.csv_export import read_export
-from steeplechase.ledger.records import TrialStatus
 from reports.figures.curves import LABEL_GAP, Curves, HurdleMark
 from reports.figures.matplotlib_style import png_bytes, spread, svg_document
 from reports.report import build
 from reports.write import figure_files
+from steeplechase.ledger import snapshot as states
+from steeplechase.ledger.csv_export import read_export
+from steeplechase.ledger.records import TrialStatus
 from tests.factories.paths import PUBLISHED
 from tests.factories.reports import TOKENS, Trial, figure_data, picture, search, snapshot, table2
 

@@ -8,9 +8,6 @@ from typing import Any
 
 import pytest
 
-from steeplechase.configuration.designs import Coalitions, KeepOne
-from steeplechase.ledger.records import ArmRow
-from steeplechase.ledger.snapshot import Snapshot
 from reports.figures.contributions import FIGURE, Contributions
 from reports.figures.interval_panels import draw, draw_narrow
 from reports.figures.ladder import Ladder
@@ -21,6 +18,9 @@ from reports.statistics.evidence import Evidence
 from reports.statistics.shapley import WHOLE
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
+from steeplechase.configuration.designs import Coalitions, KeepOne
+from steeplechase.ledger.records import ArmRow
+from steeplechase.ledger.snapshot import Snapshot
 from tests.factories.component_ledgers import results_with
 from tests.factories.reports import Trial, document, figure_data, picture, snapshot
 

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
+from reports.report import build
+from reports.sections.audit import audit_sentence, audit_table, interval_of_share, weighted_tau
+from reports.statistics.results import Results, results_of
 from steeplechase.configuration.hurdles.audit import Audit
 from steeplechase.configuration.metrics import primary_metric
 from steeplechase.ledger.records import Record, Status
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import PretrainResult
-from reports.report import build
-from reports.sections.audit import audit_sentence, audit_table, interval_of_share, weighted_tau
-from reports.statistics.results import Results, results_of
 from tests.factories.keys import KEY
 from tests.factories.reports import TOKENS, Trial, document, search_design, snapshot
 

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steeplechase.configuration.metrics import primary_metric
-from steeplechase.ledger.records import Record, Status, TrialStatus
-from steeplechase.ledger.snapshot import Snapshot
-from steeplechase.ledger.stage_results import PretrainResult
 from reports.number_format import distinct
 from reports.report import build
 from reports.sections.candidates import candidates_table
 from reports.statistics.pareto import pareto_of
 from reports.statistics.results import Results, results_of
 from runners.tracking.status import stop_reason
+from steeplechase.configuration.metrics import primary_metric
+from steeplechase.ledger.records import Record, Status, TrialStatus
+from steeplechase.ledger.snapshot import Snapshot
+from steeplechase.ledger.stage_results import PretrainResult
 from tests.factories.keys import KEY
 from tests.factories.reports import TOKENS, Trial, document, search_design, snapshot
 

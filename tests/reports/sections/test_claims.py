@@ -8,6 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from reports.report import build
+from reports.statistics.claims import ClaimOutcome, TestedClaim, decide, family_of
+from reports.statistics.power_by_seeds import PowerBySeeds
+from reports.statistics.results import results_of
+from reports.table import Row
 from steeplechase.analysis.difference import MeanTest
 from steeplechase.analysis.effects import difference_of, estimate
 from steeplechase.configuration.claims import (
@@ -16,11 +21,6 @@ from steeplechase.configuration.claims import (
     claim_of,
     parse_claim,
 )
-from reports.report import build
-from reports.statistics.claims import ClaimOutcome, TestedClaim, decide, family_of
-from reports.statistics.power_by_seeds import PowerBySeeds
-from reports.statistics.results import results_of
-from reports.table import Row
 from tests.factories.reports import TOKENS, Trial, document, primary, snapshot, table2
 
 SIZES = st.integers(1, 400).map(lambda value: value / 8)

@@ -9,6 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reports.report import Report, build
+from search_space.candidate import Candidate
+from search_space.overrides import apply
 from steeplechase.configuration.arms import ArmTable, Rules
 from steeplechase.configuration.designs import (
     Factorial,
@@ -19,9 +22,6 @@ from steeplechase.configuration.designs import (
     OneFactor,
 )
 from steeplechase.configuration.designs.point import PointDesign
-from reports.report import Report, build
-from search_space.candidate import Candidate
-from search_space.overrides import apply
 from tests.factories.reports import Trial, document, snapshot
 
 SEEDS = (1, 2, 3)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reports.report import Report, build
+from reports.table import Row
 from steeplechase.commands.publish import PUBLISHED
 from steeplechase.ledger.csv_export import read_export
 from steeplechase.ledger.snapshot import snapshot as snapshot_of
-from reports.report import Report, build
-from reports.table import Row
 from tests.factories.paths import ROOT
 from tests.factories.reports import Trial, document, snapshot
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.ledger.snapshot import Snapshot
 from reports.brief import brief
 from reports.formats import format_names
 from reports.formats import render as render_report
 from reports.report import build
 from reports.write import write_report
+from steeplechase.ledger.snapshot import Snapshot
 from tests.factories.latencies import ARMS, experiment, snapshot_of
 
 CONTROLLED = {"attention": {}, "control": {}, "mixed": ARMS["mixed"]}

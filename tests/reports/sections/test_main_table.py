@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steeplechase.ledger.records import Status, TrialStatus
-from steeplechase.ledger.snapshot import Snapshot
 from reports.formats import csv
 from reports.report import Report, build
 from reports.table import Row
+from steeplechase.ledger.records import Status, TrialStatus
+from steeplechase.ledger.snapshot import Snapshot
 from tests.factories.reports import (
     ARMS,
     TOKENS,

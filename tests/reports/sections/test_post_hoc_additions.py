@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from reports.report import build
 from steeplechase.ledger.amendments import Amendment
 from steeplechase.ledger.snapshot import Snapshot
-from reports.report import build
 from tests.factories.reports import Trial, document, snapshot
 from tests.reports.sections.test_claims import rows
 

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from steeplechase.configuration.designs import Coalitions, KeepOne, LeaveOneOut, ListDesign
-from steeplechase.configuration.designs.point import PointDesign
 from reports.formats import render
 from reports.report import build
 from reports.sections.shapley import SECTION, shapley_table
@@ -15,6 +13,8 @@ from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from reports.statistics.shapley import WHOLE, shapley_values_of
 from reports.table import Row, number
+from steeplechase.configuration.designs import Coalitions, KeepOne, LeaveOneOut, ListDesign
+from steeplechase.configuration.designs.point import PointDesign
 from tests.factories.component_ledgers import EFFECTS, TOGETHER, results_with
 from tests.factories.reports import Trial, primary, snapshot, table2
 from tests.reports.test_intervals import ARMS, everything

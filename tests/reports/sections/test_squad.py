@@ -1,9 +1,9 @@
 """A report on SQuAD states files, numbers of questions and the data of the threshold."""
 
+from reports.sections.squad import squad_notes
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import Record, Status, TrialRow, TrialStatus
 from steeplechase.ledger.snapshot import Snapshot, TrialHistory
-from reports.sections.squad import squad_notes
 from tests.factories.keys import KEY
 from tests.factories.stage_results import PLAUSIBLE, SQUAD_PART, result_of
 

@@ -6,11 +6,6 @@ from typing import Any
 
 import pytest
 
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.records import Record, TrialStatus, with_results
-from steeplechase.ledger.sessions import Session
-from steeplechase.ledger.stage_results import ExamplesResult
 from reports.formats import render
 from reports.report import Report, build
 from reports.sections.constant_predictions import TERM as CONSTANT
@@ -18,6 +13,11 @@ from reports.sections.failures import INCOMPLETE, limit_notes
 from reports.sections.truncation import TERM, TRUNCATION, truncation_notes, truncation_table
 from reports.sections.vocabulary import TERM as VOCABULARY
 from reports.sections.vocabulary import vocabulary_notes
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.records import Record, TrialStatus, with_results
+from steeplechase.ledger.sessions import Session
+from steeplechase.ledger.stage_results import ExamplesResult
 from tests.factories.reports import Trial, document, primary, shared, snapshot
 from tests.factories.stage_results import SQUAD_PART
 from tests.factories.tracked_study import still_running, study

@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from steeplechase.analysis.difference import MeanTest
-from steeplechase.analysis.group_sequential import Looks
-from steeplechase.analysis.paired import holm
-from steeplechase.analysis.proportions import wilson
-from steeplechase.analysis.variance_components import spread_of
 from reports.report import Report, build
 from reports.statistics.comparisons import CellTest, Verdict, compare, verdict_of
 from reports.statistics.metrics import Metric
 from reports.statistics.results import results_of
 from reports.table import Row
+from steeplechase.analysis.difference import MeanTest
+from steeplechase.analysis.group_sequential import Looks
+from steeplechase.analysis.paired import holm
+from steeplechase.analysis.proportions import wilson
+from steeplechase.analysis.variance_components import spread_of
 from tests.factories.reports import TOKENS, Trial, document, primary, search_design, snapshot, table2
 
 LOSS, SCORE = Metric("held_out_loss"), Metric("score")

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from steeplechase.configuration.arm import BASELINE
-from steeplechase.ledger.snapshot import Snapshot
 from reports.report import build
 from reports.statistics.budgets import budget_gaps_of
 from reports.statistics.results import results_of
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.ledger.snapshot import Snapshot
 from tests.factories.reports import Trial, document
 from tests.factories.reports import snapshot as snapshot_of
 

@@ -4,10 +4,10 @@ from itertools import combinations
 
 import pytest
 
-from steeplechase.analysis.paired import holm
 from reports.statistics.compared_pairs import ComparedPair, compared_pairs
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
+from steeplechase.analysis.paired import holm
 from tests.factories.paths import PUBLISHED
 from tools.page_values import Folder
 

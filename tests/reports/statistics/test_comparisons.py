@@ -10,12 +10,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from steeplechase.analysis.difference import MeanTest
-from steeplechase.configuration.next_seeds import next_seeds
-from steeplechase.configuration.seeds import SequentialSeeds
 from reports.statistics.comparisons import Verdict
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results, results_of
+from steeplechase.analysis.difference import MeanTest
+from steeplechase.configuration.next_seeds import next_seeds
+from steeplechase.configuration.seeds import SequentialSeeds
 from tests.factories.reports import Trial, document, primary, snapshot
 
 TABLES, ARMS = 120, 8

@@ -6,16 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from steeplechase.analysis.difference import MeanTest
-from steeplechase.analysis.effects import contrast_estimate
-from steeplechase.analysis.estimates import Estimates
-from steeplechase.analysis.two_way_variance import grouped, two_way_estimate
-from steeplechase.ledger.example_tables import ExampleTable, Replicate
 from reports.statistics.comparisons import CellTest
 from reports.statistics.contrasts import Contrasts
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results, results_of
 from reports.statistics.sampled_examples import SampledExamples, sampled_examples
+from steeplechase.analysis.difference import MeanTest
+from steeplechase.analysis.effects import contrast_estimate
+from steeplechase.analysis.estimates import Estimates
+from steeplechase.analysis.two_way_variance import grouped, two_way_estimate
+from steeplechase.ledger.example_tables import ExampleTable, Replicate
 from tests.factories.reports import primary, table2
 
 LOSS = "held_out_loss"

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from scipy.stats import bootstrap
 
-from steeplechase.analysis.bootstrap import RESAMPLES, median, median_ratio
-from steeplechase.configuration.latency import LatencyExperiment
 from reports.latency_finding import latency_finding
 from reports.sections.latency_verdicts import OPERATIONS, TIME, statement_verdicts
 from reports.statistics.claims import ClaimOutcome
 from reports.statistics.latency import LatencyEvidence, latency_evidence_of
+from steeplechase.analysis.bootstrap import RESAMPLES, median, median_ratio
+from steeplechase.configuration.latency import LatencyExperiment
 from tests.factories.latencies import ARMS, Seconds, experiment, snapshot_of
 
 ROUNDS = 12

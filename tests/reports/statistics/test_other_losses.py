@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from steeplechase.configuration.metrics import HELD_OUT_LOSS
 from reports.figures.curves import Curves
 from reports.report import build
 from reports.sections.evaluation_set import OTHER, TERM
@@ -12,6 +11,7 @@ from reports.statistics.metrics import Metric
 from reports.statistics.results import results_of
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel
+from steeplechase.configuration.metrics import HELD_OUT_LOSS
 from tests.factories.reports import Trial, document, figure_data, primary, shared, snapshot
 
 MADE = shared("evaluation_set", "evaluation_set", {"questions": 4096, "sequences": 1024})

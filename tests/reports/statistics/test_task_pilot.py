@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from steeplechase.ledger.snapshot import Snapshot
-from steeplechase.ledger.task_standing import pooled
 from reports.report import build
 from reports.sections.reference import reference_grid, reference_table
 from reports.sections.task_pilot import pilot_grid
 from reports.statistics.results import results_of
 from reports.statistics.task_pilot import PilotedArm, pilot_of, qualifying_tasks
+from steeplechase.ledger.snapshot import Snapshot
+from steeplechase.ledger.task_standing import pooled
 from tests.factories.reports import Trial, document, primary, shared, snapshot
 
 TASK = "docs_pair"

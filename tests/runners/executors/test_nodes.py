@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.ledger.artifacts import Outcome
-from steeplechase.ledger.object_store import ObjectStore
 from runners.executors.local import LocalExecutor
 from runners.executors.node_probe import OPERATORS, NodeReport, environment, mistakes, report_of
 from runners.latency_stages import latency_stages
@@ -13,6 +11,8 @@ from runners.stages.declarations import CorpusStage
 from runners.stages.latency import this_machine
 from runners.stages.stage import Stage
 from runners.work_queue import StageTask
+from steeplechase.ledger.artifacts import Outcome
+from steeplechase.ledger.object_store import ObjectStore
 from steeplechase.tasks.corpora.documentation import DocumentationCorpus
 from tests.factories.latencies import experiment
 

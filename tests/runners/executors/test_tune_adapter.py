@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steeplechase.ledger.records import Status, TrialStatus
-from steeplechase.ledger.stage_results import FailedStage
 from runners.executors.ray_trainable import gpu_share
 from runners.journal import ATTEMPTS
+from steeplechase.ledger.records import Status, TrialStatus
+from steeplechase.ledger.stage_results import FailedStage
 from tests.factories.simulated_training import (
     ARCHITECTURE,
     RECIPE,

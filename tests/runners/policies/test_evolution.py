@@ -6,13 +6,13 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from steeplechase.configuration.designs.search import Tournament
 from runners.policies import POLICIES
 from runners.policies.breeder import RecordedBreeder
 from runners.policies.evolution import Evolution, Evolving
 from runners.policies.policy import Action, View
 from runners.policies.race import Race
 from runners.replay.simulation import Simulation
+from steeplechase.configuration.designs.search import Tournament
 
 POINTS = 3
 

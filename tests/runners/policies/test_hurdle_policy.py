@@ -8,15 +8,15 @@ import numpy as np
 import optuna
 import pytest
 
-from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.hurdles import Asha, HurdleRule, Hyperband, ProgressiveMean, TopFraction
-from steeplechase.ledger.artifacts import Outcome
-from steeplechase.ledger.records import Status
 from runners.policies import POLICIES
 from runners.policies.hurdle_policy import TOKENS, HurdleSettings, hurdle_policy
 from runners.policies.policy import Numbers
 from runners.replay.simulation import Simulation
 from runners.work_queue import Failure, StageTask
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.hurdles import Asha, HurdleRule, Hyperband, ProgressiveMean, TopFraction
+from steeplechase.ledger.artifacts import Outcome
+from steeplechase.ledger.records import Status
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import SEARCH, Track, chance_of
 

@@ -7,13 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from steeplechase.configuration.hurdles import TopFraction
-from steeplechase.configuration.validation.policy import policy_violations
-from steeplechase.foundation.errors import ConflictError
-from steeplechase.foundation.randomness import stream
-from steeplechase.ledger.artifacts import Outcome
-from steeplechase.ledger.database import Ledger
-from steeplechase.ledger.records import Decision, Status
 from runners.dag import shared_stages
 from runners.policies import POLICIES
 from runners.policies.policy import Action, Policy, View
@@ -24,6 +17,13 @@ from runners.search.pool import pool_of
 from runners.stage_labels import pretraining_tokens
 from runners.work_queue import Failure, StageTask
 from search_space.overrides import InvalidOverride
+from steeplechase.configuration.hurdles import TopFraction
+from steeplechase.configuration.validation.policy import policy_violations
+from steeplechase.foundation.errors import ConflictError
+from steeplechase.foundation.randomness import stream
+from steeplechase.ledger.artifacts import Outcome
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.records import Decision, Status
 from tests.factories.replays import Recording
 from tests.factories.simulated_training import SPACE, Track, chance_of, curve, folder_of, opened, policy_search
 

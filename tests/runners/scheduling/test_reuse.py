@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from runners.work_queue import StageTask
 from steeplechase.foundation.errors import ConflictError, CorruptionError, MachineError
 from steeplechase.ledger.database import LEDGER_NAME, Ledger
 from steeplechase.ledger.example_tables import attachments, example_tables
@@ -14,7 +15,6 @@ from steeplechase.ledger.reuse import reuse
 from steeplechase.ledger.reused_rows import COPIES, reused_rows
 from steeplechase.ledger.reused_sources import reused_sources
 from steeplechase.ledger.snapshot import snapshot
-from runners.work_queue import StageTask
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import Killed, Track, folder_of, found
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.ledger.snapshot import Snapshot
 from runners.dag import shared_stages
 from runners.scheduler import next_step
 from runners.scheduling.state import RunState
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.ledger.snapshot import Snapshot
 from tests.factories.logged_ledger import Batch, LoggedLedger
 from tests.factories.simulated_training import Track, folder_of, found
 from tests.factories.simulated_tune import Handed

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from runners.journal import ATTEMPTS, StageFailed
+from runners.work_queue import Failure, StageTask
 from steeplechase.foundation.errors import ConflictError, DataError, MachineError
 from steeplechase.ledger.artifacts import ArtifactStore, Outcome
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.records import Record, Status, TrialStatus
-from runners.journal import ATTEMPTS, StageFailed
-from runners.work_queue import Failure, StageTask
 from tests.factories.first_cohort import declare_first_cohort
 from tests.factories.keys import key_of
 from tests.factories.simulated_training import SMALL, TABLE, Track, curve, folder_of, found, small_table

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runners.work_queue import Failure, StageTask
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.ledger.artifacts import Outcome
 from steeplechase.ledger.records import TrialStatus
-from runners.work_queue import Failure, StageTask
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import SEARCH, Killed, Track, chance_of, curve, found, small_search
 

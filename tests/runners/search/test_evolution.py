@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.random import Generator
 
-from steeplechase.configuration.designs import Search
-from steeplechase.configuration.designs.search import Tournament
 from runners.search.evolution import Individual, offspring, survivors
 from runners.search.optuna_sampler import propose
 from search_space.candidate import Candidate
 from search_space.overrides import apply
+from steeplechase.configuration.designs import Search
+from steeplechase.configuration.designs.search import Tournament
 
 BASELINE = Candidate()
 SPACE = {"bottleneck_ratio": (1, 2, 4), "feed_forward_groups": (1, 2, 4), "heads": (4, 8), "depth": (2, 4, 12)}

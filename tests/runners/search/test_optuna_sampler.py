@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from steeplechase.configuration.designs import Search
-from steeplechase.foundation.schema import canonical_text
 from runners.search.encoding import encoded, order_of
 from runners.search.observation import Observation
 from runners.search.optuna_sampler import importance, propose
 from search_space.candidate import Candidate
 from search_space.convolution.kernel import WithKernel
 from search_space.overrides import apply
+from steeplechase.configuration.designs import Search
+from steeplechase.foundation.schema import canonical_text
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import SEARCH, SPACE, Track, found
 

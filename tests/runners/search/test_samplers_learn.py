@@ -7,14 +7,14 @@ from typing import Any, get_args
 import pytest
 from scipy.stats import ttest_rel
 
-from steeplechase.configuration.designs import Search
-from steeplechase.configuration.designs.search import NON_ADAPTIVE
-from steeplechase.foundation.randomness import stream
 from runners.search.encoding import labels, point_of
 from runners.search.observation import Observation
 from runners.search.optuna_sampler import propose
 from search_space.candidate import Candidate
 from search_space.overrides import apply
+from steeplechase.configuration.designs import Search
+from steeplechase.configuration.designs.search import NON_ADAPTIVE
+from steeplechase.foundation.randomness import stream
 
 LEARNING = sorted({*get_args(Search.model_fields["sampler"].annotation)} - {"random", *NON_ADAPTIVE})
 BASELINE = Candidate()

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
+from runners.search.extra_seeds import extra_seeds
+from runners.search.observation import Observation
+from runners.search.observations import shifted_by_baseline
+from runners.work_queue import Failure, StageTask
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.ledger.artifacts import Outcome
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.records import TrialRow, TrialStatus
-from runners.search.extra_seeds import extra_seeds
-from runners.search.observation import Observation
-from runners.search.observations import shifted_by_baseline
-from runners.work_queue import Failure, StageTask
 from tests.factories import simulated_training as simulated
 from tests.factories.crashing_ledger import CrashingLedger
 from tests.factories.ledger_rows import arm

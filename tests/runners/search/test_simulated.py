@@ -7,13 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from steeplechase.analysis.search_trace import SearchTrace
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.loading import load_experiment
-from steeplechase.foundation.errors import ConfigurationError, DataError
-from steeplechase.foundation.schema import canonical
-from steeplechase.ledger.search_trace import recorded_trace
-from steeplechase.ledger.snapshot import snapshot
 from runners.dag import SharedStages, shared_stages, trial_stages
 from runners.replay.curves import plain
 from runners.replay.curves.recorded import from_table
@@ -25,6 +18,13 @@ from runners.search.tabulated import BASELINE_KEY, Table
 from runners.stage_labels import pretrain_labels, pretraining_tokens
 from runners.work_queue import StageTask
 from search_space.candidate import Candidate
+from steeplechase.analysis.search_trace import SearchTrace
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.loading import load_experiment
+from steeplechase.foundation.errors import ConfigurationError, DataError
+from steeplechase.foundation.schema import canonical
+from steeplechase.ledger.search_trace import recorded_trace
+from steeplechase.ledger.snapshot import snapshot
 from tests.factories import simulated_training as trained
 from tests.factories.paths import ROOT
 from tests.factories.simulated_training import Track, opened

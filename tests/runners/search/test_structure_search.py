@@ -5,12 +5,6 @@ from typing import Any
 
 import pytest
 
-from steeplechase.commands.plugin_contracts import OF_AXES
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.validation.experiment import violations_of
-from steeplechase.foundation.schema import OpenOption, options_of
-from steeplechase.ledger.records import TrialStatus
-from steeplechase.models.contract import outcomes_of
 from runners.dag import shared_stages
 from runners.scheduler import fold
 from runners.scheduling.race_of_trials import RaceOfTrials
@@ -22,6 +16,12 @@ from search_space.overrides import InvalidOverride
 from search_space.program_parser import parse_program
 from search_space.structure import StructureOption, SublayerOrder
 from search_space.structure.option import Choose, Genome, StackName
+from steeplechase.commands.plugin_contracts import OF_AXES
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.validation.experiment import violations_of
+from steeplechase.foundation.schema import OpenOption, options_of
+from steeplechase.ledger.records import TrialStatus
+from steeplechase.models.contract import outcomes_of
 from tests.factories import simulated_training as simulated
 from tests.factories.crashing_ledger import CrashingLedger
 from tests.factories.simulated_training import Killed, Track, folder_of, found, opened

@@ -9,13 +9,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runners.dag import shared_stages, trial_stages
+from runners.stage_labels import all_labels
+from runners.stages.attention import MAP_CELLS, UNIFORM, map_cells, near_and_far_masks
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.foundation.schema import canonical
 from steeplechase.ledger.attention_locality import uniform_concentration
-from runners.dag import shared_stages, trial_stages
-from runners.stage_labels import all_labels
-from runners.stages.attention import MAP_CELLS, UNIFORM, map_cells, near_and_far_masks
 
 LENGTHS = st.integers(3, 80)
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.foundation.errors import ConflictError
 from runners.stages import corpus
 from runners.stages.context import StageContext
 from runners.stages.declarations import CorpusStage, ExamplesStage
 from runners.stages.examples import examples_of
 from runners.stages.progress import ProgressFile
+from steeplechase.foundation.errors import ConflictError
 from steeplechase.tasks.corpora.text_files import TextFilesCorpus
 from steeplechase.tasks.dataset_folder import FolderOfTasks
 from steeplechase.tasks.downstream import find_task

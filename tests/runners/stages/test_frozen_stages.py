@@ -12,8 +12,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from torch.nn.functional import log_softmax, logsigmoid
 
-from steeplechase.foundation.atomic_files import sha256_of
-from steeplechase.models.encoder import Encoder
 from runners.frozen_scoring import frozen_scores
 from runners.stages import linear_probe, minimal_pairs, untrained
 from runners.stages.context import StageContext
@@ -24,12 +22,19 @@ from runners.stages.progress import ProgressFile
 from runners.training.checkpoint import load_weights
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel, Objective
+from steeplechase.foundation.atomic_files import sha256_of
+from steeplechase.models.encoder import Encoder
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.labelled.encoding import save_examples
 from steeplechase.tasks.labelled.minimal_pairs import encode_pairs, save_groups
 from steeplechase.tasks.labelled.task import Example
 from steeplechase.tasks.labelled.words import encode_words, save_words
-from steeplechase.tasks.objectives import all_tokens_masked_language_model, build_model, language_model, replaced_token_detection
+from steeplechase.tasks.objectives import (
+    all_tokens_masked_language_model,
+    build_model,
+    language_model,
+    replaced_token_detection,
+)
 from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel
 from tests.factories.small_experiments import OBJECTIVES, SPAN_DYNAMIC, WORDS, candidate, stir
 

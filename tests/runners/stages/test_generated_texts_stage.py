@@ -8,14 +8,6 @@ import numpy as np
 import pytest
 from torch import nn
 
-from steeplechase.commands.generation import Search, texts_of
-from steeplechase.foundation.errors import ConfigurationError, DataError
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.checkpoints import TunedTrial
-from steeplechase.ledger.result_files import example_scores_file, predictions_file
-from steeplechase.models.build_encoder import build_encoder
-from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead
-from steeplechase.models.initialisation import initialise
 from runners.scoring import part_scores
 from runners.stages import generated_texts
 from runners.stages.context import Diverged, StageContext
@@ -25,6 +17,14 @@ from runners.stages.pretrain import CHECKPOINT
 from runners.stages.progress import ProgressFile
 from runners.training.checkpoint import save_weights
 from search_space.architecture import Architecture
+from steeplechase.commands.generation import Search, texts_of
+from steeplechase.foundation.errors import ConfigurationError, DataError
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.checkpoints import TunedTrial
+from steeplechase.ledger.result_files import example_scores_file, predictions_file
+from steeplechase.models.build_encoder import build_encoder
+from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead
+from steeplechase.models.initialisation import initialise
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.labelled.task import Example
 from tests.factories.encoder_decoders import architecture

@@ -4,18 +4,18 @@ from collections.abc import Iterable
 
 import pytest
 
-from steeplechase.configuration.stage_label import StageLabel
-from steeplechase.foundation.schema import canonical
-from steeplechase.ledger.metrics import final_loss
-from steeplechase.ledger.records import Record, Status, TrialRow
-from steeplechase.ledger.snapshot import history_of
-from steeplechase.ledger.stage_results import PretrainResult
 from runners.scheduling.trial import Trial, TrialPlan
 from runners.stages.declarations import CorpusStage
 from runners.stages.stage import Stage
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.recipe import Recipe
+from steeplechase.configuration.stage_label import StageLabel
+from steeplechase.foundation.schema import canonical
+from steeplechase.ledger.metrics import final_loss
+from steeplechase.ledger.records import Record, Status, TrialRow
+from steeplechase.ledger.snapshot import history_of
+from steeplechase.ledger.stage_results import PretrainResult
 from steeplechase.tasks.corpora.documentation import DocumentationCorpus
 from tests.factories.keys import KEY
 from tests.factories.stage_results import PLAUSIBLE, result_of

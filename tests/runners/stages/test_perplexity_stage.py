@@ -12,11 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn.functional import cross_entropy
 
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.validation.experiment import violations_of
-from steeplechase.ledger.records import Status
-from steeplechase.ledger.rows import read_result
-from steeplechase.ledger.stage_results import PerplexityResult
 from runners.dag import shared_stages, trial_stages
 from runners.stage_labels import all_labels
 from runners.stages import perplexity
@@ -30,6 +25,11 @@ from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import LanguageModel
 from search_space.recipe import Recipe
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.validation.experiment import violations_of
+from steeplechase.ledger.records import Status
+from steeplechase.ledger.rows import read_result
+from steeplechase.ledger.stage_results import PerplexityResult
 from steeplechase.tasks.language_model_texts import LanguageModelText
 from steeplechase.tasks.objectives import build_model
 from tests.factories import simulated_training as simulated

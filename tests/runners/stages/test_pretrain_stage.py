@@ -6,17 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from steeplechase.foundation.errors import CorruptionError
-from steeplechase.foundation.schema import JsonValue, canonical_text
-from steeplechase.ledger.example_values import read_example_values
-from steeplechase.ledger.result_files import HELD_OUT_LOSSES
-from steeplechase.ledger.stage_results import ExampleValues, PretrainResult
 from runners.stages import pretrain
 from runners.stages.context import Diverged, StageContext
 from runners.stages.declarations import PretrainStage
 from runners.stages.progress import ProgressFile
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel, WordStructure
+from steeplechase.foundation.errors import CorruptionError
+from steeplechase.foundation.schema import JsonValue, canonical_text
+from steeplechase.ledger.example_values import read_example_values
+from steeplechase.ledger.result_files import HELD_OUT_LOSSES
+from steeplechase.ledger.stage_results import ExampleValues, PretrainResult
 from steeplechase.tasks.contract_text import text
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from tests.factories.small_experiments import OBJECTIVES, SPAN_DYNAMIC, WORDS, candidate

@@ -8,10 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from steeplechase.configuration.stage_label import UNPRUNED
-from steeplechase.foundation.errors import DataError
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.models.build_encoder import build_encoder
 from runners.dag import shared_stages, trial_stages
 from runners.stages import pretrain
 from runners.stages.context import StageContext
@@ -27,6 +23,10 @@ from search_space.objective.masked_language_model import MaskedLanguageModel
 from search_space.overrides import apply
 from search_space.pruning import Pruning
 from search_space.recipe import Recipe
+from steeplechase.configuration.stage_label import UNPRUNED
+from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.models.build_encoder import build_encoder
 from steeplechase.tasks.contract_text import text
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.objectives import build_model

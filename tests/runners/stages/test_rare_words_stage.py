@@ -8,15 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.foundation.errors import DataError
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.records import Status
-from steeplechase.ledger.rows import read_result
-from steeplechase.ledger.stage_results import RareWordsResult, WordEmbeddingsResult
-from steeplechase.models.encoder import Encoder
-from steeplechase.models.initialisation import initialise
-from steeplechase.models.rare_words import add_words
 from runners.dag import shared_stages, trial_stages
 from runners.stage_labels import all_labels
 from runners.stages import rare_words, word_embeddings
@@ -26,6 +17,15 @@ from runners.stages.progress import ProgressFile
 from runners.training.checkpoint import save_checkpoint
 from search_space.architecture import Architecture
 from search_space.rare_words import RareWords, Variant
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.records import Status
+from steeplechase.ledger.rows import read_result
+from steeplechase.ledger.stage_results import RareWordsResult, WordEmbeddingsResult
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.initialisation import initialise
+from steeplechase.models.rare_words import add_words
 from steeplechase.tasks.tokenizer import WordPiece
 from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 from tests.factories import simulated_training as simulated

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.foundation.errors import DataError
-from steeplechase.ledger.stage_results.shared import TokensResult
 from runners.stages import tokens
 from runners.stages.context import StageContext
 from runners.stages.declarations import TokensStage
 from runners.stages.progress import ProgressFile
 from search_space.objective import EntityReplacement
+from steeplechase.foundation.errors import DataError
+from steeplechase.ledger.stage_results.shared import TokensResult
 from steeplechase.tasks.corpora.assembly import assemble
 from steeplechase.tasks.corpora.text_files import TextFilesCorpus
 from steeplechase.tasks.lexicon.supersenses import Lexicon

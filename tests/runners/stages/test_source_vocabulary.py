@@ -6,8 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from steeplechase.foundation.errors import DataError
-from steeplechase.ledger.result_files import SOURCE_TOKENIZER
 from runners.cost_estimate.flops import stage_flops
 from runners.dag import shared_stages, trial_stages
 from runners.stages import examples
@@ -16,6 +14,8 @@ from runners.stages.declarations import ExamplesStage, FineTuneStage
 from runners.stages.progress import ProgressFile
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.source_encoder import update_flops
+from steeplechase.foundation.errors import DataError
+from steeplechase.ledger.result_files import SOURCE_TOKENIZER
 from steeplechase.tasks.data_folder import VARIABLE
 from steeplechase.tasks.dataset_folder import FolderOfTasks
 from steeplechase.tasks.downstream import find_task

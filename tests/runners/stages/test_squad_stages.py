@@ -8,6 +8,13 @@ from typing import Any
 
 import pytest
 
+from runners.dag import shared_stages, trial_stages
+from runners.scoring import scored_result
+from runners.stage_labels import kind_of
+from runners.stages.declarations import PretrainStage
+from runners.stages.execute import execute
+from runners.stages.stage import Job, Stage
+from search_space.overrides import apply
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun
@@ -20,13 +27,6 @@ from steeplechase.ledger.example_values import read_example_values
 from steeplechase.ledger.records import Status
 from steeplechase.ledger.result_files import example_scores_file, predictions_file
 from steeplechase.ledger.stage_results import ExampleValues
-from runners.dag import shared_stages, trial_stages
-from runners.scoring import scored_result
-from runners.stage_labels import kind_of
-from runners.stages.declarations import PretrainStage
-from runners.stages.execute import execute
-from runners.stages.stage import Job, Stage
-from search_space.overrides import apply
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.squad.evaluate import score_files
 from steeplechase.tasks.squad.subsets import selection_half_of_questions

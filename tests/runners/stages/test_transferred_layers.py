@@ -6,11 +6,6 @@ from typing import cast
 import pytest
 import torch
 
-from steeplechase.models.downstream_model import build_fine_tuned
-from steeplechase.models.encoder import Encoder
-from steeplechase.models.initialisation import initialise
-from steeplechase.models.language_model_loss import WithLanguageModel
-from steeplechase.models.output_layer import build_output_layer
 from runners.stages.declarations import FineTuneStage
 from runners.stages.fine_tune import load_pretrained
 from runners.training.checkpoint import save_checkpoint
@@ -20,6 +15,11 @@ from search_space.candidate import Candidate
 from search_space.normalisation import PreNorm
 from search_space.objective import LanguageModel
 from search_space.output_layer import OutputLayerOption, Transformed
+from steeplechase.models.downstream_model import build_fine_tuned
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.initialisation import initialise
+from steeplechase.models.language_model_loss import WithLanguageModel
+from steeplechase.models.output_layer import build_output_layer
 from steeplechase.tasks.objectives import build_model
 from tests.factories.small_experiments import stir
 

@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import nn
 
+from runners.training.proxies import proxy_named
 from steeplechase.configuration.hurdles import ZeroCost
 from steeplechase.configuration.hurdles.population import Population, State, TrialView
-from runners.training.proxies import proxy_named
 
 
 def test_the_proxies_are_their_formulas() -> None:

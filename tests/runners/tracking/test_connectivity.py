@@ -13,9 +13,9 @@ from threading import Event, Thread
 
 import pytest
 
+from runners.tracking import Patience, TrackingStore, TrackingUnavailable, mirror
 from steeplechase.foundation.errors import MachineError
 from steeplechase.foundation.locking import locked
-from runners.tracking import Patience, TrackingStore, TrackingUnavailable, mirror
 from tests.factories.durations import ends_within
 from tests.factories.tracked_study import study
 

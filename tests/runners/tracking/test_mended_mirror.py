@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from runners.tracking import Patience, TrackingStore, mirror, mlflow_tables, sync
 from steeplechase.commands.terminal import mlflow_sync
 from steeplechase.commands.terminal.mlflow_sync import Mirroring
 from steeplechase.ledger.paths import ResultPaths
-from runners.tracking import Patience, TrackingStore, mirror, mlflow_tables, sync
 from tests.factories.mlflow_rows import everything, rows, statuses
 from tests.factories.tracked_study import still_running, study
 

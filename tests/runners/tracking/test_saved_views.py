@@ -8,9 +8,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from runners.tracking import TrackingStore, mirror
 from steeplechase.ledger.records import TrialStatus
 from steeplechase.ledger.snapshot import TrialHistory
-from runners.tracking import TrackingStore, mirror
 from tests.factories.mlflow_rows import rows, statuses, values_of_tag
 from tests.factories.tracked_study import pretrained, still_running, study
 

@@ -10,13 +10,13 @@ from statistics import fmean
 
 import pytest
 
-from steeplechase.ledger.sessions import Session
-from steeplechase.ledger.snapshot import Snapshot
 from reports.statistics.results import results_of
 from runners.tracking import TrackingStore, mirror
 from runners.tracking.measurements import SCORE
 from runners.tracking.mirrored_run import IDENTITY_TAG, SCORE_TAG, MirroredRun
 from runners.tracking.runs import projected
+from steeplechase.ledger.sessions import Session
+from steeplechase.ledger.snapshot import Snapshot
 from tests.factories.mlflow_rows import rows, statuses, values_of_tag
 from tests.factories.reports import primary
 from tests.factories.tracked_study import still_running, study

@@ -4,11 +4,11 @@ import sqlite3
 from contextlib import closing
 from dataclasses import replace
 
-from steeplechase.ledger.records import final_loss_of
-from steeplechase.ledger.stage_results import FineTuneResult
 from runners.tracking import TrackingStore, mirror
 from runners.tracking.measurements import curve_points, last_rung
 from runners.tracking.runs import projected
+from steeplechase.ledger.records import final_loss_of
+from steeplechase.ledger.stage_results import FineTuneResult
 from tests.factories.mlflow_rows import statuses
 from tests.factories.tracked_study import LABELS, study
 

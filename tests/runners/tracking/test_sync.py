@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.foundation.schema import options_of
-from steeplechase.ledger.records import Status, TrialStatus
-from steeplechase.ledger.sessions import Session
-from steeplechase.ledger.snapshot import Snapshot
-from steeplechase.ledger.stage_results import FailedStage, FineTuneResult, PretrainResult
 from runners.tracking import TrackingStore, mirror
 from runners.tracking.mirrored_run import IDENTITY_TAG
 from runners.tracking.parameters import short_code, shortened
 from runners.tracking.runs import projected
 from search_space.convolution import ConvolutionOption
+from steeplechase.foundation.schema import options_of
+from steeplechase.ledger.records import Status, TrialStatus
+from steeplechase.ledger.sessions import Session
+from steeplechase.ledger.snapshot import Snapshot
+from steeplechase.ledger.stage_results import FailedStage, FineTuneResult, PretrainResult
 from tests.factories.mlflow_rows import everything, rows, statuses, values_of_tag
 from tests.factories.tracked_study import LABELS, arm_row, still_running, study
 

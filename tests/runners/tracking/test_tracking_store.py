@@ -19,12 +19,12 @@ from urllib.request import Request, urlopen
 import pytest
 from mlflow.server.security_utils import is_allowed_host_header
 
-from steeplechase.foundation.errors import CorruptionError, MachineError
 from runners.tracking import TrackingStore, TrackingUnavailable, mirror
 from runners.tracking.database import refuse_places_outside
 from runners.tracking.environment import ENFORCED, server_environment
 from runners.tracking.errors import redacted
 from runners.tracking.server import pages_of
+from steeplechase.foundation.errors import CorruptionError, MachineError
 from tests.factories.paths import ROOT
 from tests.factories.tracked_study import study
 

@@ -9,16 +9,16 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steeplechase.foundation.errors import CorruptionError
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.artifacts import ArtifactStore, Outcome
-from steeplechase.ledger.records import Status
-from steeplechase.models.encoder import Encoder
 from runners.training.checkpoint import load_checkpoint, load_weights, save_checkpoint
 from runners.training.optimisers.adamw import adamw
 from search_space.candidate import Candidate
 from search_space.convolution import SpanDynamic
 from search_space.objective import Supersense
+from steeplechase.foundation.errors import CorruptionError
+from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.artifacts import ArtifactStore, Outcome
+from steeplechase.ledger.records import Status
+from steeplechase.models.encoder import Encoder
 from tests.factories.keys import KEY
 from tests.factories.small_experiments import OBJECTIVES, SPAN_DYNAMIC, SUPERSENSES, built, candidate, convolutions
 from tests.factories.training_data import Run, assert_bitwise_equal, learners, name_of

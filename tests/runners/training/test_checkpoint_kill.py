@@ -10,8 +10,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from steeplechase.foundation.atomic_files import remove_directory
 from runners.training.checkpoint import load_checkpoint, save_checkpoint
+from steeplechase.foundation.atomic_files import remove_directory
 
 
 def model_and_optimiser() -> tuple[nn.Linear, torch.optim.AdamW]:

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.functional import cross_entropy
 
-from steeplechase.models.attention_context import AttentionContext
-from steeplechase.models.initialisation import initialise
-from steeplechase.models.visible_tokens import behind_sources, visible_tokens
 from runners.training.cloze_writer import ClozeModel, ClozeWriter, JoinedPairs, chosen_tokens
 from runners.training.optimisers.adamw import adamw
 from runners.training.sequence_to_sequence import TrainingSettings, mean_target_loss, train_pairs
 from search_space.architecture import Architecture
+from steeplechase.models.attention_context import AttentionContext
+from steeplechase.models.initialisation import initialise
+from steeplechase.models.visible_tokens import behind_sources, visible_tokens
 from steeplechase.tasks.labelled.text_pairs import EncodedTextPairs
 from tests.factories.planted_text_pairs import planted_pairs
 from tests.factories.small_experiments import WORDS, stir

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from steeplechase.foundation.randomness import stream
 from runners.training.loop import NotFinite, Step, held_out_losses, train
 from search_space.candidate import Candidate
 from search_space.objective import Objective
+from steeplechase.foundation.randomness import stream
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.masking import mask
 from tests.factories.small_experiments import (

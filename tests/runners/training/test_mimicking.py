@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from steeplechase.foundation.errors import DataError
-from steeplechase.models.encoder import Encoder
-from steeplechase.models.rare_words import COMBINATION, CONTEXT, FORM, ContextAttention, WordBatch
 from runners.training import mimicking
 from runners.training.mimicking import Word, WordSource
 from search_space.architecture import Architecture
 from search_space.rare_words import RareWords, Variant
+from steeplechase.foundation.errors import DataError
+from steeplechase.models.encoder import Encoder
+from steeplechase.models.rare_words import COMBINATION, CONTEXT, FORM, ContextAttention, WordBatch
 from steeplechase.tasks.rare_words.ngrams import NgramTable
 from steeplechase.tasks.tokenizer import BpeOption, WordPiece
 from steeplechase.tasks.vocabulary import SPECIAL_TOKENS

@@ -7,8 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from steeplechase.foundation.randomness import stream
-from steeplechase.foundation.schema import options_of
 from runners.training.loop import accumulate_gradients
 from runners.training.optimisers import build_optimiser
 from runners.training.optimisers.lamb import trust_ratio
@@ -16,6 +14,8 @@ from runners.training.optimisers.parameter_groups import set_rate
 from search_space.objective import Objective
 from search_space.optimiser import Adam, AdamW, Lamb, OptimiserOption, Sgd
 from search_space.recipe import Recipe
+from steeplechase.foundation.randomness import stream
+from steeplechase.foundation.schema import options_of
 from steeplechase.tasks.objectives import build_model
 from tests.factories.paths import ROOT
 from tests.factories.small_experiments import OBJECTIVES, WORDS, candidate, convolutions

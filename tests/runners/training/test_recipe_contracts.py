@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.commands.plugin_contracts import checked
-from steeplechase.configuration.plugins import PluginError, load_plugin
-from steeplechase.foundation.schema import OpenOption, options_of
-from steeplechase.models.contract import Outcome
 from runners.training.recipe_contracts import OF_OPTIMISERS, OF_SCHEDULES, recipe_contracts
 from search_space.candidate import Candidate
 from search_space.optimiser import OptimiserOption
 from search_space.overrides import apply
 from search_space.schedule import ScheduleOption
+from steeplechase.commands.plugin_contracts import checked
+from steeplechase.configuration.plugins import PluginError, load_plugin
+from steeplechase.foundation.schema import OpenOption, options_of
+from steeplechase.models.contract import Outcome
 from tests.factories.plugins import loaded, no_plugins_left
 
 SCHEDULE = '''"""A rate that falls in two steps."""

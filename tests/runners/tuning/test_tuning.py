@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runners.dag import shared_stages, trial_stages
+from search_space.candidate import Candidate
+from search_space.overrides import apply
 from steeplechase.configuration.tuning import Tune
 from steeplechase.configuration.tuning_points import change_size, name_of, points_of, value_at
 from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.foundation.schema import canonical, canonical_text
 from steeplechase.ledger.tuning_selection import Choice, chosen, mean_over_seeds
-from runners.dag import shared_stages, trial_stages
-from search_space.candidate import Candidate
-from search_space.overrides import apply
 from tests.factories.simulated_training import search
 from tests.factories.tuning_runs import RATE, TUNE, tuned
 

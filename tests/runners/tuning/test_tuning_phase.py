@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from runners.stages.declarations import PretrainStage
+from runners.work_queue import Failure, StageTask
+from search_space.overrides import difference
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.ledger.artifacts import Outcome
@@ -15,9 +18,6 @@ from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.records import Status, TrialStatus
 from steeplechase.ledger.stage_results import FineTuneResult
 from steeplechase.ledger.tuning_plan import CHOICES
-from runners.stages.declarations import PretrainStage
-from runners.work_queue import Failure, StageTask
-from search_space.overrides import difference
 from tests.factories.crashing_ledger import CrashingLedger
 from tests.factories.simulated_training import SMALL, TOKENS_PER_STEP, Killed, Track, chance_of, curve, folder_of
 from tests.factories.tuning_runs import RATE, SHARED_RATE, TUNE, best_at, came_to, own_names, ran, tuned

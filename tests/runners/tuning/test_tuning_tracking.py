@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from steeplechase.ledger.snapshot import Snapshot
 from reports.report import Report, build
 from runners.tracking.mirrored_run import RunStatus
 from runners.tracking.runs import projected
 from runners.work_queue import Failure
+from steeplechase.ledger.snapshot import Snapshot
 from tests.factories.simulated_training import curve
 from tests.factories.tuning_runs import SHARED_RATE, best_at, ran, tuned
 

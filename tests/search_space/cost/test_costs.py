@@ -9,7 +9,6 @@ from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from steeplechase.models.encoder import Encoder
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import Convolution
@@ -17,6 +16,7 @@ from search_space.layer_program import Parallel
 from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
 from search_space.program_parser import parse_program
 from search_space.recipe import Recipe
+from steeplechase.models.encoder import Encoder
 from steeplechase.tasks.batches import Batches
 from steeplechase.tasks.contract_text import text
 from steeplechase.tasks.objectives import build_model

@@ -7,10 +7,10 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
+from search_space.architecture import Architecture
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.kernels import window
 from steeplechase.models.sublayer.recurrent import RecurrentWeights
-from search_space.architecture import Architecture
 from tests.factories.programs import any_architectures
 
 BATCH, LENGTH = 3, 7

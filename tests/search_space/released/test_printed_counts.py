@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from steeplechase.models.encoder import Encoder
 from search_space.architecture import Architecture
 from search_space.released.models import parameters_as_published, preset_of
 from search_space.released.papers import PublishedRow, published
+from steeplechase.models.encoder import Encoder
 
 TOLERANCE = {"albert_table3": 0.5e6, "albert_table4": 0.5e6, "schubert_sizes": 0.7e6}
 ROUNDED_DOWN = {"BERT-Base, 6 layers": 1e6}  # 66.96 million are printed as 66M

@@ -5,7 +5,6 @@ from collections import Counter
 
 import pytest
 
-from steeplechase.foundation.schema import options_of
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
@@ -14,6 +13,7 @@ from search_space.program_parser import sandwich
 from search_space.released.models import PRESETS
 from search_space.structure import Cells, LayerSizes, Structure, StructureOption, SublayerOrder
 from search_space.structure.option import Choose, StackName, chosen_from, program_of
+from steeplechase.foundation.schema import options_of
 
 ENCODER = Architecture.model_validate(
     {"layers": "(s f)*3", "width": 32, "embedding_width": 32, "heads": 4, "feed_forward_width": 128, "positions": 64,

@@ -10,8 +10,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steeplechase.foundation.randomness import stream
-from steeplechase.foundation.schema import options_of
 from search_space.candidate import Candidate
 from search_space.corruption import (
     CorruptionOption,
@@ -26,6 +24,8 @@ from search_space.corruption import (
     TokenMasking,
 )
 from search_space.objective import Denoising
+from steeplechase.foundation.randomness import stream
+from steeplechase.foundation.schema import options_of
 from steeplechase.tasks.corruption import Context, Corrupted, corrupt
 from steeplechase.tasks.corruption.fragment import AT_AN_END, fragment_start
 from steeplechase.tasks.corruption.text_infilling import span_lengths

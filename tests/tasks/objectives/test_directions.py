@@ -5,11 +5,11 @@ import pytest
 import torch
 from torch.nn.functional import log_softmax
 
-from steeplechase.models.encoder import Encoder
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import LanguageModel, MaskedLanguageModel, Objective
 from search_space.recipe import Recipe
+from steeplechase.models.encoder import Encoder
 from steeplechase.tasks.batches import Sequences
 from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch
 from steeplechase.tasks.objectives import build_model

@@ -10,12 +10,12 @@ import torch
 from scipy.stats import chisquare
 from torch import Tensor, nn
 
-from steeplechase.foundation.errors import DataError
-from steeplechase.models.heads.copy import mixed
 from runners.training.checkpoint import load_checkpoint
 from search_space.candidate import Candidate
 from search_space.objective import AllTokensMaskedLanguageModel, ReplacedTokenDetection
 from search_space.objective.generator_training import Adversarial, TwoStage
+from steeplechase.foundation.errors import DataError
+from steeplechase.models.heads.copy import mixed
 from steeplechase.tasks.contract_text import text
 from steeplechase.tasks.masking import MaskedBatch, mask
 from steeplechase.tasks.objectives import all_tokens_masked_language_model, build_model

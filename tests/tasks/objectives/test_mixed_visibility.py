@@ -7,15 +7,15 @@ import pytest
 import torch
 from torch import Tensor
 
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.objective import MixedVisibility
+from search_space.visibility import Visibility
 from steeplechase.foundation.randomness import stream
 from steeplechase.models.attention_context import AttentionContext
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.huggingface.weight_names import encoder_pairs, to_transformers
 from steeplechase.models.visible_tokens import visible_tokens
-from search_space.architecture import Architecture
-from search_space.candidate import Candidate
-from search_space.objective import MixedVisibility
-from search_space.visibility import Visibility
 from steeplechase.tasks.objectives import build_model
 from steeplechase.tasks.objectives.mixed_visibility import SEGMENT_OF, Model
 from tests.factories.local_models import transformers

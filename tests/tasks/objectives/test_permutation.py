@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from steeplechase.models.segment_memory import KeptMemory
 from search_space.candidate import Candidate
 from search_space.objective import PermutationLanguageModel
 from search_space.packing.continued_pairs import SPECIAL_TOKENS
 from search_space.selection import SingleToken, WindowedNGram
+from steeplechase.models.segment_memory import KeptMemory
 from steeplechase.tasks.batches import Sequences
 from steeplechase.tasks.contract_text import WORDS, sequences
 from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead
-from steeplechase.models.heads.span_boundary import SpanBoundaryHead
-from steeplechase.models.initialisation import initialise
 from search_space.architecture import Architecture
 from search_space.objective import MaskedLanguageModel, SpanBoundary
 from search_space.selection import SingleToken, SpanGeometric, WholeWord
+from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead
+from steeplechase.models.heads.span_boundary import SpanBoundaryHead
+from steeplechase.models.initialisation import initialise
 from steeplechase.tasks.masking import MaskedBatch, mask
 from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryBatch
 from steeplechase.tasks.objectives.span_boundary import Boundaries, Model, boundaries_of

@@ -8,9 +8,9 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+from runners.task_sources import table_notes, table_warnings, task_source
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.foundation.errors import DataError
-from runners.task_sources import table_notes, table_warnings, task_source
 from steeplechase.tasks.labelled.task import Example
 from steeplechase.tasks.own_tasks.table import TableTask
 

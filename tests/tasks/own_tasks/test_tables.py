@@ -12,12 +12,12 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steeplechase.configuration.fine_tuning import FineTuning
-from steeplechase.foundation.errors import DataError
-from steeplechase.foundation.schema import canonical_text
 from runners.stages.declarations import ExamplesStage
 from runners.stages.stage import Stage
 from runners.task_sources import limited, table_warnings, task_source
+from steeplechase.configuration.fine_tuning import FineTuning
+from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.schema import canonical_text
 from steeplechase.tasks.labelled.task import Examples, Part
 from steeplechase.tasks.majority import majority_score
 from steeplechase.tasks.own_tasks.resolution import resolve

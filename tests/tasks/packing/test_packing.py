@@ -10,8 +10,6 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
-from steeplechase.foundation.errors import DataError
-from steeplechase.foundation.schema import options_of
 from search_space import packing as folder
 from search_space.candidate import Candidate
 from search_space.objective import LanguageModel, MaskedLanguageModel, NextSentencePrediction, Objective
@@ -24,6 +22,8 @@ from search_space.packing import (
     Stream,
     packings,
 )
+from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.schema import options_of
 from steeplechase.tasks import packing as modules
 from steeplechase.tasks.batches import Sequences, SequenceSource
 from steeplechase.tasks.packing import Text, sequences_of

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from steeplechase.foundation.schema import options_of
 from search_space import selection as folder
 from search_space.selection import (
     NGram,
@@ -19,6 +18,7 @@ from search_space.selection import (
     WholeWord,
     WindowedNGram,
 )
+from steeplechase.foundation.schema import options_of
 from steeplechase.tasks import selection as modules
 from steeplechase.tasks.selection import NONE, Numbers, select, words_of
 from steeplechase.tasks.selection.numbering import drawn_lengths

@@ -11,7 +11,13 @@ from steeplechase.tasks.labelled.task import Version
 from steeplechase.tasks.squad.files import squad_file
 from steeplechase.tasks.squad.questions import Answer, Question, read_squad
 from steeplechase.tasks.squad.spans import Span, combined, window_spans, with_threshold
-from steeplechase.tasks.squad.windows import Windows, answer_tokens, encode_windows, window_bounds, windows_with_most_context
+from steeplechase.tasks.squad.windows import (
+    Windows,
+    answer_tokens,
+    encode_windows,
+    window_bounds,
+    windows_with_most_context,
+)
 from steeplechase.tasks.tokenizer import GivenVocabulary, Tokenizer, train_tokenizer
 from tests.factories.published_data import published
 

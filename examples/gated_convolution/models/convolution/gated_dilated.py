@@ -5,10 +5,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import conv1d
 
-from steeplechase.models.convolution import ConvolutionBranch, PaddingMask
-from steeplechase.models.convolution.separable import without_padding
 from search_space.convolution.gated_dilated import GatedDilated
 from search_space.shape import AttentionShape
+from steeplechase.models.convolution import ConvolutionBranch, PaddingMask
+from steeplechase.models.convolution.separable import without_padding
 
 
 class Branch(ConvolutionBranch):

@@ -5,11 +5,11 @@ WaveNet, arXiv 1609.03499, sections 2.2 and 2.3; centred in place of causal, and
 
 from typing import ClassVar, Literal
 
-from steeplechase.foundation.schema import Count
 from search_space.convolution.kernel import KernelSize
 from search_space.convolution.option import ConvolutionOption, Reach
 from search_space.cost.operation_counts import Operations, linear
 from search_space.shape import AttentionShape, linear_parameters
+from steeplechase.foundation.schema import Count
 
 
 class GatedDilated(ConvolutionOption):

@@ -2,11 +2,11 @@
 
 from typing import Literal
 
-from steeplechase.foundation.schema import Share
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role
 from search_space.objective.pretraining_objective import PretrainingObjective
 from search_space.shape import linear_parameters
+from steeplechase.foundation.schema import Share
 
 
 class ShuffledTokenDetection(PretrainingObjective):

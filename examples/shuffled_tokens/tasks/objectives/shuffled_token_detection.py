@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
 from steeplechase.foundation.randomness import stream
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.heads.logit import LogitHead
-from search_space.architecture import Architecture
-from search_space.candidate import Candidate
 from steeplechase.tasks.batches import Sequences, Tokens
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.masking import Rows

@@ -4,8 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import glu, pad
 
-from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from search_space.sublayer.token_shift import TokenShift
+from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 
 
 class Sublayer(nn.Module):

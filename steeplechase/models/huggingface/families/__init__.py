@@ -1,5 +1,9 @@
 """Families of transformers' models: one file per family."""
 
+from search_space.architecture import Architecture
+from search_space.convolution import SpanDynamic
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
+from search_space.position import LearnedPositions
 from steeplechase.models.huggingface.families.albert import Albert
 from steeplechase.models.huggingface.families.bart import Bart
 from steeplechase.models.huggingface.families.bert import Bert
@@ -11,10 +15,6 @@ from steeplechase.models.huggingface.families.openai_gpt import OpenAiGpt
 from steeplechase.models.huggingface.families.roberta import Roberta
 from steeplechase.models.huggingface.families.roberta_prelayernorm import RobertaPreLayerNorm
 from steeplechase.models.huggingface.families.xlnet import XlNet
-from search_space.architecture import Architecture
-from search_space.convolution import SpanDynamic
-from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
-from search_space.position import LearnedPositions
 
 ALBERT, BERT, CONVBERT, ELECTRA = Albert(), Bert(), ConvBert(), Electra()
 ROBERTA, ROBERTA_PRE_NORM, GPT, XLNET = Roberta(), RobertaPreLayerNorm(), OpenAiGpt(), XlNet()

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
+from search_space.architecture import Architecture
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.models.huggingface.families.family import (
     BASE,
@@ -15,7 +16,6 @@ from steeplechase.models.huggingface.families.family import (
     weights_and_biases,
 )
 from steeplechase.models.huggingface.families.open_activation import WithActivation
-from search_space.architecture import Architecture
 
 GROUPS: dict[str, JsonValue] = {"num_hidden_groups": 1, "inner_group_num": 1}
 PROJECTION: Modules = (("projection", "encoder.embedding_hidden_mapping_in"),)

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
+from search_space.architecture import Architecture
+from search_space.position import LearnedPositions
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.models.huggingface.families.encoder_decoder import OUTPUT_BIAS, EncoderDecoderFamily
 from steeplechase.models.huggingface.families.family import NO_EQUIVALENT
-from search_space.architecture import Architecture
-from search_space.position import LearnedPositions
 
 OFFSET = 2  # rows before the first position, BartLearnedPositionalEmbedding
 

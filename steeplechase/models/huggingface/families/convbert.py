@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
+from search_space.architecture import Architecture
+from search_space.convolution import SpanDynamic
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.models.huggingface.families.electra import Electra
 from steeplechase.models.huggingface.families.family import (
@@ -15,8 +17,6 @@ from steeplechase.models.huggingface.families.family import (
     WeightPair,
     weights_and_biases,
 )
-from search_space.architecture import Architecture
-from search_space.convolution import SpanDynamic
 
 HEAD_RATIO = 2  # γ as ConvBertModel builds it: half the width for attention, half for convolution
 PAD_LEAK = "pad_leak"  # a key of this project; transformers preserves unknown keys and ignores them

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
+from search_space.architecture import Architecture
+from search_space.convolution import NoConvolution
 from steeplechase.models.huggingface.families.family import (
     BASE,
     BLOCK,
@@ -15,8 +17,6 @@ from steeplechase.models.huggingface.families.family import (
     tables,
     weights_and_biases,
 )
-from search_space.architecture import Architecture
-from search_space.convolution import NoConvolution
 
 PROJECTION: Modules = (("projection", "embeddings_project"),)
 

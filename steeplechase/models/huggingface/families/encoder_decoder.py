@@ -4,6 +4,8 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
+from search_space.architecture import Architecture
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.models.huggingface.families.family import (
     NO_EQUIVALENT,
@@ -13,8 +15,6 @@ from steeplechase.models.huggingface.families.family import (
     tables,
     weights_and_biases,
 )
-from search_space.architecture import Architecture
-from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 
 ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "relu": "relu", "swish": "swish", "silu": "swish"}
 """Of the feed-forward networks, by transformers' name."""

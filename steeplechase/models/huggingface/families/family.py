@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from steeplechase.foundation.schema import JsonValue
 from search_space.architecture import Architecture
 from search_space.convolution import NoConvolution
+from steeplechase.foundation.schema import JsonValue
 
 NO_EQUIVALENT = "has no equivalent in transformers"
 

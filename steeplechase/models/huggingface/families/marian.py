@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import ClassVar
 
+from search_space.architecture import Architecture
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.models.huggingface.families.encoder_decoder import OUTPUT_BIAS, EncoderDecoderFamily
 from steeplechase.models.huggingface.families.family import NO_EQUIVALENT, Layout, WeightPair
-from search_space.architecture import Architecture
-from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 
 WRITES_STREAM = ("attention.output", "feed_forward.down")
 """Maps whose outputs, the first axis, are channels of the residual stream."""

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
+from search_space.architecture import Architecture
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.models.huggingface.families.family import FIXED, Family
-from search_space.architecture import Architecture
 
 ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "relu": "relu", "silu": "swish", "swish": "swish"}
 """Function of `hidden_act` and of this project; of several names of one function the first is written."""

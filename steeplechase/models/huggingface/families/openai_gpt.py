@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
+from search_space.architecture import Architecture
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.models.huggingface.families.family import NO_EQUIVALENT, Family, Layout, WeightPair, attention_alone
 from steeplechase.models.huggingface.families.open_activation import wrong_activation
-from search_space.architecture import Architecture
 
 INNER_RATIO = 4
 """Inner width of the feed-forward networks by the width, in transformers' class."""

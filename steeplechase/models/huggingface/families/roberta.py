@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
+from search_space.architecture import Architecture
+from search_space.position import LearnedPositions
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.models.huggingface.families.family import (
     BASE,
@@ -17,8 +19,6 @@ from steeplechase.models.huggingface.families.family import (
     weights_and_biases,
 )
 from steeplechase.models.huggingface.families.open_activation import WithActivation
-from search_space.architecture import Architecture
-from search_space.position import LearnedPositions
 
 PAD = "pad_token_id"
 

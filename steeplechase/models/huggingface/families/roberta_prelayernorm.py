@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
+from search_space.architecture import Architecture
 from steeplechase.models.huggingface.families.family import (
     BLOCK,
     NO_EQUIVALENT,
@@ -14,7 +15,6 @@ from steeplechase.models.huggingface.families.family import (
     weights_and_biases,
 )
 from steeplechase.models.huggingface.families.roberta import Roberta
-from search_space.architecture import Architecture
 
 NORMS = {"attention_norm": "attention.LayerNorm", "feed_forward_norm": "intermediate.LayerNorm"}
 PRE_NORM_BLOCK: Modules = tuple((name, NORMS.get(name, other)) for name, other in BLOCK)

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
+from search_space.architecture import Architecture
+from search_space.position import RelativePositions
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.models.huggingface.families.family import NO_EQUIVALENT, Family, WeightPair, attention_alone
 from steeplechase.models.huggingface.families.open_activation import ACTIVATIONS, wrong_activation
-from search_space.architecture import Architecture
-from search_space.position import RelativePositions
 
 ACTIVATION, EPSILON, CLAMP, MEMORY, HEAD_WIDTH = "ff_activation", "layer_norm_eps", "clamp_len", "mem_len", "d_head"
 FREE = -1

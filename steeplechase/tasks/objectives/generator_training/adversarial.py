@@ -11,12 +11,16 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
-from steeplechase.models.heads.logit import LogitHead
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
+from steeplechase.models.heads.logit import LogitHead
 from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives.generated_tokens import Generator, SampledTokens
-from steeplechase.tasks.objectives.generator_training.training import CorruptingModel, Discriminator, GeneratorTraining
+from steeplechase.tasks.objectives.generator_training.training import (
+    CorruptingModel,
+    Discriminator,
+    GeneratorTraining,
+)
 
 
 class Training(GeneratorTraining):

@@ -7,9 +7,9 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from steeplechase.models.encoder import Encoder
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
+from steeplechase.models.encoder import Encoder
 from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives.generated_tokens import CorruptedInputs, Generator
 

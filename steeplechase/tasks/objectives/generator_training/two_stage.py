@@ -5,11 +5,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from steeplechase.models.encoder import Encoder
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective.generator_training import TwoStage
 from search_space.objective.replaced_tokens import ReplacedTokens
+from steeplechase.models.encoder import Encoder
 from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives.generated_tokens import Generator
 from steeplechase.tasks.objectives.generator_training.training import CorruptingModel, GeneratorTraining

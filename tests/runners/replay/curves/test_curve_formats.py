@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steeplechase.foundation.errors import DataError, MachineError, UserError
-from steeplechase.ledger.database import LEDGER_NAME, Ledger
-from steeplechase.ledger.records import ArmRow, Record, Status, TrialRow
-from steeplechase.ledger.stage_results import DivergedPretraining
 from runners.replay.curves import plain
 from runners.replay.curves.reading import read_curves
 from runners.replay.curves.recorded import from_table
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
+from steeplechase.foundation.errors import DataError, MachineError, UserError
+from steeplechase.ledger.database import LEDGER_NAME, Ledger
+from steeplechase.ledger.records import ArmRow, Record, Status, TrialRow
+from steeplechase.ledger.stage_results import DivergedPretraining
 from tests.factories.keys import KEY
 from tests.factories.published_data import published
 from tests.factories.stage_results import result_of

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from steeplechase.foundation.errors import DataError
 from runners.replay.curves.reading import read_curves
+from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.corpora import file_lines
 
 

@@ -1,0 +1,57 @@
+"""A user's modules named like a package of the project hide none of it, whatever the working directory."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.factories.paths import ROOT
+
+LOAD = "import steeplechase; steeplechase.load; import reports.report, runners.run; print(runners.run.__file__)"
+
+
+def called(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("file", ["runners.py", "runners/__init__.py", "reports.py", "search_space/__init__.py"])
+@pytest.mark.parametrize("arguments", [("-m", "steeplechase", "--version"), ("-c", LOAD)], ids=["command", "python"])
+def test_a_module_of_the_user_hides_no_package(tmp_path: Path, file: str, arguments: tuple[str, ...]) -> None:
+    for other in (file, "tasks.py", "models/__init__.py"):
+        (tmp_path / other).parent.mkdir(exist_ok=True)
+        (tmp_path / other).write_text("raise ImportError('of the user')\n")
+    (tmp_path / "steeplechase" / "steeplechase").mkdir(parents=True)  # a clone in the folder
+    done = called(tmp_path, *arguments)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+
+
+def test_a_user_s_own_models_are_imported_beside_the_package(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/__init__.py").write_text("WIDTH = 3\n")
+    done = called(tmp_path, "-c", "import steeplechase; steeplechase.load; import models; print(models.WIDTH)")
+    assert (done.stdout, done.stderr) == ("3\n", "")
+
+
+def test_a_module_that_was_imported_before_under_such_a_name_is_named(tmp_path: Path) -> None:
+    (tmp_path / "runners.py").touch()
+    done = called(tmp_path, "-c", "import runners, steeplechase")
+    assert done.stderr.splitlines()[-1] == (
+        f"ImportError: {tmp_path / 'runners.py'}: imported as 'runners', which is the name of a package of "
+        "steeplechase; import steeplechase first, or rename it"
+    )
+
+
+def test_a_checkout_is_installed_on_the_path_so_that_a_clone_s_folder_does_not_hide_the_package() -> None:
+    """Setuptools' default, a finder, is asked after the path, where a folder without `__init__.py` is a package."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert project["tool"]["distutils"]["editable_wheel"] == {"mode": "compat"}
+
+
+def test_four_packages_are_importable_at_the_root() -> None:
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    assert packages - {"benchmarks", "tests", "tools"} == {"steeplechase", "search_space", "runners", "reports"}

@@ -17,8 +17,8 @@ from runners.training.optimisers import build_optimiser
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import Objective
+from search_space.packing.stream import Batches
 from search_space.recipe import Recipe
-from steeplechase.tasks.batches import Batches
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
 from steeplechase.tasks.tokenizer import WordPiece
 from steeplechase.tasks.vocabulary import SPECIAL_TOKENS

@@ -7,9 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from search_space.architecture import Architecture
+from search_space.selection.numbering import NOT_PREDICTED
 from steeplechase.models.huggingface.families import BART, GPT, Family
 from steeplechase.models.huggingface.weight_names import from_transformers
-from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch
+from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives.denoising import DenoisingBatch
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
 

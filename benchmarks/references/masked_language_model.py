@@ -14,13 +14,13 @@ from torch.nn.functional import cross_entropy
 
 from search_space.architecture import Architecture
 from search_space.objective import SpanBoundary
+from search_space.selection.numbering import NONE, NOT_PREDICTED
 from steeplechase.models.huggingface.families import FAMILIES
 from steeplechase.models.huggingface.families.family import SIZES, Modules, weights_and_biases
 from steeplechase.models.huggingface.weight_names import from_transformers
-from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch
+from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryBatch
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
-from steeplechase.tasks.selection import NONE
 
 IGNORED = -100
 HEADS: dict[str, Modules] = {

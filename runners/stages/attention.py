@@ -14,11 +14,11 @@ from runners.stages.measurement_declarations import AttentionStage
 from runners.stages.pretrain import CHECKPOINT
 from runners.stages.validation_sequences import require_sequences
 from runners.training.checkpoint import architecture_in, load_weights
+from search_space.packing.stream import Batches
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.models.attention_maps import visit_attention_maps
 from steeplechase.models.devices import open_device
 from steeplechase.models.encoder import Encoder
-from steeplechase.tasks.batches import Batches
 from steeplechase.tasks.tokenizer import load_tokenizer
 from steeplechase.tasks.tokens import read_tokens
 

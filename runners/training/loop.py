@@ -17,10 +17,10 @@ from runners.training.data_parallel import ALONE, Group
 from runners.training.dropout import seed_dropout
 from runners.training.optimisers.parameter_groups import set_rate
 from search_space.candidate import Candidate
+from search_space.packing.sequences import SequenceSource
 from search_space.recipe import Recipe
 from steeplechase.foundation.randomness import stream, stream_seed
 from steeplechase.models.precision import Precision, autocast_to
-from steeplechase.tasks.batches import SequenceSource
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel, TrainingBatch
 from steeplechase.tasks.tokenizer import Tokenizer

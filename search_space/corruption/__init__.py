@@ -1,4 +1,4 @@
-"""How an encoder–decoder's source is made of a text: one file per option; modules of the same names in `tasks`."""
+"""How an encoder–decoder's source is made of a text: one file per option, its arithmetic included."""
 
 from typing import Annotated
 
@@ -8,6 +8,7 @@ from search_space.corruption.masked_tokens import MaskedTokens
 from search_space.corruption.option import CorruptionOption
 from search_space.corruption.permuted_tokens import PermutedTokens
 from search_space.corruption.rotation import Rotation
+from search_space.corruption.row import Context, Corrupted
 from search_space.corruption.sentence_permutation import SentencePermutation
 from search_space.corruption.text_infilling import TextInfilling
 from search_space.corruption.token_deletion import TokenDeletion
@@ -17,6 +18,8 @@ from steeplechase.foundation.schema import OPTION
 Corruption = Annotated[CorruptionOption, OPTION]
 
 __all__ = [
+    "Context",
+    "Corrupted",
     "Corruption",
     "CorruptionOption",
     "Empty",

@@ -3,6 +3,8 @@
 from typing import ClassVar, Literal
 
 from search_space.corruption.option import WholeTarget
+from search_space.corruption.row import Context, Corrupted, whole_target
+from steeplechase.foundation.numpy_on_use import Numbers, np
 
 
 class Empty(WholeTarget):
@@ -12,3 +14,7 @@ class Empty(WholeTarget):
 
     kind: Literal["empty"] = "empty"
     """Chooses an empty source."""
+
+    def corrupted(self, tokens: Numbers, context: Context) -> Corrupted:
+        """Return a source without tokens, with the whole text as its target."""
+        return whole_target(np.empty(0, np.int64), tokens, context.tokenizer)

@@ -5,6 +5,8 @@ from typing import Literal
 from pydantic import Field
 
 from search_space.corruption.option import CorruptionOption
+from search_space.corruption.row import Context, Corrupted, chosen, masked_at
+from steeplechase.foundation.numpy_on_use import Numbers, np
 
 
 class MaskedTokens(CorruptionOption):
@@ -18,3 +20,9 @@ class MaskedTokens(CorruptionOption):
     def predictions(self, tokens: int) -> int:
         """Return the masked tokens."""
         return max(1, round(self.rate * tokens))
+
+    def corrupted(self, tokens: Numbers, context: Context) -> Corrupted:
+        """Return the masked text with the masked tokens as its target."""
+        places = chosen(self.predictions(len(tokens)), len(tokens), context.random)
+        inputs = np.full(len(places), context.tokenizer.mask, np.int64)
+        return Corrupted(masked_at(tokens, places, context.tokenizer), inputs, places, tokens[places])

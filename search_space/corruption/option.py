@@ -5,6 +5,8 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from search_space.corruption.row import Context, Corrupted
+from steeplechase.foundation.numpy_on_use import Numbers
 from steeplechase.foundation.schema import OpenOption
 
 
@@ -12,7 +14,6 @@ class CorruptionOption(OpenOption):
     """An option that makes a source and a target of a text."""
 
     package: ClassVar[str] = "search_space.corruption"
-    modules: ClassVar[str] = "steeplechase.tasks.corruption"
     is_random: ClassVar[bool] = True
     """Whether the same text gives other sources or targets with another random stream."""
 
@@ -24,6 +25,13 @@ class CorruptionOption(OpenOption):
     @abstractmethod
     def predictions(self, tokens: int) -> int:
         """Return the number of predicted tokens of a text of `tokens` tokens, the end of the target included."""
+
+    @abstractmethod
+    def corrupted(self, tokens: Numbers, context: Context) -> Corrupted:
+        """Return the source and the target of a text without special tokens [tokens].
+
+        It is a function of the text and the random stream alone.
+        """
 
 
 class WholeTarget(CorruptionOption):

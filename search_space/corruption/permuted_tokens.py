@@ -9,6 +9,8 @@ from typing import Literal
 from pydantic import Field
 
 from search_space.corruption.option import CorruptionOption
+from search_space.corruption.row import Context, Corrupted, masked_at
+from steeplechase.foundation.numpy_on_use import Numbers, np
 
 
 class PermutedTokens(CorruptionOption):
@@ -22,3 +24,10 @@ class PermutedTokens(CorruptionOption):
     def predictions(self, tokens: int) -> int:
         """Return the drawn tokens."""
         return max(1, round(self.rate * tokens))
+
+    def corrupted(self, tokens: Numbers, context: Context) -> Corrupted:
+        """Return the text without the drawn tokens, and these in a random order as its target."""
+        order = context.random.permutation(len(tokens))[: self.predictions(len(tokens))]
+        targets = tokens[order]
+        inputs = np.concatenate(([context.tokenizer.mask], targets[:-1]))
+        return Corrupted(masked_at(tokens, order, context.tokenizer), inputs, order, targets)

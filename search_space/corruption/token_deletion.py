@@ -3,6 +3,8 @@
 from typing import Literal
 
 from search_space.corruption.option import WithRate
+from search_space.corruption.row import Context, Corrupted, chosen, whole_target
+from steeplechase.foundation.numpy_on_use import Numbers, np
 
 
 class TokenDeletion(WithRate):
@@ -10,3 +12,8 @@ class TokenDeletion(WithRate):
 
     kind: Literal["token_deletion"] = "token_deletion"
     """Chooses token deletion."""
+
+    def corrupted(self, tokens: Numbers, context: Context) -> Corrupted:
+        """Return what is left of the text, with the whole text as its target."""
+        places = chosen(round(self.rate * len(tokens)), len(tokens), context.random)
+        return whole_target(np.delete(tokens, places), tokens, context.tokenizer)

@@ -3,6 +3,8 @@
 from typing import Literal
 
 from search_space.corruption.option import WithRate
+from search_space.corruption.row import Context, Corrupted, chosen, masked_at, whole_target
+from steeplechase.foundation.numpy_on_use import Numbers
 
 
 class TokenMasking(WithRate):
@@ -10,3 +12,8 @@ class TokenMasking(WithRate):
 
     kind: Literal["token_masking"] = "token_masking"
     """Chooses token masking."""
+
+    def corrupted(self, tokens: Numbers, context: Context) -> Corrupted:
+        """Return the masked text with the whole text as its target."""
+        places = chosen(round(self.rate * len(tokens)), len(tokens), context.random)
+        return whole_target(masked_at(tokens, places, context.tokenizer), tokens, context.tokenizer)

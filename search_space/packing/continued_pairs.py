@@ -7,11 +7,17 @@ from collections.abc import Iterator
 from typing import ClassVar, Literal
 
 from search_space.packing.option import PackingOption
-from steeplechase.foundation.errors import Violation
+from search_space.packing.sequences import ContinuedPairSequences, PairRelations, PairSequences, Text
+from steeplechase.foundation.errors import DataError, Violation
+from steeplechase.foundation.numpy_on_use import Numbers, Random, np
+from steeplechase.foundation.randomness import stream
 
 SPECIAL_TOKENS = 3  # [CLS], [SEP], [SEP]
 SHORTEST = 2 * (SPECIAL_TOKENS + 2)
 """With a token in A and in B."""
+
+NEXT, RANDOM = 0, 1
+"""Labels of pairs, as those of next sentence prediction."""
 
 
 class ContinuedPairs(PackingOption):
@@ -41,3 +47,68 @@ class ContinuedPairs(PackingOption):
         if self.both_directions and rows % 2:
             message = f"{rows} rows cannot be half forwards and half backwards; write an even number"
             yield Violation(("batch_sequences",), f"{message}, or both_directions: false")
+
+    def sequences_of(self, text: Text, pairs: PairRelations | None) -> "ContinuedPairBatches":
+        """Return the sequences."""
+        return ContinuedPairBatches(text, self)
+
+
+class ContinuedPairBatches:
+    """Sequences numbered in the order of the text, then those of the reversed text in its order."""
+
+    def __init__(self, text: Text, packing: ContinuedPairs) -> None:
+        self._text, self._both = text, packing.both_directions
+        self._half = text.sequence_length // 2
+        self._room = text.sequence_length - self._half - SPECIAL_TOKENS
+        self.sequences = max(0, len(text.tokens) - self._room) // self._half
+        self._sentences = text.sentences, np.sort(len(text.tokens) - text.sentences)
+
+    def at(self, step: int, batch_sequences: int, seed: int) -> PairSequences:
+        """Return the next sequence of every lane; an epoch is all sequences of the lanes, whose start the seed draws.
+
+        Half of the lanes are of the reversed text. Raises DataError if the text has no sequence for each lane.
+        """
+        lanes = -(-batch_sequences // 2) if self._both else batch_sequences
+        length = self.sequences // lanes
+        if not length:
+            needed = f"{lanes} rows need {self._half} tokens each, and {self._room} behind the last"
+            raise DataError(f"the text has {len(self._text.tokens)} tokens; {needed}")
+        epoch, place = divmod(step, length)
+        first = int(stream(seed, "order", epoch).integers(self.sequences))
+        numbers = (np.arange(lanes) * length + place + first) % self.sequences
+        if self._both:
+            numbers = np.concatenate([numbers, numbers + self.sequences])[:batch_sequences]
+        return self._batch(numbers, np.full_like(numbers, epoch), seed)
+
+    def evenly_spaced(self, count: int, seed: int) -> PairSequences:
+        """Return `count` sequences at equal distances in the text, which has at least as many."""
+        numbers = np.linspace(0, self.sequences - 1, count).astype(np.int64)
+        return self._batch(numbers, np.zeros_like(numbers), seed)
+
+    def _batch(self, numbers: Numbers, epochs: Numbers, seed: int) -> ContinuedPairSequences:
+        shape = (len(numbers), self._text.sequence_length)
+        tokens: Numbers = np.empty(shape, np.int64)
+        segments, labels = np.zeros(shape, np.int64), np.empty_like(numbers)
+        for row, (number, epoch) in enumerate(zip(numbers.tolist(), epochs.tolist(), strict=True)):
+            random = stream(seed, "continued pairs", number, epoch)
+            tokens[row], second, labels[row] = self._sequence(number, random)
+            segments[row, second:] = 1
+        backwards = numbers >= self.sequences
+        return ContinuedPairSequences(tokens, numbers, epochs, seed, segments, labels, backwards)
+
+    def _sequence(self, number: int, random: Random) -> tuple[Numbers, int, int]:
+        """Return the tokens of a sequence, the position of its second segment, and the relation of both."""
+        backwards, place = divmod(number, self.sequences)
+        text = self._text.tokens[::-1] if backwards else self._text.tokens
+        begin = (place + 1) * self._half
+        ends = self._sentences[backwards]
+        wanted = begin + int(random.integers(1, self._room))
+        inside = ends[np.searchsorted(ends, begin + 1) : np.searchsorted(ends, begin + self._room)]
+        split = int(inside[np.abs(inside - wanted).argmin()]) if len(inside) else wanted
+        relation = int(random.integers(2))
+        left = begin + self._room - split
+        second = split if relation == NEXT else int(random.integers(len(text) - left + 1))
+        separate = [self._text.tokenizer.separate]
+        parts = [text[begin - self._half : begin], [self._text.tokenizer.classify], text[begin:split], separate]
+        whole = np.concatenate([*parts, text[second : second + left], separate]).astype(np.int64)
+        return whole, self._half + split - begin + 2, relation

@@ -1,7 +1,9 @@
 """What every option of packing has: what its sequences look like, and what it reads of a text."""
 
+from abc import abstractmethod
 from typing import ClassVar
 
+from search_space.packing.sequences import PairRelations, SequenceSource, Text
 from steeplechase.foundation.schema import OpenOption
 
 
@@ -9,7 +11,6 @@ class PackingOption(OpenOption):
     """An option that makes sequences of a text."""
 
     package: ClassVar[str] = "search_space.packing"
-    modules: ClassVar[str] = "steeplechase.tasks.packing"
     reads_sentences: ClassVar[bool] = True
     """Whether it needs to know where sentences begin, beside the tokens."""
     padded: ClassVar[bool] = True
@@ -22,3 +23,7 @@ class PackingOption(OpenOption):
     """Whether a row is text that continues the row before, and then a pair of segments."""
     reads_mentions: ClassVar[bool] = False
     """Whether it needs to know where entities are mentioned."""
+
+    @abstractmethod
+    def sequences_of(self, text: Text, pairs: PairRelations | None) -> SequenceSource:
+        """Return the sequences of a text, numbered; `pairs` is what an objective on pairs declares of them."""

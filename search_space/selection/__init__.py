@@ -1,4 +1,4 @@
-"""Which tokens an objective masks: one file per option; the modules of the same names are in `tasks/selection`."""
+"""Which tokens an objective masks: one file per option, with its declaration and its arithmetic."""
 
 from typing import Annotated
 

@@ -4,7 +4,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from search_space.selection.numbering import NONE, marked_spans
 from search_space.selection.option import SelectionOption
+from steeplechase.foundation.numpy_on_use import Numbers, Random
 from steeplechase.foundation.schema import PositiveNumber
 
 
@@ -20,3 +22,22 @@ class NGram(SelectionOption):
     def probabilities(self) -> tuple[float, ...]:
         """Probability of every length in words, from 1."""
         return tuple(weight / sum(self.weights) for weight in self.weights)
+
+    def select(self, words: Numbers, budget: int, random: Random) -> Numbers:
+        """Return every drawn n-gram as a span; n-grams do not overlap, and begin at words in random order."""
+        return marked_spans(words, self.probabilities, budget, random, _mark)
+
+
+def _mark(row: Numbers, bounds: Numbers, left: int) -> int:
+    """Mark the longest free n-gram that begins with the first word and fits; return its tokens, 0 without one."""
+    for words in range(len(bounds), 0, -1):
+        start, end = int(bounds[0, 0]), int(bounds[words - 1, 1])
+        if end - start <= left and (row[start:end] == NONE).all() and _contiguous(bounds[:words]):
+            row[start:end] = start
+            return end - start
+    return 0
+
+
+def _contiguous(bounds: Numbers) -> bool:
+    """Return whether no special token lies between the words."""
+    return bool((bounds[1:, 0] == bounds[:-1, 1]).all())

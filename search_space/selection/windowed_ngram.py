@@ -2,7 +2,9 @@
 
 from typing import Literal
 
+from search_space.selection.numbering import NONE
 from search_space.selection.option import SelectionOption
+from steeplechase.foundation.numpy_on_use import Numbers, Random, np
 from steeplechase.foundation.schema import Count
 
 
@@ -27,3 +29,43 @@ class WindowedNGram(SelectionOption):
     def budget(self, rate: float, length: int) -> int:
         """Return the number of tokens selected in a sequence of `length`: 85 of 512 at 1/6, as XLNet's release."""
         return int(rate * length + 1e-9)  # 1/3 of 15 is 5
+
+    def select(self, words: Numbers, budget: int, random: Random) -> Numbers:
+        """Return every n-gram as a span; what windows leave of the budget is filled with single tokens."""
+        spans = np.full_like(words, NONE)
+        for row, numbered in zip(spans, words, strict=True):
+            inside = np.flatnonzero(numbered != NONE)
+            left = min(budget, len(inside))
+            if left:
+                left -= _mark_windows(row, numbered, inside, left, self, random)
+                free = inside[row[inside] == NONE]
+                chosen = random.choice(free, left, replace=False)
+                row[chosen] = chosen
+        return spans
+
+
+def _mark_windows(
+    row: Numbers,
+    words: Numbers,
+    inside: Numbers,
+    budget: int,
+    option: WindowedNGram,
+    random: Random,
+) -> int:
+    """Mark an n-gram in every window, and return the number of marked tokens; `inside` are the ordinary tokens."""
+    ratio, left, window = len(inside) / budget, budget, 0
+    starts = np.flatnonzero(np.diff(words[inside], prepend=NONE))  # places inside, where words begin
+    while left and window < len(inside):
+        tokens = min(int(random.choice(option.longest, p=option.probabilities)) + 1, left)
+        room = max(0, round(tokens * ratio) - tokens)
+        before = int(random.integers(room + 1))
+        following = starts[np.searchsorted(starts, window + before) :]
+        if not len(following):
+            break
+        begin = int(following[0])
+        span = inside[begin : begin + tokens]
+        span = span[span - span[0] == np.arange(len(span))]  # up to a special token
+        row[span] = span[0]
+        left -= len(span)
+        window = begin + len(span) + room - before
+    return budget - left

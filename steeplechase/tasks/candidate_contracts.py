@@ -18,10 +18,10 @@ from torch import Tensor
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.corruption import CorruptionOption
+from search_space.packing.sequences import Sequences
 from steeplechase.foundation.randomness import stream
 from steeplechase.foundation.schema import OpenOption
 from steeplechase.models.contract import Broken, Outcome, outcomes_at_examples, outcomes_of, survives_json
-from steeplechase.tasks.batches import Sequences
 from steeplechase.tasks.contract_candidates import LENGTH, ROWS, placed
 from steeplechase.tasks.contract_text import WORDS, sequences
 from steeplechase.tasks.corruption_contracts import corruption_contracts

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from search_space.objective import Objective
-from steeplechase.tasks.batches import SequenceSource
-from steeplechase.tasks.mentions.token_mentions import EntityNames
-from steeplechase.tasks.packing import Text, sequences_of
+from search_space.packing.sequences import EntityNames, SequenceSource, Text
+from steeplechase.tasks.packing import sequences_of
 from steeplechase.tasks.tokenizer import WordPiece
 from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 

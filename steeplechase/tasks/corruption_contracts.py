@@ -9,11 +9,11 @@ from dataclasses import fields
 
 import numpy as np
 
-from search_space.corruption import CorruptionOption
+from search_space.corruption import Context, Corrupted, CorruptionOption
+from search_space.selection.numbering import NOT_PREDICTED
+from steeplechase.foundation.numpy_on_use import Numbers
 from steeplechase.models.contract import Broken, Outcome, outcomes_of
 from steeplechase.tasks.contract_text import WORDS
-from steeplechase.tasks.corruption import Context, Corrupted, Numbers, corrupt
-from steeplechase.tasks.masking import NOT_PREDICTED
 from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 
 LENGTHS = (1, 2, 3, 7, 14, 40)
@@ -97,4 +97,4 @@ def _texts() -> Iterator[tuple[Numbers, int]]:
 
 
 def _corrupted(option: CorruptionOption, tokens: Numbers, seed: int) -> Corrupted:
-    return corrupt(tokens, option, Context(WORDS, np.random.default_rng(seed)))
+    return option.corrupted(tokens, Context(WORDS, np.random.default_rng(seed)))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from search_space.packing.mentions import NO_MENTION, MentionSequences
 from steeplechase.foundation.randomness import stream
-from steeplechase.tasks.mentions.sequences import NO_MENTION, MentionSequences
 from steeplechase.tasks.tokenizer import Tokenizer
 
 Numbers = NDArray[np.int64]

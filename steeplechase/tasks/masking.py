@@ -1,5 +1,6 @@
 """Masking: selects the predicted tokens and corrupts them. ELECTRA's release, `pretrain_helpers.mask`."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from itertools import starmap
@@ -9,17 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from search_space.objective.masking import Masking
+from search_space.packing.sequences import Sequences
 from search_space.selection import Selection
+from search_space.selection.numbering import NEVER, NONE, NOT_PREDICTED, word_bounds
+from steeplechase.foundation.numpy_on_use import Numbers
 from steeplechase.foundation.randomness import stream
-from steeplechase.tasks.batches import Sequences, Tokens
 from steeplechase.tasks.evaluation_set import EvaluationSet
-from steeplechase.tasks.selection import NONE, select, words_of
-from steeplechase.tasks.selection.numbering import NEVER
-from steeplechase.tasks.selection.preferred import PreferredWords, select_preferred
 from steeplechase.tasks.tokenizer import Tokenizer
-
-NOT_PREDICTED = -1
-"""Target of a position that only fills a row with fewer predictions than others."""
+from steeplechase.tasks.tokenizer.word_boundaries import words_of
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ def _split(column: "NDArray[Any] | tuple[Rows, ...]", count: int) -> Iterable[An
 class MaskedBatch(Rows):
     """A batch with some tokens masked: the inputs, the masked positions and the original tokens there."""
 
-    inputs: Tokens
+    inputs: Numbers
     """Token identifiers after masking; shape [batch seq]."""
     masked_positions: NDArray[np.int64]
     """Predicted positions, rising along each row; shape [batch predictions]."""
@@ -90,6 +88,22 @@ class PaddedBatch(MaskedBatch):
 def padded(batch: MaskedBatch, sequences: Sequences, tokenizer: Tokenizer) -> PaddedBatch:
     """Return the batch of these sequences with the places of their padding."""
     return PaddedBatch(**vars(batch), real=sequences.tokens != tokenizer.pad)
+
+
+@dataclass(frozen=True)
+class PreferredWords:
+    """Words that are selected first, up to two shares, and not selected otherwise. SenseBERT, arXiv 1908.05646."""
+
+    positions: NDArray[np.bool_]
+    """Whether each token is a preferred word by itself [batch seq]."""
+    share_of_words: float
+    """Largest share of the preferred words of a row that is selected."""
+    share_of_budget: float
+    """Largest share of a row's budget that is filled with them, rounded up to a word as the other share is."""
+
+    def rows(self, rows: NDArray[np.bool_] | slice) -> "PreferredWords":
+        """Return the preferred words of some rows."""
+        return PreferredWords(self.positions[rows], self.share_of_words, self.share_of_budget)
 
 
 @dataclass(frozen=True)
@@ -146,7 +160,7 @@ def _with_positions(batch: MaskedBatch, count: int) -> MaskedBatch:
 
 
 def _masked(
-    tokens: Tokens, words: Words, masking: Masking, tokenizer: Tokenizer, random: np.random.Generator
+    tokens: Numbers, words: Words, masking: Masking, tokenizer: Tokenizer, random: np.random.Generator
 ) -> MaskedBatch:
     spans, count = selected(tokens, words, masking.selection, masking.masked_tokens, tokenizer, random)
     positions = np.sort(np.argsort(spans == NONE, axis=1, kind="stable")[:, :count], axis=1)
@@ -165,7 +179,7 @@ def _masked(
 
 
 def selected(
-    tokens: Tokens,
+    tokens: Numbers,
     words: Words,
     selection: Selection,
     budget_of: Callable[[int], int],
@@ -178,7 +192,7 @@ def selected(
     spans = np.full_like(words.numbers, NONE)
 
     def drawn(numbers: NDArray[np.int64], budget: int) -> NDArray[np.int64]:
-        return select(numbers, selection, budget, random)
+        return selection.select(numbers, budget, random)
 
     for budget in np.unique(budgets).tolist():
         rows = budgets == budget
@@ -188,6 +202,28 @@ def selected(
         else:
             spans[rows] = select_preferred(part.numbers, part.preferred, budget, random, drawn)
     return spans, int(budgets.max())
+
+
+def select_preferred(
+    words: NDArray[np.int64],
+    preferred: PreferredWords,
+    budget: int,
+    random: np.random.Generator,
+    select: Callable[[NDArray[np.int64], int], NDArray[np.int64]],
+) -> NDArray[np.int64]:
+    """Return the selected spans [batch seq]: preferred words, then what `select` draws among the other words."""
+    spans = np.full_like(words, NONE)
+    for row, numbered, wanted in zip(spans, words, preferred.positions, strict=True):
+        starts = word_bounds(np.where(wanted, numbered, NONE))[:, 0]
+        count = math.ceil(min(preferred.share_of_words * len(starts), preferred.share_of_budget * budget))
+        chosen = random.choice(starts, count, replace=False) if count else starts[:0]
+        row[chosen] = chosen
+    left = budget - (spans != NONE).sum(axis=1)
+    others = np.where(preferred.positions, NONE, words)
+    for remaining in np.unique(left[left > 0]).tolist():
+        rows = left == remaining
+        spans[rows] = np.maximum(spans[rows], select(others[rows], remaining))  # NONE is below every number
+    return spans
 
 
 def _first_of_span(spans: NDArray[np.int64]) -> NDArray[np.int64]:

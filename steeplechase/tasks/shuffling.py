@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch
-from steeplechase.tasks.selection import NONE
+from search_space.selection.numbering import NONE, NOT_PREDICTED
+from steeplechase.tasks.masking import MaskedBatch
 
 Numbers = NDArray[np.int64]
 

@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from search_space.selection.numbering import NOT_PREDICTED
 from steeplechase.foundation.errors import DataError
-from steeplechase.tasks.batches import Text
-from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch
+from steeplechase.foundation.numpy_on_use import Numbers, Random, Unsigned
+from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.tokenizer import Tokenizer
 
 ROUNDS = 100
@@ -15,7 +15,7 @@ ROUNDS = 100
 
 
 def with_unigram_samples(
-    batch: MaskedBatch, text: Text, tokenizer: Tokenizer, random: np.random.Generator
+    batch: MaskedBatch, text: Unsigned, tokenizer: Tokenizer, random: np.random.Generator
 ) -> MaskedBatch:
     """Return the batch with a sample in place of every predicted token, whether [MASK] or its own token is there.
 
@@ -28,7 +28,7 @@ def with_unigram_samples(
     return replace(batch, inputs=inputs)
 
 
-def unigram_samples(text: Text, tokenizer: Tokenizer, count: int, random: np.random.Generator) -> NDArray[np.int64]:
+def unigram_samples(text: Unsigned, tokenizer: Tokenizer, count: int, random: Random) -> Numbers:
     """Return tokens of the text at `count` random places, which has the frequencies of the text; no special tokens.
 
     Raises DataError if the text has hardly an ordinary token.

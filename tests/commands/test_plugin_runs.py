@@ -69,7 +69,7 @@ def test_check_prints_a_line_per_contract_and_fails_for_a_broken_one(call: Call,
 UNUSED = {
     "models/convolution/foo.py": "its declaration search_space/convolution/foo.py is missing",
     "models/sublayer/foo.py": "its declaration search_space/sublayer/foo.py is missing",
-    "tasks/selection/foo.py": "its declaration search_space/selection/foo.py is missing",
+    "tasks/objectives/foo.py": "its declaration search_space/objective/foo.py is missing",
     "search_space/position/foo.py": "it declares nothing, and no file imports it",
     "tasks/tokenizer/foo.py": "it declares nothing, and no file imports it",
 }

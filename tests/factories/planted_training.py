@@ -10,7 +10,7 @@ from runners.training.optimisers.adamw import adamw
 from runners.training.optimisers.parameter_groups import set_rate
 from search_space.architecture import Architecture
 from search_space.objective import Objective
-from steeplechase.tasks.batches import Sequences
+from search_space.packing.sequences import Sequences
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
 from tests.factories.small_experiments import WORDS, built, candidate, convolutions
 from tests.factories.updates import updates

@@ -40,11 +40,11 @@ from search_space.objective import (
     WordStructure,
 )
 from search_space.objective.generator_training import GeneratorTraining, GeneratorTrainingOption
+from search_space.packing.sequences import Sequences, SequenceSource
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule
 from steeplechase.foundation.schema import canonical, options_of
 from steeplechase.tasks import contract_text
-from steeplechase.tasks.batches import Sequences, SequenceSource
 from steeplechase.tasks.contract_text import WORDS
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.objectives import build_model, model_class

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from search_space.packing.stream import Batches
 from steeplechase.foundation.errors import DataError
-from steeplechase.tasks.batches import Batches
 from steeplechase.tasks.contract_text import text
 from tests.factories.small_experiments import WORDS
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from search_space.corruption import CorruptionOption, Fragment, Rotation, TokenMasking
+from search_space.corruption import Context, Corrupted, CorruptionOption, Fragment, Rotation, TokenMasking
+from steeplechase.foundation.numpy_on_use import Numbers
 from steeplechase.foundation.schema import OpenOption, options_of
 from steeplechase.tasks import corruption_contracts
 from steeplechase.tasks.candidate_contracts import CONTRACTS, candidate_contracts
 from steeplechase.tasks.contract_candidates import PLACED
-from steeplechase.tasks.corruption import Context, Corrupted, Numbers, corrupt
 from steeplechase.tasks.corruption_contracts import CONTRACTS as CORRUPTION_CONTRACTS
 from tests.factories.paths import ROOT
 from tests.factories.plugins import copy_of, loaded, replaced
@@ -145,10 +145,12 @@ CORRUPTION_FAULTS: dict[Change, tuple[str, str]] = {
 def test_a_wrong_corruption_breaks_its_contract(
     change: Change, option: CorruptionOption, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def wrong(tokens: Numbers, chosen: CorruptionOption, context: Context) -> Corrupted:
-        return change(corrupt(tokens, chosen, context), tokens)
+    right = type(option).corrupted
 
-    monkeypatch.setattr(corruption_contracts, "corrupt", wrong)
+    def wrong(chosen: CorruptionOption, tokens: Numbers, context: Context) -> Corrupted:
+        return change(right(chosen, tokens, context), tokens)
+
+    monkeypatch.setattr(type(option), "corrupted", wrong)
     contract, problem = CORRUPTION_FAULTS[change]
     found = {each.contract: each.problem for each in corruption_contracts.corruption_contracts(option, "wrong")}
     assert found.keys() == CORRUPTION_CONTRACTS.keys()

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from search_space.objective import MaskedLanguageModel
+from search_space.packing.sequences import Sequences
+from search_space.packing.stream import Batches
 from search_space.selection import SpanGeometric
-from steeplechase.tasks.batches import Batches, Sequences
+from search_space.selection.numbering import NONE, NOT_PREDICTED
 from steeplechase.tasks.contract_text import text
-from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch, mask
-from steeplechase.tasks.selection import NONE
+from steeplechase.tasks.masking import MaskedBatch, mask
 from tests.factories.small_experiments import WORDS, sequences_of
 
 SPECIAL = (WORDS.pad, WORDS.classify, WORDS.separate)

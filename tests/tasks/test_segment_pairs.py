@@ -9,9 +9,10 @@ from scipy.stats import chisquare
 
 from search_space.objective import NextSentencePrediction, SentenceOrderPrediction, SentenceStructure
 from search_space.objective.segment_pair import SegmentPair
+from search_space.packing.segment_pair import SegmentPairBatches, truncated
+from search_space.packing.sequences import UNDEFINED, PairSequences, Text
 from steeplechase.foundation.errors import CorruptionError, DataError
 from steeplechase.tasks.progress import silent
-from steeplechase.tasks.segment_pairs import UNDEFINED, PairSequences, SegmentPairs, truncated
 from steeplechase.tasks.sentence_starts import read_sentence_starts, sentence_file, write_sentence_starts
 from steeplechase.tasks.tokenizer import WordPiece, WordPieceTraining, train_tokenizer
 from steeplechase.tasks.tokens import read_tokens, write_tokens
@@ -41,8 +42,8 @@ PARTS = np.split(TOKENS, np.flatnonzero(LARGE.separate == TOKENS))
 DOCUMENT_OF = {int(token): number for number, part in enumerate(PARTS) for token in part if token != LARGE.separate}
 
 
-def pairs(objective: SegmentPair, length: int = LENGTH) -> SegmentPairs:
-    return SegmentPairs(TOKENS, STARTS, LARGE, length, objective)
+def pairs(objective: SegmentPair, length: int = LENGTH) -> SegmentPairBatches:
+    return SegmentPairBatches(Text(TOKENS, STARTS, LARGE, length), objective)
 
 
 def segments_of(batch: PairSequences, row: int) -> tuple[np.ndarray, np.ndarray]:
@@ -80,7 +81,7 @@ def test_a_pair_is_two_segments_between_special_tokens_and_has_the_relation_of_i
 def test_relations_have_equal_shares(objective: SegmentPair) -> None:
     """Of passages with at least two sentences; one sentence alone has no next one."""
     tokens, starts = documents([[6] * 12] * 20)
-    batch = SegmentPairs(tokens, starts, LARGE, LENGTH, objective).at(0, 3000, 1)
+    batch = SegmentPairBatches(Text(tokens, starts, LARGE, LENGTH), objective).at(0, 3000, 1)
     counts = Counter(batch.labels.tolist())
     assert chisquare([counts[label] for label in range(len(objective.relations))]).pvalue > 1e-3
 
@@ -118,9 +119,10 @@ def test_shorter_pairs_have_the_declared_share() -> None:
     shares = []
     for share in (0.0, 0.5):
         objective = SentenceOrderPrediction(short_sequence_share=share)
-        batch = SegmentPairs(tokens, starts, LARGE, LENGTH, objective).at(0, 600, 1)
+        batch = SegmentPairBatches(Text(tokens, starts, LARGE, LENGTH), objective).at(0, 600, 1)
         shares.append(float((batch.tokens[:, -1] == LARGE.pad).mean()))
-    ends = 8 / SegmentPairs(tokens, starts, LARGE, LENGTH, SentenceOrderPrediction()).sequences  # of documents
+    made = SegmentPairBatches(Text(tokens, starts, LARGE, LENGTH), SentenceOrderPrediction())
+    ends = 8 / made.sequences  # of documents
     assert shares[0] <= ends + 0.02
     assert 0.3 < shares[1] - shares[0] < 0.5
 
@@ -137,7 +139,7 @@ def test_the_longer_segment_is_trimmed_at_both_ends() -> None:
 @pytest.mark.parametrize(("objective", "count"), [(NextSentencePrediction(), 1), (SentenceOrderPrediction(), 0)])
 def test_documents_of_one_sentence_have_only_random_continuations(objective: SegmentPair, count: int) -> None:
     tokens, starts = documents([[8], [9], [7]])
-    made = SegmentPairs(tokens, starts, LARGE, LENGTH, objective)
+    made = SegmentPairBatches(Text(tokens, starts, LARGE, LENGTH), objective)
     assert made.sequences == 3 * count
     if count:
         assert (made.at(0, 30, 1).labels == objective.relations.index("random")).all()
@@ -150,14 +152,14 @@ def test_documents_of_one_sentence_have_only_random_continuations(objective: Seg
 def test_a_text_of_one_document_is_refused_where_a_random_segment_is_needed(objective: SegmentPair) -> None:
     tokens, starts = documents([[6] * 9])
     with pytest.raises(DataError, match="the text is one document"):
-        SegmentPairs(tokens, starts, LARGE, LENGTH, objective).at(0, 1, 1)
-    order = SegmentPairs(tokens, starts, LARGE, LENGTH, SentenceOrderPrediction())
+        SegmentPairBatches(Text(tokens, starts, LARGE, LENGTH), objective).at(0, 1, 1)
+    order = SegmentPairBatches(Text(tokens, starts, LARGE, LENGTH), SentenceOrderPrediction())
     assert set(order.at(0, 40, 1).labels.tolist()) == {0, 1}
 
 
 def test_equal_segments_have_no_order() -> None:
     tokens = np.array([FIRST, FIRST + 1] * 2 + [LARGE.separate], np.uint16)
-    batch = SegmentPairs(tokens, np.array([0, 2]), LARGE, LENGTH, SentenceOrderPrediction()).at(0, 5, 1)
+    batch = SegmentPairBatches(Text(tokens, np.array([0, 2]), LARGE, LENGTH), SentenceOrderPrediction()).at(0, 5, 1)
     assert (batch.labels == UNDEFINED).all()
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from search_space.packing.sequences import EntityNames
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.mentions.mention import Mention, MentionFinder, without_overlaps
@@ -94,36 +95,14 @@ def _in_tokens(mentions: Iterable[Mention], encoded: TokensWithOffsets) -> Itera
             yield mention, begins[mention.start], ends[mention.end]
 
 
-class EntityNames:
-    """The names of entities by type, from which another entity's name is drawn."""
-
-    def __init__(self, types: list[str], names: list[list[tuple[int, ...]]]) -> None:
-        self._names = names
-        by_type: defaultdict[str, list[int]] = defaultdict(list)
-        self._places: list[int] = []
-        for number, entity_type in enumerate(types):
-            self._places.append(len(by_type[entity_type]))
-            by_type[entity_type].append(number)
-        self._of_type = [by_type[entity_type] for entity_type in types]
-
-    @classmethod
-    def load(cls, folder: Path) -> "EntityNames":
-        """Return what `Entities.save` wrote. Raises CorruptionError if it is not such a file."""
-        try:
-            rows = json.loads((folder / NAMES_FILE).read_text(encoding="utf-8"))
-            names = [[tuple(map(int, name)) for name in row["names"]] for row in rows]
-            return cls([str(row["type"]) for row in rows], names)
-        except (OSError, ValueError, KeyError, TypeError) as damage:
-            raise CorruptionError(f"{NAMES_FILE}: {damage!r}") from damage
-
-    def other(self, entity: int, random: np.random.Generator) -> tuple[int, ...] | None:
-        """Return a name of a random other entity of the same type; None if the type has no other."""
-        same_type = self._of_type[entity]
-        if len(same_type) < 2:
-            return None
-        drawn = int(random.integers(len(same_type) - 1))
-        names = self._names[same_type[drawn + (drawn >= self._places[entity])]]
-        return names[int(random.integers(len(names)))]
+def read_entity_names(folder: Path) -> EntityNames:
+    """Return what `Entities.save` wrote. Raises CorruptionError if it is not such a file."""
+    try:
+        rows = json.loads((folder / NAMES_FILE).read_text(encoding="utf-8"))
+        names = [[tuple(map(int, name)) for name in row["names"]] for row in rows]
+        return EntityNames([str(row["type"]) for row in rows], names)
+    except (OSError, ValueError, KeyError, TypeError) as damage:
+        raise CorruptionError(f"{NAMES_FILE}: {damage!r}") from damage
 
 
 def read_mentions(path: Path) -> NDArray[np.int64]:

@@ -16,11 +16,11 @@ from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective.auxiliary_loss import AuxiliaryLoss as Declaration
 from search_space.objective.auxiliary_loss import WithAuxiliaryLosses
-from steeplechase.tasks.batches import Sequences, Tokens
+from search_space.packing.sequences import PairSequences, Sequences
+from steeplechase.foundation.numpy_on_use import Numbers
 from steeplechase.tasks.masking import MaskedBatch, Rows, Words, mask
 from steeplechase.tasks.objectives import model_class
 from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel, masked_token_loss
-from steeplechase.tasks.segment_pairs import PairSequences
 from steeplechase.tasks.tokenizer import Tokenizer
 
 Targets = TypeVar("Targets", bound=Rows)
@@ -68,7 +68,7 @@ class AuxiliaryLoss(ABC, Generic[Declared, Targets]):
         return None
 
     @abstractmethod
-    def prepare(self, model: MaskedTokenModel[Any], source: MaskedSequences) -> tuple[Tokens, Targets]:
+    def prepare(self, model: MaskedTokenModel[Any], source: MaskedSequences) -> tuple[Numbers, Targets]:
         """Return the inputs, which it may corrupt where no token is masked, and its targets."""
 
     @abstractmethod

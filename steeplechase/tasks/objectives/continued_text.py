@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from search_space.candidate import Candidate
+from search_space.packing.sequences import UNDEFINED, ContinuedPairSequences, PairSequences, Sequences
+from steeplechase.foundation.numpy_on_use import Numbers
 from steeplechase.models.attention_context import AttentionContext, PredictionOrder
 from steeplechase.models.segment_memory import KeptMemory, Streams, read_streams
-from steeplechase.tasks.batches import Sequences, Tokens
 from steeplechase.tasks.masking import MaskedBatch, PaddedBatch
 from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel
-from steeplechase.tasks.segment_pairs import UNDEFINED, ContinuedPairSequences, PairSequences
 from steeplechase.tasks.tokenizer import Tokenizer
 
 
@@ -72,7 +72,7 @@ def _backwards(sequences: Sequences) -> NDArray[np.bool_]:
     return np.zeros(len(sequences.tokens), bool)
 
 
-def halves(tokens: Tokens) -> NDArray[np.int64]:
+def halves(tokens: Numbers) -> NDArray[np.int64]:
     """Return 0 for the tokens of the first half of every row, 1 for those of the second [batch seq]."""
     return np.broadcast_to(np.arange(tokens.shape[1]) >= tokens.shape[1] // 2, tokens.shape).astype(np.int64)
 

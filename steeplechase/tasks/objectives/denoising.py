@@ -10,17 +10,17 @@ from torch.nn.functional import cross_entropy
 
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.corruption import Fragment
+from search_space.corruption import Context, Corrupted, Fragment
 from search_space.objective.denoising import Denoising
+from search_space.packing.sequences import Sequences
+from search_space.selection.numbering import NOT_PREDICTED
 from steeplechase.foundation.randomness import stream
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.decoder_loss import target_loss
 from steeplechase.models.decoding_context import DecodingContext
 from steeplechase.models.encoder_decoder import EncoderDecoder
-from steeplechase.tasks.batches import Sequences
-from steeplechase.tasks.corruption import Context, Corrupted, corrupt
 from steeplechase.tasks.evaluation_set import EvaluationSet
-from steeplechase.tasks.masking import NOT_PREDICTED, Rows
+from steeplechase.tasks.masking import Rows
 from steeplechase.tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
 from steeplechase.tasks.tokenizer import Tokenizer
 
@@ -77,7 +77,7 @@ class Model(PretrainingModel[DenoisingBatch]):
     def prepare(self, sequences: Sequences, tokenizer: Tokenizer, random: np.random.Generator) -> DenoisingBatch:
         """Return the corrupted sequences with their targets."""
         context = Context(tokenizer, random)
-        return batch_of([corrupt(row[1:-1], self.corruption, context) for row in sequences.tokens], tokenizer)
+        return batch_of([self.corruption.corrupted(row[1:-1], context) for row in sequences.tokens], tokenizer)
 
     def loss_terms(self, batch: DenoisingBatch, random: np.random.Generator) -> tuple[Float[Tensor, ""]]:
         """Return the mean cross-entropy in nats over the predicted tokens, smoothed as the recipe declares."""
@@ -101,7 +101,7 @@ class Model(PretrainingModel[DenoisingBatch]):
         objective = source.reference.objective
         assert isinstance(objective, Denoising)
         context = Context(source.tokenizer, stream(source.seed, CORRUPTION))
-        rows = [corrupt(row[1:-1], objective.corruption, context) for row in source.sequences.tokens]
+        rows = [objective.corruption.corrupted(row[1:-1], context) for row in source.sequences.tokens]
         batch = batch_of(rows, source.tokenizer)
         filled = np.where(batch.real, batch.source, NO_TOKEN)
         inputs, predicted = np.concatenate([filled, batch.inputs], 1), batch.targets != NOT_PREDICTED

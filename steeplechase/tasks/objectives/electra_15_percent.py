@@ -6,8 +6,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
+from search_space.selection.numbering import NOT_PREDICTED
 from steeplechase.tasks.evaluation_set import EvaluationSet
-from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch
+from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives import replaced_token_detection
 from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel
 from steeplechase.tasks.objectives.pretraining_model import EvaluationSource

@@ -11,16 +11,17 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import EntityReplacement
+from search_space.packing.mentions import MentionSequences
+from search_space.packing.sequences import Sequences
+from search_space.selection.numbering import NONE, NOT_PREDICTED
 from steeplechase.models.heads.entity import EntityHead
 from steeplechase.models.heads.masked_language_model import gather_masked
 from steeplechase.models.precision import to_float32
-from steeplechase.tasks.batches import Sequences
 from steeplechase.tasks.entity_replacement import NO_BOUNDARY, Replaced, replace_entities
-from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch, Words, mask
-from steeplechase.tasks.mentions.sequences import MentionSequences
+from steeplechase.tasks.masking import MaskedBatch, Words, mask
 from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel, masked_token_loss
-from steeplechase.tasks.selection import NONE, words_of
 from steeplechase.tasks.tokenizer import Tokenizer
+from steeplechase.tasks.tokenizer.word_boundaries import words_of
 
 
 @dataclass(frozen=True)

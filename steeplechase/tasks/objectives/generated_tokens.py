@@ -8,11 +8,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from search_space.selection.numbering import NOT_PREDICTED
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead, gather_masked
 from steeplechase.models.kernels.vocabulary_cross_entropy import sample_tokens
 from steeplechase.models.precision import to_float32
-from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch
+from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives.masked_tokens import masked_token_loss
 
 

@@ -10,10 +10,11 @@ from torch import Tensor
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective.replaced_tokens import ReplacedTokens
+from search_space.packing.sequences import Sequences
+from search_space.selection.numbering import NOT_PREDICTED
 from steeplechase.models.encoder import Embeddings, Encoder
 from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead
-from steeplechase.tasks.batches import Sequences
-from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch, mask
+from steeplechase.tasks.masking import MaskedBatch, mask
 from steeplechase.tasks.objectives.generated_tokens import CorruptedInputs, Generator, corrupted_inputs
 from steeplechase.tasks.objectives.generator_training import build_training
 from steeplechase.tasks.objectives.generator_training.training import GeneratorTraining

@@ -13,18 +13,18 @@ from torch.nn.functional import cross_entropy
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import LanguageModel
+from search_space.packing.sequences import Sequences
+from search_space.selection.numbering import NONE, NOT_PREDICTED
 from steeplechase.models.convolution import PaddingMask
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.heads.masked_language_model import gather_masked
 from steeplechase.models.output_layer import OutputHead, build_output_layer
 from steeplechase.models.precision import to_float32
 from steeplechase.models.segment_memory import KeptMemory, SegmentMemory, read_segment
-from steeplechase.tasks.batches import Sequences
 from steeplechase.tasks.evaluation_set import EvaluationSet
-from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch, PaddedBatch, padded
+from steeplechase.tasks.masking import MaskedBatch, PaddedBatch, padded
 from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel, masked_token_loss
 from steeplechase.tasks.objectives.pretraining_model import EvaluationSource
-from steeplechase.tasks.selection import NONE
 from steeplechase.tasks.tokenizer import Tokenizer
 
 LANES = 8

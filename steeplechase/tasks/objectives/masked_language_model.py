@@ -7,8 +7,8 @@ from torch import Tensor
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel
+from search_space.packing.sequences import Sequences
 from steeplechase.models.attention_context import PredictionOrder
-from steeplechase.tasks.batches import Sequences
 from steeplechase.tasks.masking import PaddedBatch, mask, padded
 from steeplechase.tasks.objectives.continued_text import (
     ContinuedBatch,

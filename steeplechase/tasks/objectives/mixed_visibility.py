@@ -11,10 +11,10 @@ from torch import Tensor
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective.mixed_visibility import SEGMENTS, MixedVisibility
+from search_space.packing.sequences import Sequences
 from search_space.visibility import Visibility
 from steeplechase.models.attention_context import AttentionContext
 from steeplechase.models.visible_tokens import visible_tokens
-from steeplechase.tasks.batches import Sequences
 from steeplechase.tasks.masking import PaddedBatch, mask, padded
 from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel, masked_token_loss
 from steeplechase.tasks.tokenizer import Tokenizer

@@ -12,13 +12,14 @@ from torch.nn.functional import cross_entropy
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import PermutationLanguageModel
+from search_space.packing.sequences import UNDEFINED, Sequences
+from search_space.selection.numbering import NONE, NOT_PREDICTED
 from steeplechase.models.attention_context import AttentionContext, PredictionOrder
 from steeplechase.models.heads.segment_pair import SegmentPairHead
 from steeplechase.models.output_layer import OutputHead, build_output_layer
 from steeplechase.models.precision import to_float32
 from steeplechase.models.segment_memory import read_streams
-from steeplechase.tasks.batches import Sequences
-from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch, Words, selected
+from steeplechase.tasks.masking import MaskedBatch, Words, selected
 from steeplechase.tasks.objectives.continued_text import (
     ContinuedBatch,
     ContinuedTextModel,
@@ -28,9 +29,8 @@ from steeplechase.tasks.objectives.continued_text import (
     in_text_order,
 )
 from steeplechase.tasks.objectives.masked_tokens import prediction_loss
-from steeplechase.tasks.segment_pairs import UNDEFINED
-from steeplechase.tasks.selection import NONE, words_of
 from steeplechase.tasks.tokenizer import Tokenizer
+from steeplechase.tasks.tokenizer.word_boundaries import words_of
 
 
 @dataclass(frozen=True)

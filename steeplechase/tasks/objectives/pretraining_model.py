@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from search_space.candidate import Candidate
+from search_space.packing.sequences import Sequences
 from steeplechase.models.encoder import Encoder
-from steeplechase.tasks.batches import Sequences
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.progress import Progress
 from steeplechase.tasks.tokenizer import Tokenizer

@@ -11,13 +11,13 @@ from torch.nn.functional import cross_entropy
 
 from search_space.architecture import Architecture
 from search_space.objective.segment_pair import SegmentPair
+from search_space.packing.sequences import UNDEFINED, PairSequences
+from steeplechase.foundation.numpy_on_use import Numbers
 from steeplechase.models.heads.segment_pair import SegmentPairHead
 from steeplechase.models.precision import to_float32
-from steeplechase.tasks.batches import Tokens
 from steeplechase.tasks.masking import Rows
 from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryLoss, MaskedSequences
 from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel
-from steeplechase.tasks.segment_pairs import UNDEFINED, PairSequences
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class SegmentPairLoss(AuxiliaryLoss[SegmentPair, Relations]):
         super().__init__(declared, architecture)
         self.head = SegmentPairHead(architecture, len(declared.relations))
 
-    def prepare(self, model: MaskedTokenModel[Any], source: MaskedSequences) -> tuple[Tokens, Relations]:
+    def prepare(self, model: MaskedTokenModel[Any], source: MaskedSequences) -> tuple[Numbers, Relations]:
         """Return the inputs as they are, and the labels of the pairs."""
         assert isinstance(source.sequences, PairSequences)
         return source.masked.inputs, Relations(source.sequences.labels)

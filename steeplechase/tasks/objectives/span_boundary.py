@@ -10,13 +10,14 @@ from torch import Tensor
 
 from search_space.architecture import Architecture
 from search_space.objective import SpanBoundary
+from search_space.selection.numbering import NONE
+from steeplechase.foundation.numpy_on_use import Numbers
 from steeplechase.models.heads.masked_language_model import gather_masked
 from steeplechase.models.heads.span_boundary import SpanBoundaryHead
-from steeplechase.tasks.batches import Tokens
 from steeplechase.tasks.masking import MaskedBatch, Rows
 from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryLoss, AuxiliaryLossModel, MaskedSequences
 from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel
-from steeplechase.tasks.selection import NONE, words_of
+from steeplechase.tasks.tokenizer.word_boundaries import words_of
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class SpanBoundaryLoss(AuxiliaryLoss[SpanBoundary, Boundaries]):
         super().__init__(declared, architecture)
         self.head = SpanBoundaryHead(architecture, declared.span_positions, declared.position_width)
 
-    def prepare(self, model: MaskedTokenModel[Any], source: MaskedSequences) -> tuple[Tokens, Boundaries]:
+    def prepare(self, model: MaskedTokenModel[Any], source: MaskedSequences) -> tuple[Numbers, Boundaries]:
         """Return the inputs as they are, and the boundaries of every masked span.
 
         A span beside a special token has no boundary there and is not predicted from it, as in SpanBERT's release.

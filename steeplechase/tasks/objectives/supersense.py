@@ -11,16 +11,17 @@ from torch import Tensor
 from torch.nn.functional import linear
 
 from search_space.objective import Supersense
+from search_space.packing.sequences import Sequences
+from search_space.selection.numbering import NONE
+from steeplechase.foundation.numpy_on_use import Numbers
 from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead, gather_masked
 from steeplechase.models.precision import to_float32
 from steeplechase.models.supersense_embeddings import SupersenseEmbeddings
-from steeplechase.tasks.batches import Sequences, Tokens
-from steeplechase.tasks.masking import Rows, Words
+from steeplechase.tasks.masking import PreferredWords, Rows, Words
 from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryLoss, AuxiliaryLossModel, MaskedSequences
 from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel
-from steeplechase.tasks.selection import NONE, words_of
-from steeplechase.tasks.selection.preferred import PreferredWords
 from steeplechase.tasks.tokenizer import Tokenizer
+from steeplechase.tasks.tokenizer.word_boundaries import words_of
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class SupersenseLoss(AuxiliaryLoss[Supersense, AllowedSupersenses]):
         preferred = PreferredWords(single, self.declared.single_sense_words, self.declared.single_sense_budget)
         return Words(words_of(sequences.tokens, tokenizer), preferred)
 
-    def prepare(self, model: MaskedTokenModel[Any], source: MaskedSequences) -> tuple[Tokens, AllowedSupersenses]:
+    def prepare(self, model: MaskedTokenModel[Any], source: MaskedSequences) -> tuple[Numbers, AllowedSupersenses]:
         """Return the inputs as they are, and what the lexicon allows each masked word."""
         masked, allowed = source.masked, allowed_in(model, source.sequences, source.tokenizer)
         at_positions = np.take_along_axis(allowed, masked.masked_positions[..., None], axis=1)

@@ -6,18 +6,19 @@ from jaxtyping import Float
 from torch import Tensor
 
 from search_space.objective import WordStructure
-from steeplechase.tasks.batches import Tokens
+from search_space.selection.numbering import NONE
+from steeplechase.foundation.numpy_on_use import Numbers
 from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryLoss, AuxiliaryLossModel, MaskedSequences
 from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel, masked_token_loss
-from steeplechase.tasks.selection import NONE, words_of
 from steeplechase.tasks.shuffling import shuffle
+from steeplechase.tasks.tokenizer.word_boundaries import words_of
 
 
 class WordStructureLoss(AuxiliaryLoss[WordStructure, MaskedBatch]):
     """Cross-entropy of the original tokens of shuffled runs; its targets are a batch of which they are predicted."""
 
-    def prepare(self, model: MaskedTokenModel[Any], source: MaskedSequences) -> tuple[Tokens, MaskedBatch]:
+    def prepare(self, model: MaskedTokenModel[Any], source: MaskedSequences) -> tuple[Numbers, MaskedBatch]:
         """Return the inputs with shuffled runs among the tokens that are not masked, and the original tokens."""
         ordinary = words_of(source.sequences.tokens, source.tokenizer) != NONE
         rate, together = self.declared.shuffle_rate, self.declared.shuffled_together

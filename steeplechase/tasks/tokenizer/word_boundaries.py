@@ -5,6 +5,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from search_space.selection.numbering import NONE
 from steeplechase.tasks.tokenizer.tokenizer import Tokenizer
 
 
@@ -41,3 +42,15 @@ class WordBoundaries:
 def boundaries_of(tokenizer: Tokenizer) -> WordBoundaries:
     """Return the boundaries of a tokenizer, made once."""
     return WordBoundaries(tokenizer)
+
+
+def words_of(tokens: NDArray[np.int64], tokenizer: Tokenizer) -> NDArray[np.int64]:
+    """Return the number of the word of every token [batch seq], NONE at special tokens and padding.
+
+    A piece that continues no word of the sequence, because the sequence begins inside a word, begins one.
+    """
+    ordinary = ~np.isin(tokens, (tokenizer.pad, tokenizer.classify, tokenizer.separate))
+    continues = ~boundaries_of(tokenizer).starts(tokens)
+    continues[:, 1:] &= ordinary[:, :-1]
+    numbers: NDArray[np.int64] = np.cumsum(ordinary & ~continues, axis=1) - 1
+    return np.where(ordinary, numbers, NONE)

@@ -13,6 +13,7 @@ from runners.stages.context import StageContext
 from runners.stages.declarations import TokensStage
 from runners.stages.progress import ProgressFile
 from search_space.objective import EntityReplacement
+from search_space.packing.mentions import MentionSequences
 from steeplechase.foundation.errors import DataError
 from steeplechase.ledger.stage_results.shared import TokensResult
 from steeplechase.tasks.corpora.assembly import assemble
@@ -20,7 +21,6 @@ from steeplechase.tasks.corpora.text_files import TextFilesCorpus
 from steeplechase.tasks.lexicon.supersenses import Lexicon
 from steeplechase.tasks.lexicon.token_senses import read_token_senses
 from steeplechase.tasks.mentions.gazetteer import Gazetteer
-from steeplechase.tasks.mentions.sequences import MentionSequences
 from steeplechase.tasks.packing import open_split
 from steeplechase.tasks.progress import silent
 from steeplechase.tasks.tokenizer import WordOption, WordPieceTraining, load_tokenizer

@@ -14,10 +14,10 @@ from search_space.candidate import Candidate
 from search_space.convolution import Convolution
 from search_space.layer_program import Parallel
 from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
+from search_space.packing.stream import Batches
 from search_space.program_parser import parse_program
 from search_space.recipe import Recipe
 from steeplechase.models.encoder import Encoder
-from steeplechase.tasks.batches import Batches
 from steeplechase.tasks.contract_text import text
 from steeplechase.tasks.objectives import build_model
 from tests.factories.small_experiments import (

@@ -1,18 +1,20 @@
 """Mentions: files and gazetteers, mistakes, positions in the stream of tokens, names of other entities."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from search_space.packing.mentions import MentionBatches
+from search_space.packing.sequences import EntityNames, Text
 from steeplechase.foundation.errors import CorruptionError, DataError
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.mentions.file import MentionFile
 from steeplechase.tasks.mentions.gazetteer import Gazetteer
 from steeplechase.tasks.mentions.mention import Mention, without_overlaps
-from steeplechase.tasks.mentions.sequences import MentionBatches
-from steeplechase.tasks.mentions.token_mentions import Entities, EntityNames, read_mentions, write_mentions
+from steeplechase.tasks.mentions.token_mentions import Entities, read_entity_names, read_mentions, write_mentions
 from steeplechase.tasks.progress import silent
 from steeplechase.tasks.tokenizer import WordPiece
 from steeplechase.tasks.tokens import read_tokens, write_tokens
@@ -116,7 +118,7 @@ def test_mentions_in_the_stream_are_their_tokens_and_overlapping_or_split_ones_a
     assert written == [["new", "york", "city"], ["oslo"], ["anna"], ["bert"]]
     assert (counts.kept, counts.left_out) == (4, 2)
     entities.save(tmp_path)
-    names = EntityNames.load(tmp_path)
+    names = read_entity_names(tmp_path)
     random = np.random.default_rng(1)
     others = [{names.other(int(entity), random) for _ in range(20)} for entity in mentions[:, 2]]
     spelled = [{" ".join(PIECES[token - 5] for token in name or ()) for name in each} for each in others]
@@ -127,7 +129,7 @@ def test_the_only_entity_of_a_type_has_no_other_and_damaged_files_are_refused(tm
     assert EntityNames(["a", "b"], [[(1,)], [(2,)]]).other(0, np.random.default_rng(1)) is None
     (tmp_path / "entities.json").write_text("[{}]")
     with pytest.raises(CorruptionError):
-        EntityNames.load(tmp_path)
+        read_entity_names(tmp_path)
     with pytest.raises(CorruptionError):
         read_mentions(tmp_path / "none.npy")
 
@@ -135,9 +137,10 @@ def test_the_only_entity_of_a_type_has_no_other_and_damaged_files_are_refused(tm
 def test_a_sequence_has_the_mentions_that_are_whole_inside_it_and_a_text_without_any_is_refused() -> None:
     tokens, names = np.arange(5, 16, dtype=np.uint16).repeat(3), EntityNames(["a"], [[(1,)]])
     mentions = np.array([[0, 2, 0], [9, 11, 0], [12, 13, 0], [19, 20, 0]])
-    sequences = MentionBatches(tokens, mentions, names, TOKENIZER, 12).evenly_spaced(3, 1)
+    text = Text(tokens, np.empty(0, np.int64), TOKENIZER, 12, mentions, names)
+    sequences = MentionBatches(text).evenly_spaced(3, 1)
     for row, number in enumerate(sequences.numbers):
         inside = sequences.mentions[row][sequences.mentions[row, :, 0] >= 0]
         assert [[*each] for each in inside] == {0: [[1, 3, 0]], 1: [[3, 4, 0], [10, 11, 0]], 2: []}[int(number)]
     with pytest.raises(DataError, match="the text has no entity mentions"):
-        MentionBatches(tokens, mentions[:0], names, TOKENIZER, 12).at(0, 2, 1)
+        MentionBatches(replace(text, mentions=mentions[:0])).at(0, 2, 1)

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from search_space.objective import Objective
-from steeplechase.tasks.batches import Sequences
-from steeplechase.tasks.masking import NOT_PREDICTED
-from steeplechase.tasks.mentions.sequences import NO_MENTION, MentionSequences
+from search_space.packing.mentions import NO_MENTION, MentionSequences
+from search_space.packing.sequences import UNDEFINED, PairSequences, Sequences
+from search_space.selection.numbering import NOT_PREDICTED
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
-from steeplechase.tasks.segment_pairs import UNDEFINED, PairSequences
 from tests.factories.small_experiments import (
     OBJECTIVES,
     WORDS,

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from search_space.candidate import Candidate
 from search_space.corruption import (
+    Context,
+    Corrupted,
     CorruptionOption,
     Empty,
     Fragment,
@@ -23,13 +25,12 @@ from search_space.corruption import (
     TokenDeletion,
     TokenMasking,
 )
+from search_space.corruption.fragment import AT_AN_END, fragment_start
+from search_space.corruption.text_infilling import span_lengths
 from search_space.objective import Denoising
+from search_space.selection.numbering import NOT_PREDICTED
 from steeplechase.foundation.randomness import stream
 from steeplechase.foundation.schema import options_of
-from steeplechase.tasks.corruption import Context, Corrupted, corrupt
-from steeplechase.tasks.corruption.fragment import AT_AN_END, fragment_start
-from steeplechase.tasks.corruption.text_infilling import span_lengths
-from steeplechase.tasks.masking import NOT_PREDICTED
 from steeplechase.tasks.objectives import build_model, model_class
 from steeplechase.tasks.objectives.denoising import Model, batch_of
 from steeplechase.tasks.tokenizer import WordPiece
@@ -57,7 +58,7 @@ texts = st.lists(st.sampled_from(ORDINARY), min_size=3, max_size=40).map(np.asar
 
 
 def made(option: CorruptionOption, tokens: np.ndarray, seed: int = 1) -> Corrupted:
-    return corrupt(tokens, option, Context(WORDS, np.random.default_rng(seed)))
+    return option.corrupted(tokens, Context(WORDS, np.random.default_rng(seed)))
 
 
 def test_every_option_of_the_folder_is_tested() -> None:
@@ -130,7 +131,7 @@ def test_sentences_are_permuted_whole() -> None:
     tokens = np.asarray([words[0], stop, words[1], words[2], question, words[3]])
 
     def permuted(text: np.ndarray, seed: int) -> np.ndarray:
-        return corrupt(text, SentencePermutation(), Context(tokenizer, np.random.default_rng(seed))).source
+        return SentencePermutation().corrupted(text, Context(tokenizer, np.random.default_rng(seed))).source
 
     seen = {tuple(permuted(tokens, seed).tolist()) for seed in range(60)}
     assert len(seen) == 6, "three sentences, the last without an end, have six orders"

@@ -8,10 +8,11 @@ from torch.nn.functional import log_softmax
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import LanguageModel, MaskedLanguageModel, Objective
+from search_space.packing.sequences import Sequences
 from search_space.recipe import Recipe
+from search_space.selection.numbering import NOT_PREDICTED
 from steeplechase.models.encoder import Encoder
-from steeplechase.tasks.batches import Sequences
-from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch
+from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives import build_model
 from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 from tests.factories.small_experiments import (

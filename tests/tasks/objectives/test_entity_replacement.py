@@ -13,10 +13,10 @@ from runners.training.optimisers.adamw import adamw
 from runners.training.optimisers.parameter_groups import set_rate
 from search_space.architecture import Architecture
 from search_space.objective import EntityReplacement
+from search_space.packing.mentions import NO_MENTION, MentionSequences
+from search_space.packing.sequences import EntityNames
+from search_space.selection.numbering import NOT_PREDICTED
 from steeplechase.tasks.entity_replacement import NO_BOUNDARY, chosen, replace_entities
-from steeplechase.tasks.masking import NOT_PREDICTED
-from steeplechase.tasks.mentions.sequences import NO_MENTION, MentionSequences
-from steeplechase.tasks.mentions.token_mentions import EntityNames
 from steeplechase.tasks.objectives.entity_replacement import EntityBatch, Model
 from tests.factories.small_experiments import WORDS, batches_of, built, candidate, convolutions, stir
 from tests.factories.updates import updates

@@ -9,18 +9,15 @@ import torch
 from search_space.candidate import Candidate
 from search_space.objective import PermutationLanguageModel
 from search_space.packing.continued_pairs import SPECIAL_TOKENS
+from search_space.packing.sequences import ContinuedPairSequences, Sequences, Text
 from search_space.selection import SingleToken, WindowedNGram
+from search_space.selection.numbering import NONE, NOT_PREDICTED
 from steeplechase.models.segment_memory import KeptMemory
-from steeplechase.tasks.batches import Sequences
 from steeplechase.tasks.contract_text import WORDS, sequences
-from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch
+from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives import build_model
 from steeplechase.tasks.objectives.permutation_language_model import Model, drawn_ranks
-from steeplechase.tasks.packing import Text
 from steeplechase.tasks.packing import sequences_of as packed
-from steeplechase.tasks.segment_pairs import ContinuedPairSequences
-from steeplechase.tasks.selection import NONE
-from steeplechase.tasks.selection.windowed_ngram import select
 from steeplechase.tasks.tokenizer import WordPiece
 from steeplechase.tasks.vocabulary import SPECIAL_TOKENS as SPECIAL_PIECES
 from tests.factories.small_experiments import sequences_of, stir
@@ -92,7 +89,7 @@ def test_all_orders_of_the_predicted_tokens_have_the_same_probability_and_blocks
 def test_spans_begin_at_words_and_have_the_declared_lengths() -> None:
     """Windows alone, of single-token words: n-grams of 1 to 5 tokens with p proportional to 1/n."""
     words = np.tile(np.arange(600), (40, 1))
-    spans = select(words, WindowedNGram(), 100, np.random.default_rng(1))
+    spans = WindowedNGram().select(words, 100, np.random.default_rng(1))
     assert ((spans != NONE).sum(1) == 100).all()
     lengths = np.bincount(np.concatenate([np.unique(row[row != NONE], return_counts=True)[1] for row in spans]))
     assert len(lengths) == 6
@@ -100,7 +97,7 @@ def test_spans_begin_at_words_and_have_the_declared_lengths() -> None:
         np.array([1 / 2, 1 / 3, 1 / 4, 1 / 5]) / (77 / 60), abs=0.05
     )
     pieces = np.arange(60)[None] // 3  # words of three tokens
-    spans = select(pieces, WindowedNGram(longest=1), 4, np.random.default_rng(1))
+    spans = WindowedNGram(longest=1).select(pieces, 4, np.random.default_rng(1))
     assert (np.flatnonzero(spans[0] != NONE) % 3 == 0).sum() >= 3  # the rest is drawn token by token
 
 

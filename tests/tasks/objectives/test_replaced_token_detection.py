@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from search_space.objective import ReplacedTokenDetection
-from steeplechase.tasks.batches import Batches
+from search_space.packing.stream import Batches
 from steeplechase.tasks.contract_text import text
 from steeplechase.tasks.masking import MaskedBatch, mask
 from steeplechase.tasks.objectives import build_model

@@ -15,12 +15,13 @@ from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import LanguageModel
 from search_space.packing import Consecutive
+from search_space.packing.sequences import Text
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule
 from steeplechase.tasks.contract_text import text
 from steeplechase.tasks.objectives import build_model
 from steeplechase.tasks.objectives.language_model import LANES, Model
-from steeplechase.tasks.packing import Text, sequences_of
+from steeplechase.tasks.packing import sequences_of
 from tests.factories.small_experiments import WORDS, stir
 
 LENGTH, ROWS = 9, 4

@@ -10,9 +10,9 @@ from torch import Tensor
 from search_space.cost import MATMUL
 from search_space.objective import NextSentencePrediction, SentenceOrderPrediction, SentenceStructure
 from search_space.objective.segment_pair import SegmentPair, segment_pair_head
+from search_space.packing.sequences import UNDEFINED, PairSequences
 from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryBatch, AuxiliaryLossModel
 from steeplechase.tasks.objectives.segment_pair import SegmentPairLoss
-from steeplechase.tasks.segment_pairs import UNDEFINED, PairSequences
 from tests.factories.planted_training import trained
 from tests.factories.small_experiments import WORDS, architecture, batches_of, built, candidate, convolutions, stir
 

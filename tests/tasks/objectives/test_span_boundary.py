@@ -11,13 +11,14 @@ from torch.nn.functional import cross_entropy
 from search_space.architecture import Architecture
 from search_space.objective import MaskedLanguageModel, SpanBoundary
 from search_space.selection import SingleToken, SpanGeometric, WholeWord
+from search_space.selection.numbering import NONE
 from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead
 from steeplechase.models.heads.span_boundary import SpanBoundaryHead
 from steeplechase.models.initialisation import initialise
 from steeplechase.tasks.masking import MaskedBatch, mask
 from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryBatch
 from steeplechase.tasks.objectives.span_boundary import Boundaries, Model, boundaries_of
-from steeplechase.tasks.selection import NONE, words_of
+from steeplechase.tasks.tokenizer.word_boundaries import words_of
 from tests.factories.small_experiments import (
     WORDS,
     batches_of,

@@ -11,10 +11,11 @@ from runners.training.optimisers.parameter_groups import set_rate
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel, Objective, Supersense
+from search_space.selection.numbering import NOT_PREDICTED
 from steeplechase.foundation.errors import Violation
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import initialise
-from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch
+from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel
 from steeplechase.tasks.objectives.supersense import Model, alone, supersense_loss
 from tests.factories.small_experiments import (

@@ -8,11 +8,11 @@ import torch
 from scipy.stats import chisquare
 
 from search_space.objective import MaskedLanguageModel, WordStructure
-from steeplechase.tasks.masking import NOT_PREDICTED, MaskedBatch
+from search_space.selection.numbering import NONE, NOT_PREDICTED
+from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryBatch
 from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel
 from steeplechase.tasks.objectives.word_structure import Model
-from steeplechase.tasks.selection import NONE
 from steeplechase.tasks.shuffling import shuffled_runs
 from tests.factories.planted_training import trained
 from tests.factories.small_experiments import WORDS, batches_of, built, candidate, convolutions, sequences_of, stir

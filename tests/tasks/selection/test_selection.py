@@ -1,14 +1,11 @@
 """Every option selects ordinary tokens within the budget; words stay whole, spans have the declared lengths."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from search_space import selection as folder
 from search_space.selection import (
     NGram,
     Selection,
@@ -18,11 +15,11 @@ from search_space.selection import (
     WholeWord,
     WindowedNGram,
 )
+from search_space.selection.numbering import NONE, drawn_lengths
+from steeplechase.foundation.numpy_on_use import Numbers
 from steeplechase.foundation.schema import options_of
-from steeplechase.tasks import selection as modules
-from steeplechase.tasks.selection import NONE, Numbers, select, words_of
-from steeplechase.tasks.selection.numbering import drawn_lengths
 from steeplechase.tasks.tokenizer import WordPiece
+from steeplechase.tasks.tokenizer.word_boundaries import words_of
 from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 
 PIECES = WordPiece(
@@ -54,11 +51,10 @@ def split_words(words: Numbers, spans: Numbers) -> int:
     return partial
 
 
-def test_every_option_has_a_module_and_is_tested() -> None:
-    kinds = {option.model_fields["kind"].default for option in options_of(SelectionOption)}
-    for package in (folder, modules):
-        assert kinds <= {path.stem for path in Path(str(package.__file__)).parent.glob("*.py")}
-    assert kinds == {option.kind for option in OPTIONS}
+def test_every_option_is_tested() -> None:
+    assert {option.model_fields["kind"].default for option in options_of(SelectionOption)} == {
+        option.kind for option in OPTIONS
+    }
 
 
 def test_a_word_is_its_first_piece_and_those_that_continue_it() -> None:
@@ -77,7 +73,7 @@ def test_ordinary_tokens_are_selected_within_the_budget(
     words = words_of(tokens, PIECES)
     before = words.copy()
     budget = max(1, min(length - 2, option.budget(rate, length)))
-    spans, again = (select(words, option, budget, np.random.default_rng(seed)) for _ in range(2))
+    spans, again = (option.select(words, budget, np.random.default_rng(seed)) for _ in range(2))
     assert (spans == again).all()
     assert (words == before).all()
     assert not np.isin(tokens[spans != NONE], SPECIAL).any()
@@ -86,7 +82,7 @@ def test_ordinary_tokens_are_selected_within_the_budget(
 
 @every_option
 def test_a_span_is_contiguous_and_numbered_by_its_first_token(option: Selection) -> None:
-    spans = select(words_of(batch(40, 64), PIECES), option, 20, np.random.default_rng(1))
+    spans = option.select(words_of(batch(40, 64), PIECES), 20, np.random.default_rng(1))
     for row in spans:
         for span in np.unique(row[row != NONE]):
             (positions,) = np.nonzero(row == span)
@@ -97,13 +93,13 @@ def test_a_span_is_contiguous_and_numbered_by_its_first_token(option: Selection)
 @pytest.mark.parametrize("option", WHOLE, ids=lambda option: option.kind)
 def test_no_word_is_split(option: Selection) -> None:
     words = words_of(batch(300, 64), PIECES)
-    assert split_words(words, select(words, option, 10, np.random.default_rng(1))) == 0
-    assert split_words(words, select(words, SingleToken(), 10, np.random.default_rng(1))) > 300
+    assert split_words(words, option.select(words, 10, np.random.default_rng(1))) == 0
+    assert split_words(words, SingleToken().select(words, 10, np.random.default_rng(1))) > 300
 
 
 def test_spans_begin_at_words_and_only_the_last_one_is_truncated() -> None:
     words = words_of(batch(300, 64), PIECES)
-    spans = select(words, SpanGeometric(), 10, np.random.default_rng(1))
+    spans = SpanGeometric().select(words, 10, np.random.default_rng(1))
     starts = words != np.pad(words, ((0, 0), (1, 0)), constant_values=NONE)[:, :-1]
     rows, positions = np.nonzero((spans == np.arange(64)) & (spans != NONE))
     assert starts[rows, positions].all()
@@ -125,7 +121,7 @@ def test_lengths_before_truncation_have_the_declared_distribution(option: SpanGe
 def test_spans_of_whole_words_are_as_long_as_drawn_where_there_is_room() -> None:
     """One span to a sequence of one-piece words: its length is the drawn one unless the sequence ends first."""
     words = np.tile(np.arange(-1, 199), (4000, 1))
-    spans = select(words, SpanGeometric(), 10, np.random.default_rng(1))
+    spans = SpanGeometric().select(words, 10, np.random.default_rng(1))
     first = [np.count_nonzero(row == row[row != NONE][0]) for row in spans]
     assert 1 <= min(first) <= max(first) == 10
     assert np.mean(first) < 3.797  # the last one is truncated to the budget
@@ -135,21 +131,21 @@ def test_spans_of_whole_words_are_as_long_as_drawn_where_there_is_room() -> None
 def test_every_word_is_selected_equally_often(option: Selection) -> None:
     """Away from the ends, where spans that begin further left do not reach."""
     words = np.tile(np.array([NONE, *range(60), NONE]), (4000, 1))
-    shares = (select(words, option, 9, np.random.default_rng(1)) != NONE).mean(axis=0)
+    shares = (option.select(words, 9, np.random.default_rng(1)) != NONE).mean(axis=0)
     assert shares[0] == shares[-1] == 0
     assert shares[12:-12] == pytest.approx(np.full(38, shares[12:-12].mean()), abs=0.03)
 
 
 @every_option
 def test_a_sequence_without_words_selects_nothing(option: Selection) -> None:
-    spans = select(np.full((3, 9), NONE), option, 2, np.random.default_rng(1))
+    spans = option.select(np.full((3, 9), NONE), 2, np.random.default_rng(1))
     assert (spans == NONE).all()
 
 
 @pytest.mark.parametrize(("option", "selected"), [(WholeWord(), 0), (NGram(), 0), (SpanGeometric(), 3)])
 def test_a_word_longer_than_the_budget_is_passed_over_or_truncated(option: Selection, selected: int) -> None:
     words = np.array([[NONE, *[0] * 12, NONE]])
-    assert np.count_nonzero(select(words, option, 3, np.random.default_rng(1)) != NONE) == selected
+    assert np.count_nonzero(option.select(words, 3, np.random.default_rng(1)) != NONE) == selected
 
 
 def test_the_budget_is_the_releases() -> None:

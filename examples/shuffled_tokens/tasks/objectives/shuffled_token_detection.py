@@ -10,22 +10,24 @@ from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
+from search_space.packing.sequences import Sequences
+from search_space.selection.numbering import NONE
+from steeplechase.foundation.numpy_on_use import Numbers
 from steeplechase.foundation.randomness import stream
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.heads.logit import LogitHead
-from steeplechase.tasks.batches import Sequences, Tokens
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.masking import Rows
 from steeplechase.tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
-from steeplechase.tasks.selection import NONE, words_of
 from steeplechase.tasks.tokenizer import Tokenizer
+from steeplechase.tasks.tokenizer.word_boundaries import words_of
 
 
 @dataclass(frozen=True)
 class ShuffledBatch(Rows):
     """The inputs and which of them were moved, both [batch seq]."""
 
-    inputs: Tokens
+    inputs: Numbers
     moved: NDArray[np.float32]
 
     @property

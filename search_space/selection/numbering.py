@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
+from steeplechase.foundation.numpy_on_use import Numbers, Random, np
 
 NONE = -1
 """The number of a token that is in no word, or in no span."""
+NOT_PREDICTED = -1
+"""The target of a position that is only read."""
 NEVER = 2.0  # above every uniform number
-Numbers = NDArray[np.int64]
 
 
 def word_bounds(words: Numbers) -> Numbers:
@@ -23,7 +23,7 @@ def marked_spans(
     words: Numbers,
     probabilities: Sequence[float],
     budget: int,
-    random: np.random.Generator,
+    random: Random,
     mark: Callable[[Numbers, Numbers, int], int],
 ) -> Numbers:
     """Return spans of drawn lengths that begin at words in random order, until the budget of tokens is spent.
@@ -42,7 +42,7 @@ def marked_spans(
     return spans
 
 
-def drawn_lengths(probabilities: Sequence[float], count: int, random: np.random.Generator) -> Numbers:
+def drawn_lengths(probabilities: Sequence[float], count: int, random: Random) -> Numbers:
     """Return lengths in words, from 1, for `count` spans."""
     drawn: Numbers = random.choice(len(probabilities), count, p=probabilities) + 1
     return drawn

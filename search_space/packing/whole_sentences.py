@@ -4,20 +4,18 @@ A sequence is a contiguous part of the token stream, which has [SEP] after every
 than a sequence is split into pieces that fill one, so that no token is lost; every epoch visits each token once.
 """
 
-import numpy as np
-from numpy.typing import NDArray
-
+from search_space.packing.sequences import Sequences, Text, VisitingOrder
 from steeplechase.foundation.errors import DataError
-from steeplechase.tasks.batches import Sequences, VisitingOrder
-from steeplechase.tasks.packing.text import Text
+from steeplechase.foundation.numpy_on_use import Numbers, np
 
 SPECIAL_TOKENS = 2  # [CLS], [SEP]
-Bounds = NDArray[np.int64]
-"""First token, and the token after the last one [parts 2]."""
 
 
-def sentence_bounds(text: Text) -> tuple[Bounds, NDArray[np.int64]]:
-    """Return the bounds of the sentences, pieces of a long one apart, and the number of the document of each."""
+def sentence_bounds(text: Text) -> tuple[Numbers, Numbers]:
+    """Return the bounds of the sentences, pieces of a long one apart, and the number of the document of each.
+
+    Bounds are the first token, and the token after the last one [parts 2].
+    """
     separators = np.append(np.flatnonzero(text.tokens == text.tokenizer.separate), len(text.tokens))
     document_ends = separators[np.searchsorted(separators, text.sentences)]
     ends = np.minimum(np.append(text.sentences[1:], len(text.tokens)), document_ends)
@@ -28,7 +26,7 @@ def sentence_bounds(text: Text) -> tuple[Bounds, NDArray[np.int64]]:
     return np.stack([starts, np.minimum(starts + longest, ends[sentence])], 1), document_ends[sentence]
 
 
-def packed(bounds: Bounds, limits: NDArray[np.int64], longest: int) -> Bounds:
+def packed(bounds: Numbers, limits: Numbers, longest: int) -> Numbers:
     """Return the bounds of sequences of consecutive parts, each as many as have at most `longest` tokens together.
 
     `limits` is the position that a sequence beginning with the part must not pass [parts].
@@ -45,7 +43,7 @@ def packed(bounds: Bounds, limits: NDArray[np.int64], longest: int) -> Bounds:
 class WholeSentences:
     """Sequences with the given bounds in a text: [CLS], its tokens, [SEP], padding up to the longest of the batch."""
 
-    def __init__(self, text: Text, bounds: Bounds) -> None:
+    def __init__(self, text: Text, bounds: Numbers) -> None:
         self._text, self._bounds = text, bounds
         self.sequences = len(bounds)
         self._order = VisitingOrder(self.sequences)
@@ -64,16 +62,16 @@ class WholeSentences:
         numbers = self._order.evenly_spaced(count)
         return self._batch(numbers, np.zeros_like(numbers), seed)
 
-    def _visited(self, step: int, batch_sequences: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _visited(self, step: int, batch_sequences: int, seed: int) -> tuple[Numbers, Numbers]:
         """Return the number and the epoch of every sequence of a batch, both [batch]."""
         return self._order.at(step, batch_sequences, seed)
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> Numbers:
         """Tokens of every sequence, special ones included."""
         return self._bounds[:, 1] - self._bounds[:, 0] + SPECIAL_TOKENS
 
-    def _batch(self, numbers: NDArray[np.int64], epochs: NDArray[np.int64], seed: int) -> Sequences:
+    def _batch(self, numbers: Numbers, epochs: Numbers, seed: int) -> Sequences:
         tokenizer, bounds = self._text.tokenizer, self._bounds[numbers]
         tokens = np.full((len(numbers), int(self.lengths[numbers].max())), tokenizer.pad, np.int64)
         tokens[:, 0] = tokenizer.classify

@@ -2,20 +2,16 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from steeplechase.tasks.tokenizer import Tokenizer
-
-Numbers = NDArray[np.int64]
+from search_space.special_tokens import SpecialTokens
+from steeplechase.foundation.numpy_on_use import Numbers, Random, np
 
 
 @dataclass(frozen=True)
 class Context:
     """What a corruption may read beside the text."""
 
-    tokenizer: Tokenizer
-    random: np.random.Generator
+    tokenizer: SpecialTokens
+    random: Random
 
 
 @dataclass(frozen=True)
@@ -29,10 +25,10 @@ class Corrupted:
     places: Numbers
     """Its position in the target's table of positions."""
     targets: Numbers
-    """The token that it predicts, or `masking.NOT_PREDICTED` where it only reads."""
+    """The token that it predicts, or NOT_PREDICTED where it only reads."""
 
 
-def whole_target(source: Numbers, tokens: Numbers, tokenizer: Tokenizer) -> Corrupted:
+def whole_target(source: Numbers, tokens: Numbers, tokenizer: SpecialTokens) -> Corrupted:
     """Return a source with the whole text as its target: the decoder reads [CLS] and the text, and predicts it."""
     return Corrupted(
         source,
@@ -42,14 +38,14 @@ def whole_target(source: Numbers, tokens: Numbers, tokenizer: Tokenizer) -> Corr
     )
 
 
-def masked_at(tokens: Numbers, places: Numbers, tokenizer: Tokenizer) -> Numbers:
+def masked_at(tokens: Numbers, places: Numbers, tokenizer: SpecialTokens) -> Numbers:
     """Return the text with [MASK] at some places."""
     source = tokens.copy()
     source[places] = tokenizer.mask
     return source
 
 
-def chosen(count: int, tokens: int, random: np.random.Generator) -> Numbers:
+def chosen(count: int, tokens: int, random: Random) -> Numbers:
     """Return the places of `count` tokens, drawn without replacement, rising."""
     places: Numbers = np.sort(random.choice(tokens, count, replace=False))
     return places

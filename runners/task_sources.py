@@ -11,7 +11,7 @@ from steeplechase.tasks.dataset_folder import PublishedData
 from steeplechase.tasks.labelled.task import DownstreamTask
 from steeplechase.tasks.lexicon.synonyms import Synonyms
 from steeplechase.tasks.own_tasks import ResolvedTask, task_named
-from steeplechase.tasks.own_tasks.features import FeatureTask, ResolvedFeatures
+from steeplechase.tasks.own_tasks.derived import FeatureTask, ResolvedFeatures, ResolvedVariant, VariantTask
 from steeplechase.tasks.own_tasks.rarified import (
     RareSynonyms,
     RareWordsTask,
@@ -20,7 +20,6 @@ from steeplechase.tasks.own_tasks.rarified import (
 )
 from steeplechase.tasks.own_tasks.resolution import ResolvedTable, resolve
 from steeplechase.tasks.own_tasks.table import TableFiles, TableFormat, TableTask
-from steeplechase.tasks.own_tasks.variant import ResolvedVariant, VariantTask
 
 
 @dataclass(frozen=True)

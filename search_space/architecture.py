@@ -25,8 +25,7 @@ from search_space.program_parser import parse_program
 from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters
 from search_space.stack import Block, Sharing, blocks, components, sublayer_mistakes, unequal_kinds
 from search_space.sublayer.operation_chain import InvalidChain
-from search_space.sublayer.stack_sizes import StackSizes
-from search_space.sublayer.sublayer import InvalidSetting
+from search_space.sublayer.sublayer import InvalidSetting, StackSizes
 from search_space.visibility import VISIBLE_SIDE, Visibility
 from steeplechase.foundation.errors import Violation
 from steeplechase.foundation.schema import Count

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from search_space.layer_program import Item, Sublayer, SublayerKind
 from search_space.normalisation import NormalisationOption
 from search_space.sublayer import sublayers_by_letter
-from search_space.sublayer.stack_sizes import StackSizes
+from search_space.sublayer.sublayer import StackSizes
 
 WITH_MEMORY = ("left_to_right", "bidirectional", "permutation")
 

@@ -17,8 +17,7 @@ from search_space.sublayer.cross_attention import CrossAttention
 from search_space.sublayer.feed_forward import FeedForward
 from search_space.sublayer.operation_chain import operation_chain
 from search_space.sublayer.parallel import ParallelSublayers
-from search_space.sublayer.stack_sizes import StackSizes
-from search_space.sublayer.sublayer import SublayerDeclaration
+from search_space.sublayer.sublayer import StackSizes, SublayerDeclaration
 
 Sharing = Literal["none", "attention", "feed_forward", "all"]
 """The sublayers that share one set of parameters with their norms: of no kind, of one kind, or each kind its own."""

@@ -11,14 +11,12 @@ from runners.stages.source_vocabulary import source_tokenizer
 from steeplechase.foundation.errors import ConflictError, DataError
 from steeplechase.foundation.randomness import stream
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.tasks.bag_of_words import bag_of_words_scores, learned_from
 from steeplechase.tasks.corpora.assembly import read_documents
 from steeplechase.tasks.labelled.task import DownstreamTask, Example, Examples
-from steeplechase.tasks.lead import lead_scores
-from steeplechase.tasks.majority import majority_score
-from steeplechase.tasks.most_frequent_tag import most_frequent_tag_scores
 from steeplechase.tasks.own_tasks.split import repeated_in_train
-from steeplechase.tasks.round_trip import round_trip_scores
+from steeplechase.tasks.references.bag_of_words import bag_of_words_scores, learned_from
+from steeplechase.tasks.references.most_frequent import majority_score, most_frequent_tag_scores
+from steeplechase.tasks.references.texts import lead_scores, round_trip_scores
 from steeplechase.tasks.squad.prepare import Amounts, prepare
 from steeplechase.tasks.tokenizer import Tokenizer, load_tokenizer
 

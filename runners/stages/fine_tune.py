@@ -44,7 +44,7 @@ from steeplechase.tasks.labelled.encoding import EncodedExamples, load_examples
 from steeplechase.tasks.labelled.scoring import example_scores, references_of, sentence_scores
 from steeplechase.tasks.labelled.task import DownstreamTask
 from steeplechase.tasks.labelled.words import NO_POSITION, EncodedWords, load_words
-from steeplechase.tasks.own_tasks.features import ResolvedFeatures
+from steeplechase.tasks.own_tasks.derived import ResolvedFeatures
 
 MAX_ANSWER_TOKENS = 30  # as in BERT's run_squad.py
 EXAMPLES_PER_PREDICTION_BATCH = 64

@@ -12,8 +12,8 @@ from steeplechase.tasks.labelled.minimal_pairs import encode_pairs, save_groups
 from steeplechase.tasks.labelled.task import DownstreamTask, Example, Examples
 from steeplechase.tasks.labelled.text_pairs import encode_text_pairs, save_text_pairs
 from steeplechase.tasks.labelled.words import encode_words, save_words
-from steeplechase.tasks.most_frequent_tag import most_frequent_tag_scores
-from steeplechase.tasks.ngram_reference import ngram_scores
+from steeplechase.tasks.references.most_frequent import most_frequent_tag_scores
+from steeplechase.tasks.references.trigrams import ngram_scores
 from steeplechase.tasks.tokenizer import Tokenizer
 
 PARTS = ("train", "dev")

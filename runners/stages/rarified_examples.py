@@ -11,12 +11,10 @@ from runners.stages.context import StageContext
 from runners.stages.declarations import ExamplesStage
 from steeplechase.foundation.errors import ConflictError, DataError
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.tasks.bag_of_words import label_classifier, learned_from
 from steeplechase.tasks.labelled.task import Examples
 from steeplechase.tasks.own_tasks.rarified import ResolvedRarified
-from steeplechase.tasks.rare_words.counts import word_counts
-from steeplechase.tasks.rare_words.rarification import rare_synonyms, rarify
-from steeplechase.tasks.rare_words.tokenizer_with_words import TokenizerWithWords
+from steeplechase.tasks.rare_words.rarification import TokenizerWithWords, rare_synonyms, rarify, word_counts
+from steeplechase.tasks.references.bag_of_words import label_classifier, learned_from
 from steeplechase.tasks.tokenizer import Tokenizer
 from steeplechase.tasks.tokens import read_tokens
 

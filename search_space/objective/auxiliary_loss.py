@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from search_space.architecture import Architecture
 from search_space.cost import Component
-from search_space.objective.masked_reference import WithMaskedReference
+from search_space.objective.masked_language_model import WithMaskedReference
 from search_space.output_layer.transformed import vocabulary_head
 from steeplechase.foundation.schema import PositiveNumber, Share
 

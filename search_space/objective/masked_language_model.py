@@ -41,3 +41,12 @@ class MaskedLanguageModel(Masking):
     ) -> tuple[Component, ...]:
         """Return the components that pretraining adds to the encoder and fine-tuning drops."""
         return (vocabulary_head(architecture),)
+
+
+class WithMaskedReference(Masking):
+    """Its evaluation set has the masks of this objective, made by masked language modelling."""
+
+    @property
+    def reference(self) -> MaskedLanguageModel:
+        """Masked language modelling with the same masks."""
+        return MaskedLanguageModel(**self.masking_fields)

@@ -9,7 +9,7 @@ from pydantic import Field
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role, linear
 from search_space.objective.generator_training import GeneratorTraining, Joint
-from search_space.objective.masked_reference import WithMaskedReference
+from search_space.objective.masked_language_model import WithMaskedReference
 from search_space.output_layer.transformed import vocabulary_head
 from search_space.shape import linear_parameters
 from steeplechase.foundation.errors import Violation

@@ -7,11 +7,10 @@ that give one program are thus one candidate, with one set of stage keys.
 from typing import Annotated
 
 from search_space.structure.cells import Cells
-from search_space.structure.layer_sizes import LayerSizes
 from search_space.structure.option import Choose, StructureOption
 from search_space.structure.sublayer_order import SublayerOrder
 from steeplechase.foundation.schema import OPTION
 
 Structure = Annotated[StructureOption, OPTION]
 
-__all__ = ["Cells", "Choose", "LayerSizes", "Structure", "StructureOption", "SublayerOrder"]
+__all__ = ["Cells", "Choose", "Structure", "StructureOption", "SublayerOrder"]

@@ -12,8 +12,7 @@ from types import ModuleType
 from typing import Self
 
 from search_space.layer_program import Setting
-from search_space.sublayer.stack_sizes import StackSizes
-from search_space.sublayer.sublayer import LetteredSublayer
+from search_space.sublayer.sublayer import LetteredSublayer, StackSizes
 from steeplechase.foundation.schema import cached_until_options_change, options_changed
 from steeplechase.foundation.stand_ins import refuse
 

@@ -9,9 +9,7 @@ from search_space.cost import Component, Operations, Role, linear
 from search_space.layer_program import Setting, SublayerKind
 from search_space.position.option import PositionOption, ScoreSizes
 from search_space.shape import AttentionShape, linear_parameters
-from search_space.sublayer.head_sizes import HeadSizes, head_sizes
-from search_space.sublayer.stack_sizes import StackSizes
-from search_space.sublayer.sublayer import InvalidSetting, LetteredSublayer
+from search_space.sublayer.sublayer import HeadSizes, InvalidSetting, LetteredSublayer, StackSizes, head_sizes
 from search_space.visibility import Visibility, looks_ahead
 
 

@@ -8,8 +8,7 @@ from search_space.activation import Activation, activation_operations
 from search_space.cost import Component, Operations, Role, linear
 from search_space.layer_program import Setting, SublayerKind
 from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters, linear_parameters
-from search_space.sublayer.stack_sizes import StackSizes
-from search_space.sublayer.sublayer import InvalidSetting, LetteredSublayer, refuse_unknown, whole_number
+from search_space.sublayer.sublayer import InvalidSetting, LetteredSublayer, StackSizes, refuse_unknown, whole_number
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from typing import ClassVar, Self
 from search_space.cost import Component, Operations, Role, linear
 from search_space.layer_program import Setting, SublayerKind
 from search_space.shape import AttentionShape, linear_parameters
-from search_space.sublayer.stack_sizes import StackSizes
-from search_space.sublayer.sublayer import LetteredSublayer, refuse_unknown, whole_number
+from search_space.sublayer.sublayer import LetteredSublayer, StackSizes, refuse_unknown, whole_number
 from search_space.visibility import Visibility
 
 GATES = 4

@@ -2,16 +2,44 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
+from search_space.activation import Activation
+from search_space.convolution import Convolution
 from search_space.cost import Component
 from search_space.layer_program import Setting
-from search_space.sublayer.stack_sizes import StackSizes
+from search_space.position.option import PositionOption
+from search_space.visibility import Visibility
+
+
+@dataclass(frozen=True)
+class StackSizes:
+    """The sizes that sublayers have where the program sets no others."""
+
+    width: int
+    heads: int
+    """Before the bottleneck."""
+    bottleneck_ratio: int
+    key_width: int | None
+    value_width: int | None
+    convolution: Convolution
+    visibility: Visibility
+    feed_forward_width: int
+    feed_forward_groups: int
+    feed_forward_activation: Activation
+    position: PositionOption
+    attention_biases: bool
+    memory: int
+    source_width: int | None = None
+    """Channels of what cross-attention reads; None for a stack that reads no other."""
 
 
 class SublayerDeclaration(ABC):
     """The sizes of one sublayer, in a frozen dataclass: equal declarations are equal sublayers."""
 
+    modules: ClassVar[str] = "steeplechase.models.sublayer"
+    """The package of the modules."""
     kind: ClassVar[str]
     """Name of its file, of the file of its module, and of its parameters."""
     width: int
@@ -72,3 +100,42 @@ def refuse_unknown(letter: str, settings: Mapping[str, Setting], known: tuple[st
         if name not in known:
             allowed = ", ".join(known) if known else "none"
             raise InvalidSetting(f"{name} is no setting of {letter}; its settings: {allowed}")
+
+
+class HeadSizes:
+    """Properties of a declaration with the fields below."""
+
+    heads: int
+    key_width: int
+    """Channels of a query and of a key, per head."""
+    value_width: int
+    """Channels of a value, per head."""
+
+    @property
+    def keys(self) -> int:
+        """Channels of the queries of all heads."""
+        return self.heads * self.key_width
+
+    @property
+    def values(self) -> int:
+        """Channels of the values of all heads."""
+        return self.heads * self.value_width
+
+    @property
+    def heads_text(self) -> str:
+        """The heads and their channels in words."""
+        heads = "1 head" if self.heads == 1 else f"{self.heads} heads"
+        if self.key_width == self.value_width:
+            return f"{heads} of {self.key_width}"
+        return f"{heads} with keys of {self.key_width} and values of {self.value_width}"
+
+
+def head_sizes(letter: str, settings: Mapping[str, Setting], sizes: StackSizes) -> tuple[int, int, int]:
+    """Return heads, and the widths of a key and of a value. Raises InvalidSetting."""
+    refuse_unknown(letter, settings, ("heads", "key_width", "value_width"))
+    heads = whole_number(settings, "heads", sizes.heads)
+    key_width = whole_number(settings, "key_width", sizes.key_width or sizes.width // heads or 1)
+    value_width = whole_number(settings, "value_width", sizes.value_width or sizes.width // heads or 1)
+    if (sizes.key_width is None and "key_width" not in settings) and sizes.width % heads:
+        raise InvalidSetting(f"heads={heads} does not divide the width {sizes.width}; set key_width, or other heads")
+    return heads, key_width, value_width

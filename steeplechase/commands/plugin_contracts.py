@@ -20,9 +20,10 @@ from search_space.optimiser import OptimiserOption
 from search_space.schedule import ScheduleOption
 from search_space.structure import StructureOption
 from search_space.sublayer import lettered_sublayer
+from search_space.sublayer.sublayer import LetteredSublayer
 from steeplechase.commands.arguments import choose
 from steeplechase.configuration.loading import LATENCY_SECTION
-from steeplechase.configuration.plugin_declarations import DOWNSTREAM, SUBLAYER_MODULES, SUBLAYERS
+from steeplechase.configuration.plugin_declarations import DOWNSTREAM, SUBLAYERS
 from steeplechase.configuration.plugins import Plugin, load_plugin
 from steeplechase.configuration.yaml import read_file, scales
 from steeplechase.foundation.child_process import private_output
@@ -32,15 +33,15 @@ from steeplechase.foundation.schema import OpenOption, axis_of, open_axes, optio
 from steeplechase.models.contract import Outcome
 from steeplechase.models.module_contracts import module_outcomes
 from steeplechase.models.option_contracts import contracts_of
-from steeplechase.tasks.candidate_contracts import candidate_contracts
-from steeplechase.tasks.contract_candidates import PLACED
+from steeplechase.tasks.contracts.candidates import candidate_contracts
+from steeplechase.tasks.contracts.corpora import corpus_contracts
+from steeplechase.tasks.contracts.own_metrics import own_metric_contracts
+from steeplechase.tasks.contracts.small_candidates import PLACED
+from steeplechase.tasks.contracts.sublayers import sublayer_contracts
+from steeplechase.tasks.contracts.tasks import documentation, first_documents, task_contracts
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.corpora.option import CorpusOption
-from steeplechase.tasks.corpus_contracts import corpus_contracts
 from steeplechase.tasks.downstream import find_task
-from steeplechase.tasks.own_metric_contracts import own_metric_contracts
-from steeplechase.tasks.sublayer_contracts import sublayer_contracts
-from steeplechase.tasks.task_contracts import documentation, first_documents, task_contracts
 
 PLACE, OUTCOME, END, EXIT_CODE = "place", "outcome", "end", "exit_code"
 """The keys of answers: what comes next, what was found, and the end with the lines and the code of a refusal."""
@@ -143,7 +144,7 @@ def unused_files(plugin: Plugin) -> Iterator[Outcome]:
             continue
         place = _path_of(module)
         axis = next((each for each in open_axes() if each.modules == package), None)
-        declaration = SUBLAYERS if package == SUBLAYER_MODULES else axis.package if axis is not None else None
+        declaration = SUBLAYERS if package == LetteredSublayer.modules else axis.package if axis is not None else None
         missing = (
             "it declares nothing, and no file imports it"
             if declaration is None

@@ -18,8 +18,8 @@ from steeplechase.foundation.schema import OpenOption, axis_of, option_in
 DECLARED = ("search_space", "steeplechase.tasks.downstream", "steeplechase.tasks.corpora")
 """Packages that are imported with the experiment; the others need torch and are imported by the stages."""
 DOWNSTREAM = "steeplechase.tasks.downstream"
-SUBLAYERS, SUBLAYER_MODULES = "search_space.sublayer", "steeplechase.models.sublayer"
-"""The packages of sublayers, which have letters in place of kinds, and of their modules."""
+SUBLAYERS = "search_space.sublayer"
+"""The package of sublayers, which have letters in place of kinds."""
 
 
 def declaration_mistakes(module: str, folder: Path, files: Mapping[str, Path]) -> Iterator[str]:
@@ -81,7 +81,7 @@ def _sublayer_mistakes(module: ModuleType, folder: Path, files: Mapping[str, Pat
         return
     if other is not sublayer:
         yield f"{path}: the letter {letter} is that of {other.kind}; choose another"
-    yield from _without_module(module, SUBLAYER_MODULES, folder, files)
+    yield from _without_module(module, sublayer.modules, folder, files)
 
 
 def _without_module(module: ModuleType, package: str, folder: Path, files: Mapping[str, Path]) -> Iterator[str]:

@@ -9,11 +9,12 @@ from torch.nn.functional import dropout
 
 from search_space.normalisation import Normalisation
 from search_space.stack import Block as BlockDeclaration
+from steeplechase.foundation.option_modules import module_of
 from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from steeplechase.models.continuation import Continuation, continuation_of
 from steeplechase.models.convolution import PaddingMask
 from steeplechase.models.decoding_context import DecodingContext, Source
-from steeplechase.models.normalisation import Connect, Map, connection
+from steeplechase.models.normalisation import Connect, Map
 from steeplechase.models.prepared_layers import PreparedNorm
 from steeplechase.models.sublayer import build_sublayer
 
@@ -36,7 +37,8 @@ class Block(nn.Module):
         shared: Mapping[str, nn.Module] | None = None,
     ) -> None:
         super().__init__()
-        self.dropout_rate, self._connect = dropout_rate, connection(normalisation)
+        self.dropout_rate = dropout_rate
+        self._connect: Connect = module_of(normalisation).connect
         self.kinds = tuple(sublayer.kind for sublayer in declaration)
         self._shared = (dict(shared or {}),)  # in a tuple, because a module would be registered
         for sublayer in declaration:

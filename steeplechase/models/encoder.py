@@ -9,12 +9,12 @@ from torch.nn.functional import dropout
 
 from search_space.architecture import Architecture
 from search_space.stack import shared_kinds
+from steeplechase.foundation.option_modules import module_of
 from steeplechase.models.activation_checkpointing import ActivationCheckpointing, run_checkpointed
 from steeplechase.models.attention_context import AttentionContext
 from steeplechase.models.block import NORM, Block
 from steeplechase.models.convolution import PaddingMask
 from steeplechase.models.initialisation import truncated_normal
-from steeplechase.models.position import build_positions
 from steeplechase.models.precision import to_autocast_dtype
 from steeplechase.models.supersense_embeddings import SupersenseEmbeddings
 
@@ -26,7 +26,9 @@ class Embeddings(nn.Module):
         super().__init__()
         width, normalisation = architecture.embedding_width, architecture.normalisation
         self.tokens = nn.Embedding(architecture.vocabulary_size, width)
-        self.positions = build_positions(architecture.position, architecture.positions, width)
+        self.positions: nn.Module = module_of(architecture.position).build(
+            architecture.position, architecture.positions, width
+        )
         self.segments = nn.Embedding(architecture.segments, width) if architecture.segments else None
         senses = architecture.supersenses
         self.supersenses = SupersenseEmbeddings(senses, self.tokens) if senses else None

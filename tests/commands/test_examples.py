@@ -9,10 +9,10 @@ from runners.training.optimisers import build_optimiser
 from steeplechase.commands.plugin_contracts import checked, unused_files
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.foundation.errors import ConfigurationError, DataError
+from steeplechase.tasks.contracts.tasks import task_contracts
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.labelled.task import DownstreamTask, Examples
 from steeplechase.tasks.own_metrics import own_scores
-from steeplechase.tasks.task_contracts import task_contracts
 from tests.factories.paths import ROOT
 from tests.factories.plugins import copy_of, loaded
 

@@ -44,8 +44,8 @@ from search_space.packing.sequences import Sequences, SequenceSource
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule
 from steeplechase.foundation.schema import canonical, options_of
-from steeplechase.tasks import contract_text
-from steeplechase.tasks.contract_text import WORDS
+from steeplechase.tasks.contracts import small_candidates as contract_text
+from steeplechase.tasks.contracts.small_candidates import WORDS
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.objectives import build_model, model_class
 from steeplechase.tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel

@@ -11,10 +11,10 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from search_space.architecture import Architecture
 from search_space.sublayer.attention import SelfAttention
+from steeplechase.foundation.option_modules import module_of
 from steeplechase.models.continuation import continuation_of
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import initialise
-from steeplechase.models.position import build_position_scores
 from steeplechase.models.segment_memory import KeptMemory, SegmentMemory, read_segment
 from tests.factories.parity import nudged
 from tests.factories.small_experiments import stir
@@ -213,7 +213,7 @@ def test_clipped_positions_are_the_papers_equation() -> None:
             {**SIZES, "depth": 1, "visibility": visibility, "position": {"kind": "clipped_relative", "clip": 3}}
         )
         (attention,) = (each for each in architecture.blocks[0] if isinstance(each, SelfAttention))
-        scores = build_position_scores(attention)
+        scores = module_of(attention.position).build_scores(attention)
         assert scores is not None
         initialise(scores, 1)
         stir(scores)

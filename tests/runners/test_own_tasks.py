@@ -31,7 +31,7 @@ from steeplechase.ledger.stage_results import ExamplesResult
 from steeplechase.models.downstream_model import build_fine_tuned
 from steeplechase.models.initialisation import initialise
 from steeplechase.tasks.data_folder import with_paths_as_in
-from steeplechase.tasks.own_tasks.features import ResolvedFeatures
+from steeplechase.tasks.own_tasks.derived import ResolvedFeatures
 from tests.factories import simulated_training as simulated
 from tests.factories.small_experiments import WORDS, architecture, convolutions
 

@@ -1,15 +1,13 @@
 """Every sequence occurs once per epoch, in an order that depends on the seed only."""
 
-from collections import Counter
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from search_space.packing.stream import Batches
 from steeplechase.foundation.errors import DataError
-from steeplechase.tasks.contract_text import text
+from steeplechase.tasks.contracts.small_candidates import text
 from tests.factories.small_experiments import WORDS
 
 LENGTH = 10
@@ -35,24 +33,6 @@ def test_a_larger_batch_sees_the_same_sequences_in_the_same_order(
     large = numbers(made.at(2, batch * times, seed).tokens)
     small = [number for step in range(2 * times, 3 * times) for number in numbers(made.at(step, batch, seed).tokens)]
     assert large == small
-
-
-def test_epochs_and_seeds_have_different_orders() -> None:
-    made = batches(50)
-    orders = Counter(tuple(numbers(made.at(epoch, 50, seed).tokens)) for epoch in range(4) for seed in range(4))
-    assert len(orders) == 16
-
-
-@given(st.integers(0, 100))
-@settings(max_examples=20)
-def test_a_sequence_is_a_piece_of_the_stream_between_special_tokens(step: int) -> None:
-    stream = text(PIECE * 30)
-    batch = Batches(stream, WORDS, LENGTH).at(step, 4, 1).tokens
-    assert batch.shape == (4, LENGTH)
-    assert (batch[:, 0] == WORDS.classify).all()
-    assert (batch[:, -1] == WORDS.separate).all()
-    pieces = {tuple(piece) for piece in stream.reshape(-1, PIECE).tolist()}
-    assert {tuple(row) for row in batch[:, 1:-1].tolist()} <= pieces
 
 
 def test_a_text_shorter_than_one_sequence_is_refused() -> None:

@@ -10,10 +10,10 @@ import pytest
 from search_space.corruption import Context, Corrupted, CorruptionOption, Fragment, Rotation, TokenMasking
 from steeplechase.foundation.numpy_on_use import Numbers
 from steeplechase.foundation.schema import OpenOption, options_of
-from steeplechase.tasks import corruption_contracts
-from steeplechase.tasks.candidate_contracts import CONTRACTS, candidate_contracts
-from steeplechase.tasks.contract_candidates import PLACED
-from steeplechase.tasks.corruption_contracts import CONTRACTS as CORRUPTION_CONTRACTS
+from steeplechase.tasks.contracts import corruptions as corruption_contracts
+from steeplechase.tasks.contracts.candidates import CONTRACTS, candidate_contracts
+from steeplechase.tasks.contracts.corruptions import CONTRACTS as CORRUPTION_CONTRACTS
+from steeplechase.tasks.contracts.small_candidates import PLACED
 from tests.factories.paths import ROOT
 from tests.factories.plugins import copy_of, loaded, replaced
 

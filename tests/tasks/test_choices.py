@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steeplechase.foundation.errors import DataError
-from steeplechase.tasks.bag_of_words import bag_of_words_scores
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.labelled.choices import encode_choices
 from steeplechase.tasks.labelled.encoding import load_examples, save_examples
 from steeplechase.tasks.labelled.scoring import score
 from steeplechase.tasks.labelled.task import Example, Examples, Part
+from steeplechase.tasks.references.bag_of_words import bag_of_words_scores
 from tests.factories.published_data import ROOT, published
 from tests.factories.small_experiments import WORDS
 

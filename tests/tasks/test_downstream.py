@@ -7,7 +7,6 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from steeplechase.foundation.errors import ConfigurationError, DataError
-from steeplechase.tasks.bag_of_words import bag_of_words_scores, learned_from
 from steeplechase.tasks.corpora.assembly import read_documents
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.documentation.parameters import parameters
@@ -15,8 +14,9 @@ from steeplechase.tasks.documentation.sentences import sentences
 from steeplechase.tasks.downstream import find_task, task_names
 from steeplechase.tasks.labelled.task import BuildExamples, Example, Examples
 from steeplechase.tasks.metrics import overlap_f1
-from steeplechase.tasks.ngram_reference import ngram_scores
 from steeplechase.tasks.progress import silent
+from steeplechase.tasks.references.bag_of_words import bag_of_words_scores, learned_from
+from steeplechase.tasks.references.trigrams import ngram_scores
 from steeplechase.tasks.tokenizer import Tokenizer
 from steeplechase.tasks.tokens import write_tokens
 
@@ -59,20 +59,6 @@ def test_examples_have_the_requested_numbers_and_share_no_module(name: str, buil
     assert dev_count - 6 < len(examples.dev) <= dev_count
     assert {example.source for example in examples.train}.isdisjoint(example.source for example in examples.dev)
     assert all(example.source for example in examples.train)
-
-
-@pytest.mark.parametrize("name", BUILT)
-def test_no_example_is_in_both_train_and_dev(name: str, built: dict[str, Examples]) -> None:
-    train = {(example.first, example.second) for example in built[name].train}
-    assert not any((example.first, example.second) in train for example in built[name].dev)
-
-
-@pytest.mark.parametrize("name", BUILT)
-def test_examples_do_not_depend_on_the_order_of_modules(
-    name: str, built: dict[str, Examples], test_documents: list[Document]
-) -> None:
-    reordered = sorted(test_documents, key=lambda document: document.source[::-1])
-    assert build(name)(reordered, *counts(name)) == built[name]
 
 
 @pytest.mark.parametrize("name", BUILT)

@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.downstream import find_task
-from steeplechase.tasks.labelled.entities import entities, entity_scores
-from steeplechase.tasks.labelled.iob import to_iob2
-from steeplechase.tasks.labelled.scoring import score_tags, sentence_scores
+from steeplechase.tasks.labelled.conll import to_iob2
+from steeplechase.tasks.labelled.scoring import entities, entity_scores, score_tags, sentence_scores
 from steeplechase.tasks.labelled.task import Example, Examples, Part
 from steeplechase.tasks.labelled.words import encode_words
-from steeplechase.tasks.most_frequent_tag import most_frequent_tag_scores
+from steeplechase.tasks.references.most_frequent import most_frequent_tag_scores
 from tests.factories.published_data import published
 from tests.factories.small_experiments import WORDS
 

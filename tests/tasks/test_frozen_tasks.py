@@ -2,7 +2,6 @@
 
 import json
 import zipfile
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 
 from steeplechase.foundation.errors import CorruptionError, DataError
 from steeplechase.tasks.downstream import find_task
-from steeplechase.tasks.labelled.entities import entities, entity_scores
 from steeplechase.tasks.labelled.minimal_pairs import (
     accuracy_by_group,
     encode_pairs,
@@ -20,17 +18,16 @@ from steeplechase.tasks.labelled.minimal_pairs import (
     pair_accuracy,
     save_groups,
 )
-from steeplechase.tasks.labelled.scoring import score_tags
+from steeplechase.tasks.labelled.scoring import entities, score_tags
 from steeplechase.tasks.labelled.task import Example, Examples, Part
 from steeplechase.tasks.labelled.words import NO_POSITION, encode_words, load_words, save_words
-from steeplechase.tasks.most_frequent_tag import most_frequent_tag_scores
+from steeplechase.tasks.references.most_frequent import most_frequent_tag_scores
 from steeplechase.tasks.tokenizer import WordPiece
 from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 from tests.factories.published_data import published
 from tests.factories.small_experiments import WORDS
 
 NER, POS = find_task("ner_wnut17"), find_task("pos_ewt")
-TAGS = st.lists(st.sampled_from(NER.labels[:7]), max_size=12)
 
 
 def read(task: str, path: Path) -> Part:
@@ -146,53 +143,6 @@ def test_the_published_files_are_read_completely() -> None:
     assert len(train) == 3394
     tags = [NER.labels[tag] for example in train for tag in example.tags]
     assert sum(tag.startswith("B-") for tag in tags) == 1975  # as the paper's Table 2 counts
-
-
-@given(TAGS, st.data())
-def test_entity_scores_are_those_of_conlleval(references: list[str], data: st.DataObject) -> None:
-    predictions = data.draw(
-        st.lists(st.sampled_from(NER.labels[:7]), min_size=len(references), max_size=len(references))
-    )
-    sentences = sorted(data.draw(st.lists(st.integers(0, 2), min_size=len(references), max_size=len(references))))
-    correct, predicted, expected = conlleval(predictions, references, sentences)
-    found = entity_scores(predictions, references, sentences)
-    assert found["entity_precision"] == pytest.approx(correct / predicted if predicted else 0.0)
-    assert found["entity_recall"] == pytest.approx(correct / expected if expected else 0.0)
-    assert found["entity_f1"] == pytest.approx(2 * correct / (predicted + expected) if predicted + expected else 0.0)
-
-
-def conlleval(
-    predictions: Sequence[str], references: Sequence[str], sentences: Sequence[int]
-) -> tuple[int, int, int]:
-    """Count correct, predicted and expected entities word by word, by the rules of the CoNLL-2000 script."""
-    correct = predicted = expected = 0
-    inside = False
-    last_guess = last_gold = "O"
-    previous = -1
-    words = [*zip(predictions, references, sentences, strict=True), ("O", "O", -2)]
-    for guess, gold, sentence in words:
-        for tag_pair in ([("O", "O")] if sentence != previous else []) + [(guess, gold)]:
-            guessed, golden = tag_pair
-            if inside:
-                ends = ended(last_gold, golden), ended(last_guess, guessed)
-                if all(ends):
-                    inside, correct = False, correct + 1
-                elif any(ends) or guessed.partition("-")[2] != golden.partition("-")[2]:
-                    inside = False
-            starts = started(last_gold, golden), started(last_guess, guessed)
-            inside = inside or (all(starts) and guessed.partition("-")[2] == golden.partition("-")[2])
-            expected, predicted = expected + starts[0], predicted + starts[1]
-            last_guess, last_gold = guessed, golden
-        previous = sentence
-    return correct, predicted, expected
-
-
-def started(last: str, tag: str) -> bool:
-    return tag != "O" and (tag[0] == "B" or last == "O" or last[2:] != tag[2:])
-
-
-def ended(last: str, tag: str) -> bool:
-    return last != "O" and (tag == "O" or tag[0] == "B" or last[2:] != tag[2:])
 
 
 def test_an_entity_ends_with_its_sentence() -> None:

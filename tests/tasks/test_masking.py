@@ -13,7 +13,7 @@ from search_space.packing.sequences import Sequences
 from search_space.packing.stream import Batches
 from search_space.selection import SpanGeometric
 from search_space.selection.numbering import NONE, NOT_PREDICTED
-from steeplechase.tasks.contract_text import text
+from steeplechase.tasks.contracts.small_candidates import text
 from steeplechase.tasks.masking import MaskedBatch, mask
 from tests.factories.small_experiments import WORDS, sequences_of
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steeplechase.tasks.ngram import SMALLEST_DISCOUNT, Trigrams
+from steeplechase.tasks.references.trigrams import SMALLEST_DISCOUNT, Trigrams
 
 SIZE = 5
 STREAMS = st.lists(st.integers(0, SIZE - 1), max_size=80).map(np.asarray)

@@ -99,21 +99,6 @@ def test_next_and_previous_segments_meet_where_the_text_was_split() -> None:
     assert met > 100
 
 
-@every_pair
-def test_a_pair_is_a_function_of_its_number_the_epoch_and_the_seed(objective: SegmentPair) -> None:
-    made = pairs(objective)
-    whole = made.at(0, 8, 1)
-    halves = [pairs(objective).at(step, 4, 1) for step in (0, 1)]
-    assert (np.concatenate([half.tokens for half in halves]) == whole.tokens).all()
-    later = made.at(1, made.sequences, 1)
-    order = {int(number): row for row, number in enumerate(later.numbers)}
-    assert (later.epochs == 1).all()
-    assert any(
-        (whole.tokens[row] != later.tokens[order[int(number)]]).any() for row, number in enumerate(whole.numbers)
-    )
-    assert (made.at(0, 8, 2).tokens != whole.tokens).any()
-
-
 def test_shorter_pairs_have_the_declared_share() -> None:
     tokens, starts = documents([[3] * 40] * 8)
     shares = []

@@ -13,8 +13,8 @@ from search_space.sublayer import sublayers_by_letter
 from steeplechase.commands.plugin_contracts import checked
 from steeplechase.configuration.plugins import PluginError, load_plugin, sources_of
 from steeplechase.models.contract import Outcome
-from steeplechase.tasks.candidate_contracts import CONTRACTS as OF_CANDIDATES
-from steeplechase.tasks.sublayer_contracts import CONTRACTS, sublayer_contracts
+from steeplechase.tasks.contracts.candidates import CONTRACTS as OF_CANDIDATES
+from steeplechase.tasks.contracts.sublayers import CONTRACTS, sublayer_contracts
 from tests.factories.paths import ROOT
 from tests.factories.plugins import copy_of, loaded, no_plugins_left, replaced
 

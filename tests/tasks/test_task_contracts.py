@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from steeplechase.tasks.contracts.tasks import CONTRACTS, task_contracts
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.downstream import find_task, task_names
 from steeplechase.tasks.labelled.task import BuildExamples, DownstreamTask, Example, Examples
-from steeplechase.tasks.task_contracts import CONTRACTS, task_contracts
 
 LARGE = {"mnli", "qqp", "qnli", "blimp", "codah"}
 """Tasks with as many rows, or files, that reading them is slow; their readers have tests of their own."""

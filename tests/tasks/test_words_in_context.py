@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from steeplechase.foundation.errors import DataError
-from steeplechase.tasks.bag_of_words import bag_of_words_scores
 from steeplechase.tasks.dataset_folder import FolderOfTasks
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.downstream.wic import labels_beside, read
 from steeplechase.tasks.labelled.task import Examples
+from steeplechase.tasks.references.bag_of_words import bag_of_words_scores
 from tests.factories.published_data import published
 
 ROWS = (

@@ -15,8 +15,7 @@ from steeplechase.configuration.validation.source_encoder import source_encoder_
 from steeplechase.foundation.errors import Violation, did_you_mean, listed_twice
 from steeplechase.tasks.downstream import task_names
 from steeplechase.tasks.labelled.task import DownstreamTask
-from steeplechase.tasks.own_tasks.derived import DerivedTask
-from steeplechase.tasks.own_tasks.features import FORMS, FeatureTask
+from steeplechase.tasks.own_tasks.derived import FORMS, DerivedTask, FeatureTask
 from steeplechase.tasks.own_tasks.rarified import RareWordsTask, RarifiedTask
 
 RESERVED = frozenset({HELD_OUT_LOSS, SCORE, ATTENTION_DIAGONAL, UNTRAINED, *TASK_STAGES})

@@ -9,7 +9,7 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import settings_of
 from steeplechase.foundation.errors import Violation
-from steeplechase.tasks.own_tasks.features import FeatureTask
+from steeplechase.tasks.own_tasks.derived import FeatureTask
 
 
 def language_model_loss_violations(experiment: Experiment) -> Iterator[Violation]:

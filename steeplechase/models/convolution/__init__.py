@@ -1,7 +1,6 @@
 """The convolution branch beside the attention heads: one file per option, named as in `search_space.convolution`."""
 
 from abc import abstractmethod
-from importlib import import_module
 
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
@@ -9,6 +8,7 @@ from torch import Tensor, nn
 from search_space.convolution import Convolution
 from search_space.convolution.kernel import WithValue
 from search_space.shape import AttentionShape
+from steeplechase.foundation.option_modules import module_of
 
 PaddingMask = Bool[Tensor, "batch seq"] | None
 """True for tokens, False for padding; None if there is no padding. Padding counts as the end of the sequence."""
@@ -38,7 +38,7 @@ def build_branch(option: Convolution, shape: AttentionShape) -> ConvolutionBranc
     """Return the module of an option, None for the option without convolution."""
     if option.branch_width_ratio == 0:
         return None
-    module: ConvolutionBranch = import_module(f"steeplechase.models.convolution.{option.kind}").Branch(option, shape)
+    module: ConvolutionBranch = module_of(option).Branch(option, shape)
     return module
 
 

@@ -1,13 +1,13 @@
 """From the vectors that predict to probabilities of tokens: one file per option of `search_space.output_layer`."""
 
 from abc import abstractmethod
-from importlib import import_module
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from search_space.architecture import Architecture
 from search_space.output_layer import OutputLayerOption
+from steeplechase.foundation.option_modules import module_of
 from steeplechase.models.kernels.vocabulary_cross_entropy import Uniforms
 
 
@@ -33,5 +33,5 @@ class OutputHead(nn.Module):
 
 def build_output_layer(option: OutputLayerOption, architecture: Architecture) -> OutputHead:
     """Return the module of an option."""
-    module: OutputHead = import_module(f"steeplechase.models.output_layer.{option.kind}").build(option, architecture)
+    module: OutputHead = module_of(option).build(option, architecture)
     return module

@@ -7,11 +7,11 @@ from torch.nn.functional import dropout, scaled_dot_product_attention
 
 from search_space.sublayer.attention import SelfAttention
 from search_space.visibility import VISIBLE_SIDE, Visibility, looks_ahead
+from steeplechase.foundation.option_modules import module_of
 from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from steeplechase.models.continuation import Continuation, KeyValueCache, Recomputed, by_head
 from steeplechase.models.convolution import PaddingMask, build_branch
 from steeplechase.models.decoding_context import Source
-from steeplechase.models.position import build_position_scores
 from steeplechase.models.precision import without_autocast
 from steeplechase.models.prepared_layers import PreparedLinear
 
@@ -27,7 +27,8 @@ class Sublayer(nn.Module):
         self.key = nn.Linear(declaration.width, declaration.keys, biases)
         self.value = nn.Linear(declaration.width, declaration.values, biases)
         self.branch = build_branch(declaration.convolution, declaration.shape)
-        self.relative = build_position_scores(declaration)
+        position = declaration.position
+        self.relative: nn.Module | None = None if position is None else module_of(position).build_scores(declaration)
         self.output = nn.Linear(declaration.context_width, declaration.width, biases)
 
     def forward(

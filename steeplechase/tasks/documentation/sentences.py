@@ -1,6 +1,7 @@
 """Sentences of running prose in a docstring, without lists, fields and section headings."""
 
 import re
+import zlib
 
 FEWEST_WORDS = 6
 MOST_WORDS = 30
@@ -41,3 +42,24 @@ def first_paragraph(text: str) -> str:
     """Return the first paragraph on one line, empty if it is a list, a field or a heading."""
     paragraph = _PARAGRAPH.split(text, maxsplit=1)[0]
     return "" if _NOT_PROSE.search(paragraph) else " ".join(paragraph.split())
+
+
+_MOVABLE = re.compile(r"[a-z]+")
+
+
+def with_neighbours_swapped(sentence: str) -> str | None:
+    """Return a sentence with two adjacent words exchanged, chosen by a hash of it; None where none can be.
+
+    Only different words in lower case are exchanged, never the first or the last: capitals and punctuation stay.
+    """
+    words = sentence.split(" ")
+    movable = [bool(_MOVABLE.fullmatch(word)) for word in words]
+    choices = [
+        place
+        for place in range(1, len(words) - 2)
+        if movable[place] and movable[place + 1] and words[place] != words[place + 1]
+    ]
+    if not choices:
+        return None
+    left = choices[zlib.crc32(sentence.encode()) % len(choices)]
+    return " ".join([*words[:left], words[left + 1], words[left], *words[left + 2 :]])

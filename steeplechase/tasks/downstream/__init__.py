@@ -1,10 +1,10 @@
 """Downstream tasks: each file declares one as `TASK`, and its file name is the task's name in an experiment."""
 
-import importlib
 import pkgutil
 from importlib.util import find_spec
 
 from steeplechase.foundation.errors import ConfigurationError, did_you_mean
+from steeplechase.foundation.option_modules import module_named
 from steeplechase.foundation.schema import cached_until_options_change
 from steeplechase.tasks.labelled.task import DownstreamTask
 from steeplechase.tasks.recorded_tasks import RECORDED
@@ -25,7 +25,7 @@ def find_task(name: str) -> DownstreamTask:
         raise ConfigurationError(f"{name!r} is not a downstream task; known: {', '.join(known)}.{hint}")
     if name in RECORDED and find_spec(f"{__name__}.{name}") is None:
         return RECORDED[name]
-    task = importlib.import_module(f"{__name__}.{name}").TASK
+    task = module_named(__name__, name).TASK
     assert isinstance(task, DownstreamTask), f"{name}.TASK"
     assert task.name == name, f"{name}.TASK is named {task.name!r}"
     return task

@@ -33,7 +33,7 @@ FILES = ChoiceFiles(
     parts={part: f"fold_0/{part}.tsv" for part in ("train", "dev", "test")},
     counts={"train": 1665, "dev": 556},
     origin="github.com/Websail-NU/CODAH",
-    rows=rows,
+    read_rows=rows,
 )
 _TASK = FILES.task("codah")
 TASK = replace(_TASK, evaluate=partial(evaluate, _TASK, FILES))

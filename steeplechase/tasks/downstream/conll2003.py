@@ -11,7 +11,7 @@ from steeplechase.tasks.labelled.conll import TaggedFiles
 
 ENTITY_TYPES = ("LOC", "MISC", "ORG", "PER")
 TASK = TaggedFiles(
-    files={"train": "eng.train", "dev": "eng.testa", "test": "eng.testb"},
+    parts={"train": "eng.train", "dev": "eng.testa", "test": "eng.testb"},
     counts={"train": 14_041, "dev": 3_250},
     folder="conll2003",
     collection="ner",

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.documentation.drawing import Group, by_module, draw, in_hashed_order
-from steeplechase.tasks.documentation.sentences import sentences
-from steeplechase.tasks.documentation.word_swaps import with_neighbours_swapped
+from steeplechase.tasks.documentation.sentences import sentences, with_neighbours_swapped
 from steeplechase.tasks.labelled.task import DownstreamTask, Example, Examples
 
 NAME = "docs_minimal_pairs"

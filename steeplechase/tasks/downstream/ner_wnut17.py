@@ -9,7 +9,7 @@ from steeplechase.tasks.labelled.conll import TaggedFiles
 
 ENTITY_TYPES = ("corporation", "creative-work", "group", "location", "person", "product")
 FILES = TaggedFiles(
-    files={"train": "wnut17train.conll", "dev": "emerging.dev.conll", "test": "emerging.test.annotated"},
+    parts={"train": "wnut17train.conll", "dev": "emerging.dev.conll", "test": "emerging.test.annotated"},
     counts={"train": 3394, "dev": 1009},
     folder="wnut17",
     collection="ner",

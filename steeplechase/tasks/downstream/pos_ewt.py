@@ -10,7 +10,7 @@ from steeplechase.tasks.labelled.conll import TaggedFiles
 
 _UNIVERSAL_TAGS = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X _"
 TASK = TaggedFiles(
-    files={part: f"en_ewt-ud-{part}.conllu" for part in ("train", "dev", "test")},
+    parts={part: f"en_ewt-ud-{part}.conllu" for part in ("train", "dev", "test")},
     counts={"train": 12544, "dev": 2001},
     folder="UD_English-EWT",
     collection="pos",

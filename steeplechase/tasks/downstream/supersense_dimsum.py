@@ -20,7 +20,7 @@ VERBS = (
 )
 METRICS = ("supersense_f1", "supersense_precision", "supersense_recall", "accuracy")
 FILES = TaggedFiles(
-    files={"train": "dimsum16.train", "dev": "dimsum16.train", "test": "dimsum16.test"},
+    parts={"train": "dimsum16.train", "dev": "dimsum16.train", "test": "dimsum16.test"},
     counts={"train": 4359, "dev": 440},
     folder="dimsum16",
     collection="supersense",

@@ -40,7 +40,7 @@ FILES = ChoiceFiles(
     parts={"train": "train.csv", "dev": "val.csv", HIDDEN: "test.csv"},
     counts={"train": 73_546, "dev": 20_006},
     origin="github.com/rowanz/swagaf",
-    rows=rows,
+    read_rows=rows,
 )
 _TASK = FILES.task("swag")
 TASK = replace(_TASK, evaluate=partial(evaluate, _TASK, FILES))

@@ -1,7 +1,7 @@
 """Bigram shift: were two adjacent words of a sentence swapped? Conneau et al. 2018 (arXiv 1805.01070).
 
 Built from the sentences of any corpus of prose. Each sentence is in the same part twice: in its original form, and
-with two adjacent words swapped (`steeplechase.tasks.documentation.word_swaps`).
+with two adjacent words swapped (`tasks/documentation/sentences.py`).
 Shortcuts: both forms have the same words and the same length, so words, lengths and sources are uninformative about
 the label; only word order is informative. The references, a bag of bigrams and an n-gram model of the pretraining
 text, contain word order.
@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.documentation.drawing import by_module, draw, in_hashed_order
-from steeplechase.tasks.documentation.sentences import sentences
-from steeplechase.tasks.documentation.word_swaps import with_neighbours_swapped
+from steeplechase.tasks.documentation.sentences import sentences, with_neighbours_swapped
 from steeplechase.tasks.labelled.task import DownstreamTask, Example, Examples
 
 NAME = "word_order"

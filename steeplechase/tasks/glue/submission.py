@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from steeplechase.tasks.glue.predictions import HEADER
+from steeplechase.tasks.glue.evaluate import HEADER
 from steeplechase.tasks.labelled.task import DownstreamTask
 
 FILES = {

@@ -3,10 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.corpora.file_lines import check_signature, text_lines
+from steeplechase.tasks.glue.columns import Columns
 from steeplechase.tasks.labelled.mistakes import Mistakes
+from steeplechase.tasks.splits import LoadedSplit
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +49,45 @@ def _header(text: str, name: str, wanted: Sequence[str]) -> tuple[str, ...]:
             f"{name}:1: no column {' and no '.join(map(repr, missing))} in the header; found are {existing}"
         )
     return columns
+
+
+HIDDEN = -1
+"""Number of a withheld label on the hub."""
+
+
+def rows_of_split(split: LoadedSplit, columns: Columns, hidden: str, mistakes: Mistakes) -> Iterator[Row]:
+    """Yield the rows of a split by number from 1, labels by their names; `hidden` replaces a withheld label.
+
+    A row whose text is not a string is a mistake and is not yielded.
+    """
+    wanted = columns.wanted
+    for number, values in enumerate(zip(*(split.columns[column] for column in wanted), strict=True), 1):
+        row = dict(zip(wanted, values, strict=True))
+        wrong = [column for column in columns.texts if not isinstance(row[column], str)]
+        if wrong:
+            mistakes.add(number, f"{wrong[0]} is {row[wrong[0]]!r:.40}, expected a text")
+            continue
+        for column, names in split.label_names.items():
+            if column in row:
+                row[column] = _name(row[column], names, hidden)
+        yield Row(number, {column: value if isinstance(value, str) else repr(value) for column, value in row.items()})
+
+
+def _name(label: Any, names: Sequence[str], hidden: str) -> str:
+    return names[label] if isinstance(label, int) and 0 <= label < len(names) else hidden
+
+
+def check_columns(split: LoadedSplit, name: str, wanted: Sequence[str]) -> None:
+    """Raise DataError if a column is missing, with the existing ones."""
+    missing = [column for column in wanted if column not in split.columns]
+    if missing:
+        existing = ", ".join(map(repr, split.columns))
+        raise DataError(f"{name}: no column {' and no '.join(map(repr, missing))}; found are {existing}")
+
+
+def check_numbers_have_names(split: LoadedSplit, column: str, name: str, expected: str) -> None:
+    """Raise DataError if labels are numbers without names, since their order is unknown."""
+    unnamed = next((value for value in split.columns[column] if not isinstance(value, str)), None)
+    if column not in split.label_names and unnamed is not None:
+        message = f"{name}: {column} holds {unnamed!r:.40}, a number without a name"
+        raise DataError(f"{message}; expected {expected}, as text or as a ClassLabel with these names")

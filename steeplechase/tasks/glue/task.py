@@ -1,18 +1,19 @@
 """Common reader of GLUE's tasks: rows become examples; labels are read by name, never by index."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.glue.columns import Columns, Configuration
 from steeplechase.tasks.glue.evaluate import evaluate
-from steeplechase.tasks.glue.splits import HIDDEN, check_columns, check_numbers_have_names, rows_of_split
-from steeplechase.tasks.glue.table import Row, rows_of
+from steeplechase.tasks.glue.table import HIDDEN, Row, check_columns, check_numbers_have_names, rows_of, rows_of_split
+from steeplechase.tasks.labelled.example_files import ExampleFiles
 from steeplechase.tasks.labelled.mistakes import Mistakes
-from steeplechase.tasks.labelled.task import DownstreamTask, Example, Form, Part, TaskFiles
+from steeplechase.tasks.labelled.task import DownstreamTask, Example, Form, Part
 from steeplechase.tasks.splits import LoadedSplit
 
 ORIGIN = "gluebenchmark.com/tasks"
@@ -20,15 +21,15 @@ PARTS = {"train": "train.tsv", "dev": "dev.tsv", "test": "test.tsv"}
 UNLABELLED = frozenset({"test", "mismatched_test", "diagnostic"})
 
 
-@dataclass(frozen=True, slots=True)
-class GlueTable:
+@dataclass(frozen=True, kw_only=True)
+class GlueTable(ExampleFiles):
     """Format of one task's files."""
 
-    folder: str
-    counts: Mapping[str, int]  # examples of the official train and dev files
+    collection: str = "glue"
+    origin: str = ORIGIN
+    parts: Mapping[str, str] = field(default_factory=lambda: dict(PARTS))
     columns: Mapping[str, Columns]  # by part; others have the columns of `dev`
     configuration: Configuration
-    parts: Mapping[str, str] = field(default_factory=lambda: dict(PARTS))
     labels: tuple[str, ...] = ()
     spellings: Mapping[str, int] = field(default_factory=dict)
     """Alternative spellings of labels in files."""
@@ -39,39 +40,29 @@ class GlueTable:
     """Whether the task is symmetric in its two texts."""
     leaves_out_broken: bool = False
     """Whether rows with a wrong number of cells, which the published file has, are skipped and counted."""
+    no_rows: ClassVar[str] = "the file holds no rows"
 
     def task(self, name: str, form: Form, metrics: tuple[str, ...], chance: float) -> DownstreamTask:
         """Return the task; the first metric is that of the papers' GLUE score, `chance` its value by chance."""
-        files = TaskFiles(
-            folder=self.folder,
-            parts=self.parts,
-            origin=f"{ORIGIN} ({self.folder})",
-            read=self.read,
-            counts=self.counts,
-            splits=self.configuration.splits,
-            read_split=self.read_split,
-            collection="glue",
-        )
-        task = DownstreamTask(
-            name=name,
-            version=1,
-            form=form,
+        task = replace(self, origin=f"{self.origin} ({self.folder})").declared(
+            name,
+            form,
+            metrics,
+            chance,
             labels=self.labels,
-            metrics=metrics,
-            chance=chance,
-            files=files,
             value_range=self.value_range,
             unordered=self.unordered,
+            splits=self.configuration.splits,
+            read_split=self.read_split,
         )
         return replace(task, evaluate=partial(evaluate, task, self))
 
-    def read(self, part: str, path: Path, name: str) -> Part:
-        """Return the examples of a file; raises DataError with every mistake."""
+    def rows(self, part: str, path: Path, name: str, mistakes: Mistakes) -> Iterator[Example | None]:
+        """Yield the examples of a file."""
         columns = self.columns.get(part, self.columns["dev"])
-        mistakes, broken = Mistakes(name), Mistakes(name)
-        wrong_rows = broken if self.leaves_out_broken else mistakes
-        rows = rows_of(path, name, columns.all, columns.wanted, wrong_rows)
-        return self._part(part, columns, rows, mistakes, broken)
+        broken = Mistakes(name) if self.leaves_out_broken else mistakes
+        rows = rows_of(path, name, columns.all, columns.wanted, broken)
+        yield from self._examples(part, columns, rows, mistakes, broken)
 
     def read_split(self, part: str, split: LoadedSplit, name: str) -> Part:
         """Return the examples of a split of `datasets`; raises DataError with every mistake.
@@ -80,22 +71,22 @@ class GlueTable:
         read, although the hub has those of MRPC.
         """
         columns = self.configuration.columns(labelled=part not in UNLABELLED)
-        mistakes, broken = Mistakes(name), Mistakes(name)
+        mistakes = Mistakes(name)
         check_columns(split, name, columns.wanted)
         if columns.answer is not None:
             self._check_names(split, columns.answer, name)
         hidden = min(self.unanswered, default=str(HIDDEN))
-        rows = rows_of_split(split, columns, hidden, broken if self.leaves_out_broken else mistakes)
-        return self._part(part, columns, rows, mistakes, broken)
+        broken = Mistakes(name) if self.leaves_out_broken else mistakes
+        rows = rows_of_split(split, columns, hidden, broken)
+        return self.part_of(self._examples(part, columns, rows, mistakes, broken), mistakes)
 
-    def _part(self, part: str, columns: Columns, rows: Iterable[Row], mistakes: Mistakes, broken: Mistakes) -> Part:
-        name = mistakes.name
-        examples: list[Example] = []
-        unanswered = 0
+    def _examples(
+        self, part: str, columns: Columns, rows: Iterable[Row], mistakes: Mistakes, broken: Mistakes
+    ) -> Iterator[Example | None]:
         line_of: dict[str, int] = {}
         for index, row in enumerate(rows):
             if columns.answer is not None and row.cells[columns.answer] in self.unanswered:
-                unanswered += 1
+                yield None
                 continue
             label, value = self._answer(row, columns, mistakes)
             identity = str(index) if columns.row is None else row.cells[columns.row]
@@ -103,11 +94,8 @@ class GlueTable:
                 mistakes.add(row.line, f"duplicate row {identity!r}, first in line {line_of[identity]}")
             line_of[identity] = row.line
             second = None if columns.second is None else row.cells[columns.second]
-            examples.append(Example(row.cells[columns.first], second, label, source=name, value=value, row=identity))
-        if not examples and not mistakes.count:
-            mistakes.add(1, "the file holds no rows")
-        mistakes.refuse()
-        return Part(tuple(examples), unanswered + broken.count)
+            yield Example(row.cells[columns.first], second, label, source=mistakes.name, value=value, row=identity)
+        yield from [None] * (broken.count if self.leaves_out_broken else 0)
 
     def prediction_of(self, text: str) -> float | None:
         """Return the label's number or the predicted value, None if the text is invalid.

@@ -1,11 +1,13 @@
 """Reads files of multiple choices: one row per example, a column per ending, and the index of the right one."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
+from steeplechase.tasks.labelled.example_files import ExampleFiles
 from steeplechase.tasks.labelled.mistakes import Mistakes
-from steeplechase.tasks.labelled.task import DownstreamTask, Example, Part, TaskFiles
+from steeplechase.tasks.labelled.task import DownstreamTask, Example
 
 ReadRows = Callable[[str, Path, str, Mistakes], Iterator["ChoiceRow"]]
 """Called with the part, its file, the name of the file in messages, and a collector of mistakes."""
@@ -28,62 +30,37 @@ class ChoiceRow:
     """None in a part whose labels are withheld."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChoiceFiles:
+@dataclass(frozen=True, kw_only=True)
+class ChoiceFiles(ExampleFiles):
     """Files of a multiple-choice task, and the reader of their rows."""
 
-    folder: str
-    parts: Mapping[str, str]
-    counts: Mapping[str, int]
-    origin: str
-    rows: ReadRows
+    collection: str = "multiple_choice"
+    read_rows: ReadRows
     endings: int = 4
+    no_rows: ClassVar[str] = "the file has no usable rows"
 
     def task(self, name: str) -> DownstreamTask:
         """Return the task; its metric is accuracy, and chance is one over the number of endings."""
-        files = TaskFiles(
-            folder=self.folder,
-            parts=self.parts,
-            origin=self.origin,
-            read=self.read,
-            counts=self.counts,
-            collection="multiple_choice",
-        )
-        return DownstreamTask(
-            name=name,
-            version=1,
-            form="choice",
-            labels=self.labels,
-            metrics=("accuracy",),
-            chance=1 / self.endings,
-            files=files,
-        )
+        return self.declared(name, "choice", ("accuracy",), 1 / self.endings, labels=self.labels)
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The indices of the endings, as the files write them."""
         return tuple(str(number) for number in range(self.endings))
 
-    def read(self, part: str, path: Path, name: str) -> Part:
-        """Return the examples of a file; raises DataError with every mistake.
+    def rows(self, part: str, path: Path, name: str, mistakes: Mistakes) -> Iterator[Example | None]:
+        """Yield the examples of a file.
 
         Rows whose right ending has the same text as another one are left out and counted; two equal wrong endings,
         which published files contain, are kept.
         """
-        mistakes = Mistakes(name)
-        examples: list[Example] = []
-        ambiguous = 0
-        for index, row in enumerate(self.rows(part, path, name, mistakes)):
+        for index, row in enumerate(self.read_rows(part, path, name, mistakes)):
             label = self._label(row, mistakes)
             self._check_texts(row, mistakes)
             if label is not None and is_ambiguous(label, row.endings):
-                ambiguous += 1
+                yield None
             else:
-                examples.append(Example(row.context, label=label, source=name, row=str(index), endings=row.endings))
-        if not examples and not mistakes.count:
-            mistakes.add(1, "the file has no usable rows")
-        mistakes.refuse()
-        return Part(tuple(examples), ambiguous)
+                yield Example(row.context, label=label, source=name, row=str(index), endings=row.endings)
 
     def prediction_of(self, text: str) -> float | None:
         """Return the index of a predicted ending, None if the text is invalid."""

@@ -2,21 +2,26 @@
 
 Sources: universaldependencies.org/format.html for the ten columns of CoNLL-U; Tjong Kim Sang and De Meulder 2003,
 aclanthology.org/W03-0419, for NER, where the first column is the word and the last the tag.
+
+Tagging schemes of entities: IOB1 to IOB2. Tjong Kim Sang and Veenstra 1999, cs/9907006.
+
+In IOB1, B begins an entity only directly after another entity of its type; all other entities begin with I. In IOB2,
+every entity begins with B. A B begins an entity in both, and so does an I after another type or after no entity, so
+that files that mix the two, as the official CoNLL-2003 files do in a few words, have one reading.
 """
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.corpora.file_lines import check_signature, text_lines
-from steeplechase.tasks.labelled.iob import to_iob2
+from steeplechase.tasks.labelled.example_files import ExampleFiles
 from steeplechase.tasks.labelled.mistakes import Mistakes
-from steeplechase.tasks.labelled.task import DownstreamTask, Example, Part, TaskFiles
+from steeplechase.tasks.labelled.task import DownstreamTask, Example, Part
 
 COMMENT = "# "
 DOCUMENT = "-DOCSTART-"
@@ -28,19 +33,14 @@ NO_WORD = re.compile(r"[0-9]+[-.][0-9]+")
 """Number of a range of words, or of an empty node, in CoNLL-U."""
 
 
-@dataclass(frozen=True, slots=True)
-class TaggedFiles:
-    """Files of a tagging task, and the layout of their columns."""
+Sentence = list[tuple[str, int]]
+"""Words, each with its tag as an index."""
 
-    files: Mapping[str, str]
-    """File name by part."""
-    counts: Mapping[str, int]
-    """Number of sentences by part, for train and dev."""
-    folder: str
-    """Name of the folder of the files; `collection` may be its parent folder."""
-    collection: str
-    origin: str
-    """Download page, for messages."""
+
+@dataclass(frozen=True, kw_only=True)
+class TaggedFiles(ExampleFiles):
+    """Files of a tagging task, and the layout of their columns; counts are of sentences."""
+
     tags: tuple[str, ...]
     chance: float
     """Primary metric, from 0 to 1, if every word has the most frequent tag."""
@@ -64,55 +64,28 @@ class TaggedFiles:
     converts_to_iob2: bool = False
     """Whether IOB1 tags are converted to IOB2."""
     method: Literal["fine_tune", "linear_probe"] = "linear_probe"
+    no_rows: ClassVar[str] = "the file has no sentences"
 
     def task(self, name: str, metrics: tuple[str, ...]) -> DownstreamTask:
         """Return the task; the first metric is the primary one."""
-        files = TaskFiles(
-            folder=self.folder,
-            parts=self.files,
-            origin=self.origin,
-            read=partial(read_sentences, self),
-            counts=self.counts,
-            collection=self.collection,
-        )
-        return DownstreamTask(
-            name=name,
-            version=1,
-            form="tags",
-            labels=self.tags,
-            metrics=metrics,
-            chance=self.chance,
-            files=files,
-            method=self.method,
-        )
+        return self.declared(name, "tags", metrics, self.chance, labels=self.tags, method=self.method)
 
+    def read(self, part: str, path: Path, name: str) -> Part:
+        """Return the sentences of a part; raises DataError with all mistakes of its file."""
+        examples = super().read(part, path, name).examples
+        if self.dev_percent and part in ("train", "dev"):
+            examples = tuple(
+                each for each in examples if (_percent(each.first) < self.dev_percent) == (part == "dev")
+            )
+        return Part(examples)
 
-Sentence = list[tuple[str, int]]
-"""Words, each with its tag as an index."""
-
-
-def read_sentences(layout: TaggedFiles, part: str, path: Path, name: str) -> Part:
-    """Return the sentences of the file `path` as examples; `name` is its name in messages.
-
-    Raises DataError with all mistakes of the file.
-    """
-    check_signature(path, name, path.suffix if path.suffix in (".gz", ".xz") else "")
-    mistakes = Mistakes(name)
-    sentences = list(_sentences(layout, text_lines(path, name), mistakes))
-    if layout.converts_to_iob2:
-        sentences = [(line, _in_iob2(layout, sentence)) for line, sentence in sentences]
-    examples = tuple(
-        Example(
-            " ".join(word for word, _ in sentence), source=name, row=str(line), tags=tuple(tag for _, tag in sentence)
-        )
-        for line, sentence in sentences
-    )
-    if not examples and not mistakes.count:
-        mistakes.add(1, "the file has no sentences")
-    mistakes.refuse()
-    if layout.dev_percent and part in ("train", "dev"):
-        examples = tuple(each for each in examples if (_percent(each.first) < layout.dev_percent) == (part == "dev"))
-    return Part(examples)
+    def rows(self, part: str, path: Path, name: str, mistakes: Mistakes) -> Iterator[Example]:
+        """Yield the sentences of a file."""
+        check_signature(path, name, path.suffix if path.suffix in (".gz", ".xz") else "")
+        for line, sentence in _sentences(self, text_lines(path, name), mistakes):
+            tagged = _in_iob2(self, sentence) if self.converts_to_iob2 else sentence
+            words, tags = zip(*tagged, strict=True)
+            yield Example(" ".join(words), source=name, row=str(line), tags=tags)
 
 
 def _percent(sentence: str) -> int:
@@ -223,3 +196,15 @@ def _place(column: str | int, names: Sequence[str], width: int, where: str) -> i
     if abs(number) > width:
         raise DataError(f"{where}: no column {number}; the line has {width} columns")
     return number - (number > 0)
+
+
+BEGIN, INSIDE = "B-", "I-"
+
+
+def to_iob2(tags: Sequence[str]) -> tuple[str, ...]:
+    """Return the tags of one sentence in IOB2; tags in IOB2 are unchanged."""
+    types = ["", *(tag.partition("-")[2] for tag in tags)]
+    return tuple(
+        f"{BEGIN}{tag.removeprefix(INSIDE)}" if tag.startswith(INSIDE) and types[word] != types[word + 1] else tag
+        for word, tag in enumerate(tags)
+    )

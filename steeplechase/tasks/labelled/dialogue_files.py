@@ -1,56 +1,39 @@
 """Reads dialogues of a user and an assistant, in the layout of Schema-Guided Dialogue, as sources and targets."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import ClassVar
 
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.corpora.file_lines import check_signature, json_of_line, text_lines
+from steeplechase.tasks.labelled.example_files import ExampleFiles
 from steeplechase.tasks.labelled.mistakes import Mistakes
-from steeplechase.tasks.labelled.task import DownstreamTask, Example, Part, TaskFiles
+from steeplechase.tasks.labelled.task import DownstreamTask, Example
 from steeplechase.tasks.labelled.text_pair_files import TRANSLATION
 
 USER, ASSISTANT = "USER", "SYSTEM"
 SPEAKERS = {USER: "user", ASSISTANT: "assistant"}
 
 
-@dataclass(frozen=True)
-class DialogueFiles:
-    """Where the dialogues of a task are."""
+@dataclass(frozen=True, kw_only=True)
+class DialogueFiles(ExampleFiles):
+    """Where the dialogues of a task are; `parts` has the first file of each."""
 
-    folder: str
-    collection: str
-    origin: str
-    parts: Mapping[str, str]
-    """By part, its first file."""
     siblings: str
     """The pattern of all files of a part, in the folder of the first."""
+    no_rows: ClassVar[str] = "the files have no turn of the assistant"
 
     def task(self, name: str) -> DownstreamTask:
         """Return the task."""
-        files = TaskFiles(
-            folder=self.folder,
-            collection=self.collection,
-            parts=self.parts,
-            origin=self.origin,
-            read=self.read,
-            counts={},
-            siblings=self.siblings,
-        )
-        return DownstreamTask(
-            name=name, version=1, form="text_pair", labels=(), metrics=TRANSLATION, chance=None, files=files
-        )
+        return self.declared(name, "text_pair", TRANSLATION, None, siblings=self.siblings)
 
-    def read(self, part: str, path: Path, name: str) -> Part:
-        """Return a pair for every turn of the assistant; raises DataError with every mistake of the files."""
+    def rows(self, part: str, path: Path, name: str, mistakes: Mistakes) -> Iterator[Example]:
+        """Yield a pair for every turn of the assistant."""
         paths = sorted(each for each in path.parent.iterdir() if fnmatch(each.name, self.siblings))
-        mistakes = Mistakes(name)
-        examples = [example for each in paths or [path] for example in _of_file(each, mistakes)]
-        if not examples and not mistakes.count:
-            mistakes.add(1, "the files have no turn of the assistant")
-        mistakes.refuse()
-        return Part(tuple(examples))
+        for each in paths or [path]:
+            yield from _of_file(each, mistakes)
 
 
 def _of_file(path: Path, mistakes: Mistakes) -> Iterator[Example]:

@@ -2,54 +2,43 @@
 
 import ast
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from typing import ClassVar
 
 from steeplechase.tasks.corpora.file_lines import text_lines
+from steeplechase.tasks.labelled.example_files import ExampleFiles
 from steeplechase.tasks.labelled.mistakes import Mistakes
-from steeplechase.tasks.labelled.task import DownstreamTask, Example, Part, TaskFiles
+from steeplechase.tasks.labelled.task import DownstreamTask, Example
 from steeplechase.tasks.labelled.text_pair_files import TRANSLATION
 
 SEPARATOR, ENCODING = "+++$+++", "iso-8859-1"
 CONVERSATIONS, LINES = "movie_conversations.txt", "movie_lines.txt"
 
 
-@dataclass(frozen=True)
-class MovieDialogueFiles:
+@dataclass(frozen=True, kw_only=True)
+class MovieDialogueFiles(ExampleFiles):
     """Where the conversations are, and which films are in dev."""
 
-    folder: str
-    collection: str
-    origin: str
+    parts: Mapping[str, str] = field(default_factory=lambda: dict.fromkeys(("train", "dev"), CONVERSATIONS))
     dev_percent: int
     """Percent of the films, by a hash of their identifiers: no film is in both parts."""
+    no_rows: ClassVar[str] = "no pair of utterances"
 
     def task(self, name: str) -> DownstreamTask:
         """Return the task."""
-        files = TaskFiles(
-            folder=self.folder,
-            collection=self.collection,
-            parts={"train": CONVERSATIONS, "dev": CONVERSATIONS},
-            origin=self.origin,
-            read=self.read,
-            counts={},
-            beside={"train": LINES, "dev": LINES},
-        )
-        return DownstreamTask(
-            name=name, version=1, form="text_pair", labels=(), metrics=TRANSLATION, chance=None, files=files
-        )
+        return self.declared(name, "text_pair", TRANSLATION, None, beside=dict.fromkeys(self.parts, LINES))
 
-    def read(self, part: str, path: Path, name: str) -> Part:
-        """Return a pair for every utterance and the one that answers it; pairs with an empty one are left out.
+    def rows(self, part: str, path: Path, name: str, mistakes: Mistakes) -> Iterator[Example | None]:
+        """Yield a pair for every utterance and the one that answers it; None for a pair with an empty one.
 
-        Raises DataError with every mistake of the two files.
+        Raises DataError with every mistake of the file of lines.
         """
-        of_lines, mistakes = Mistakes(f"{name.removesuffix(CONVERSATIONS)}{LINES}"), Mistakes(name)
+        of_lines = Mistakes(f"{name.removesuffix(CONVERSATIONS)}{LINES}")
         utterances = _utterances(path.with_name(LINES), of_lines)
         of_lines.refuse()
-        examples, left_out = list[Example](), 0
         for number, film, identifiers in _conversations(path, mistakes):
             if self._in_dev(film) != (part == "dev"):
                 continue
@@ -59,14 +48,8 @@ class MovieDialogueFiles:
                 continue
             for one, next_one in pairwise(identifiers):
                 source, target = utterances[one], utterances[next_one]
-                if source and target:
-                    examples.append(Example(source, target, source=film, row=f"{one}-{next_one}"))
-                else:
-                    left_out += 1
-        if not examples and not mistakes.count:
-            mistakes.add(1, f"no pair of utterances for {part}")
-        mistakes.refuse()
-        return Part(tuple(examples), left_out)
+                pair = Example(source, target, source=film, row=f"{one}-{next_one}")
+                yield pair if source and target else None
 
     def _in_dev(self, film: str) -> bool:
         digest = hashlib.sha256(f"film:{film}".encode()).digest()

@@ -1,14 +1,23 @@
-"""Scores of a task's predictions on the scale of the GLUE and SQuAD tables: metrics times 100."""
+"""Scores of a task's predictions on the scale of the GLUE and SQuAD tables: metrics times 100.
 
-from collections.abc import Callable, Sequence
+Precision, recall and F1 of named entities as in conlleval: an entity is correct if its words and its type are.
+
+Source: Tjong Kim Sang and De Meulder 2003, aclanthology.org/W03-0419. Tags are IOB1 or IOB2: an entity begins at a B,
+and at an I that follows another type or no entity.
+
+Precision, recall and F1 of tagged words, `O` left out: the supersense measures of DiMSUM's dimsumeval.py.
+
+Source: Schneider et al. 2016, aclanthology.org/S16-1084, section 4. A word's supersense is correct if it is predicted
+at that word; words without one, tagged `O`, count only where one is predicted.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
 
 import numpy as np
 
 from steeplechase.tasks.labelled.encoding import EncodedExamples
-from steeplechase.tasks.labelled.entities import entity_scores
 from steeplechase.tasks.labelled.minimal_pairs import PairScores, pair_accuracy
-from steeplechase.tasks.labelled.tag_scores import supersense_scores
 from steeplechase.tasks.labelled.task import DownstreamTask
 from steeplechase.tasks.labelled.without_value import without_value
 from steeplechase.tasks.labelled.words import EncodedWords
@@ -115,3 +124,49 @@ def score_pairs(task: DownstreamTask, scores: PairScores) -> dict[str, float]:
     if not scores:
         raise ValueError(f"{task.name}: no pairs to score")
     return {metric: 100 * pair_accuracy(scores) for metric in task.metrics}
+
+
+Entity = tuple[int, int, int, str]
+"""Sentence, first word, one past the last word, type."""
+
+
+def entities(tags: Sequence[str], sentences: Sequence[int]) -> Iterator[Entity]:
+    """Yield the entities of tagged words, of which `sentences` has the sentence; an entity ends with its sentence."""
+    entity_type, first = "", 0
+    for word, (tag, sentence) in enumerate(zip(tags, sentences, strict=True)):
+        prefix, _, tag_type = tag.partition("-")
+        continues = entity_type and prefix == "I" and tag_type == entity_type and sentence == sentences[word - 1]
+        if entity_type and not continues:
+            yield sentences[first], first, word, entity_type
+        if not continues:
+            entity_type, first = tag_type, word
+    if entity_type:
+        yield sentences[first], first, len(tags), entity_type
+
+
+def entity_scores(
+    predictions: Sequence[str], references: Sequence[str], sentences: Sequence[int]
+) -> dict[str, float]:
+    """Return precision, recall and F1 over all entities, from 0 to 1; 0 where a denominator is 0."""
+    predicted, expected = {*entities(predictions, sentences)}, {*entities(references, sentences)}
+    correct = len(predicted & expected)
+    return {
+        "entity_precision": correct / len(predicted) if predicted else 0.0,
+        "entity_recall": correct / len(expected) if expected else 0.0,
+        "entity_f1": 2 * correct / (len(predicted) + len(expected)) if correct else 0.0,
+    }
+
+
+OUTSIDE = "O"
+
+
+def supersense_scores(predictions: Sequence[str], references: Sequence[str]) -> dict[str, float]:
+    """Return precision, recall and F1 over all supersenses, from 0 to 1; 0 where a denominator is 0."""
+    predicted, expected = (sum(tag != OUTSIDE for tag in tags) for tags in (predictions, references))
+    pairs = zip(predictions, references, strict=True)
+    correct = sum(tag == reference != OUTSIDE for tag, reference in pairs)
+    return {
+        "supersense_precision": correct / predicted if predicted else 0.0,
+        "supersense_recall": correct / expected if expected else 0.0,
+        "supersense_f1": 2 * correct / (predicted + expected) if correct else 0.0,
+    }

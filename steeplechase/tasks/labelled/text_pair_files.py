@@ -4,25 +4,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
+from typing import ClassVar
 
 from steeplechase.tasks.corpora.file_lines import check_signature, json_of_line, text_lines
+from steeplechase.tasks.labelled.example_files import ExampleFiles
 from steeplechase.tasks.labelled.mistakes import Mistakes
-from steeplechase.tasks.labelled.task import DownstreamTask, Example, Part, TaskFiles
+from steeplechase.tasks.labelled.task import DownstreamTask, Example
 
 TRANSLATION, SUMMARIES = ("bleu", "chrf"), ("rougeL", "rouge1", "rouge2")
 """Metrics of a task; the first is the primary one."""
 
 
-@dataclass(frozen=True)
-class TextPairFiles:
-    """Where a task's sources and targets are."""
+@dataclass(frozen=True, kw_only=True)
+class TextPairFiles(ExampleFiles):
+    """Where a task's sources and targets are; `parts` has the files of the sources, or of both."""
 
-    folder: str
-    collection: str
-    origin: str
-    parts: Mapping[str, str]
-    """By part, the file of the sources, or of both."""
-    counts: Mapping[str, int]
     metrics: tuple[str, ...]
     source: str = ""
     """The field of the source in an object; empty for two files."""
@@ -30,41 +26,18 @@ class TextPairFiles:
     """The field of the target."""
     targets: Mapping[str, str] = field(default_factory=dict)
     """By part, the file of the targets, beside that of the sources; empty for objects."""
+    no_rows: ClassVar[str] = "the file has no pairs"
 
     def task(self, name: str) -> DownstreamTask:
         """Return the task."""
-        files = TaskFiles(
-            folder=self.folder,
-            collection=self.collection,
-            parts=self.parts,
-            beside=self.targets,
-            origin=self.origin,
-            read=self.read,
-            counts=self.counts,
-        )
-        return DownstreamTask(
-            name=name,
-            version=1,
-            form="text_pair",
-            labels=(),
-            metrics=self.metrics,
-            chance=None,
-            files=files,
-        )
+        return self.declared(name, "text_pair", self.metrics, None, beside=self.targets)
 
-    def read(self, part: str, path: Path, name: str) -> Part:
-        """Return the pairs of a part; raises DataError with every mistake of its files."""
-        mistakes = Mistakes(name)
+    def rows(self, part: str, path: Path, name: str, mistakes: Mistakes) -> Iterator[Example]:
+        """Yield the pairs of a part."""
         check_signature(path, name, path.suffix)
         rows = self._objects(path, name, mistakes) if self.source else self._aligned(part, path, name, mistakes)
-        examples = [
-            Example(source, target, source=name, row=str(number))
-            for number, source, target in self._filled(rows, mistakes)
-        ]
-        if not examples and not mistakes.count:
-            mistakes.add(1, "the file has no pairs")
-        mistakes.refuse()
-        return Part(tuple(examples))
+        for number, source, target in self._filled(rows, mistakes):
+            yield Example(source, target, source=name, row=str(number))
 
     @staticmethod
     def _filled(rows: Iterator[tuple[int, str, str]], mistakes: Mistakes) -> Iterator[tuple[int, str, str]]:

@@ -15,8 +15,8 @@ from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import JsonValue, Schema
 from steeplechase.tasks.corpora.file_lines import check_signature, text_lines
 from steeplechase.tasks.data_folder import missing, resolved
+from steeplechase.tasks.labelled.delimited import rows_of_columns
 from steeplechase.tasks.labelled.mistakes import Mistakes
-from steeplechase.tasks.labelled.named_columns import rows_of_columns
 
 WORD_COLUMN = "lemma"
 

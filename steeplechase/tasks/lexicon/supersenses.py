@@ -1,8 +1,15 @@
 """A lexicon of supersenses: a file of words and the semantic classes that each may have, such as WordNet's.
 
 The two layouts are those of `tasks/lexicon/lexicon_file.py`; the column of a table is `lexname`.
+
+Base forms of inflected English words, by the suffix rules of WordNet. wordnet.princeton.edu, morphy(7WN).
+
+English function words of more than three letters, which have no supersense. Levine et al. 2019, arXiv 1908.05646.
+
+The list is this project's: closed classes, and adverbs of time, place and degree; SenseBERT's own was not found.
 """
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,9 +19,38 @@ from pydantic import Field
 
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.data_folder import resolved
-from steeplechase.tasks.lexicon.inflections import RULES, base_forms
 from steeplechase.tasks.lexicon.lexicon_file import LexiconFile, LexiconLayout, values_of_words
-from steeplechase.tasks.lexicon.stop_words import STOP_WORDS
+
+STOP_WORDS = frozenset(Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split())
+
+
+RULES: dict[str, tuple[tuple[str, str], ...]] = {
+    "noun": (
+        *(("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh")),
+        *(("men", "man"), ("ies", "y")),
+    ),
+    "verb": (
+        *(("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", "")),
+    ),
+    "adj": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
+}
+"""By part of speech: a suffix, and what replaces it."""
+DOUBLED = frozenset({"ed", "ing", "er", "est"})
+"""Suffixes before which a final consonant may be doubled: stopped, running, bigger."""
+
+
+def base_forms(word: str, part_of_speech: str, known: Collection[str]) -> Iterator[str]:
+    """Yield the known words that the word may be an inflection of, each once; the word itself is not among them."""
+    found = []
+    for suffix, replacement in RULES.get(part_of_speech, ()):
+        if not word.endswith(suffix):
+            continue
+        stem = word.removesuffix(suffix)
+        found.append(stem + replacement)
+        if suffix in DOUBLED and not replacement and len(stem) > 1 and stem[-1] == stem[-2]:
+            found.append(stem[:-1])
+    yield from (form for form in dict.fromkeys(found) if form != word and form in known)
+
 
 SHORTEST_WORD = 4
 """Letters of the shortest word with supersenses; shorter ones have none, and stop words neither (SenseBERT)."""

@@ -11,8 +11,7 @@ from steeplechase.foundation.schema import Schema
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.corpora.file_lines import check_signature, text_lines
 from steeplechase.tasks.labelled.mistakes import Mistakes
-from steeplechase.tasks.mentions.mention import Mention, MentionFinder
-from steeplechase.tasks.mentions.mentions_of_file import MentionsOfFile
+from steeplechase.tasks.mentions.mention import Mention, MentionFinder, MentionsOfFile
 
 WANTED = 'mentions are JSON lines: {"document": …, "start": …, "end": …, "entity": …, "type": …}'
 

@@ -14,10 +14,9 @@ from pydantic import Field
 
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.corpora.file_lines import check_signature, text_lines
+from steeplechase.tasks.labelled.delimited import rows_of_columns
 from steeplechase.tasks.labelled.mistakes import Mistakes
-from steeplechase.tasks.labelled.named_columns import rows_of_columns
-from steeplechase.tasks.mentions.mention import Mention, MentionFinder
-from steeplechase.tasks.mentions.mentions_of_file import MentionsOfFile
+from steeplechase.tasks.mentions.mention import Mention, MentionFinder, MentionsOfFile
 
 WANTED = "a gazetteer is a file of lines `name<TAB>entity<TAB>type`, or the lemmas of WordNet by lexicographer file"
 WORDNET_COLUMNS = ("lemma", "synset", "lexname")

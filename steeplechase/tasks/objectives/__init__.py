@@ -3,7 +3,6 @@
 Each file defines `Model(candidate, generator)`, a PretrainingModel.
 """
 
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import torch
 
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
+from steeplechase.foundation.option_modules import module_named
 from steeplechase.models.devices import open_device
 from steeplechase.models.initialisation import initialise
 from steeplechase.tasks.lexicon.token_senses import read_token_senses
@@ -19,9 +19,7 @@ from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
 
 def model_class(kind: str) -> type[PretrainingModel[Any]]:
     """Return the module of a kind of objective, or of an evaluation, whose name begins with a kind and a dot."""
-    found: type[PretrainingModel[Any]] = import_module(
-        f"steeplechase.tasks.objectives.{kind.partition('.')[0]}"
-    ).Model
+    found: type[PretrainingModel[Any]] = module_named(__name__, kind.partition(".")[0]).Model
     return found
 
 

@@ -1,6 +1,10 @@
-"""Shared by the objectives whose inputs a generator corrupts. Clark et al. 2020 (ELECTRA), arXiv 2003.10555."""
+"""Shared by the objectives whose inputs a generator corrupts. Clark et al. 2020 (ELECTRA), arXiv 2003.10555.
+
+Tokens drawn by their frequency in a text: ELECTRA's unigram generator. Clark et al. 2020, arXiv 2003.10555.
+"""
 
 from abc import abstractmethod
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -12,15 +16,16 @@ from search_space.candidate import Candidate
 from search_space.objective.replaced_tokens import ReplacedTokens
 from search_space.packing.sequences import Sequences
 from search_space.selection.numbering import NOT_PREDICTED
+from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.numpy_on_use import Numbers, Random, Unsigned
+from steeplechase.foundation.option_modules import module_of
 from steeplechase.models.encoder import Embeddings, Encoder
 from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead
 from steeplechase.tasks.masking import MaskedBatch, mask
 from steeplechase.tasks.objectives.generated_tokens import CorruptedInputs, Generator, corrupted_inputs
-from steeplechase.tasks.objectives.generator_training import build_training
-from steeplechase.tasks.objectives.generator_training.training import GeneratorTraining
+from steeplechase.tasks.objectives.generator_training import GeneratorTraining
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
 from steeplechase.tasks.tokenizer import Tokenizer
-from steeplechase.tasks.unigram import with_unigram_samples
 
 
 class GeneratorModel(PretrainingModel[MaskedBatch]):
@@ -40,7 +45,7 @@ class GeneratorModel(PretrainingModel[MaskedBatch]):
             return
         self.generator = self._generator_encoder(candidate, generator)
         self.generator_head = MaskedLanguageModelHead(generator)
-        self.generator_training = build_training(candidate, generator)
+        self.generator_training = module_of(self.objective.generator_training).Training(candidate, generator)
 
     def _generator_encoder(self, candidate: Candidate, generator: Architecture) -> Encoder:
         recipe, sharing = candidate.recipe, self.objective.generator_sharing
@@ -90,3 +95,36 @@ class GeneratorModel(PretrainingModel[MaskedBatch]):
     @abstractmethod
     def own_loss(self, corrupted: CorruptedInputs, batch: MaskedBatch) -> Float[Tensor, ""]:
         """Return the encoder's mean loss in nats on the corrupted inputs."""
+
+
+ROUNDS = 100
+"""Draws of one sample; so many special tokens in a row mean a text of hardly anything else."""
+
+
+def with_unigram_samples(
+    batch: MaskedBatch, text: Unsigned, tokenizer: Tokenizer, random: np.random.Generator
+) -> MaskedBatch:
+    """Return the batch with a sample in place of every predicted token, whether [MASK] or its own token is there.
+
+    Raises DataError if the text has hardly an ordinary token.
+    """
+    inputs = batch.inputs.copy()
+    kept = np.take_along_axis(inputs, batch.masked_positions, axis=1)
+    samples = unigram_samples(text, tokenizer, batch.targets.size, random).reshape(batch.targets.shape)
+    np.put_along_axis(inputs, batch.masked_positions, np.where(batch.targets != NOT_PREDICTED, samples, kept), axis=1)
+    return replace(batch, inputs=inputs)
+
+
+def unigram_samples(text: Unsigned, tokenizer: Tokenizer, count: int, random: Random) -> Numbers:
+    """Return tokens of the text at `count` random places, which has the frequencies of the text; no special tokens.
+
+    Raises DataError if the text has hardly an ordinary token.
+    """
+    special = (tokenizer.pad, tokenizer.classify, tokenizer.separate, tokenizer.mask)
+    samples = np.full(count, tokenizer.pad, dtype=np.int64)
+    for _ in range(ROUNDS if len(text) else 0):
+        missing = np.flatnonzero(np.isin(samples, special))
+        if not len(missing):
+            return samples
+        samples[missing] = text[random.integers(0, len(text), len(missing))]
+    raise DataError(f"the text of {len(text)} tokens has hardly a token that is not special; none can be sampled")

@@ -1,17 +1,21 @@
-"""Word structural objective: put shuffled words back in order. Wang et al. 2019 (StructBERT), arXiv 1908.04577."""
+"""Word structural objective: put shuffled words back in order. Wang et al. 2019 (StructBERT), arXiv 1908.04577.
+
+Shuffling: permutes runs of adjacent tokens that are not masked. Wang et al. 2019, arXiv 1908.04577.
+"""
 
 from typing import Any
 
+import numpy as np
 from jaxtyping import Float
+from numpy.typing import NDArray
 from torch import Tensor
 
 from search_space.objective import WordStructure
-from search_space.selection.numbering import NONE
+from search_space.selection.numbering import NONE, NOT_PREDICTED
 from steeplechase.foundation.numpy_on_use import Numbers
 from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryLoss, AuxiliaryLossModel, MaskedSequences
 from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel, masked_token_loss
-from steeplechase.tasks.shuffling import shuffle
 from steeplechase.tasks.tokenizer.word_boundaries import words_of
 
 
@@ -40,3 +44,54 @@ class Model(AuxiliaryLossModel):
     """An encoder with a vocabulary head, which predicts masked and shuffled tokens."""
 
     auxiliary_loss = WordStructureLoss
+
+
+def shuffled_runs(
+    inputs: Numbers, allowed: NDArray[np.bool_], rate: float, length: int, random: np.random.Generator
+) -> Numbers:
+    """Return the number of the run of every token to be shuffled [batch seq], NONE elsewhere.
+
+    A run has `length` adjacent tokens, all `allowed`, and not all equal. On average `rate` of the allowed tokens are
+    in runs, unless there is no room for them.
+    """
+    runs = np.full_like(inputs, NONE)
+    wanted = np.floor(rate * allowed.sum(axis=1) / length + random.random(len(inputs))).astype(np.int64)
+    windows = np.lib.stride_tricks.sliding_window_view(allowed, length, axis=1).all(axis=2)
+    tokens = np.lib.stride_tricks.sliding_window_view(inputs, length, axis=1)
+    windows = windows & (tokens != tokens[..., :1]).any(axis=2)
+    for row, count in enumerate(wanted.tolist()):
+        left = count
+        for start in random.permutation(np.flatnonzero(windows[row])).tolist() if count else ():
+            if (runs[row, start : start + length] == NONE).all():
+                runs[row, start : start + length] = start
+                left -= 1
+            if left == 0:
+                break
+    return runs
+
+
+def shuffle(
+    batch: MaskedBatch, ordinary: NDArray[np.bool_], rate: float, length: int, random: np.random.Generator
+) -> MaskedBatch:
+    """Return the inputs with shuffled runs, and the original tokens of these as its predictions.
+
+    `ordinary` [batch seq] is False at special tokens and padding; they are not shuffled, and masked tokens neither.
+    """
+    allowed = ordinary.copy()
+    rows, columns = np.nonzero(batch.targets != NOT_PREDICTED)
+    allowed[rows, batch.masked_positions[rows, columns]] = False
+    if batch.inputs.shape[1] < length:
+        return _predictions(batch.inputs, batch.inputs, np.full_like(batch.inputs, NONE))
+    runs = shuffled_runs(batch.inputs, allowed, rate, length, random)
+    shuffled = batch.inputs.copy()
+    for row, start in zip(*np.nonzero((runs == np.arange(runs.shape[1])) & (runs != NONE)), strict=True):
+        run = slice(start, start + length)
+        shuffled[row, run] = random.permutation(shuffled[row, run])
+    return _predictions(shuffled, batch.inputs, runs)
+
+
+def _predictions(inputs: Numbers, originals: Numbers, runs: Numbers) -> MaskedBatch:
+    count = max(1, int((runs != NONE).sum(axis=1).max()))
+    positions = np.sort(np.argsort(runs == NONE, axis=1, kind="stable")[:, :count], axis=1)
+    drawn, targets = (np.take_along_axis(each, positions, axis=1) for each in (runs, originals))
+    return MaskedBatch(inputs, positions, np.where(drawn != NONE, targets, NOT_PREDICTED), drawn)

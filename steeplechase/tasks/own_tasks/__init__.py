@@ -7,10 +7,9 @@ from pydantic import Field
 from steeplechase.foundation.schema import OPTION
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.labelled.task import DownstreamTask
-from steeplechase.tasks.own_tasks.features import FeatureTask, ResolvedFeatures
+from steeplechase.tasks.own_tasks.derived import FeatureTask, ResolvedFeatures, ResolvedVariant, VariantTask
 from steeplechase.tasks.own_tasks.rarified import RareWordsTask, RarifiedTask, ResolvedRarified
 from steeplechase.tasks.own_tasks.table import TableFormat, TableTask
-from steeplechase.tasks.own_tasks.variant import ResolvedVariant, VariantTask
 
 OwnTask = Annotated[TableTask | FeatureTask | VariantTask | RarifiedTask | RareWordsTask, OPTION]
 """A task as an experiment declares it."""

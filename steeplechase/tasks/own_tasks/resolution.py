@@ -17,7 +17,7 @@ from steeplechase.tasks.own_tasks.table import TableFormat, TableTask, questions
 
 WHOLE_NUMBER = re.compile(r"-?[0-9]+")
 ENTITIES, OUTSIDE = "entity_", "O"
-ENTITY_TAG = re.compile(r"[BI]-.+")  # IOB1 and IOB2, which `tasks/labelled/entities.py` reads
+ENTITY_TAG = re.compile(r"[BI]-.+")  # IOB1 and IOB2, which `tasks/labelled/scoring.py` reads
 SHOWN_TAGS = 5
 
 

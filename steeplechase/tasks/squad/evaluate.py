@@ -1,12 +1,15 @@
 """Scores a predictions file on SQuAD's data file, for `steeplechase score squad_v1_1` and `squad_v2_0`."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from math import isfinite
 from pathlib import Path
+from typing import TypeVar
 
+from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.labelled.task import Evaluation, Version
 from steeplechase.tasks.squad.files import is_official_name, squad_file
+from steeplechase.tasks.squad.json_files import Fields, first_errors, read_json
 from steeplechase.tasks.squad.official_metrics import SquadScores, squad_scores
-from steeplechase.tasks.squad.predictions import read_null_odds, read_predictions
 from steeplechase.tasks.squad.questions import SquadFile, read_squad
 
 MOST_MISSING_SHOWN = 3
@@ -35,3 +38,45 @@ def _remarks(file: SquadFile, path: Path, predictions: str, scores: SquadScores)
         yield f"{predictions}: no prediction for {count}, which score 0: {several}"
     if scores.extra:
         yield f"{predictions}: {scores.extra} predictions are of questions that are not in {file.name}; ignored"
+
+
+Value = TypeVar("Value", str, float)
+
+
+def read_predictions(path: Path) -> dict[str, str]:
+    """Return texts by identifier; raises DataError, all mistakes at once, for values that are not texts."""
+    return _read(path, "a text", lambda value: value if isinstance(value, str) else None)
+
+
+def read_null_odds(path: Path) -> dict[str, float]:
+    """Return odds by identifier; raises DataError, all mistakes at once, for values that are not finite numbers."""
+    return _read(path, "a finite number", _number)
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if isfinite(number) else None
+
+
+def _read(path: Path, expected: str, read: Callable[[object], Value | None]) -> dict[str, Value]:
+    fields = read_json(path).value
+    if not isinstance(fields, Fields):
+        raise DataError(
+            f"{path.name}: expected an object from question identifiers to {expected.removeprefix('a ')}s"
+        )
+    mistakes = [f"{path.name}: duplicate question {name!r}" for name in fields.repeated]
+    values: dict[str, Value] = {}
+    for identifier, value in fields.items():
+        parsed = read(value)
+        if parsed is None:
+            mistakes.append(f"{path.name}: question {identifier!r}: {str(value)[:40]!r} is not {expected}")
+        else:
+            values[identifier] = parsed
+    if mistakes:
+        raise DataError(first_errors(mistakes))
+    return values

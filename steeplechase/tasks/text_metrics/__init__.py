@@ -4,10 +4,10 @@ Each file gives scores from 0 to 100, their intervals over resampled texts, and 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import import_module
 from importlib.util import find_spec
 
 from steeplechase.foundation.errors import MachineError, install_extra
+from steeplechase.foundation.option_modules import module_named
 from steeplechase.tasks.text_metrics.scores import TextScores
 
 LIBRARIES: Mapping[str, str] = {
@@ -44,7 +44,7 @@ def text_scores(metrics: Sequence[str], predictions: Sequence[str], references: 
     found = TextScores({}, {}, {})
     for name in dict.fromkeys(LIBRARIES[metric] for metric in metrics):
         own = tuple(metric for metric in metrics if LIBRARIES[metric] == name)
-        module = import_module(f"steeplechase.tasks.text_metrics.{name}")
+        module = module_named(__name__, name)
         found = found.joined(module.scores(own, predictions, references))
     return found.ordered(metrics)
 

@@ -17,7 +17,7 @@ from steeplechase.foundation.schema import JsonValue, canonical_text
 from steeplechase.ledger.example_values import read_example_values
 from steeplechase.ledger.result_files import HELD_OUT_LOSSES
 from steeplechase.ledger.stage_results import ExampleValues, PretrainResult
-from steeplechase.tasks.contract_text import text
+from steeplechase.tasks.contracts.small_candidates import text
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from tests.factories.small_experiments import OBJECTIVES, SPAN_DYNAMIC, WORDS, candidate
 

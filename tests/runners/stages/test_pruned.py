@@ -27,7 +27,7 @@ from steeplechase.configuration.stage_label import UNPRUNED
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.models.build_encoder import build_encoder
-from steeplechase.tasks.contract_text import text
+from steeplechase.tasks.contracts.small_candidates import text
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.objectives import build_model
 from tests.factories import simulated_training as simulated

@@ -18,7 +18,7 @@ from search_space.packing.stream import Batches
 from search_space.program_parser import parse_program
 from search_space.recipe import Recipe
 from steeplechase.models.encoder import Encoder
-from steeplechase.tasks.contract_text import text
+from steeplechase.tasks.contracts.small_candidates import text
 from steeplechase.tasks.objectives import build_model
 from tests.factories.small_experiments import (
     GROUPS,

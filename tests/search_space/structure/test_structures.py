@@ -11,7 +11,7 @@ from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.overrides import InvalidOverride, apply
 from search_space.program_parser import sandwich
 from search_space.released.models import PRESETS
-from search_space.structure import Cells, LayerSizes, Structure, StructureOption, SublayerOrder
+from search_space.structure import Cells, Structure, StructureOption, SublayerOrder
 from search_space.structure.option import Choose, StackName, chosen_from, program_of
 from steeplechase.foundation.schema import options_of
 
@@ -31,7 +31,6 @@ SPACES: dict[str, tuple[StructureOption, Architecture, StackName]] = {
     "orders": (SublayerOrder(), ENCODER, "layers"),
     "sandwich": (SublayerOrder(orders="sandwich"), ENCODER, "layers"),
     "decoder_orders": (SublayerOrder(), DECODER, "decoder_layers"),
-    "layer_sizes": (LayerSizes(heads=(2, 4, 8), feed_forward_width=(32, 64, 128)), ENCODER, "layers"),
 }
 every_space = pytest.mark.parametrize("name", SPACES)
 
@@ -108,9 +107,6 @@ def test_a_sandwich_order_has_the_sublayers_of_its_baseline() -> None:
         (Cells(widths=(2.0,)), {}, "no width is at most 1"),
         (SublayerOrder(), {"layers": "s*3"}, "have one order"),
         (SublayerOrder(orders="sandwich"), {"layers": "s s f"}, "is no sandwich"),
-        (LayerSizes(), {}, "no sizes to choose from"),
-        (LayerSizes(heads=(3,)), {}, "heads 3 does not divide the width 32"),
-        (LayerSizes(feed_forward_width=(3,)), {"layers": "s g"}, "the baseline has no sublayer f"),
     ],
 )
 def test_a_space_without_programs_says_why(

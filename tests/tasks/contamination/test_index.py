@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steeplechase.tasks.contamination.index import FEWEST_SENTENCE_WORDS, PIECES_JOINED, RUN_WORDS, overlap
-from steeplechase.tasks.contamination.words import BREAK, sentences_of, words_of
+from steeplechase.tasks.contamination.index import (
+    BREAK,
+    FEWEST_SENTENCE_WORDS,
+    PIECES_JOINED,
+    RUN_WORDS,
+    overlap,
+    sentences_of,
+    words_of,
+)
 from steeplechase.tasks.corpora.document import Document
 
 WORDS = ("a", "b", "c")

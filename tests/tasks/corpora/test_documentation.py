@@ -11,12 +11,17 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from steeplechase.foundation.errors import CorruptionError, DataError, MachineError
-from steeplechase.tasks.corpora.assembly import SPLITS, assemble, read_documents, read_summary, split_of
+from steeplechase.tasks.corpora.assembly import (
+    SPLITS,
+    DuplicateFilter,
+    assemble,
+    read_documents,
+    read_summary,
+    split_of,
+)
 from steeplechase.tasks.corpora.corpus import Corpus
-from steeplechase.tasks.corpora.docstrings import documents_of_source
 from steeplechase.tasks.corpora.document import Document
-from steeplechase.tasks.corpora.documentation import DocumentationCorpus
-from steeplechase.tasks.corpora.duplicates import DuplicateFilter
+from steeplechase.tasks.corpora.documentation import DocumentationCorpus, documents_of_source
 from steeplechase.tasks.corpora.huggingface import HuggingFaceCorpus
 from steeplechase.tasks.corpora.prose import clean_docstring, is_prose
 from steeplechase.tasks.progress import Progress, silent

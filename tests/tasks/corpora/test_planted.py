@@ -8,8 +8,7 @@ import pytest
 from steeplechase.tasks.corpora.planted import PlantedCorpus, made_up_words
 from steeplechase.tasks.corpora.planted_cycle import PlantedCycle
 from steeplechase.tasks.corpora.planted_pairs import PlantedPairs
-from steeplechase.tasks.documentation.sentences import sentences
-from steeplechase.tasks.documentation.word_swaps import with_neighbours_swapped
+from steeplechase.tasks.documentation.sentences import sentences, with_neighbours_swapped
 from steeplechase.tasks.progress import silent
 
 CORPORA: tuple[PlantedCorpus, ...] = (PlantedCycle(document_count=60), PlantedPairs(document_count=60))

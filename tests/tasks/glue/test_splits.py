@@ -12,8 +12,7 @@ from pydantic import TypeAdapter
 
 from steeplechase.foundation.errors import DataError, MachineError
 from steeplechase.foundation.schema import canonical
-from steeplechase.tasks.dataset_folder import FolderOfTasks, PublishedData
-from steeplechase.tasks.fetched_tasks import FetchedTasks
+from steeplechase.tasks.dataset_folder import FetchedTasks, FolderOfTasks, PublishedData
 from steeplechase.tasks.labelled.task import Example, Part
 from steeplechase.tasks.splits import LoadedSplit
 from tests.factories.glue_folders import GLUE, TEXTS, files_of, write_table

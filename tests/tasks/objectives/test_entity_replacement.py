@@ -16,8 +16,7 @@ from search_space.objective import EntityReplacement
 from search_space.packing.mentions import NO_MENTION, MentionSequences
 from search_space.packing.sequences import EntityNames
 from search_space.selection.numbering import NOT_PREDICTED
-from steeplechase.tasks.entity_replacement import NO_BOUNDARY, chosen, replace_entities
-from steeplechase.tasks.objectives.entity_replacement import EntityBatch, Model
+from steeplechase.tasks.objectives.entity_replacement import NO_BOUNDARY, EntityBatch, Model, chosen, replace_entities
 from tests.factories.small_experiments import WORDS, batches_of, built, candidate, convolutions, stir
 from tests.factories.updates import updates
 

@@ -16,13 +16,13 @@ from search_space.objective import AllTokensMaskedLanguageModel, ReplacedTokenDe
 from search_space.objective.generator_training import Adversarial, TwoStage
 from steeplechase.foundation.errors import DataError
 from steeplechase.models.heads.copy import mixed
-from steeplechase.tasks.contract_text import text
+from steeplechase.tasks.contracts.small_candidates import text
 from steeplechase.tasks.masking import MaskedBatch, mask
 from steeplechase.tasks.objectives import all_tokens_masked_language_model, build_model
 from steeplechase.tasks.objectives.generated_tokens import SampledTokens, corrupted_inputs
+from steeplechase.tasks.objectives.generator_model import unigram_samples, with_unigram_samples
 from steeplechase.tasks.objectives.generator_training.adversarial import Training as AdversarialTraining
 from steeplechase.tasks.objectives.replaced_token_detection import Model
-from steeplechase.tasks.unigram import unigram_samples, with_unigram_samples
 from tests.factories.small_experiments import (
     OWN,
     SPAN_DYNAMIC,

@@ -13,7 +13,7 @@ from search_space.packing.sequences import ContinuedPairSequences, Sequences, Te
 from search_space.selection import SingleToken, WindowedNGram
 from search_space.selection.numbering import NONE, NOT_PREDICTED
 from steeplechase.models.segment_memory import KeptMemory
-from steeplechase.tasks.contract_text import WORDS, sequences
+from steeplechase.tasks.contracts.small_candidates import WORDS, sequences
 from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives import build_model
 from steeplechase.tasks.objectives.permutation_language_model import Model, drawn_ranks

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from search_space.objective import ReplacedTokenDetection
 from search_space.packing.stream import Batches
-from steeplechase.tasks.contract_text import text
+from steeplechase.tasks.contracts.small_candidates import text
 from steeplechase.tasks.masking import MaskedBatch, mask
 from steeplechase.tasks.objectives import build_model
 from steeplechase.tasks.objectives.replaced_token_detection import Model

@@ -18,7 +18,7 @@ from search_space.packing import Consecutive
 from search_space.packing.sequences import Text
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule
-from steeplechase.tasks.contract_text import text
+from steeplechase.tasks.contracts.small_candidates import text
 from steeplechase.tasks.objectives import build_model
 from steeplechase.tasks.objectives.language_model import LANES, Model
 from steeplechase.tasks.packing import sequences_of

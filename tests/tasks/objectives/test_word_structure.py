@@ -12,8 +12,7 @@ from search_space.selection.numbering import NONE, NOT_PREDICTED
 from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryBatch
 from steeplechase.tasks.objectives.masked_tokens import MaskedTokenModel
-from steeplechase.tasks.objectives.word_structure import Model
-from steeplechase.tasks.shuffling import shuffled_runs
+from steeplechase.tasks.objectives.word_structure import Model, shuffled_runs
 from tests.factories.planted_training import trained
 from tests.factories.small_experiments import WORDS, batches_of, built, candidate, convolutions, sequences_of, stir
 

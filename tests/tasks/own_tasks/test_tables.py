@@ -19,9 +19,9 @@ from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import canonical_text
 from steeplechase.tasks.labelled.task import Examples, Part
-from steeplechase.tasks.majority import majority_score
 from steeplechase.tasks.own_tasks.resolution import resolve
 from steeplechase.tasks.own_tasks.table import TableTask
+from steeplechase.tasks.references.most_frequent import majority_score
 from tests.factories.published_data import ROOT
 from tests.factories.table_files import FORMATS, Rows, write_csv, write_jsonl, write_parquet, write_tsv
 

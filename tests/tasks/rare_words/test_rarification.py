@@ -7,9 +7,7 @@ import pytest
 
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.labelled.task import Example
-from steeplechase.tasks.rare_words.counts import word_counts
-from steeplechase.tasks.rare_words.rarification import rare_synonyms, rarify
-from steeplechase.tasks.rare_words.tokenizer_with_words import TokenizerWithWords
+from steeplechase.tasks.rare_words.rarification import TokenizerWithWords, rare_synonyms, rarify, word_counts
 from steeplechase.tasks.tokenizer import UnigramOption, WordPiece
 from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 

@@ -7,8 +7,8 @@ import pytest
 
 from search_space.rare_words import RareWords
 from steeplechase.tasks.rare_words.contexts import contexts_at, occurrences
-from steeplechase.tasks.rare_words.counts import word_counts
 from steeplechase.tasks.rare_words.ngrams import NgramTable, ngrams_of
+from steeplechase.tasks.rare_words.rarification import word_counts
 from steeplechase.tasks.tokenizer import BpeOption, UnigramOption, WordOption, WordPiece, WordPieceTraining
 from steeplechase.tasks.tokenizer.tokenizer import TokenizerOption
 from steeplechase.tasks.vocabulary import SPECIAL_TOKENS

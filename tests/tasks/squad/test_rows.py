@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from steeplechase.foundation.errors import DataError
+from steeplechase.tasks.dataset_folder import FetchedTasks
 from steeplechase.tasks.downstream import find_task
-from steeplechase.tasks.fetched_tasks import FetchedTasks
 from steeplechase.tasks.labelled.task import Version
 from steeplechase.tasks.splits import LoadedSplit
 from steeplechase.tasks.squad.evaluate import score_files

@@ -16,11 +16,7 @@ from search_space.candidate import Candidate
 from steeplechase.models.heads.logit import LogitHead
 from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives.generated_tokens import Generator, SampledTokens
-from steeplechase.tasks.objectives.generator_training.training import (
-    CorruptingModel,
-    Discriminator,
-    GeneratorTraining,
-)
+from steeplechase.tasks.objectives.generator_training import CorruptingModel, Discriminator, GeneratorTraining
 
 
 class Training(GeneratorTraining):

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives.generated_tokens import Generator
-from steeplechase.tasks.objectives.generator_training.training import CorruptingModel, GeneratorTraining
+from steeplechase.tasks.objectives.generator_training import CorruptingModel, GeneratorTraining
 
 
 class Training(GeneratorTraining):

@@ -12,7 +12,7 @@ from search_space.objective.replaced_tokens import ReplacedTokens
 from steeplechase.models.encoder import Encoder
 from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives.generated_tokens import Generator
-from steeplechase.tasks.objectives.generator_training.training import CorruptingModel, GeneratorTraining
+from steeplechase.tasks.objectives.generator_training import CorruptingModel, GeneratorTraining
 
 
 class Training(GeneratorTraining):

@@ -1,7 +1,7 @@
 """Contracts of corruptions: what a declaration and its module promise about a source and its target.
 
 An option in `search_space/corruption` is applied to texts of several lengths, in this repository and in plugins, at
-each of its `examples`; the model that it trains keeps the contracts of `candidate_contracts`.
+each of its `examples`; the model that it trains keeps the contracts of `candidates`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +13,7 @@ from search_space.corruption import Context, Corrupted, CorruptionOption
 from search_space.selection.numbering import NOT_PREDICTED
 from steeplechase.foundation.numpy_on_use import Numbers
 from steeplechase.models.contract import Broken, Outcome, outcomes_of
-from steeplechase.tasks.contract_text import WORDS
+from steeplechase.tasks.contracts.small_candidates import WORDS
 from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 
 LENGTHS = (1, 2, 3, 7, 14, 40)

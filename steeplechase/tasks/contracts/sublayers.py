@@ -1,6 +1,6 @@
 """Contracts of a sublayer of layer programs: what its declaration and its module promise each other.
 
-It is measured alone, at width 24, and in the small candidate of `contract_candidates`, as `(s x)*2`; plugins too.
+It is measured alone, at width 24, and in the small candidate of `small_candidates`, as `(s x)*2`; plugins too.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,8 +19,8 @@ from steeplechase.models.contract import Broken, NotDeclared, Outcome, outcomes_
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.saved_activations import saved_bytes
 from steeplechase.models.sublayer import build_sublayer
-from steeplechase.tasks.candidate_contracts import CONTRACTS as OF_CANDIDATES
-from steeplechase.tasks.contract_candidates import with_layers
+from steeplechase.tasks.contracts.candidates import CONTRACTS as OF_CANDIDATES
+from steeplechase.tasks.contracts.small_candidates import with_layers
 
 LENGTH, ROWS = 16, 3
 MEMORY_ROWS, MEMORY_LENGTH = 4, 512

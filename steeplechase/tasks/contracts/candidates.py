@@ -22,9 +22,8 @@ from search_space.packing.sequences import Sequences
 from steeplechase.foundation.randomness import stream
 from steeplechase.foundation.schema import OpenOption
 from steeplechase.models.contract import Broken, Outcome, outcomes_at_examples, outcomes_of, survives_json
-from steeplechase.tasks.contract_candidates import LENGTH, ROWS, placed
-from steeplechase.tasks.contract_text import WORDS, sequences
-from steeplechase.tasks.corruption_contracts import corruption_contracts
+from steeplechase.tasks.contracts.corruptions import corruption_contracts
+from steeplechase.tasks.contracts.small_candidates import LENGTH, ROWS, WORDS, placed, sequences
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.objectives import build_model, model_class
 from steeplechase.tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel

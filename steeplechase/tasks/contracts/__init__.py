@@ -1,0 +1,1 @@
+"""Contracts: what every option, corpus, task and metric promises, in this repository and in plugins."""

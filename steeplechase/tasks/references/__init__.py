@@ -1,0 +1,1 @@
+"""References of downstream tasks: scores without a pretrained model, beside which those of models are read."""

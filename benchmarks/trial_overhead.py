@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Literal
 
 from rich.console import Console
 from rich.table import Table
@@ -23,6 +24,7 @@ from runners.limits import UNLIMITED
 from runners.meter import Meter
 from runners.opening import RunRequest, open_ledger
 from runners.run import advance
+from runners.settings import RunSettings
 from runners.stage_watch import StageWatch
 from runners.stages.stage import Job, this_driver
 from steeplechase.configuration.experiment import Experiment
@@ -41,7 +43,10 @@ def main(trials: int) -> None:
         prepared = Path(scratch) / "prepared"
         experiment = _short(trials)
         _shared(experiment, prepared)
-        seconds = {name: _engine(experiment, name, prepared, Path(scratch) / name) for name in ("local", "ray")}
+        engines: tuple[Literal["local", "ray"], ...] = ("local", "ray")
+        seconds: dict[str, float] = {
+            name: _engine(experiment, name, prepared, Path(scratch) / name) for name in engines
+        }
         seconds["ray.tune function trainable"] = _plain_tune(experiment, prepared, Path(scratch) / "plain")
     table = Table("engine", "added seconds per trial", "x the local engine", title=f"{trials} trials on one worker")
     for name, cost in seconds.items():
@@ -78,14 +83,15 @@ def _journal(experiment: Experiment, request: RunRequest, ledger: Ledger) -> Jou
     return journal
 
 
-def _engine(experiment: Experiment, name: str, prepared: Path, folder: Path) -> float:
+def _engine(experiment: Experiment, name: Literal["local", "ray"], prepared: Path, folder: Path) -> float:
     shutil.copytree(prepared / "stages", folder / "stages")
-    request = RunRequest(experiment, "smoke", ResultPaths(folder, folder), name, workers=1)
+    settings = RunSettings(engine=name, workers=1)
+    request = RunRequest(experiment, "smoke", ResultPaths(folder, folder), settings)
     ends: list[float] = []
     with open_ledger(request) as ledger:
         journal = _journal(experiment, request, ledger)
         recorded = journal.trial_progress.recorded
-        with open_executor(name, request.paths.stages, request.executor_settings) as executor:
+        with open_executor(request.paths.stages, settings) as executor:
             meter = Meter(UNLIMITED, journal)
             while advance(
                 journal,

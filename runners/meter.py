@@ -34,11 +34,11 @@ class Meter:
     @property
     def stage_seconds(self) -> float | None:
         """The longest time of a stage without progress; None if it is to be derived."""
-        return self._limits.stage_seconds
+        return self._limits.stage_limit
 
     def allows(self, task: StageTask) -> bool:
         """Return whether a stage may start; a result that exists already costs nothing."""
-        if self._limits.tokens is None or self._limits.allows(task, self._spent()):
+        if self._limits.stop_after_tokens is None or self._limits.allows(task, self._spent()):
             return True
         if task.task_id not in self._absent and not self._journal.has_result(task):
             self._absent.add(task.task_id)

@@ -9,12 +9,11 @@ from pathlib import Path
 
 from runners.conflicts import conflict
 from runners.dag import SharedStages, shared_stages, trial_stages
-from runners.executors import ExecutorSettings
 from runners.growth import change_of
 from runners.latency_stages import LatencyStages, latency_stages, refuse_another_machine
-from runners.limits import UNLIMITED, Limits
 from runners.missing_device import missing_device
 from runners.part import WHOLE, Part
+from runners.settings import RunSettings
 from runners.stage_labels import all_labels
 from steeplechase.configuration.latency import LatencyExperiment
 from steeplechase.configuration.loading import AnyExperiment
@@ -33,39 +32,26 @@ from steeplechase.ledger.paths import ResultPaths, has_export
 from steeplechase.ledger.reading import refuse_former_timings
 from steeplechase.ledger.snapshot import DRAWN_IDENTITY
 
+DEFAULTS = RunSettings()
+
 
 @dataclass(frozen=True)
 class RunRequest:
-    """An experiment to run, its results folder and its executor."""
+    """An experiment to run, its results folder and the settings of the run."""
 
     experiment: AnyExperiment
     scale: str
     paths: ResultPaths
-    engine: str = "local"
-    workers: int = 2
-    address: str | None = None
-    """A Ray cluster's address; None starts Ray on this machine."""
+    settings: RunSettings = DEFAULTS
+    """How it is run; its overrides are part of `experiment`, and are written to the manifest."""
     command: str = ""
     """The command line of the request, for the report."""
-    settings: tuple[str, ...] = ()
-    """Values of the command line in place of the file's, for the manifest; they are part of `experiment`."""
-    reuse: tuple[Path, ...] = ()
-    """Results folders and published reports whose finished trials with the same keys are taken over."""
-    gpus_per_trial: float | None = None
-    """GPUs of a trial under Ray; None shares all of them between the workers."""
-    limits: Limits = UNLIMITED
-    """What the run may spend."""
-    objects: str = ""
-    """URL of an object store for the stages; empty for the results folder."""
+    shared: SharedStages | LatencyStages | None = None
+    """The stages outside trials, where they are known already."""
     part: Part = WHOLE
     """What of the experiment is run now."""
     on_warning: Callable[[str], None] = lambda _: None
     """Called with what the user should know before stages run."""
-
-    @property
-    def executor_settings(self) -> ExecutorSettings:
-        """Where trials run."""
-        return ExecutorSettings(self.workers, self.address, self.gpus_per_trial, self.objects.rstrip("/"))
 
 
 def stages_of(experiment: AnyExperiment) -> SharedStages | LatencyStages:
@@ -84,10 +70,10 @@ def refuse_missing_device(request: RunRequest, shared: SharedStages | LatencySta
 
     A cluster, an object store and reused trials may have what this machine lacks.
     """
-    experiment, folder = request.experiment, request.paths.folder
+    experiment, folder, settings = request.experiment, request.paths.folder, request.settings
     if isinstance(experiment, LatencyExperiment) or not isinstance(shared, SharedStages):
         return
-    elsewhere = request.address is not None or request.reuse or request.objects
+    elsewhere = settings.address is not None or settings.reuse or settings.store
     lines = () if elsewhere or (folder / LEDGER_NAME).exists() else tuple(missing_device(experiment))
     store = request.paths.store()
     if lines and not all(
@@ -109,11 +95,11 @@ def open_ledger(request: RunRequest, shared: SharedStages | LatencyStages | None
     """
     refuse_former_timings(request.paths.folder)
     lost_ledger(request.paths)
-    if request.objects:
-        refuse_url(request.objects)
+    if request.settings.store:
+        refuse_url(request.settings.store)
     request.paths.make()
     with request.paths.locked():
-        request.paths.use_objects(request.objects, begun=(request.paths.folder / LEDGER_NAME).exists())
+        request.paths.use_objects(request.settings.store, begun=(request.paths.folder / LEDGER_NAME).exists())
         for place in {request.paths.root, request.paths.folder}:  # for workers, and for the folder after a move
             copy_plugins(request.experiment.plugins, place / COPIES)
         with ExitStack() as opened:
@@ -175,7 +161,8 @@ def _set_aside(folder: Path) -> str:
 
 
 def _manifest(request: RunRequest) -> dict[str, JsonValue]:
-    return {**manifest(), **({"settings": [*request.settings]} if request.settings else {})}
+    overrides = request.settings.overrides
+    return {**manifest(), **({"settings": [*overrides]} if overrides else {})}
 
 
 def _trial_labels(experiment: AnyExperiment) -> tuple[str, ...]:

@@ -42,16 +42,17 @@ def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
     Raises a UserError if the request, the data or the machine is at fault, and LimitReached with the snapshot if one
     of the request's limits ends it; finished stages are kept.
     """
-    experiment, began = request.experiment, time.monotonic()
-    shared = stages_of(experiment)  # missing data or a missing device raises before any folder is created
+    experiment, settings, began = request.experiment, request.settings, time.monotonic()
+    # missing data or a missing device raises before any folder is created
+    shared = request.shared or stages_of(experiment)
     refuse_missing_device(request, shared)
     with open_ledger(request, shared) as ledger:
-        reuse(ledger, request.paths.folder, request.reuse, request.objects)
-        reused, store = reused_rows(request.paths.folder, ledger), request.paths.store(request.objects)
+        reuse(ledger, request.paths.folder, settings.reuse, settings.store)
+        reused, store = reused_rows(request.paths.folder, ledger), request.paths.store(settings.store)
         ExampleKeeper(ledger, store).keep_all()
-        refuse_missing_examples(request.paths.folder, ledger, request.objects)
+        refuse_missing_examples(request.paths.folder, ledger, settings.store)
         journal = Journal(experiment, shared, store, ledger, reused, request.part)
-        meter = Meter(request.limits, journal, sessions(ledger), began)
+        meter = Meter(settings, journal, sessions(ledger), began)
         try:
             with timed(ledger, request, on_progress, meter) as reporter, _executor_of(request) as executor:
                 run_stages(journal, executor, reporter, meter)
@@ -166,4 +167,4 @@ def timed(
 
 def _executor_of(request: RunRequest) -> Executor:
     """Return the requested executor."""
-    return open_executor(request.engine, request.paths.stages, request.executor_settings)
+    return open_executor(request.paths.stages, request.settings)

@@ -2,17 +2,16 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any
 
-from steeplechase.foundation.errors import ConfigurationError, not_one_of
+from steeplechase.foundation.errors import ConfigurationError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.results import Results, load, path_of
 
 File = str | PathLike[str]
-Engine = Literal["local", "ray"]
 Settings = Mapping[str, object]
 """Values in place of the file's, by dotted key: `{"pretraining.tokens": 100_000}`."""
 ESCAPE = re.compile(r"\\(?:(?P<pair>ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|.)")
@@ -20,50 +19,37 @@ ESCAPE = re.compile(r"\\(?:(?P<pair>ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|.)"
 
 
 def plan(
-    file: File,
-    scale: str | None = None,
-    *,
-    settings: Settings | None = None,
-    out: File | None = None,
-    factories_of: Sequence[str] = (),
+    file: File, scale: str | None = None, *, settings: Settings | None = None, out: File | None = None, **given: Any
 ) -> dict[str, JsonValue]:
     """Return the plan as `steeplechase plan FILE --json` prints it: arms, costs, cached stages, predicted time.
 
-    `file` may be the name of an experiment, such as `table2`. `pandas.DataFrame(plan(file)["arms"])` has a row per
-    arm. Raises ConfigurationError with every mistake of the file.
+    `file` may be the name of an experiment, such as `table2`; `given` are further fields of `Selection`, such
+    as `arms="k3"`. `pandas.DataFrame(plan(file)["arms"])` has a row per arm. Raises ConfigurationError with every
+    mistake of the file.
     """
+    from runners.settings import Selection
     from steeplechase.commands.plan import planned
 
-    return planned(path_of(file, "file"), scale, _path(out), _as_text(settings), factories_of=factories_of)
+    selection = Selection(scale=scale, overrides=_as_text(settings), out=_path(out), **given)
+    return planned(path_of(file, "file"), selection)
 
 
-def run(  # noqa: PLR0913 — one argument per option of a run
-    file: File,
-    scale: str | None = None,
-    *,
-    settings: Settings | None = None,
-    workers: int = 2,
-    engine: Engine = "local",
-    out: File | None = None,
-    store: str = "",
-    factories_of: Sequence[str] = (),
+def run(
+    file: File, scale: str | None = None, *, settings: Settings | None = None, out: File | None = None, **given: Any
 ) -> Results:
     """Run or resume an experiment and return its results; progress goes to the standard error stream.
 
-    Trials that failed have no values; a second call retries them. Raises ConfigurationError with every mistake of the
-    file, and StoppedError when it is interrupted, after which the same call resumes.
+    `given` are further fields of `RunSettings`, that is the flags of `steeplechase run`: `workers=4`, `engine="ray"`,
+    `seeds="1-3"`, `store="s3://…"`. Trials that failed have no values; a second call retries them. Raises
+    ConfigurationError with every mistake of the file, TypeError for a setting that does not exist, and StoppedError
+    when it is interrupted, after which the same call resumes.
     """
-    from steeplechase.commands.run_experiment import RunOptions, run_experiment
+    from runners.settings import RunSettings
+    from steeplechase.commands.run_experiment import run_experiment
 
-    if engine not in get_args(Engine):
-        raise ConfigurationError(f"engine: {not_one_of(engine, 'an engine', get_args(Engine))}")
-    if workers < 1:
-        raise ConfigurationError(f"workers: {workers} is out of range; 1 or more are needed")
-    options = RunOptions(
-        engine, workers, _path(out), settings=_as_text(settings), objects=store, factories_of=tuple(factories_of)
-    )
-    request, _ = run_experiment(path_of(file, "file"), scale, options, lambda report, folder: None)
-    return load(request.paths.folder, store)
+    how = RunSettings(scale=scale, overrides=_as_text(settings), out=_path(out), **given)
+    request, _ = run_experiment(path_of(file, "file"), how, lambda report, folder: None)
+    return load(request.paths.folder, how.store)
 
 
 def _path(place: File | None) -> Path | None:

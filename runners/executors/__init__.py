@@ -1,31 +1,16 @@
 """Executors, one per file: they run stages in local processes or on Ray, without decisions or persistent state."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
+from runners.settings import RunSettings
 from runners.work_queue import Failure, StageTask
 from steeplechase.foundation.locking import Holder
 from steeplechase.ledger.artifacts import Outcome
 
-ENGINES = ("local", "ray")
 TaskEnd = tuple[StageTask, Outcome | Failure]
-
-
-@dataclass(frozen=True)
-class ExecutorSettings:
-    """Where trials run, and what each may use; no result depends on it."""
-
-    workers: int = 2
-    """Trials at a time."""
-    address: str | None = None
-    """A Ray cluster's address; None starts Ray on this machine."""
-    gpus_per_trial: float | None = None
-    """GPUs of a trial under Ray, a fraction or a whole number; None shares all of them between the workers."""
-    objects: str = ""
-    """URL of the object store that has the stages; empty if every worker sees their folder."""
 
 
 class Executor(Protocol):
@@ -53,8 +38,8 @@ class Executor(Protocol):
         """Wait briefly and return the tasks that have ended, possibly none."""
 
 
-def open_executor(name: str, store: Path, settings: ExecutorSettings) -> Executor:
-    """Return the executor of that name."""
-    module = import_module(f"runners.executors.{name}")
+def open_executor(store: Path, settings: RunSettings) -> Executor:
+    """Return the executor that the settings name."""
+    module = import_module(f"runners.executors.{settings.engine}")
     executor: Executor = module.open_executor(store, settings)
     return executor

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from runners.executors import ExecutorSettings
 from runners.executors.worker import as_line
+from runners.settings import RunSettings
 from runners.stages.stage import THREADS, Job
 from runners.work_queue import Failure, StageTask, outcome_of
 from steeplechase.foundation.child_process import import_path, module_command
@@ -152,6 +152,6 @@ def worker_environment() -> dict[str, str]:
     return {**os.environ, **ONE_THREAD, **QUIET, **RETURNED_MEMORY, **import_path()}
 
 
-def open_executor(store: Path, settings: ExecutorSettings) -> LocalExecutor:
+def open_executor(store: Path, settings: RunSettings) -> LocalExecutor:
     """Return the local executor; settings of clusters are ignored."""
     return LocalExecutor(store, settings.workers, settings.objects)

@@ -19,10 +19,10 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-from runners.executors import ExecutorSettings
 from runners.executors.local import BYTES_AT_ONCE, SECONDS_BETWEEN_POLLS, LocalExecutor, worker_environment
 from runners.executors.ray_pipes import Hosting, end_session
 from runners.executors.tune_adapter import CONTINUE, STOP, TuneAdapter
+from runners.settings import RunSettings
 from runners.work_queue import Failure, StageTask
 from steeplechase.foundation.child_process import module_command
 from steeplechase.foundation.errors import MachineError, StoppedError
@@ -66,7 +66,7 @@ class RayExecutor:
     Shared stages run on local workers. On a cluster no stage runs before every node has been probed.
     """
 
-    def __init__(self, store: Path, settings: ExecutorSettings) -> None:
+    def __init__(self, store: Path, settings: RunSettings) -> None:
         self._store, self._settings = store.resolve(), settings
         self._local = LocalExecutor(store, settings.workers, settings.objects)
         self._adapter = TuneAdapter(self._store, settings.workers, settings.objects)
@@ -271,6 +271,6 @@ class _Host:
             self._process.stdin.flush()
 
 
-def open_executor(store: Path, settings: ExecutorSettings) -> RayExecutor:
+def open_executor(store: Path, settings: RunSettings) -> RayExecutor:
     """Return the Ray executor."""
     return RayExecutor(store, settings)

@@ -1,18 +1,15 @@
 """Arguments of several commands, and the selection of an experiment at a scale."""
 
-import hashlib
-import re
-import shlex
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
-from runners.part import WHOLE, Part, part_of
+from runners.flags import DEFAULT_SCALE, WrongSetting, folder_named, options_of
 from search_space.cost import CONVENTIONS, Convention
-from search_space.module_factories import FLAG as FACTORIES_OF
 from search_space.module_factories import allow_packages
 from steeplechase.commands.checkpoints import with_imported_folders
 from steeplechase.configuration.experiment import Experiment
@@ -20,20 +17,9 @@ from steeplechase.configuration.latency import LatencyExperiment
 from steeplechase.configuration.loading import AnyExperiment, experiment_in
 from steeplechase.configuration.yaml import ConfigurationFile, read_file
 from steeplechase.configuration.yaml.experiment_files import experiment_file, experiment_files
-from steeplechase.configuration.yaml.settings import FLAG, changed_keys, with_settings
+from steeplechase.configuration.yaml.settings import with_settings
 from steeplechase.foundation.errors import ConfigurationError, not_one_of
-from steeplechase.foundation.schema import canonical_text
-from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.records import WITHOUT_SCALES
-
-if TYPE_CHECKING:
-    pass
-
-DEFAULT_SCALE = "demo"
-GROWING = ("pretraining.seeds", "fine_tuning.seeds", "fine_tuning.tasks")
-"""Keys of settings that leave a study in its results folder."""
-SETTINGS_SHOWN = 60
-"""Letters of the settings in the name of a results folder; longer ones are shortened and hashed."""
 
 ExperimentFile = Annotated[
     Path,
@@ -43,35 +29,6 @@ ExperimentFile = Annotated[
         autocompletion=lambda: [*experiment_files()],
     ),
 ]
-Scale = Annotated[
-    str | None, typer.Option(help=f"One of the file's scales; default: {DEFAULT_SCALE}, if the file has it.")
-]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        FLAG, metavar="KEY=VALUE", help="A value in place of the file's, such as pretraining.tokens=1e5; repeatable."
-    ),
-]
-FactoryPackages = Annotated[
-    list[str] | None,
-    typer.Option(
-        FACTORIES_OF, metavar="PACKAGE", help="A package whose functions the file may name as factories; repeatable."
-    ),
-]
-
-
-def _names(text: str) -> tuple[str, ...]:
-    """Return the names in a text that separates them by commas."""
-    return tuple(filter(None, (name.strip() for name in text.split(","))))
-
-
-ArmNames = Annotated[
-    str | None, typer.Option("--arms", metavar="NAMES", help="Only these arms, such as baseline,k3; others later.")
-]
-SeedNames = Annotated[
-    str | None, typer.Option("--seeds", metavar="SEEDS", help="Only these pretraining seeds, such as 1,2 or 1-3.")
-]
-TaskNames = Annotated[str | None, typer.Option("--tasks", metavar="NAMES", help="Only these downstream tasks.")]
 FlopsName = Annotated[
     str,
     typer.Option(
@@ -81,24 +38,6 @@ FlopsName = Annotated[
         help="FLOP counting convention.",
     ),
 ]
-
-
-StoreUrl = Annotated[
-    str,
-    typer.Option(
-        "--store",
-        metavar="URL",
-        help="Object store of the stages, such as s3://BUCKET/PREFIX; contacted only if it is given.",
-        show_default=False,
-    ),
-]
-
-
-def folder_named(name: str | Path) -> Path:
-    """Return a folder by its name; an empty name, as from an unset shell variable, is an error."""
-    if str(name) == "":
-        raise typer.BadParameter("the name is empty; write . for the current folder")
-    return Path(name)
 
 
 ResultsFolder = Annotated[
@@ -111,6 +50,47 @@ NewFolder = Annotated[
 ]
 
 
+def with_flags_of(settings: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator: an option of the command for every field of a class, in place of the parameter `settings`.
+
+    What the class refuses is a mistake of the command line.
+    """
+    options = {field.name: (field, kind, option) for field, kind, option in options_of(settings)}
+
+    def parameter(name: str) -> inspect.Parameter:
+        field, kind, option = options[name]
+        repeated = get_origin(kind) is tuple
+        given: Any = list[get_args(kind)[0]] | None if repeated else kind  # type: ignore[misc]
+        return inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None if repeated else field.default,
+            annotation=Annotated[given, option],
+        )
+
+    def decorated(function: Callable[..., None]) -> Callable[..., None]:
+        def command(**given: Any) -> None:
+            values = {name: given.pop(name) for name in options}
+            for name in (name for name in options if get_origin(options[name][1]) is tuple):
+                values[name] = tuple(values[name] or ())
+            try:
+                chosen = settings(**values)
+            except WrongSetting as wrong:
+                raise typer.BadParameter(wrong.message, param_hint=wrong.flag) from None
+            function(settings=chosen, **given)
+
+        parameters: list[inspect.Parameter] = []
+        for one in inspect.signature(function).parameters.values():
+            own = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
+            parameters += map(parameter, options) if one.name == "settings" else own
+        signature = inspect.Signature(parameters)
+        command.__doc__, command.__signature__ = function.__doc__, signature  # type: ignore[attr-defined]
+        command.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()}
+        return command
+
+    return decorated
+
+
 @dataclass(frozen=True)
 class Chosen:
     """A training experiment at one of its scales."""
@@ -121,29 +101,6 @@ class Chosen:
     """All scales of its file."""
     command: str = ""
     """The command line that runs it, for messages."""
-
-
-@dataclass(frozen=True)
-class PartNames:
-    """The part of an experiment to run, as the command line names it; None is all."""
-
-    arms: str | None = None
-    seeds: str | None = None
-    tasks: str | None = None
-
-    def of(self, experiment: AnyExperiment) -> Part:
-        """Return the part of an experiment. Raises ConfigurationError with everything that is unknown."""
-        given = {"--arms": self.arms, "--seeds": self.seeds, "--tasks": self.tasks}
-        if empty := [flag for flag, text in given.items() if text is not None and not _names(text)]:
-            raise ConfigurationError([f"{flag}: names nothing; leave it out for all" for flag in empty])
-        if isinstance(experiment, LatencyExperiment):
-            if any(given.values()):
-                raise ConfigurationError("--arms, --seeds, --tasks: a timing experiment is run as a whole")
-            return WHOLE
-        return part_of(experiment, _names(self.arms or ""), self.seeds or "", _names(self.tasks or ""))
-
-
-ALL = PartNames()
 
 
 def choose(path: Path, scale: str | None, packages: Sequence[str] = ()) -> Chosen:
@@ -167,27 +124,6 @@ def choose_any(
     wanted = _wanted_scale(file, scale)
     file = with_imported_folders(with_settings(file, wanted, settings))
     return experiment_in(file, wanted), wanted or WITHOUT_SCALES, file.scales
-
-
-def command_of(file: Path, scale: str, settings: Sequence[str]) -> str:
-    """Return the command line that runs an experiment."""
-    at_scale = [] if scale == WITHOUT_SCALES else ["--scale", scale]
-    return shlex.join(["steeplechase", "run", str(file), *at_scale, *(f"{FLAG}={each}" for each in settings)])
-
-
-def results_of(out: Path | None, experiment: str, scale: str, settings: Sequence[str]) -> ResultPaths:
-    """Return the paths of the results: of `out`, or by default those named after experiment, scale and settings.
-
-    Settings by which a study grows or shrinks are not in the name.
-    """
-    if out is not None:
-        return ResultPaths.of(out)
-    settings = [setting for setting in settings if setting.partition("=")[0] not in GROWING]
-    changed = re.sub(r"[^A-Za-z0-9.,=_-]+", "_", ",".join(changed_keys(settings)))
-    if len(changed) > SETTINGS_SHOWN:
-        digest = hashlib.sha256(canonical_text([*settings]).encode()).hexdigest()
-        changed = f"{changed[:SETTINGS_SHOWN]}-{digest[:8]}"
-    return ResultPaths.default(experiment, "-".join(filter(None, [scale, changed])))
 
 
 def _wanted_scale(file: ConfigurationFile, scale: str | None) -> str | None:

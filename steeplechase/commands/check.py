@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from steeplechase.commands.arguments import folder_named
+from runners.flags import folder_named
 from steeplechase.commands.output import let_go_of_output
 from steeplechase.commands.terminal.screen import LastingConsole
 from steeplechase.foundation.child_process import import_path, module_command

@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 from reports.pair_report import pair_report, pairs_of
-from steeplechase.commands.arguments import ResultsFolder, StoreUrl
+from runners.flags import StoreUrl
+from steeplechase.commands.arguments import ResultsFolder
 from steeplechase.commands.report_format import TERMINAL, ReportFormat, print_report
 from steeplechase.ledger.example_tables import kept_example_tables
 from steeplechase.ledger.reading import snapshot_at

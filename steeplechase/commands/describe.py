@@ -12,14 +12,15 @@ from search_space.released.models import PRESETS
 from search_space.released.publication import Publication, publication_of
 from search_space.summary import Description, PartCost, receptive_field
 from search_space.summary import describe as described
-from steeplechase.commands.arguments import FactoryPackages, FlopsName, Scale, convention_named
+from steeplechase.commands.arguments import FlopsName, convention_named, with_flags_of
 from steeplechase.commands.terminal.describe_target import DescribeArguments, find_target
 from steeplechase.commands.terminal.description_view import show
 from steeplechase.foundation.errors import ConfigurationError
 from steeplechase.foundation.schema import JsonValue
 
 
-def describe(  # noqa: PLR0913, PLR0917 — one argument per option of the command
+@with_flags_of(DescribeArguments)
+def describe(
     what: Annotated[
         str,
         typer.Argument(
@@ -27,22 +28,18 @@ def describe(  # noqa: PLR0913, PLR0917 — one argument per option of the comma
             help="A YAML file with an architecture, a candidate or an experiment, or one of " + ", ".join(PRESETS),
         ),
     ],
-    scale: Scale = None,
-    arm: Annotated[str | None, typer.Option(help="An arm of an experiment; its baseline by default.")] = None,
-    length: Annotated[int | None, typer.Option(min=1, help="Tokens of a sequence; the recipe's by default.")] = None,
-    batch: Annotated[int | None, typer.Option(min=1, help="Sequences of a batch; the recipe's by default.")] = None,
+    settings: DescribeArguments,
     flops: FlopsName = MATMUL.name,
-    factories_of: FactoryPackages = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")] = False,
 ) -> None:
     """Show an architecture's parameters, FLOPs, memory and receptive field, by component."""
     convention = convention_named(flops)
-    subject, recipe = find_target(DescribeArguments(what, scale, arm, tuple(factories_of or ())))
+    subject, recipe = find_target(what, settings)
     longest = subject.architecture.longest_sequence or recipe.sequence_length
-    tokens = length or min(recipe.sequence_length, longest)
+    tokens = settings.length or min(recipe.sequence_length, longest)
     if message := subject.architecture.too_long(tokens):
         raise ConfigurationError(f"--length: {message}")
-    description = described(subject, tokens, batch or recipe.batch_sequences, convention)
+    description = described(subject, tokens, settings.batch or recipe.batch_sequences, convention)
     publication = publication_of(what)
     if as_json:
         print(json.dumps(document(description, publication), indent=2, ensure_ascii=False))  # noqa: T201

@@ -12,7 +12,8 @@ from reports.report import build
 from reports.statistics.latency import is_latency
 from reports.statistics.results import results_of
 from reports.write import put
-from steeplechase.commands.arguments import ResultsFolder, StoreUrl
+from runners.flags import StoreUrl
+from steeplechase.commands.arguments import ResultsFolder
 from steeplechase.foundation.atomic_files import disk_refusals, read_regular
 from steeplechase.foundation.errors import ConflictError, MachineError
 from steeplechase.ledger.example_tables import kept_example_tables

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from steeplechase.commands.arguments import NewFolder, StoreUrl
+from runners.flags import StoreUrl
+from steeplechase.commands.arguments import NewFolder
 from steeplechase.commands.recorded_code import Trust, code_of
 from steeplechase.commands.terminal.describe_target import DescribeArguments, find_target
 from steeplechase.configuration.initial_checkpoint import is_initial_checkpoint
@@ -40,7 +41,7 @@ def export(  # noqa: PLR0913, PLR0917 — one argument per option of the command
     """Write a model that transformers' AutoModel and AutoTokenizer load with equal outputs."""
     refuse_existing(out)
     with code_of(Path(source), trust):
-        _export(source, out, _find(source, trial, DescribeArguments(source, scale, arm), seed, store))
+        _export(source, out, _find(source, trial, DescribeArguments(scale=scale, arm=arm), seed, store))
 
 
 def _export(source: str, out: Path, exported: "Exported") -> None:
@@ -71,7 +72,7 @@ def _find(source: str, trial: str | None, arguments: DescribeArguments, seed: in
             ("--seed", seed, "an untrained model", untrained),
         ]
     )
-    subject = find_target(arguments)[0] if untrained else None
+    subject = find_target(source, arguments)[0] if untrained else None
     from steeplechase.commands.huggingface import export_source as exported
 
     if subject is not None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from steeplechase.commands.arguments import StoreUrl
+from runners.flags import StoreUrl
 from steeplechase.commands.recorded_code import Trust, code_of, refuse_without_code
 from steeplechase.foundation.atomic_files import read_regular
 from steeplechase.foundation.errors import ConfigurationError, DataError, first_lines, not_one_of

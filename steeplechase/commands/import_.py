@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from steeplechase.commands.arguments import NewFolder, folder_named
+from runners.flags import folder_named
+from steeplechase.commands.arguments import NewFolder
 from steeplechase.commands.huggingface.import_folder import import_folder
 from steeplechase.foundation.atomic_files import refuse_existing
 

@@ -35,7 +35,7 @@ def deciding_lines(request: RunRequest, snapshot: Snapshot, report: Report) -> I
         return
     yield f"undecided: {', '.join(summary.undecided)}, for 80% power at the observed Δ and sd"
     if needed is not None:
-        time = _time(snapshot, len(snapshot.arms) * (needed - len(seeds)), request.workers)
+        time = _time(snapshot, len(snapshot.arms) * (needed - len(seeds)), request.settings.workers)
         yield f"decide{time}: {_command(request, _with_more(seeds, needed))}"
 
 

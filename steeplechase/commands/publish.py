@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from steeplechase.commands.arguments import ResultsFolder, StoreUrl, folder_named
+from runners.flags import StoreUrl, folder_named
+from steeplechase.commands.arguments import ResultsFolder
 from steeplechase.foundation.errors import ConflictError, MachineError
 
 PUBLISHED = Path("reports/published")

@@ -10,7 +10,8 @@ from reports.brief import brief
 from reports.report import build
 from reports.statistics.predictions import tables_of_predictions
 from reports.write import write_predictions
-from steeplechase.commands.arguments import ResultsFolder, StoreUrl
+from runners.flags import StoreUrl
+from steeplechase.commands.arguments import ResultsFolder
 from steeplechase.commands.report_format import TERMINAL, ReportFormat, print_report
 from steeplechase.ledger.example_tables import kept_example_tables
 from steeplechase.ledger.reading import snapshot_at

@@ -1,11 +1,10 @@
 """One run of an experiment: checks, mirroring to MLflow, progress on the terminal, the report's files."""
 
 import os
-import shlex
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -13,20 +12,22 @@ from rich.console import Console
 
 from reports.document import Report
 from reports.explorer.plotly_library import is_installed as explorer_is_installed
+from reports.made_with import duration
 from reports.report import build
 from reports.sections.squad import answer_lines
 from reports.sections.vocabulary import vocabulary_notes
 from reports.write import REPORT_FILES, files_to_attach, refuse_foreign, refuse_taken, write_report
-from runners.limits import UNLIMITED, LimitReached, Limits
-from runners.opening import RunRequest, lost_ledger
+from runners.dag import SharedStages
+from runners.limits import LimitReached
+from runners.opening import RunRequest, lost_ledger, stages_of
 from runners.part import WHOLE
+from runners.plan import time_left
 from runners.run import run as drive
 from runners.run_progress import RunProgress
+from runners.settings import RAY, RunSettings
 from runners.task_sources import table_warnings
-from search_space.module_factories import FLAG as FACTORIES_OF
-from steeplechase.commands.arguments import ALL, PartNames, choose_any, results_of
+from steeplechase.commands.arguments import choose_any
 from steeplechase.commands.next_command import deciding_lines, program
-from steeplechase.commands.planning.opening_line import opening_line
 from steeplechase.commands.stopping import Stopping, stopping
 from steeplechase.commands.terminal.live_view import LiveView
 from steeplechase.commands.terminal.mlflow_sync import Mirroring
@@ -34,8 +35,8 @@ from steeplechase.commands.terminal.screen import LastingConsole
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.latency import LatencyExperiment
 from steeplechase.configuration.loading import AnyExperiment
+from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.validation.warnings import warnings_of
-from steeplechase.configuration.yaml.settings import FLAG
 from steeplechase.foundation.environment import memory_bytes
 from steeplechase.foundation.errors import ConfigurationError, ConflictError, MachineError, UserError
 from steeplechase.foundation.scratch import scratch_folder
@@ -46,7 +47,6 @@ from steeplechase.ledger.paths import has_export
 from steeplechase.ledger.records import NOT_ENDED, WITHOUT_SCALES
 from steeplechase.ledger.snapshot import Snapshot
 
-LOCAL, RAY = "local", "ray"
 RAY_ADDRESS = "RAY_ADDRESS"
 """Environment variable that Ray reads for the address of a cluster."""
 SECONDS_TO_ANSWER = 10.0
@@ -54,77 +54,58 @@ OnReport = Callable[[Report, Path], None]
 """Called with the report and its folder, before the last mirroring to MLflow."""
 
 
-@dataclass(frozen=True)
-class RunOptions:
-    """How an experiment is run; results do not depend on it, apart from the settings."""
-
-    engine: str = LOCAL
-    workers: int = 2
-    out: Path | None = None
-    address: str | None = None
-    settings: tuple[str, ...] = ()
-    """KEY=VALUE, in place of values of the file."""
-    reuse: tuple[Path, ...] = ()
-    """Results folders and published reports whose finished trials with the same keys are taken over."""
-    gpus_per_trial: float | None = None
-    """GPUs of a trial under Ray, a fraction or a whole number."""
-    limits: Limits = UNLIMITED
-    """What the run may spend; at a limit it ends incomplete and resumable."""
-    objects: str = ""
-    """URL of an object store for the stages."""
-    factories_of: tuple[str, ...] = ()
-    """Packages outside plugins whose functions the file may name as factories."""
-    part: PartNames = ALL
-    """What of the experiment is run now."""
-
-    @property
-    def of_trials(self) -> tuple[str, ...]:
-        """The given options that only trials have a use for."""
-        given = {
-            "--engine": self.engine != LOCAL,
-            "--address": self.address is not None,
-            "--reuse": bool(self.reuse),
-            "--stop-after-tokens": self.limits.tokens is not None,
-        }
-        return tuple(flag for flag, is_given in given.items() if is_given)
-
-
-def run_experiment(
-    file: Path, scale: str | None, options: RunOptions, on_report: OnReport
-) -> tuple[RunRequest, Snapshot]:
+def run_experiment(file: Path, settings: RunSettings, on_report: OnReport) -> tuple[RunRequest, Snapshot]:
     """Run or resume an experiment and write its report; progress goes to the error stream.
 
     Raises ConfigurationError with every mistake of the file, StoppedError when a signal ends it, and LimitReached,
     after the report is written, when a limit does.
     """
-    declared, name, scales = choose_any(file, scale, options.settings, options.factories_of)
-    if isinstance(declared, LatencyExperiment) and options.of_trials:
-        message = f"a timing experiment runs alone on this machine; leave {', '.join(options.of_trials)} out"
+    declared, scale, scales = choose_any(file, settings.scale, settings.overrides, settings.factories_of)
+    if isinstance(declared, LatencyExperiment) and settings.of_trials:
+        message = f"a timing experiment runs alone on this machine; leave {', '.join(settings.of_trials)} out"
         raise ConfigurationError(f"{file}: {message}")
-    address = options.address or (cluster_in_environment() if options.engine == RAY else None)
-    request = RunRequest(
-        experiment=declared,
-        scale=name,
-        paths=results_of(options.out, declared.experiment, name, options.settings),
-        engine=options.engine,
-        workers=options.workers,
-        address=address,
-        command=_command(file, name, options),
-        settings=options.settings,
-        reuse=options.reuse,
-        gpus_per_trial=options.gpus_per_trial,
-        limits=options.limits,
-        objects=options.objects,
-        part=options.part.of(declared),
-    )
+    command, part = settings.command(file, scale), settings.part_of(declared)
+    address = settings.address or (cluster_in_environment() if settings.engine == RAY else None)
+    paths = settings.paths_of(declared.experiment, scale)
     with stopping() as stop:
         console = LastingConsole(stop.at_next_safe_point, stderr=True)
-        request = replace(request, on_warning=partial(_warn, console))
-        first = opening_line(request, is_default=scale is None and bool(scales))  # refuses where data are missing
-        if address != options.address:
+        request = RunRequest(
+            experiment=declared,
+            scale=scale,
+            paths=paths,
+            settings=replace(settings, address=address),
+            command=command,
+            shared=stages_of(declared),  # refuses where data are missing
+            part=part,
+            on_warning=partial(_warn, console),
+        )
+        first = opening_line(request, is_default=settings.scale is None and bool(scales))
+        if address != settings.address:
             _say(console, f"Ray: the cluster at {address}, from {RAY_ADDRESS}; unset it to run on this machine")
             refuse_silent_cluster(str(address))
         return request, _drive(request, console, stop, on_report, first)
+
+
+def opening_line(request: RunRequest, is_default: bool) -> str:
+    """Return experiment, scale, trials and estimated time; `is_default` is whether nobody chose the scale."""
+    experiment, part, shared = request.experiment, request.part, request.shared
+    default = " (the default)" if is_default else ""
+    name = experiment.experiment + ("" if request.scale == WITHOUT_SCALES else f" at scale {request.scale}{default}")
+    if isinstance(experiment, LatencyExperiment):
+        return f"{name}: {len(experiment.candidates)} arms, timed at {len(experiment.timing.lengths)} lengths"
+    seeds = first_seeds(experiment.pretraining.seeds)
+    count = sum(part.has_trial(arm.name, seed) for arm in experiment.arms for seed in seeds)
+    trials = f"{count} trial{'' if count == 1 else 's'}"
+    if experiment.search is not None:
+        trials = f"at most {max(count, experiment.search.max_candidates * len(seeds))} trials"
+    assert isinstance(shared, SharedStages)
+    left = time_left(experiment, shared, request.paths, part, request.settings.workers)
+    if left is None:
+        return f"{name}: {trials}, no estimate of the time yet"
+    seconds, bounded = left
+    if not seconds:
+        return f"{name}: {trials}, nothing left to compute"
+    return f"{name}: {trials}, {'at most ' if bounded else ''}about {duration(seconds)}"
 
 
 def cluster_in_environment() -> str | None:
@@ -143,16 +124,6 @@ def refuse_silent_cluster(address: str) -> None:
     except (OSError, OverflowError) as error:
         remedy = f"start it, or unset {RAY_ADDRESS} to run on this machine"
         raise MachineError(f"{RAY_ADDRESS}: no Ray cluster answers at {address} ({error}); {remedy}") from error
-
-
-def _command(file: Path, scale: str, options: RunOptions) -> str:
-    """Return the command with all defaults filled in, without the results folder and the address of a cluster."""
-    at_scale = [] if scale == WITHOUT_SCALES else ["--scale", scale]
-    arguments = ["steeplechase", "run", str(file), *at_scale, "--engine", options.engine]
-    arguments += ["--workers", str(options.workers)]
-    arguments += [part for setting in options.settings for part in (FLAG, setting)]
-    arguments += [part for package in options.factories_of for part in (FACTORIES_OF, package)]
-    return shlex.join([*arguments, *(word for folder in options.reuse for word in ("--reuse", str(folder)))])
 
 
 def _drive(request: RunRequest, console: Console, stop: Stopping, on_report: OnReport, first: str) -> Snapshot:
@@ -195,7 +166,7 @@ def _run_and_report(
         except LimitReached as reached:
             limited, snapshot = reached, reached.snapshot
         stop.no_more_safe_points()
-    report = build(snapshot, example_tables=kept_example_tables(places.folder, request.objects))
+    report = build(snapshot, example_tables=kept_example_tables(places.folder, request.settings.store))
     files = write_report(report, places.folder)
     on_report(report, places.folder)
     with scratch_folder() as scratch:

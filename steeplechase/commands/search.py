@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from steeplechase.commands.arguments import ResultsFolder, Scale
+from runners.flags import Scale
+from steeplechase.commands.arguments import ResultsFolder
 from steeplechase.commands.report_format import TERMINAL, ReportFormat, print_report
 from steeplechase.foundation.atomic_files import make_folder, refuse_existing, write_whole
 from steeplechase.foundation.errors import ConfigurationError, DataError

@@ -8,7 +8,8 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 import typer
 from rich.console import Console
 
-from steeplechase.commands.arguments import ResultsFolder, StoreUrl
+from runners.flags import StoreUrl
+from steeplechase.commands.arguments import ResultsFolder
 from steeplechase.foundation.atomic_files import disk_refusals, refuse_existing, write_whole
 from steeplechase.ledger.submission import submission as files_of
 from steeplechase.tasks.glue.submission import FILES

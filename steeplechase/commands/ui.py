@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from runners.flags import folder_named
 from runners.tracking import TrackingStore, serve
 from runners.tracking.errors import redacted
 from runners.tracking.store import URI_VARIABLE
-from steeplechase.commands.arguments import folder_named
 from steeplechase.foundation.errors import ConflictError, MachineError
 from steeplechase.ledger.database import LEDGER_NAME, Ledger
 from steeplechase.ledger.paths import RESULTS, ResultPaths, has_export

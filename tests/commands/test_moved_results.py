@@ -9,6 +9,7 @@ import pytest
 
 import runners.run
 from runners.run import RunRequest, run
+from runners.settings import RunSettings
 from runners.stages.declarations import PretrainStage
 from runners.work_queue import StageTask
 from steeplechase import load
@@ -59,7 +60,7 @@ class Place:
         self._experiment = simulated.experiment(base, fine_tuning={})
 
     def run(self, folder: Path) -> None:
-        run(RunRequest(self._experiment, "whole", ResultPaths.of(folder), workers=1), lambda _: None)
+        run(RunRequest(self._experiment, "whole", ResultPaths.of(folder), RunSettings(workers=1)), lambda _: None)
 
     def answers(self, folder: Path) -> Iterator[tuple[str, str]]:
         """Yield what every command says of a folder, without its own path."""

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.commands.arguments import choose_any, results_of
+from runners.settings import Selection
+from steeplechase.commands.arguments import choose_any
 from steeplechase.commands.new import copied
 from steeplechase.configuration.yaml import read_file
 from steeplechase.configuration.yaml.experiment_files import experiment_file, experiment_files
@@ -114,11 +115,10 @@ def test_a_setting_is_in_the_plan_and_names_the_results_folder(call: Call, tmp_p
     chosen = ("plan", "table2", "--scale", "smoke", "--json", "--out", tmp_path)
     before, after = (json.loads(call(*chosen, *more).out) for more in ((), ("--set", "pretraining.tokens=1e5")))
     assert after["arms"][0]["train_flops"] > before["arms"][0]["train_flops"]
-    folder = results_of(
-        None, "table2", "smoke", ("pretraining.tokens=1e5", "recipe.dropout=0.1", "pretraining.seeds=[1, 2]")
-    ).folder
+    overrides = ("pretraining.tokens=1e5", "recipe.dropout=0.1", "pretraining.seeds=[1, 2]")
+    folder = Selection(overrides=overrides).paths_of("table2", "smoke").folder
     assert folder == Path("results/table2-smoke-tokens=1e5,dropout=0.1")
-    long = [results_of(None, "t", "s", (f"question={'long ' * 30}{end}",)).folder.name for end in "ab"]
+    long = [Selection(overrides=(f"question={'long ' * 30}{end}",)).paths_of("t", "s").folder.name for end in "ab"]
     assert long[0] != long[1]
     assert all(len(name) < 80 for name in long)
 

@@ -24,11 +24,11 @@ def test_every_arm_is_shown_with_its_changes_costs_and_cells(call: Call, scale: 
         assert row["parameters"] == arm.candidate.architecture.parameters
         tokens = experiment.pretraining.tokens
         assert row["train_flops"] == arm.candidate.train_flops(tokens, experiment.baseline.architecture)
-        assert row["cells"]["results"] == ["held_out_loss", *sorted(experiment.fine_tuning.tasks), "score"]
-    orderings = {arm["name"]: arm["cells"].get("claims", []) for arm in document["arms"]}
+        assert row["uses"]["metric"] == ["held_out_loss", *sorted(experiment.fine_tuning.tasks), "score"]
+    orderings = {arm["name"]: arm["uses"].get("claim", []) for arm in document["arms"]}
     assert orderings["span_dynamic"] == ["span_dynamic > dynamic", "span_dynamic > baseline"]
     assert orderings["lightweight"] == []
-    assert document["arms"][3]["cells"]["isolated"] == ["lightweight − bottleneck"]
+    assert document["arms"][3]["uses"]["one-change comparison"] == ["lightweight − bottleneck"]
 
 
 @pytest.mark.parametrize("columns", [80, 100, 200])
@@ -104,7 +104,7 @@ match: { budget: parameters, by: feed_forward_width }
         "bottleneck_ratio=2",
     )
     assert twin["parameters"] == pytest.approx(baseline["parameters"], rel=0.01)
-    assert raw["cells"]["matched"] == twin["cells"]["matched"] == ["held_out_loss"]
+    assert raw["uses"]["matched metric"] == twin["uses"]["matched metric"] == ["held_out_loss"]
 
 
 def test_a_factorial_reports_the_consequences_of_impossible_runs(call: Call, tmp_path: Path) -> None:

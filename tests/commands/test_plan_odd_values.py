@@ -9,6 +9,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
+from runners.settings import Selection
 from steeplechase.commands.plan import planned
 from steeplechase.foundation.errors import ConfigurationError
 from tests.factories.paths import EXPERIMENT_FILES, EXPERIMENTS
@@ -44,7 +45,7 @@ ODD = (
 def refusal_of(name: str, changes: Sequence[str]) -> tuple[str, ...]:
     """Return the lines of a refusal, none where the changed experiment is accepted and planned."""
     try:
-        planned(EXPERIMENTS / name, SCALE, NOWHERE, changes)
+        planned(EXPERIMENTS / name, Selection(scale=SCALE, out=NOWHERE, overrides=tuple(changes)))
     except ConfigurationError as refusal:
         return refusal.lines
     return ()

@@ -10,10 +10,11 @@ from runners.cost_estimate.past_runs import measured_under
 from runners.cost_estimate.prediction import without_warm_up
 from runners.dag import shared_stages, trial_stages
 from runners.opening import RunRequest, open_ledger
+from runners.plan import plan_of
+from runners.settings import Selection
 from runners.stages.stage import Stage
 from search_space.cost import MATMUL
 from steeplechase.commands.arguments import choose
-from steeplechase.commands.planning.plan_contents import plan_of
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.database import LEDGER_NAME
@@ -65,7 +66,7 @@ def test_time_and_disk_scale_with_the_work_from_what_was_measured(tmp_path: Path
             seconds = arm.train_flops / 1e6 if label.startswith("pretrain") else 5.0
             kept(store, stage, b"x" * arm.parameters)
             ledger.add_record(finished("baseline/1", label, stage, seconds))
-    plan = plan_of(chosen, MATMUL, places)
+    plan = plan_of(experiment, Selection(out=tmp_path / "here"), MATMUL, "smoke")
     assert plan.prediction is not None
     assert plan.prediction.seconds is not None
     assert plan.prediction.bytes is not None
@@ -92,7 +93,7 @@ def test_seconds_with_a_workers_start_are_replaced_by_those_without(tmp_path: Pa
             kept(store, stage, b"", warm_up)
             ledger.add_record(finished(f"baseline/{seed}", label, stage, seconds))
         (pace,) = {one.seconds for one in without_warm_up(measured_under(places.root, store))}
-        predictions.append((pace, plan_of(chosen, MATMUL, places).prediction))
+        predictions.append((pace, plan_of(experiment, Selection(out=tmp_path / "here"), MATMUL, "smoke").prediction))
     (before, former), (after, present) = predictions
     assert (before, after) == (30.0, 10.0)
     assert former is not None

@@ -62,7 +62,7 @@ def test_the_included_experiment_shows_its_points_costs_and_cells(call: Call, tm
     tuning: Any = document["tuning"]
     assert tuning["points"][0] == "shared"
     assert tuning["trials"] == 4 * len(tuning["points"]) * len(tuning["seeds"])
-    assert ["tuned" in arm["cells"] for arm in document["arms"]] == [False, True, True, True]
+    assert ["tuned metric" in arm["uses"] for arm in document["arms"]] == [False, True, True, True]
     answer = call("plan", TUNED, "--scale", scale, "--out", tmp_path)
     tokens = tuning["trials"] * tuning["tokens_per_trial"]
     assert f"{tuning['trials']} trials of" in " ".join(answer.out.split())
@@ -72,4 +72,4 @@ def test_the_included_experiment_shows_its_points_costs_and_cells(call: Call, tm
 def test_a_plan_without_tuning_does_not_mention_it(call: Call, tmp_path: Path) -> None:
     document = planned(call, written(tmp_path, DESIGN), "--out", tmp_path / "results")
     assert "tuning" not in document
-    assert not any("tuned" in arm["cells"] for arm in document["arms"])
+    assert not any("tuned metric" in arm["uses"] for arm in document["arms"])

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from runners.opening import RunRequest
+from runners.opening import RunRequest, stages_of
 from runners.part import Part
-from steeplechase.commands.arguments import results_of
-from steeplechase.commands.planning.opening_line import opening_line
-from steeplechase.commands.run_experiment import cluster_in_environment, refuse_silent_cluster
+from runners.settings import Selection
+from steeplechase.commands.run_experiment import cluster_in_environment, opening_line, refuse_silent_cluster
 from steeplechase.foundation.errors import MachineError
 from steeplechase.ledger.paths import ResultPaths
 from tests.factories import simulated_training as simulated
@@ -17,13 +16,19 @@ from tests.factories.simulated_training import Track
 
 def test_the_first_line_has_experiment_scale_trials_and_time(tmp_path: Path) -> None:
     declared = simulated.small_table(tmp_path)
-    request = RunRequest(declared, "demo", ResultPaths.of(tmp_path / "results"), part=Part(("narrow",)))
+    shared = stages_of(declared)
+    request = RunRequest(
+        declared, "demo", ResultPaths.of(tmp_path / "results"), shared=shared, part=Part(("narrow",))
+    )
     line = opening_line(request, is_default=True)
     assert line == "simulated at scale demo (the default): 1 trial, no estimate of the time yet"
     Track(declared, tmp_path / "results").run()
-    whole = RunRequest(declared, "whole", request.paths)
+    whole = RunRequest(declared, "whole", request.paths, shared=shared)
     assert opening_line(whole, is_default=False) == "simulated: 3 trials, nothing left to compute"
-    assert "at most 12 trials" in opening_line(RunRequest(simulated.search(tmp_path), "whole", request.paths), False)
+    search = simulated.search(tmp_path)
+    assert "at most 12 trials" in opening_line(
+        RunRequest(search, "whole", request.paths, shared=stages_of(search)), False
+    )
 
 
 @pytest.mark.parametrize(
@@ -34,7 +39,7 @@ def test_the_first_line_has_experiment_scale_trials_and_time(tmp_path: Path) -> 
     ],
 )
 def test_settings_by_which_a_study_grows_leave_it_in_its_folder(settings: list[str], name: str) -> None:
-    assert results_of(None, "mine", "demo", settings).folder == Path("results") / name
+    assert Selection(overrides=tuple(settings)).paths_of("mine", "demo").folder == Path("results") / name
 
 
 @pytest.mark.parametrize(("value", "address"), [("10.0.0.1:6379", "10.0.0.1:6379"), ("", None), ("local", None)])

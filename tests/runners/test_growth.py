@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from reports.formats.csv import render
 from reports.report import build
 from runners.opening import RunRequest, open_ledger
+from runners.settings import RunSettings
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.errors import ConflictError
 from steeplechase.ledger.amendments import amendments
@@ -54,7 +55,7 @@ class Study:
     def run(self, experiment: Experiment, killed_after: int | None = None) -> Snapshot | None:
         """Run one version; None if its driver was killed."""
         paths = ResultPaths.of(self.folder / "results")
-        request = RunRequest(experiment, "whole", paths, workers=1, on_warning=self.warnings.append)
+        request = RunRequest(experiment, "whole", paths, RunSettings(workers=1), on_warning=self.warnings.append)
         track = Track(experiment, self.folder / "results", left=killed_after, computed=self.computed)
         with open_ledger(request):
             pass

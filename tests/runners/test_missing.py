@@ -8,11 +8,12 @@ import pytest
 from runners.missing_data import refuse_missing
 from runners.missing_device import missing_device
 from runners.opening import RunRequest
+from runners.plan import plan_of
 from runners.run import run
+from runners.settings import Selection
 from search_space.cost import MATMUL
 from steeplechase.commands.arguments import choose, choose_any
-from steeplechase.commands.planning.gpu_hours import gpu_hours
-from steeplechase.commands.planning.plan_contents import plan_of
+from steeplechase.commands.planning.costs import gpu_hours
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.foundation import environment
 from steeplechase.foundation.errors import DataError, MachineError
@@ -67,7 +68,9 @@ def test_a_run_on_a_missing_gpu_is_refused_before_any_folder_is_created(
 def test_gpu_hours_are_told_of_an_experiment_for_gpus_alone(tmp_path: Path) -> None:
     plans = {scale: choose(TABLE, scale) for scale in ("paper", "demo")}
     told = {
-        scale: [*gpu_hours(chosen.experiment, plan_of(chosen, MATMUL, ResultPaths.of(tmp_path)))]
+        scale: [
+            *gpu_hours(chosen.experiment, plan_of(chosen.experiment, Selection(out=tmp_path), MATMUL, chosen.scale))
+        ]
         for scale, chosen in plans.items()
     }
     assert told["demo"] == []

@@ -10,6 +10,7 @@ import pytest
 from runners.opening import RunRequest, open_ledger
 from runners.run import run, run_stages, timed
 from runners.run_progress import RunProgress
+from runners.settings import RunSettings
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.errors import ConflictError, DataError, MachineError
 from steeplechase.foundation.schema import fingerprint
@@ -25,7 +26,7 @@ from tests.factories.simulated_training import ARCHITECTURE, RECIPE, Track
 
 
 def request(folder: Path, experiment: Experiment, scale: str = "whole") -> RunRequest:
-    return RunRequest(experiment, scale, ResultPaths.of(folder / "results"), workers=1)
+    return RunRequest(experiment, scale, ResultPaths.of(folder / "results"), RunSettings(workers=1))
 
 
 def ignore_progress(progress: RunProgress) -> None:
@@ -85,13 +86,13 @@ def test_a_ledger_of_an_earlier_version_keeps_the_runs_that_were_named_after_its
 def test_a_run_that_starts_beside_another_does_not_change_its_object_store(tmp_path: Path) -> None:
     asked = request(tmp_path, simulated.small_table(tmp_path))
     asked.paths.make()
-    second = replace(asked, objects=f"file://{tmp_path}/objects")
+    second = replace(asked, settings=RunSettings(store=f"file://{tmp_path}/objects"))
     with asked.paths.locked():  # a run that has not written its ledger yet
         with pytest.raises(ConflictError, match="is running this experiment"), open_ledger(second):
             pass
         assert asked.paths.objects == ""
     with open_ledger(second):
-        assert asked.paths.objects == second.objects
+        assert asked.paths.objects == second.settings.store
 
 
 def test_only_a_run_that_computes_is_recorded_as_a_session(tmp_path: Path) -> None:
@@ -112,7 +113,8 @@ def test_settings_without_effect_on_results_are_no_conflict(tmp_path: Path) -> N
     with open_ledger(request(tmp_path, experiment)) as ledger:
         facts = snapshot(ledger)
     asked_otherwise = simulated.experiment(tmp_path, question="Asked otherwise?", tracking="http://127.0.0.1:1")
-    again = replace(request(tmp_path, asked_otherwise), workers=7, engine="ray", address="ray://nowhere")
+    elsewhere = RunSettings(workers=7, engine="ray", address="ray://nowhere")
+    again = replace(request(tmp_path, asked_otherwise), settings=elsewhere)
     with open_ledger(again) as ledger:
         assert snapshot(ledger) == facts
 

@@ -2,7 +2,11 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from runners.flags import FactoryPackages, Scale
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.module_factories import allow_packages
@@ -19,28 +23,28 @@ from steeplechase.foundation.schema import Schema
 DOCUMENTS: tuple[type[Schema], ...] = (Architecture, Candidate, Experiment)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DescribeArguments:
-    """Arguments of the command line."""
+    """Which candidate of a file is described, and at which sizes."""
 
-    what: str
-    scale: str | None
-    arm: str | None
-    factories_of: tuple[str, ...] = ()
-    """Packages outside plugins whose functions a file may name as factories."""
+    scale: Scale = None
+    arm: Annotated[str | None, typer.Option(help="An arm of an experiment; its baseline by default.")] = None
+    length: Annotated[int | None, typer.Option(min=1, help="Tokens of a sequence; the recipe's by default.")] = None
+    batch: Annotated[int | None, typer.Option(min=1, help="Sequences of a batch; the recipe's by default.")] = None
+    factories_of: FactoryPackages = ()
 
 
-def find_target(arguments: DescribeArguments) -> tuple[Subject, Recipe]:
+def find_target(what: str, arguments: DescribeArguments) -> tuple[Subject, Recipe]:
     """Return the subject and its training. Raises ConfigurationError with every error."""
-    path = Path(arguments.what)
+    path = Path(what)
     allow_packages(arguments.factories_of)
-    if arguments.what in PRESETS:
+    if what in PRESETS:
         _refuse_options(arguments, "a published model", ("scale", "arm"))
-        preset = PRESETS[arguments.what]
-        subject, recipe = _target_of(arguments.what, preset.candidate, None)
+        preset = PRESETS[what]
+        subject, recipe = _target_of(what, preset.candidate, None)
         return (subject if preset.has_objective else replace(subject, objective=None)), recipe
     if not path.exists() and not path.suffix:
-        raise ConfigurationError(f"{not_one_of(arguments.what, 'a published model', PRESETS)}; and no such file")
+        raise ConfigurationError(f"{not_one_of(what, 'a published model', PRESETS)}; and no such file")
     model = _model_of(path)
     if model is Experiment:
         return _of_experiment(arguments, path)

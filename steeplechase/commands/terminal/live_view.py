@@ -9,6 +9,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from reports.made_with import duration
 from reports.number_format import milliseconds_text
 from runners.cost_estimate.flops import stage_flops
 from runners.run_progress import RunProgress
@@ -16,7 +17,7 @@ from runners.stages.declarations import PretrainStage
 from runners.stages.progress import StageProgress, read_progress
 from runners.work_queue import StageTask
 from steeplechase.analysis.bootstrap import median
-from steeplechase.commands.terminal.screen import Screen, time_left
+from steeplechase.commands.terminal.screen import Screen
 from steeplechase.commands.terminal.trial_grid import ENDED, counts, trial_grid
 from steeplechase.configuration.stage_label import LATENCY, StageLabel
 from steeplechase.ledger.artifacts import ArtifactStore
@@ -189,7 +190,7 @@ class _ProgressAccount:
         started = sum(took(work, min(1.0, progress.share)) for work, progress in running)
         computed = sum(seconds.values()) + sum(took(work, self._progressed(work, each)) for work, each in running)
         remaining = max(0.0, sum(map(took, self.part.remaining)) - started)
-        return time_left((time.monotonic() - self._started) * remaining / computed)
+        return f"{duration((time.monotonic() - self._started) * remaining / computed)} left"
 
     def bar(self, running: Running) -> Table:
         """Return the progress bar over all stages."""

@@ -58,11 +58,3 @@ class Screen:
         if self._live is not None and (at_once or now - self._drawn >= SECONDS_BETWEEN_DRAWINGS):
             self._drawn = now
             self._live.update(drawing(), refresh=True)
-
-
-def time_left(seconds: float) -> str:
-    """Return an approximate duration as text."""
-    if seconds < 90:
-        return f"{seconds:.0f} s left"
-    minutes = round(seconds / 60)
-    return f"{minutes} min left" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min left"

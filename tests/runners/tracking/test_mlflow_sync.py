@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from runners.opening import RunRequest, open_ledger
+from runners.settings import RunSettings
 from runners.stage_labels import all_labels
 from runners.tracking import TrackingStore
 from runners.tracking.runs import study_name
@@ -148,7 +149,7 @@ def test_the_table_is_printed_before_the_last_mirror(
     monkeypatch.setattr(run_experiment, "kept_example_tables", lambda *_: {})
     places.folder.mkdir(parents=True)
     console = Console(file=StringIO())
-    request = RunRequest(chosen.experiment, chosen.scale, places, "local", 1, None)
+    request = RunRequest(chosen.experiment, chosen.scale, places, RunSettings(workers=1))
     run_experiment._drive(request, console, Stopping(), run._print_brief, "small")
     assert "depthwise" in printed[0]
     assert "warning: away" in console.file.getvalue()  # type: ignore[attr-defined]
@@ -175,7 +176,7 @@ def test_an_interrupted_run_is_ended_in_a_store_that_exists(
             raise error
 
     monkeypatch.setattr(run_experiment, "drive", drive)
-    request = RunRequest(chosen.experiment, chosen.scale, places, "local", 1, None)
+    request = RunRequest(chosen.experiment, chosen.scale, places, RunSettings(workers=1))
     for exists in (False, True):
         if exists:
             (places.root / "mlflow.db").write_bytes(empty_database.read_bytes())

@@ -5,33 +5,27 @@ from collections.abc import Callable, Iterator, Sequence
 from rich.console import Console
 from rich.table import Table
 
+from reports.made_with import duration
 from reports.sanitise import printable
 from runners.cost_estimate.prediction import Prediction, Range
+from runners.plan import ArmPlan, Plan
+from runners.plan_tuning import TuningCost
 from runners.stage_labels import fine_tune_labels
 from search_space.cost import Convention
 from steeplechase.commands.arguments import Chosen
-from steeplechase.commands.planning import plan_published, plan_source_encoders
-from steeplechase.commands.planning.gpu_hours import gpu_hours
-from steeplechase.commands.planning.plan_contents import ArmPlan, Plan
-from steeplechase.commands.planning.plan_tuning import tuning_lines
+from steeplechase.commands.planning import published
+from steeplechase.commands.planning.costs import gpu_hours, source_encoders
+from steeplechase.commands.planning.uses import Uses, uses_of
 from steeplechase.configuration.counting_notes import counting_note
 from steeplechase.configuration.designs import Search
+from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.schema import JsonValue, canonical_text
 from steeplechase.ledger.records import WITHOUT_SCALES
 
 REASONS_SHOWN = 5
 NUMBERS = ("parameters", "forward", "train FLOPs", "cached")
-CELLS_FROM = 110  # minimum terminal width for the uses of an arm beside its name
-USES = {
-    "results": "metric",
-    "tuned": "tuned metric",
-    "matched": "matched metric",
-    "isolated": "one-change comparison",
-    "claims": "claim",
-}
-"""Names of the uses of an arm, by table of the report."""
-UNITS = ((86_400.0, "days"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
+USES_FROM = 110  # minimum terminal width for the uses of an arm beside its name
 SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
@@ -50,23 +44,24 @@ def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
         console.print(f"warning: {printable(warning)}", highlight=False, style="yellow")
     for line in plan.growth:
         console.print(printable(line), highlight=False)
-    _show_arms(console, plan.arms)
+    _show_arms(console, experiment, plan.arms)
     for line in (_work(chosen), *_remarks(plan), *_remaining_work(chosen, plan), *gpu_hours(experiment, plan)):
         console.print(line, highlight=False)
-    if rows := list(plan_published.rows(experiment)):
+    if rows := list(published.rows(experiment)):
         console.print(_published_table(rows))
-    for line in (*plan_published.lines(experiment), *plan_source_encoders.lines(experiment)):
+    for line in (*published.lines(experiment), *source_encoders(experiment)):
         console.print(line, highlight=False)
     console.print(f"FLOPs counted as {convention.name}: {convention.rule}", style="dim")
     if note := counting_note(row.arm for row in plan.arms):
         console.print(note, style="dim")
 
 
-def _show_arms(console: Console, arms: Sequence[ArmPlan]) -> None:
+def _show_arms(console: Console, experiment: Experiment, arms: Sequence[ArmPlan]) -> None:
     """Print the arms with their numbers; overrides beside the name if they fit, else below."""
     longest = max((len(change) for row in arms for change in _changes(row)), default=0)
     beside = console.measure(_arms_table(arms)).maximum + longest + len(", ") < console.width
-    console.print(_arms_table(arms, changes=beside, cells=console.width >= CELLS_FROM))
+    uses = uses_of(experiment) if console.width >= USES_FROM else {}
+    console.print(_arms_table(arms, changes=beside, uses=uses))
     if not beside:
         below = Table("arm", "changes", box=None, pad_edge=False)
         for row in (row for row in arms if row.arm.changes):
@@ -75,29 +70,27 @@ def _show_arms(console: Console, arms: Sequence[ArmPlan]) -> None:
             console.print(below)
 
 
-def _arms_table(arms: Sequence[ArmPlan], *, changes: bool = False, cells: bool = False) -> Table:
+def _arms_table(arms: Sequence[ArmPlan], *, changes: bool = False, uses: Uses | None = None) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("arm", no_wrap=True, overflow="fold")
     if changes:
         table.add_column("changes")
     for title in NUMBERS:
         table.add_column(title, justify="right", no_wrap=True)
-    if cells:
+    if uses:
         table.add_column("used in", overflow="fold")
     for row in arms:
         changed = [", ".join(_changes(row)) or "none"] if changes else []
-        filled = [", ".join(_counted(name, len(inside)) for name, inside in row.cells.items())] if cells else []
+        used = uses[row.arm.name] if uses else {}
+        counts = [f"{len(each)} {use}{'' if len(each) == 1 else 's'}" for use, each in used.items()]
+        filled = [", ".join(counts)] if uses else []
         table.add_row(row.arm.name, *changed, *_numbers(row), *filled)
     return table
 
 
-def _counted(table: str, cells: int) -> str:
-    return f"{cells} {USES[table]}{'' if cells == 1 else 's'}"
-
-
 def _published_table(rows: list[tuple[str, ...]]) -> Table:
     table = Table(box=None, pad_edge=False)
-    for column, title in enumerate(plan_published.COLUMNS):
+    for column, title in enumerate(published.COLUMNS):
         table.add_column(title, justify="left" if column < len(("arm", "row")) else "right", overflow="fold")
     for row in rows:
         table.add_row(*row)
@@ -143,13 +136,25 @@ def _remarks(plan: Plan) -> Iterator[str]:
         yield f"{name} is the same candidate as {arm}: one row"
     yield from plan.notes
     if plan.tuning is not None:
-        yield from tuning_lines(plan.tuning)
+        yield from _tuning(plan.tuning)
     if plan.impossible:
         first = "; ".join(f"{name}: {reason}" for name, reason, *_ in plan.impossible[:REASONS_SHOWN])
         rest = len(plan.impossible) - REASONS_SHOWN
         more = f"; and {rest} more" if rest > 0 else ""
         left_out = "point is" if len(plan.impossible) == 1 else "points are"
         yield f"{len(plan.impossible)} impossible {left_out} left out. {first}{more}"
+
+
+def _tuning(plan: TuningCost) -> Iterator[str]:
+    yield f"tuning first: every arm at the same {len(plan.points)} recipes ({', '.join(plan.points)})"
+    seeds = ", ".join(map(str, plan.seeds))
+    flops = f"{plan.train_flops:.2e}".replace("e+", "e")
+    trials = (
+        f"{plan.arms} arms x {len(plan.points)} points x {len(plan.seeds)} seeds ({seeds}) = {plan.trials} trials"
+    )
+    yield f"it costs {trials} of {plan.tokens:,} tokens: {plan.trials * plan.tokens:,} tokens, {flops} FLOPs"
+    more = f"at most {plan.arms}" if plan.own_arms is None else plan.own_arms
+    yield f"after it {more} arms more, each at its own recipe"
 
 
 def _remaining_work(chosen: Chosen, plan: Plan) -> Iterator[str]:
@@ -201,12 +206,6 @@ def amount_text(amount: Range, text: Callable[[float], str]) -> str:
     if amount.low is None or amount.high is None:
         return f"about {text(amount.middle)}"
     return f"about {text(amount.middle)} ({text(amount.low)} to {text(amount.high)})"
-
-
-def duration(seconds: float) -> str:
-    """Return a duration in the largest unit of which there are one and a half."""
-    unit, name = next(((unit, name) for unit, name in UNITS if seconds >= 1.5 * unit), UNITS[-1])
-    return f"{seconds / unit:.2g} {name}" if seconds < 100 * unit else f"{seconds / unit:,.0f} {name}"
 
 
 def _size(amount: float) -> str:

@@ -1,6 +1,6 @@
 """Costs of tuning in `plan`: points, trials, tokens, FLOPs, and the cached share."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,13 +14,14 @@ from steeplechase.configuration.fine_tuning_runs import fine_tuning_runs
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.tuning_experiment import tuning_view
 from steeplechase.configuration.tuning_points import Point, name_of, points_of
-from steeplechase.foundation.schema import JsonValue, canonical_text
+from steeplechase.foundation.schema import canonical_text
 from steeplechase.ledger.database import LEDGER_NAME, Ledger
 from steeplechase.ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
 from steeplechase.ledger.tuning_selection import Choice
 from steeplechase.tasks.data_folder import with_paths_as_in
 
-IsCached = Callable[[Stage], bool]
+Missing = Callable[[Iterable[Stage]], list[Stage]]
+"""Returns the stages without a result."""
 UNKNOWN: Point = {"recipe.noise_seed": 1}
 """Placeholder of a recipe that is not chosen yet: its costs are known, its results are never cached."""
 
@@ -60,7 +61,7 @@ class RecordedTuning:
 
 
 def plan_tuning_of(
-    experiment: Experiment, shared: SharedStages | None, convention: Convention, is_cached: IsCached, folder: Path
+    experiment: Experiment, shared: SharedStages | None, convention: Convention, missing_of: Missing, folder: Path
 ) -> TuningCost | None:
     """Return the plan of tuning, None without tuning.
 
@@ -74,7 +75,7 @@ def plan_tuning_of(
     points: tuple[Point, ...] = recorded.tried.points if recorded else points_of(tune, baseline)
     own_stages = () if shared is None else _own_stages(experiment, shared, recorded)
     known_stages = [] if shared is None else list(_stages(view, shared, points))
-    missing = [stage for stage in known_stages if not is_cached(stage)]
+    missing = missing_of(known_stages)
     flops = sum(
         arm.candidate.train_flops(view.pretraining.tokens, baseline.architecture, convention)
         for arm in experiment.arms
@@ -89,7 +90,7 @@ def plan_tuning_of(
         stages=per_trial * len(experiment.arms) * len(points) * len(tune.seeds),
         cached=None if shared is None else len(known_stages) - len(missing),
         own_arms=_changed_arms(recorded),
-        remaining=(*missing, *(stage for stage in own_stages if not is_cached(stage))),
+        remaining=(*missing, *missing_of(own_stages)),
     )
 
 
@@ -122,31 +123,3 @@ def _recorded_tuning(experiment: Experiment, folder: Path) -> RecordedTuning | N
         same = canonical_text(with_paths_as_in(ledger.fact("identity"), identity)) == canonical_text(identity)
         tried = ledger.fact(TUNING) if same else None
         return None if tried is None else RecordedTuning(TuningPlan.of(tried), choices_of(ledger.fact(CHOICES)))
-
-
-def tuning_lines(plan: TuningCost) -> Iterator[str]:
-    """Yield the lines of the plan about tuning."""
-    yield f"tuning first: every arm at the same {len(plan.points)} recipes ({', '.join(plan.points)})"
-    seeds = ", ".join(map(str, plan.seeds))
-    flops = f"{plan.train_flops:.2e}".replace("e+", "e")
-    trials = (
-        f"{plan.arms} arms x {len(plan.points)} points x {len(plan.seeds)} seeds ({seeds}) = {plan.trials} trials"
-    )
-    yield f"it costs {trials} of {plan.tokens:,} tokens: {plan.trials * plan.tokens:,} tokens, {flops} FLOPs"
-    more = f"at most {plan.arms}" if plan.own_arms is None else plan.own_arms
-    yield f"after it {more} arms more, each at its own recipe"
-
-
-def tuning_document(plan: TuningCost) -> JsonValue:
-    """Return the plan of tuning as a JSON document."""
-    return {
-        "points": [*plan.points],
-        "points_per_arm": len(plan.points),
-        "seeds": [*plan.seeds],
-        "trials": plan.trials,
-        "tokens_per_trial": plan.tokens,
-        "train_flops": plan.train_flops,
-        "stages": plan.stages,
-        "cached": plan.cached,
-        "arms_at_own_recipe_at_most": plan.arms if plan.own_arms is None else plan.own_arms,
-    }

@@ -1,0 +1,252 @@
+"""Plan of an experiment: arms with costs, cached stages, predicted time and disk. No torch."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from runners.conflicts import growth_lines
+from runners.cost_estimate.past_runs import measured_under
+from runners.cost_estimate.prediction import Prediction, disk_shortage, predicted
+from runners.dag import SharedStages, shared_stages, trial_stages
+from runners.missing_device import missing_device
+from runners.part import WHOLE, Part
+from runners.plan_tuning import TuningCost, plan_tuning_of
+from runners.settings import Selection
+from runners.stage_labels import fine_tune_labels, has_long_sequence_phase, measure_labels
+from runners.stages.stage import Stage
+from runners.task_sources import table_notes, table_warnings
+from search_space.cost import Convention
+from steeplechase.configuration.arm import BASELINE, Arm
+from steeplechase.configuration.designs import Factorial, Search
+from steeplechase.configuration.designs.axes import grid_size
+from steeplechase.configuration.designs.search import NON_ADAPTIVE
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.seeds import first_seeds
+from steeplechase.configuration.validation.finishing import finishing_notes
+from steeplechase.configuration.validation.warnings import warnings_of
+from steeplechase.foundation.environment import memory_bytes
+from steeplechase.foundation.errors import DataError, MachineError, UserError
+from steeplechase.ledger.artifacts import ArtifactStore
+from steeplechase.ledger.paths import ResultPaths
+from steeplechase.tasks.corpora.huggingface import HuggingFaceCorpus
+from steeplechase.tasks.data_folder import HINT
+
+ABSENT = (HINT, "no such file", "is not set", "pip install")
+"""What lines about missing data contain."""
+
+
+@dataclass(frozen=True)
+class ArmPlan:
+    """Plan of one arm."""
+
+    arm: Arm
+    parameters: int
+    forward_flops: int
+    train_flops: int
+    stages: int
+    """Over all pretraining seeds."""
+    cached: int | None
+    """Number of stages with results in the store; None if their keys are unknown."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Arms, stages and predicted costs of an experiment."""
+
+    arms: tuple[ArmPlan, ...]
+    values_per_cell: tuple[int, int]
+    """Pretraining seeds, and fine-tuning seeds per pretraining seed."""
+    shared_stages: int
+    shared_cached: int | None
+    unknown: str
+    """Reasons why the cache and the remaining costs are unknown; empty if they are known."""
+    refusal: UserError | None
+    """What `unknown` is from, with its exit code."""
+    prediction: Prediction | None
+    """For the stages that are not in the store; candidates of a search count at the baseline's size."""
+    aliases: dict[str, str]
+    """Duplicate arms: names in later designs for an existing arm."""
+    impossible: tuple[tuple[str, ...], ...]
+    """Impossible points: the name, then the reasons."""
+    notes: tuple[str, ...] = field(default=())
+    tuning: TuningCost | None = None
+    warnings: tuple[str, ...] = ()
+    """Warnings about likely mistakes in the experiment."""
+    growth: tuple[str, ...] = ()
+    """What `run` does with the results that the folder has of another version of the experiment."""
+
+    @property
+    def needs(self) -> str:
+        """What is wrong with the data: missing, or malformed."""
+        return "missing" if any(word in self.unknown for word in ABSENT) else "malformed"
+
+
+def plan_of(
+    experiment: Experiment, selection: Selection, convention: Convention, scale: str, command: str = ""
+) -> Plan:
+    """Return the plan of the selected part; an object store is contacted if the selection names one.
+
+    `scale` is the name of the scale, by which its results are found; `command` runs it, for messages. Raises
+    CorruptionError if a ledger under the results is damaged.
+    """
+    places, part = selection.paths_of(experiment.experiment, scale), selection.part_of(experiment)
+    store = places.store(selection.store)
+    shared: SharedStages | None
+    refusal: UserError | None = None
+    try:
+        shared = shared_stages(experiment)
+    except (DataError, MachineError) as error:  # the data of another scale may be on another machine
+        shared, refusal = None, error
+    remaining = [] if shared is None else missing_of(store, shared.named().values())
+    missing_shared = len(remaining)
+    arms: list[ArmPlan] = []
+    for arm in experiment.arms:
+        if part.arms and arm.name not in part.arms:
+            continue
+        planned = _arm_plan(experiment, arm, convention)
+        if shared is not None:
+            stages = stages_of_arm(experiment, shared, arm, part)
+            missing = missing_of(store, stages)
+            remaining += missing * candidates_like(experiment, arm)
+            count = planned.stages if part == WHOLE else len(stages)
+            planned = replace(planned, stages=count, cached=len(stages) - len(missing))
+        arms.append(planned)
+    tuning = plan_tuning_of(experiment, shared, convention, partial(missing_of, store), places.folder)
+    remaining += tuning.remaining if tuning is not None else ()
+    prediction = None if shared is None else predicted(remaining, measured_under(places.root, store))
+    return Plan(
+        arms=tuple(arms),
+        values_per_cell=(
+            sum(not part.seeds or seed in part.seeds for seed in first_seeds(experiment.pretraining.seeds)),
+            len(experiment.fine_tuning.seeds),
+        ),
+        shared_stages=0 if shared is None else len(shared.named()),
+        shared_cached=None if shared is None else len(shared.named()) - missing_shared,
+        unknown="" if refusal is None else "\n".join(refusal.lines),
+        refusal=refusal,
+        prediction=prediction,
+        aliases=dict(experiment.arm_table.aliases),
+        impossible=tuple((one.name, *one.reasons) for one in experiment.arm_table.impossible),
+        notes=(*_notes(experiment), *table_notes(experiment.fine_tuning)),
+        tuning=tuning,
+        warnings=(
+            *places.not_asked(selection.store),
+            *warnings_of(experiment, memory_bytes()),
+            *missing_device(experiment),
+            *table_warnings(experiment.fine_tuning),
+            *disk_shortage(prediction, places.root),
+        ),
+        growth=() if shared is None else growth_lines(places, experiment, shared, command),
+    )
+
+
+def _arm_plan(experiment: Experiment, arm: Arm, convention: Convention) -> ArmPlan:
+    candidate = arm.candidate
+    per_seed = len(experiment.pretraining.hurdle.rung_tokens) + 1 + len(fine_tune_labels(experiment))
+    per_seed += len(measure_labels(experiment)) + has_long_sequence_phase(experiment, candidate)
+    per_seed += candidate.recipe.pruning is not None
+    return ArmPlan(
+        arm=arm,
+        parameters=candidate.parameters,
+        forward_flops=candidate.architecture.forward_flops(candidate.recipe.sequence_length, convention),
+        train_flops=candidate.train_flops(
+            experiment.pretraining.tokens, experiment.baseline.architecture, convention
+        ),
+        stages=per_seed * len(first_seeds(experiment.pretraining.seeds)),
+        cached=None,
+    )
+
+
+def stages_of_arm(experiment: Experiment, shared: SharedStages, arm: Arm, part: Part) -> list[Stage]:
+    """Return the stages of an arm's trials in a part, over all pretraining seeds."""
+    return [
+        stage
+        for seed in first_seeds(experiment.pretraining.seeds)
+        if part.has_trial(arm.name, seed)
+        for label, stage in trial_stages(experiment, shared, arm.candidate, seed).items()
+        if part.has_stage(label)
+    ]
+
+
+def candidates_like(experiment: Experiment, arm: Arm) -> int:
+    """Return the number of candidates that an arm represents: of a search only the first are known."""
+    search = experiment.search
+    if search is None or arm.name != BASELINE:
+        return 1
+    return max(1, search.max_candidates - len(experiment.arms) + 1)
+
+
+def missing_of(store: ArtifactStore, stages: Iterable[Stage]) -> list[Stage]:
+    """Return the stages whose results are not in the store."""
+    return [stage for stage in stages if not store.has(stage.kind, stage.key)]
+
+
+def _notes(experiment: Experiment) -> list[str]:
+    notes: list[str] = []
+    corpus = experiment.corpus
+    if isinstance(corpus, HuggingFaceCorpus):
+        notes.append(f"corpus: {corpus.name} is read from the Hugging Face hub, which needs the network")
+    for design in experiment.designs:
+        if isinstance(design, Search):
+            size = grid_size(design.space, experiment.baseline)
+            programs = [f"programs of {stack} from {each.kind}" for stack, each in design.structure.items()]
+            drawn = [f"{size:,} points at most, impossible ones included,"] if design.space else []
+            notes.append(f"search: {' and '.join([*drawn, *programs])} are drawn from")
+            notes.append(f"search: {_repeats(design, len(first_seeds(experiment.pretraining.seeds)))}")
+            notes += [f"search: {note}" for note in finishing_notes(experiment)]
+        else:
+            notes += [f"{design.kind}: {note}" for note in design.notes()]
+        if isinstance(design, Factorial):
+            notes += [f"{design.kind}: {warning}" for warning in _missing_runs(experiment, design)]
+    return notes
+
+
+def _missing_runs(experiment: Experiment, design: Factorial) -> Iterator[str]:
+    from steeplechase.configuration.designs.crossed import (  # numpy, for this design alone
+        crossed,
+        missing_runs_warning,
+    )
+
+    left_out = {one.name for one in experiment.arm_table.impossible}
+    runs = crossed(design, experiment.baseline, left_out)
+    if runs is not None and runs.missing:
+        yield missing_runs_warning(runs)
+
+
+def _repeats(design: Search, seeds: int) -> str:
+    """Return what happens to a point that is proposed again; under a policy, its budget."""
+    if design.policy is not None:
+        at_once = "one candidate" if design.at_once == 1 else f"{design.at_once} candidates"
+        return f"policy {design.policy} trains {at_once} at once, {design.trainings:g} full trainings in all"
+    if design.sampler in NON_ADAPTIVE or (design.max_seeds or seeds) <= seeds:
+        return "a candidate that is proposed again is drawn again; no seed is added"
+    return (
+        f"a candidate that is proposed again counts as one arm more: it is trained at a further seed, up to "
+        f"{design.max_seeds} seeds, and so is the baseline, which does not count"
+    )
+
+
+def time_left(
+    experiment: Experiment, shared: SharedStages, places: ResultPaths, part: Part, workers: int
+) -> tuple[float, bool] | None:
+    """Return the predicted seconds of the stages without results, and whether they are an upper bound alone.
+
+    Zero where none is left; None where a kind of stage has never run here, or a ledger beside the results is damaged.
+    """
+    try:
+        store = places.store()
+        remaining = missing_of(store, shared.named().values())
+        for arm in experiment.arms:
+            missing = missing_of(store, stages_of_arm(experiment, shared, arm, part))
+            remaining += missing * candidates_like(experiment, arm)
+        prediction = predicted(remaining, measured_under(places.root, store))
+    except UserError:
+        return None
+    if not remaining:
+        return 0.0, False
+    whole, start = prediction.seconds, prediction.start_seconds or 0.0
+    if whole is None or prediction.never_measured:
+        return None
+    bounded = whole.is_wide and whole.high is not None
+    longest = whole.high if whole.is_wide and whole.high is not None else whole.middle
+    return longest / min(workers, len(remaining)) + start, bounded

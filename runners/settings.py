@@ -1,0 +1,157 @@
+"""Settings of a run, one field each: the flags of `run`, the keywords of `steeplechase.run`, what executors read.
+
+No result depends on them, apart from the scale and the overrides, which are part of the experiment.
+"""
+
+import hashlib
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import typer
+
+from runners.flags import FactoryPackages, Scale, StoreUrl, WrongSetting, folder_named, refuse_out_of_range
+from runners.limits import Limits
+from runners.part import WHOLE, Part, part_of
+from search_space.module_factories import FLAG as FACTORIES_OF
+from steeplechase.configuration.latency import LatencyExperiment
+from steeplechase.configuration.loading import AnyExperiment
+from steeplechase.configuration.yaml.settings import FLAG, changed_keys
+from steeplechase.foundation.errors import ConfigurationError
+from steeplechase.foundation.schema import canonical_text
+from steeplechase.ledger.paths import ResultPaths
+from steeplechase.ledger.records import WITHOUT_SCALES
+
+LOCAL: Final = "local"
+RAY: Final = "ray"
+GROWING = ("pretraining.seeds", "fine_tuning.seeds", "fine_tuning.tasks")
+"""Keys of overrides that leave a study in its results folder."""
+OVERRIDES_SHOWN = 60
+"""Letters of the overrides in the name of a results folder; longer ones are shortened and hashed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """An experiment at a scale with overrides, the part of it that is meant, and where its results are."""
+
+    scale: Scale = None
+    overrides: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            FLAG,
+            metavar="KEY=VALUE",
+            help="A value in place of the file's, such as pretraining.tokens=1e5; repeatable.",
+        ),
+    ] = ()
+    arms: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Only these arms, such as baseline,k3; others later.")
+    ] = None
+    seeds: Annotated[
+        str | None, typer.Option(metavar="SEEDS", help="Only these pretraining seeds, such as 1,2 or 1-3.")
+    ] = None
+    tasks: Annotated[str | None, typer.Option(metavar="NAMES", help="Only these downstream tasks.")] = None
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Results folder; default: results/EXPERIMENT-SCALE, with the settings if any.",
+            parser=folder_named,
+        ),
+    ] = None
+    store: StoreUrl = ""
+    factories_of: FactoryPackages = ()
+
+    @property
+    def objects(self) -> str:
+        """URL of the object store that has the stages; empty if every worker sees their folder."""
+        return self.store.rstrip("/")
+
+    def part_of(self, experiment: AnyExperiment) -> Part:
+        """Return the part of an experiment. Raises ConfigurationError with everything that is unknown."""
+        given = {"--arms": self.arms, "--seeds": self.seeds, "--tasks": self.tasks}
+        if empty := [flag for flag, text in given.items() if text is not None and not _names(text)]:
+            raise ConfigurationError([f"{flag}: names nothing; leave it out for all" for flag in empty])
+        if isinstance(experiment, LatencyExperiment):
+            if any(given.values()):
+                raise ConfigurationError("--arms, --seeds, --tasks: a timing experiment is run as a whole")
+            return WHOLE
+        return part_of(experiment, _names(self.arms or ""), self.seeds or "", _names(self.tasks or ""))
+
+    def paths_of(self, experiment: str, scale: str) -> ResultPaths:
+        """Return the paths of the results: of `out`, or by default those named after experiment, scale and overrides.
+
+        Overrides by which a study grows or shrinks are not in the name.
+        """
+        if self.out is not None:
+            return ResultPaths.of(self.out)
+        named = [override for override in self.overrides if override.partition("=")[0] not in GROWING]
+        changed = re.sub(r"[^A-Za-z0-9.,=_-]+", "_", ",".join(changed_keys(named)))
+        if len(changed) > OVERRIDES_SHOWN:
+            digest = hashlib.sha256(canonical_text([*named]).encode()).hexdigest()
+            changed = f"{changed[:OVERRIDES_SHOWN]}-{digest[:8]}"
+        return ResultPaths.default(experiment, "-".join(filter(None, [scale, changed])))
+
+    def command(self, file: Path, scale: str, *more: str) -> str:
+        """Return the command that runs an experiment at a scale, without the results folder."""
+        at_scale = [] if scale == WITHOUT_SCALES else ["--scale", scale]
+        repeated = {FLAG: self.overrides, FACTORIES_OF: self.factories_of}
+        words = (word for flag, values in repeated.items() for each in values for word in (flag, each))
+        return shlex.join(["steeplechase", "run", str(file), *at_scale, *more, *words])
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings(Limits, Selection):
+    """How an experiment is run. Raises WrongSetting for values that are out of range or contradict each other."""
+
+    engine: Annotated[Literal["local", "ray"], typer.Option(help="Processes on this machine, or Ray Tune.")] = LOCAL
+    workers: Annotated[int, typer.Option(min=1, max=1024, help="Trials at a time, one thread each.")] = 2
+    address: Annotated[
+        str | None, typer.Option(help="A Ray cluster, with --engine ray; all its nodes see the --out folder.")
+    ] = None
+    reuse: Annotated[
+        tuple[Path, ...],
+        typer.Option(
+            metavar="DIR",
+            help="A published report or results folder: its finished trials are not run again.",
+            parser=folder_named,
+        ),
+    ] = ()
+    gpus_per_trial: Annotated[
+        float | None,
+        typer.Option(min=0, help="With --engine ray: 0.25, or whole GPUs; default: shared by all workers."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Check the values; types are the caller's."""
+        refuse_out_of_range(self)
+        self.refuse_contradictions()
+        if self.address is not None and self.engine != RAY:
+            raise WrongSetting("address", "only Ray has a cluster's address; add --engine ray")
+        share = self.gpus_per_trial
+        if share is not None and self.engine != RAY:
+            raise WrongSetting("gpus_per_trial", "only Ray places trials on GPUs; add --engine ray")
+        if share is not None and share > 1 and share != int(share):
+            raise WrongSetting("gpus_per_trial", f"{share:g} is neither a fraction of one GPU nor whole GPUs")
+
+    @property
+    def of_trials(self) -> tuple[str, ...]:
+        """The given flags that only trials have a use for."""
+        given = {
+            "--engine": self.engine != LOCAL,
+            "--address": self.address is not None,
+            "--reuse": bool(self.reuse),
+            "--stop-after-tokens": self.stop_after_tokens is not None,
+        }
+        return tuple(flag for flag, is_given in given.items() if is_given)
+
+    def command(self, file: Path, scale: str, *more: str) -> str:
+        """Return the command with all defaults filled in, without the results folder and the address of a cluster."""
+        command = super().command(file, scale, "--engine", self.engine, "--workers", str(self.workers), *more)
+        return shlex.join([*shlex.split(command), *(word for one in self.reuse for word in ("--reuse", str(one)))])
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """Return the names in a text that separates them by commas."""
+    return tuple(filter(None, (name.strip() for name in text.split(","))))

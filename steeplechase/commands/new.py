@@ -10,9 +10,8 @@ import typer
 
 from steeplechase.configuration.yaml import read_file
 from steeplechase.configuration.yaml.experiment_files import INSTALLED, SCHEMA, SUFFIX, SUFFIXES, experiment_file
-from steeplechase.configuration.yaml.messages import NAME_PATTERN, NAME_RULE
-from steeplechase.configuration.yaml.nodes import Entries, Items, Leaf, child
-from steeplechase.configuration.yaml.reading import read_document
+from steeplechase.configuration.yaml.explanations import NAME_PATTERN, NAME_RULE
+from steeplechase.configuration.yaml.nodes import Entries, Items, Leaf, child, read_document
 from steeplechase.configuration.yaml.text import read_text
 from steeplechase.foundation.atomic_files import disk_refusals, make_folder, refuse_existing, write_whole
 from steeplechase.foundation.errors import ConfigurationError

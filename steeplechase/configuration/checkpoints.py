@@ -10,7 +10,7 @@ from search_space.overrides import INIT_CHECKPOINT
 from steeplechase.configuration.initial_checkpoint import InitialCheckpoint, read_initial_checkpoint
 from steeplechase.configuration.yaml import ConfigurationFile
 from steeplechase.configuration.yaml.nodes import Entries, Items, Leaf, Node, child
-from steeplechase.configuration.yaml.released_baseline import BASELINE_KEY, LIKE_KEY, located
+from steeplechase.configuration.yaml.scales import BASELINE_KEY, LIKE_KEY, located
 from steeplechase.foundation.errors import UserError
 from steeplechase.foundation.schema import canonical
 from steeplechase.tasks.data_folder import resolved

@@ -9,7 +9,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.latency import LatencyExperiment
-from steeplechase.configuration.yaml.scalars import plain_scalar
+from steeplechase.configuration.yaml.nodes import plain_scalar
 from steeplechase.foundation.schema import OPTION, VARIANT_KEY, canonical, options_of
 
 FILES: tuple[type[BaseModel], ...] = (Experiment, LatencyExperiment)

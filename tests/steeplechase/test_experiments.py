@@ -61,8 +61,7 @@ VALUES = (
 
 @pytest.mark.parametrize("value", VALUES, ids=str)
 def test_a_setting_is_read_as_the_value_that_was_given(value: object) -> None:
-    from steeplechase.configuration.yaml.nodes import plain
-    from steeplechase.configuration.yaml.reading import read_document
+    from steeplechase.configuration.yaml.nodes import plain, read_document
 
     (text,) = _as_text({"a.b": value})
     read = plain(read_document("f", f"value: {text.removeprefix('a.b=')}")[0])

@@ -7,8 +7,8 @@ from typing import Any, get_args
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from steeplechase.configuration.yaml.field_docstrings import DescribingSchema
-from steeplechase.configuration.yaml.scalars import plain_scalar
+from steeplechase.configuration.yaml.json_schema import DescribingSchema
+from steeplechase.configuration.yaml.nodes import plain_scalar
 from steeplechase.foundation.schema import VARIANT_KEY, JsonValue, canonical
 
 NAMES = {

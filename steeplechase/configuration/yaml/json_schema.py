@@ -1,17 +1,61 @@
-"""The JSON schema of an experiment file for editors: derived from the types, plus the scales."""
+"""Descriptions in the JSON schema, parsed from the docstrings below the fields when a schema is made.
 
+Pydantic can parse them too (`use_attribute_docstrings`), but it does so at import of every declaration, which would
+slow down every command.
+"""
+
+import ast
+import inspect
 import json
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import pairwise
 
 from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
 
 from search_space.candidate import Candidate
-from steeplechase.configuration.yaml.field_docstrings import DescribingSchema
-from steeplechase.configuration.yaml.inheritance import LIKE_KEY
-from steeplechase.configuration.yaml.released_baseline import LIKE_KEY as BASELINE_LIKE
-from steeplechase.configuration.yaml.released_baseline import like_schema
-from steeplechase.configuration.yaml.scales import SCALES_KEY
+from steeplechase.configuration.yaml.scales import LIKE_KEY, SCALES_KEY, like_schema
 from steeplechase.foundation.schema import JsonValue
+
+
+class DescribingSchema(GenerateJsonSchema):
+    """Pydantic's schema, with a description for every field that has a docstring."""
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        """Return the schema of one declaration."""
+        document = super().model_schema(schema)
+        for name, text in field_docstrings(schema["cls"]).items():
+            if name in document.get("properties", {}):
+                document["properties"][name].setdefault("description", text)
+        return document
+
+
+def field_docstrings(model: type[BaseModel]) -> dict[str, str]:
+    """Return the docstring below each field by the field's name; a subclass's overrides that of its base."""
+    declarations = [each for each in reversed(model.__mro__) if issubclass(each, BaseModel) and each is not BaseModel]
+    return {name: text for each in declarations for name, text in _docstrings(each)}
+
+
+@cache  # a declaration is part of many schemas, and each reading parses its whole file
+def _docstrings(model: type[BaseModel]) -> tuple[tuple[str, str], ...]:
+    return tuple(_parsed(model))
+
+
+def _parsed(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
+    if "described_by" in vars(model):  # generated from other declarations, without source code of its own
+        for each in vars(model)["described_by"]:
+            yield from field_docstrings(each).items()
+        return
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
+    assert isinstance(definition, ast.ClassDef)
+    for field, after in pairwise(definition.body):
+        match field, after:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                yield name, inspect.cleandoc(text)
+
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 DEFINITIONS = "$defs"
@@ -42,7 +86,7 @@ def _with_like(definitions: Schema) -> Schema:
     candidate = definitions.get(Candidate.__name__)
     if candidate is None:
         return definitions
-    properties = {BASELINE_LIKE: like_schema(), **_mapping(_mapping(candidate)["properties"])}
+    properties = {LIKE_KEY: like_schema(), **_mapping(_mapping(candidate)["properties"])}
     return definitions | {Candidate.__name__: {**_mapping(candidate), "properties": properties}}
 
 

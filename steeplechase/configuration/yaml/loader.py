@@ -11,12 +11,16 @@ from pydantic import BaseModel, ValidationError
 
 from steeplechase.configuration.yaml.errors import Mistake, refuse
 from steeplechase.configuration.yaml.explanations import mistakes_of_rules, mistakes_of_types
-from steeplechase.configuration.yaml.inheritance import with_inherited_scales
-from steeplechase.configuration.yaml.nodes import Entries, plain
-from steeplechase.configuration.yaml.reading import read_document
-from steeplechase.configuration.yaml.relative_paths import with_paths_beside
-from steeplechase.configuration.yaml.released_baseline import with_released_baseline
-from steeplechase.configuration.yaml.scales import SCALES_KEY, documents, refuse_unknown_scale, split
+from steeplechase.configuration.yaml.nodes import Entries, plain, read_document
+from steeplechase.configuration.yaml.scales import (
+    SCALES_KEY,
+    documents,
+    refuse_unknown_scale,
+    split,
+    with_inherited_scales,
+    with_paths_beside,
+    with_released_baseline,
+)
 from steeplechase.configuration.yaml.text import read_text
 from steeplechase.foundation.errors import Violation
 

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from steeplechase.configuration.yaml.errors import Location, Mistake, Path
 from steeplechase.configuration.yaml.loader import ConfigurationFile
-from steeplechase.configuration.yaml.nodes import Entries, Items, Leaf, Node
-from steeplechase.configuration.yaml.reading import read_document
+from steeplechase.configuration.yaml.nodes import Entries, Items, Leaf, Node, read_document, relocated
 from steeplechase.configuration.yaml.scales import SCALES_KEY
 from steeplechase.configuration.yaml.text import unreadable_character
 from steeplechase.foundation.errors import ConfigurationError
@@ -78,17 +77,7 @@ def _value(origin: str, keys: Path, text: str) -> tuple[Node, tuple[Mistake, ...
     except ConfigurationError as malformed:
         raise _Unusable("; ".join(line.removeprefix(f"{origin}:1: ") for line in malformed.lines)) from None
     mistakes = tuple(Mistake(origin, 0, "", each.message) for each in found)
-    return _located(document.nodes[VALUE], keys, origin), mistakes
-
-
-def _located(node: Node, keys: Path, origin: str) -> Node:
-    location = Location(0, (*keys, *node.location.path[1:]), origin)
-    if isinstance(node, Leaf):
-        return Leaf(location, node.value, node.flawed)
-    if isinstance(node, Items):
-        return Items(location, tuple(_located(item, keys, origin) for item in node.nodes))
-    below = {key: _located(item, keys, origin) for key, item in node.nodes.items()}
-    return Entries(location, below, node.flawed)
+    return relocated(document.nodes[VALUE], lambda at: Location(0, (*keys, *at.path[1:]), origin)), mistakes
 
 
 def _put(document: Entries, value: Node, keys: tuple[str, ...], origin: str, depth: int = 0) -> Entries:

@@ -1,13 +1,81 @@
-"""Reads a configuration file as text, with checks of size, encoding and control characters before parsing."""
+"""YAML text to PyYAML nodes: bytes of a file, syntax errors with a correction, limits before a node is made."""
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
+
+import yaml
 
 from steeplechase.configuration.yaml.errors import Mistake, refuse
 from steeplechase.configuration.yaml.experiment_files import experiment_files, shown
-from steeplechase.configuration.yaml.syntax import Malformed
 from steeplechase.foundation.atomic_files import read_regular
 from steeplechase.foundation.errors import MachineError, closest
+
+# a key without a space before its value, as in `lr:0.1`, but not `http://…` or `12:30`
+GLUED = re.compile(r"[\s{,\[-]*([A-Za-z_][\w-]*:(?=[^\s:/])[^\s,}\]]*)")
+
+_PLAIN_MESSAGES = (
+    ("mapping values are not allowed", "a second ':' in one value; quote it, or put the inner key on its own line"),
+    ("could not find expected ':'", "a key without ':'; write key: value"),
+    ("while scanning a quoted scalar", "the quote opened here is never closed"),
+    ("while parsing a flow sequence", "the list opened here lacks a ',' or its ']'"),
+    ("while parsing a flow mapping", "the mapping opened here lacks a ',' or its '}'"),
+    ("while scanning a double-quoted scalar", 'an unknown escape; double the backslash or use single quotes'),
+    ("block sequence entries are not allowed", "a list cannot start here; start it on its own line"),
+    ("while parsing a block mapping", "the indentation fits no line above; align the key with its neighbours"),
+    ("while parsing a block collection", "the indentation fits no line above; align the item with its neighbours"),
+    ("expected the node content", "a value is missing here, or starts with a character that needs quotes"),
+    ("cannot start any token", "a value cannot start with this character; quote it"),
+    ("did not find expected <document start>", "text after the end of the document; align it with the first key"),
+    ("undefined tag handle", "tags are not allowed; write a plain value, or quote it to make it text"),
+    ("incompatible YAML document", "directives (%) are not allowed"),
+    ("while scanning a block scalar", "text after | or > starts on the next line"),
+    ("while scanning a directive", "directives (%) are not allowed"),
+    ("while scanning an anchor", "anchors (&) are not allowed; quote the value if it is text"),
+    ("while scanning an alias", "aliases (*) are not allowed; quote the value if it is text"),
+)  # fmt: skip
+_WHERE_OPENED = ("quote opened", "list opened", "mapping opened")
+
+
+class Malformed(Exception):
+    """An unrecoverable syntax error; the line is counted from 1."""
+
+    def __init__(self, line: int, message: str) -> None:
+        self.line = line
+        self.message = message
+        super().__init__(message)
+
+
+def malformed_from(error: yaml.MarkedYAMLError, lines: list[str]) -> Malformed:
+    """Return the error with a plain message, at the line that needs the correction."""
+    marks = [mark for mark in (error.problem_mark, error.context_mark) if mark is not None]
+    for line in sorted({min(mark.line, len(lines) - 1) - back for mark in marks for back in (0, 1)}, reverse=True):
+        hint = _line_hint(lines[line], line + 1) if line >= 0 else ""
+        if hint:
+            return Malformed(line + 1, hint)
+    complaint = f"{error.context}: {error.problem}"
+    words = next((plain for sign, plain in _PLAIN_MESSAGES if sign in complaint), "this is not YAML")
+    opened = words.startswith(tuple(f"the {what}" for what in _WHERE_OPENED))
+    mark = marks[-1] if opened else marks[0]
+    return Malformed(mark.line + 1, f"column {mark.column + 1}: {words}")
+
+
+def missing_space(text: str) -> str:
+    """Return a hint for a key without a space before its value, empty if there is none."""
+    glued = GLUED.match(text)
+    if glued is None:
+        return ""
+    key, _, value = glued[1][:60].partition(":")
+    return f"a space is missing after ':'; write {key}: {value}"
+
+
+def _line_hint(text: str, line: int) -> str:
+    tab = re.match(r"[ ]*(?:[\w-]+:[ ]*)?\t", text)
+    if tab:
+        return f"tab at {line}:{tab.end()}; use spaces"
+    return missing_space(text)
+
 
 BYTES_AT_MOST = 2**20
 
@@ -69,3 +137,87 @@ def _meant(path: Path) -> str:
     known |= {file.stem: str(file) for file in path.parent.glob("*.yaml")}
     close = closest(path.stem, known)
     return f". Did you mean {known[close]}?" if close is not None else ""
+
+
+DEPTH_AT_MOST = 32
+NODES_AT_MOST = 50_000
+CORE_TAGS = "tag:yaml.org,2002:"  # written as `!!`
+
+
+@dataclass(frozen=True)
+class Composed:
+    """The document's top node, and messages about nodes that are not allowed, by `id` of the node."""
+
+    top: yaml.Node
+    refused: dict[int, str]
+
+
+def compose(text: str) -> Composed:
+    """Return the document's nodes. Raises Malformed unless the text is a single YAML document within the limits."""
+    lines = text.splitlines()
+    loader = _GuardedLoader(text)
+    try:
+        return _composed(loader)
+    except yaml.MarkedYAMLError as error:
+        raise malformed_from(error, lines) from None
+    except (ValueError, OverflowError):  # PyYAML's own: an escape or a %YAML version beyond any number
+        raise Malformed(loader.line + 1, "an escape or a directive on this line is invalid") from None
+
+
+def _composed(loader: "_GuardedLoader") -> Composed:
+    if not loader.check_node():
+        raise Malformed(1, "the document is empty; an experiment is a mapping of keys to values")
+    top = loader.get_node()
+    if loader.check_node():
+        _, line = loader.upcoming()
+        raise Malformed(line, "a second document starts here; a file holds one experiment")
+    assert top is not None
+    return Composed(top, loader.refused)
+
+
+class _GuardedLoader(yaml.SafeLoader):
+    """Composes nodes, without constructing values; checks each event before its node is made."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.refused: dict[int, str] = {}
+        self._depth = 0
+        self._nodes = 0
+
+    def upcoming(self) -> tuple[yaml.NodeEvent, int]:
+        """Return the next event without consuming it, and its line, counted from 1."""
+        event = cast("yaml.NodeEvent", self.peek_event())  # type: ignore[no-untyped-call]
+        return event, event.start_mark.line + 1  # type: ignore[union-attr]
+
+    def compose_node(self, parent: yaml.Node | None, index: object) -> yaml.Node | None:
+        event, line = self.upcoming()
+        self._nodes += 1
+        if self._nodes > NODES_AT_MOST:
+            raise Malformed(line, f"more than {NODES_AT_MOST} values, the most allowed")
+        if self._depth >= DEPTH_AT_MOST:
+            raise Malformed(line, f"nested deeper than {DEPTH_AT_MOST} levels")
+        refusal = _refusal(event)
+        if isinstance(event, yaml.AliasEvent):
+            self.get_event()  # type: ignore[no-untyped-call]
+            node: yaml.Node | None = yaml.ScalarNode("", "", event.start_mark, event.end_mark)  # type: ignore[arg-type]
+        else:
+            event.anchor = event.tag = None  # type: ignore[attr-defined]
+            self._depth += 1
+            node = super().compose_node(parent, index)  # type: ignore[arg-type]
+            self._depth -= 1
+        if refusal:
+            self.refused[id(node)] = refusal
+        return node
+
+
+def _refusal(event: yaml.NodeEvent) -> str:
+    if isinstance(event, yaml.AliasEvent):
+        return f"the alias *{event.anchor} is not allowed; write the value out"
+    if event.anchor is not None:
+        return f"the anchor &{event.anchor} is not allowed; write the value out where it is needed"
+    tag: str | None = event.tag  # type: ignore[attr-defined]
+    if tag is not None:
+        return (
+            f"the tag {tag.replace(CORE_TAGS, '!!')} is not allowed; write a plain value, or quote it to make it text"
+        )
+    return ""

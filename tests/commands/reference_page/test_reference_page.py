@@ -13,8 +13,7 @@ from steeplechase.commands.reference_page.values import AllowedValues, example_o
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.latency import LatencyExperiment
 from steeplechase.configuration.yaml import load
-from steeplechase.configuration.yaml.nodes import plain
-from steeplechase.configuration.yaml.reading import read_document
+from steeplechase.configuration.yaml.nodes import plain, read_document
 from steeplechase.foundation.schema import OpenOption, Schema, options_of
 from steeplechase.tasks.downstream import task_names
 from tests.factories.command_calls import ROOT, Call

@@ -10,9 +10,8 @@ from hypothesis import strategies as some
 from pydantic import Field
 
 from steeplechase.configuration.yaml import load, read_file, scales
-from steeplechase.configuration.yaml.messages import BEYOND
-from steeplechase.configuration.yaml.nodes import plain
-from steeplechase.configuration.yaml.scalars import LARGEST_INTEGER, plain_scalar
+from steeplechase.configuration.yaml.explanations import BEYOND
+from steeplechase.configuration.yaml.nodes import LARGEST_INTEGER, plain, plain_scalar
 from steeplechase.foundation.errors import ConfigurationError, Violation
 from steeplechase.foundation.schema import Count, Schema
 

@@ -29,7 +29,8 @@ AT_SHARED = "at the seeds that both have"
 def finding_of(evidence: Evidence) -> str:
     """Return the finding at the shared recipe, what pretraining is worth, and own recipes if tuned."""
     results = evidence.results
-    shared = results_finding(results, isolated_pairs(results.arms, results.experiment.baseline))
+    pairs = () if results.is_search else isolated_pairs(results.arms, results.experiment.baseline)
+    shared = results_finding(results, pairs)
     return shared + pretraining_sentence(results) + _scope(results) + _own_recipes_finding(evidence.own_recipes)
 
 

@@ -15,4 +15,6 @@ CONTROL_CATEGORIES = (
 def printable(text: str) -> str:
     """Return the text on one line: line ends and tabs become spaces, control and format characters are removed."""
     one_line = " ".join(text.split())
+    if one_line.isprintable():
+        return one_line
     return "".join(character for character in one_line if unicodedata.category(character) not in CONTROL_CATEGORIES)

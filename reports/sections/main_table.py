@@ -1,7 +1,8 @@
 """The main table: one line per arm, a column group per metric, the best mean marked if significantly better."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import TWO_SEEDS, counted, difference_text, mean_text, scientific, short, two_seeds
@@ -45,7 +46,7 @@ class MetricColumns:
     significant: frozenset[str]
     """The arms that differ significantly from the baseline after the correction."""
 
-    @property
+    @cached_property
     def best(self) -> str | None:
         """The arm with the best mean, if it differs significantly from the baseline on the better side."""
         means = {arm: effect.mean for arm, effect in self.effects.items() if effect.mean is not None}
@@ -78,16 +79,15 @@ def overview(results: Results) -> Grid:
         columns += [Column(title_of_column, title, further=further) for title_of_column in titles]
     sizes = ("parameters", "train FLOPs", *(["copy's budget"] if results.matched_arms else []))
     columns += [*(Column(size, "size") for size in sizes), Column("status", numeric=False)]
-    return grid(
-        "results", "Results", columns, (_row(results, position, groups) for position in range(len(results.arms)))
-    )
+    without = _without_value(results)
+    return grid("results", "Results", columns, (_row(results, arm, groups, without) for arm in results.arms))
 
 
-def _row(results: Results, position: int, groups: list[MetricColumns]) -> list[str | Cell]:
-    arm = results.arms[position]
+def _row(
+    results: Results, arm: ArmRow, groups: Sequence[MetricColumns], without: Collection[str]
+) -> list[str | Cell]:
     costs = costs_of(results, arm)
     cells: list[str | Cell] = [arm.name, *([changes_text(arm.changes)] if results.is_search else [])]
-    without = _without_value(results)
     for group in groups:
         effect, strong = group.effects[arm.name], group.best == arm.name
         mark = BEST_MARK if strong else ""

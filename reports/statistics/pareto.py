@@ -55,16 +55,15 @@ class Pareto:
 def front(points: Sequence[Sequence[float]]) -> tuple[int, ...]:
     """Return the indices of the non-dominated points; smaller is better on every axis.
 
-    A point is dominated if another one is at least as good on every axis and better on one.
+    A point is dominated if another one is at least as good on every axis and better on one. What dominates a point
+    comes before it in sorted order, and is on the front or dominated by a point of it.
     """
-
-    def dominated(point: Sequence[float]) -> bool:
-        return any(
-            all(a <= b for a, b in zip(rival, point, strict=True)) and tuple(rival) != tuple(point)
-            for rival in points
-        )
-
-    return tuple(index for index, point in enumerate(points) if not dominated(point))
+    found: list[tuple[float, ...]] = []
+    for point in sorted({tuple(point) for point in points}):
+        if not any(all(a <= b for a, b in zip(rival, point, strict=True)) for rival in found):
+            found.append(point)
+    on_front = set(found)
+    return tuple(index for index, point in enumerate(points) if tuple(point) in on_front)
 
 
 def pareto_of(results: Results) -> Pareto | None:
@@ -75,7 +74,10 @@ def pareto_of(results: Results) -> Pareto | None:
 def search_pareto_of(results: Results) -> Pareto | None:
     """Return the trade-offs on the search's first objective; None with fewer than two measured candidates."""
     metric = Metric(in_place_of_score(_objectives(results)[0], results.tasks))
-    measured = [(arm, mean) for arm in results.arms if (mean := _mean(results, arm, metric)) is not None]
+    if metric.name in results.below_reference or (metric.name == SCORE and metric not in results.metrics):
+        return None
+    by_arm = {name: by_metric.get(metric.name, {}) for name, by_metric in results.values.items()}
+    measured = [(arm, mean) for arm in results.arms if (mean := adjusted_mean(by_arm, arm.name)) is not None]
     if len(measured) < 2:
         return None
     trade_offs = []
@@ -132,14 +134,6 @@ def _rows(pareto: Pareto | None) -> Iterator[Row]:
 def _objectives(results: Results) -> tuple[str, ...]:
     search = results.experiment.search
     return (HELD_OUT_LOSS,) if search is None else search.objectives
-
-
-def _mean(results: Results, arm: ArmRow, metric: Metric) -> float | None:
-    if metric.name in results.below_reference or (metric.name == SCORE and metric not in results.metrics):
-        return None
-    return adjusted_mean(
-        {name: by_metric.get(metric.name, {}) for name, by_metric in results.values.items()}, arm.name
-    )
 
 
 def adjusted_mean(measured: Mapping[str, Mapping[int, float]], arm: str) -> float | None:

@@ -114,7 +114,7 @@ class Results:
         }
         return {arm: by_seed for arm, by_seed in measured.items() if by_seed}
 
-    @property
+    @cached_property
     def descriptions(self) -> tuple[Metric, ...]:
         """Measured quantities without a better direction."""
         measured = {metric for by_metric in self.nested.values() for metric in by_metric}
@@ -169,7 +169,12 @@ class Results:
 
     def learning_curves(self, arm: str) -> tuple[dict[int, float], ...]:
         """Return the held-out curves of an arm's furthest seeds; none if its loss is not comparable."""
-        return () if arm in self.snapshot.arms_with_other_loss else longest_curves(self.trials[arm])
+        return () if arm in self.arms_with_other_loss else longest_curves(self.trials[arm])
+
+    @cached_property
+    def arms_with_other_loss(self) -> frozenset[str]:
+        """The arms whose held-out loss is another than the baseline's."""
+        return self.snapshot.arms_with_other_loss
 
     @cached_property
     def matched_arms(self) -> Mapping[str, str]:
@@ -232,17 +237,22 @@ class Results:
 
     def decimals(self, metric: Metric) -> int:
         """Return the number of decimals of a metric in the whole report, by its standard deviation over seeds."""
-        cells = ((arm.name, metric.name) for arm in self.arms)
-        spreads = [self._effects[cell].sd for cell in cells if cell in self._effects]
-        return decimals_for(spreads, fallback=3 if metric.name == HELD_OUT_LOSS else 1)
+        return self._decimals.get(metric.name) or decimals_for((), fallback=3 if metric.name == HELD_OUT_LOSS else 1)
 
-    @property
+    @cached_property
+    def _decimals(self) -> Mapping[str, int]:
+        spreads: dict[str, list[float | None]] = {}
+        for (_, name), found in self._effects.items():
+            spreads.setdefault(name, []).append(found.sd)
+        return {name: decimals_for(of, 3 if name == HELD_OUT_LOSS else 1) for name, of in spreads.items()}
+
+    @cached_property
     def shown(self) -> tuple[Metric, ...]:
         """The displayed metrics: the primary one of each task. Tasks below a reference come last."""
         found = (metric for metric in self.metrics if not metric.further)
         return tuple(sorted(found, key=lambda metric: metric.name in self.below_reference))
 
-    @property
+    @cached_property
     def headlines(self) -> tuple[Metric, ...]:
         """The metrics of the finding: the declared ones of held-out loss and score, or the only task as the score.
 

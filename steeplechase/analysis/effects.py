@@ -5,6 +5,7 @@ fine-tuning seeds are averaged before. All sums are exact, so results are indepe
 """
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from statistics import fmean, stdev, variance
 
 import numpy as np
@@ -113,11 +114,13 @@ def seed_moments(samples: Sequence[Sequence[float]]) -> Moments:
     return Moments(
         np.array([len(sample) for sample in samples], dtype=np.float64),
         np.array([fmean(sample) if sample else np.nan for sample in samples], dtype=np.float64),
-        np.array([_variance(sample) for sample in samples], dtype=np.float64),
+        np.array([_variance(tuple(sample)) for sample in samples], dtype=np.float64),
     )
 
 
-def _variance(sample: Sequence[float]) -> float:
+@lru_cache(maxsize=4096)
+def _variance(sample: tuple[float, ...]) -> float:
+    """Return the variance of a sample; an arm's is asked for again by every contrast that it is in."""
     if len(sample) < 2:
         return float("nan")
     return variance(sample) if vary(sample) else 0.0

@@ -9,81 +9,14 @@ from pydantic import Field, TypeAdapter, ValidationError, create_model
 from pydantic_core import to_json
 
 from search_space.candidate import Candidate
-from steeplechase.configuration.measurements import PERPLEXITY, RARE_WORDS
-from steeplechase.configuration.stage_label import (
-    FINE_TUNE,
-    LATENCY,
-    LINEAR_PROBE,
-    LONG_SEQUENCE_PHASE,
-    MINIMAL_PAIRS,
-    PRETRAIN,
-    PROBE,
-    UNPRUNED,
-    UNTRAINED,
-    WORD_EMBEDDINGS,
-    ZERO_COST,
-)
 from steeplechase.foundation.schema import JsonValue, Schema, canonical, first_fault, parsed_json
 from steeplechase.foundation.stand_ins import OF_RECORD
 from steeplechase.ledger.records import ArmRow, Decision, Record, Status, TrialRow
-from steeplechase.ledger.stage_results import (
-    AttentionResult,
-    ContaminationResult,
-    CorpusResult,
-    DivergedFineTuning,
-    DivergedPretraining,
-    EvaluationSetResult,
-    ExamplesResult,
-    FailedStage,
-    FineTuneResult,
-    LatencyResult,
-    LinearProbeResult,
-    MinimalPairsResult,
-    PerplexityResult,
-    PretrainResult,
-    RareWordsResult,
-    StageResult,
-    TokensResult,
-    UntrainedResult,
-    WordEmbeddingsResult,
-    ZeroCostResult,
-)
+from steeplechase.ledger.stage_results import Result, StageResult, result_class
 
 Row = ArmRow | TrialRow | Record | Decision
 R = TypeVar("R", ArmRow, TrialRow, Record, Decision)
 
-FINISHED: Mapping[str, type[StageResult]] = {
-    "corpus": CorpusResult,
-    "tokens": TokensResult,
-    "examples": ExamplesResult,
-    "contamination": ContaminationResult,
-    "evaluation_set": EvaluationSetResult,
-    "attention": AttentionResult,
-    RARE_WORDS: RareWordsResult,
-    WORD_EMBEDDINGS: WordEmbeddingsResult,
-    PERPLEXITY: PerplexityResult,
-    LATENCY: LatencyResult,
-    PRETRAIN: PretrainResult,
-    LONG_SEQUENCE_PHASE: PretrainResult,
-    UNPRUNED: PretrainResult,
-    FINE_TUNE: FineTuneResult,
-    LINEAR_PROBE: LinearProbeResult,
-    MINIMAL_PAIRS: MinimalPairsResult,
-    UNTRAINED: UntrainedResult,
-    ZERO_COST: ZeroCostResult,
-    PROBE: FineTuneResult,
-}
-"""Result type of a finished stage, by kind."""
-DIVERGED: Mapping[str, type[StageResult]] = {
-    PRETRAIN: DivergedPretraining,
-    LONG_SEQUENCE_PHASE: DivergedPretraining,
-    UNPRUNED: DivergedPretraining,
-    FINE_TUNE: DivergedFineTuning,
-    LINEAR_PROBE: DivergedFineTuning,
-    MINIMAL_PAIRS: DivergedFineTuning,
-    PROBE: DivergedFineTuning,
-    PERPLEXITY: DivergedFineTuning,
-}
 IN_JSON = ("candidate", "result")
 """Fields that `parsed` expects as JSON text."""
 _ARM_FIRST = ("name", "position", "cohort", "candidate", "changes", "parameters", "forward_flops", "train_flops")
@@ -91,8 +24,7 @@ _ARM_FIRST = ("name", "position", "cohort", "candidate", "changes", "parameters"
 
 def read_result(stage: str, status: Status, document: str | bytes) -> StageResult:
     """Return the result of a stage from its JSON. Raises ValueError, in one line, if it is invalid for that stage."""
-    types = {Status.FINISHED: FINISHED, Status.DIVERGED: DIVERGED}.get(status)
-    kind = FailedStage if types is None else types.get(stage)
+    kind = result_class(stage, status)
     if kind is None:
         unknown = (
             "is not a kind of stage"
@@ -122,7 +54,7 @@ def plain(row: Row) -> dict[str, JsonValue]:
 def _plain(value: Any) -> Any:
     if isinstance(value, Candidate):
         return canonical(value)
-    if isinstance(value, StageResult):
+    if isinstance(value, Result):
         return value.as_json
     if isinstance(value, Mapping):
         return dict(value)

@@ -4,42 +4,43 @@ A whole number stays whole and a real one real, and a field that was never writt
 back as the same bytes. Losses and scores may be NaN or infinite in memory; `finite` is how a reader asks for them.
 """
 
+from collections.abc import Iterator
+from functools import cache
+
 from steeplechase.foundation.schema import Whole
-from steeplechase.ledger.stage_results.measurements import (
-    AttentionResult,
-    LatencyResult,
-    Machine,
-    PerplexityResult,
-    RareWordsResult,
-    WordEmbeddingsResult,
-)
-from steeplechase.ledger.stage_results.result import Curve, Real, Result, finite, finite_points
-from steeplechase.ledger.stage_results.shared import (
-    ContaminationResult,
-    CorpusResult,
-    EncodedPart,
-    EvaluationSetResult,
-    ExamplesResult,
-    SplitCounts,
-    SquadPart,
-    TokenCounts,
-    TokensResult,
-)
-from steeplechase.ledger.stage_results.training import (
-    CONSTANT,
-    SCORES,
-    DivergedFineTuning,
-    DivergedPretraining,
-    ExampleValues,
-    FineTuneResult,
-    LinearProbeResult,
-    MinimalPairsResult,
-    Pretraining,
-    PretrainResult,
-    SearchChoice,
-    UntrainedResult,
-    ZeroCostResult,
-)
+from steeplechase.ledger.stage_results.measurements import AttentionResult as AttentionResult
+from steeplechase.ledger.stage_results.measurements import LatencyResult as LatencyResult
+from steeplechase.ledger.stage_results.measurements import Machine as Machine
+from steeplechase.ledger.stage_results.measurements import PerplexityResult as PerplexityResult
+from steeplechase.ledger.stage_results.measurements import RareWordsResult as RareWordsResult
+from steeplechase.ledger.stage_results.measurements import WordEmbeddingsResult as WordEmbeddingsResult
+from steeplechase.ledger.stage_results.result import Curve as Curve
+from steeplechase.ledger.stage_results.result import Real as Real
+from steeplechase.ledger.stage_results.result import Result as Result
+from steeplechase.ledger.stage_results.result import finite as finite
+from steeplechase.ledger.stage_results.result import finite_points as finite_points
+from steeplechase.ledger.stage_results.shared import ContaminationResult as ContaminationResult
+from steeplechase.ledger.stage_results.shared import CorpusResult as CorpusResult
+from steeplechase.ledger.stage_results.shared import EncodedPart as EncodedPart
+from steeplechase.ledger.stage_results.shared import EvaluationSetResult as EvaluationSetResult
+from steeplechase.ledger.stage_results.shared import ExamplesResult as ExamplesResult
+from steeplechase.ledger.stage_results.shared import SplitCounts as SplitCounts
+from steeplechase.ledger.stage_results.shared import SquadPart as SquadPart
+from steeplechase.ledger.stage_results.shared import TokenCounts as TokenCounts
+from steeplechase.ledger.stage_results.shared import TokensResult as TokensResult
+from steeplechase.ledger.stage_results.training import CONSTANT as CONSTANT
+from steeplechase.ledger.stage_results.training import SCORES as SCORES
+from steeplechase.ledger.stage_results.training import DivergedFineTuning as DivergedFineTuning
+from steeplechase.ledger.stage_results.training import DivergedPretraining as DivergedPretraining
+from steeplechase.ledger.stage_results.training import ExampleValues as ExampleValues
+from steeplechase.ledger.stage_results.training import FineTuneResult as FineTuneResult
+from steeplechase.ledger.stage_results.training import LinearProbeResult as LinearProbeResult
+from steeplechase.ledger.stage_results.training import MinimalPairsResult as MinimalPairsResult
+from steeplechase.ledger.stage_results.training import Pretraining as Pretraining
+from steeplechase.ledger.stage_results.training import PretrainResult as PretrainResult
+from steeplechase.ledger.stage_results.training import SearchChoice as SearchChoice
+from steeplechase.ledger.stage_results.training import UntrainedResult as UntrainedResult
+from steeplechase.ledger.stage_results.training import ZeroCostResult as ZeroCostResult
 
 
 class FailedStage(Result):
@@ -50,62 +51,19 @@ class FailedStage(Result):
     attempts: Whole = 1
 
 
-StageResult = (
-    CorpusResult
-    | TokensResult
-    | ExamplesResult
-    | ContaminationResult
-    | EvaluationSetResult
-    | PretrainResult
-    | DivergedPretraining
-    | FineTuneResult
-    | LinearProbeResult
-    | MinimalPairsResult
-    | UntrainedResult
-    | ZeroCostResult
-    | DivergedFineTuning
-    | AttentionResult
-    | PerplexityResult
-    | RareWordsResult
-    | WordEmbeddingsResult
-    | LatencyResult
-    | FailedStage
-)
-"""How a stage ended; its kind and its status say which of these it is."""
+StageResult = Result
+"""How a stage ended; its kind and its status say which class it is."""
 
-__all__ = [
-    "CONSTANT",
-    "SCORES",
-    "AttentionResult",
-    "ContaminationResult",
-    "CorpusResult",
-    "Curve",
-    "DivergedFineTuning",
-    "DivergedPretraining",
-    "EncodedPart",
-    "EvaluationSetResult",
-    "ExampleValues",
-    "ExamplesResult",
-    "FailedStage",
-    "FineTuneResult",
-    "LatencyResult",
-    "LinearProbeResult",
-    "Machine",
-    "MinimalPairsResult",
-    "PerplexityResult",
-    "PretrainResult",
-    "Pretraining",
-    "RareWordsResult",
-    "Real",
-    "SearchChoice",
-    "SplitCounts",
-    "SquadPart",
-    "StageResult",
-    "TokenCounts",
-    "TokensResult",
-    "UntrainedResult",
-    "WordEmbeddingsResult",
-    "ZeroCostResult",
-    "finite",
-    "finite_points",
-]
+
+@cache
+def result_class(kind: str, status: str) -> type[Result] | None:
+    """Return the class of the results of a kind of stage that has finished, diverged or failed; None without one."""
+    if status == "failed":
+        return FailedStage
+    return next((each for each in _subclasses(Result) if kind in getattr(each, status)), None)
+
+
+def _subclasses(parent: type[Result]) -> Iterator[type[Result]]:
+    for each in parent.__subclasses__():
+        yield each
+        yield from _subclasses(each)

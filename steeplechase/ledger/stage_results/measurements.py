@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from math import exp, inf, log, nan
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field, FiniteFloat
 
@@ -13,6 +13,7 @@ from steeplechase.ledger.stage_results.result import Real, Result
 class AttentionResult(Result):
     """Where the heads of a trained encoder attend."""
 
+    finished: ClassVar[tuple[str, ...]] = ("attention",)
     sequences: Whole
     length: Whole
     within: Whole
@@ -26,6 +27,7 @@ class AttentionResult(Result):
 class RareWordsResult(Result):
     """How well embeddings of words from form and contexts mimic an encoder's, on words left out of training."""
 
+    finished: ClassVar[tuple[str, ...]] = ("rare_words",)
     variant: str
     """What gives the embeddings, as the experiment names it in `settings`."""
     taught: Whole
@@ -43,6 +45,7 @@ class RareWordsResult(Result):
 class WordEmbeddingsResult(Result):
     """Embeddings of the rare words of a task, from form and contexts."""
 
+    finished: ClassVar[tuple[str, ...]] = ("word_embeddings",)
     variant: str
     """What gives the embeddings, as the experiment names it in `settings`."""
     taught: Whole
@@ -58,6 +61,7 @@ class WordEmbeddingsResult(Result):
 class PerplexityResult(Result):
     """The losses of a language model on a text, and what the text counts."""
 
+    finished: ClassVar[tuple[str, ...]] = ("perplexity",)
     text: Name
     layout: str
     nats: Real
@@ -114,6 +118,7 @@ class Machine(Result):
 class LatencyResult(Result):
     """One sequence length, timed whole: for every arm the seconds of one pass in each round, in the rounds' order."""
 
+    finished: ClassVar[tuple[str, ...]] = ("latency",)
     length: Count
     arms: tuple[Name, ...]
     """In the experiment's order, the baseline first: text in a ledger keeps no order of keys."""

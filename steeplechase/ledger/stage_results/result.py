@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from math import isfinite
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -26,7 +26,12 @@ def finite_points(curve: Curve) -> Iterator[tuple[int, float]]:
 
 
 class Result(Schema, allow_inf_nan=True):
-    """Unknown fields fail. `as_json` gives what was read, or what was set."""
+    """How a stage ended: the class names the kinds of stages that end so. Unknown fields fail."""
+
+    finished: ClassVar[tuple[str, ...]] = ()
+    """The kinds of stages whose result it is when they finish."""
+    diverged: ClassVar[tuple[str, ...]] = ()
+    """The kinds of stages whose result it is when they diverge."""
 
     @property
     def as_json(self) -> dict[str, JsonValue]:

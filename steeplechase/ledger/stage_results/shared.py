@@ -1,6 +1,7 @@
 """Results of the stages that all trials share: corpus, vocabulary, examples, contamination, evaluation set."""
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -20,6 +21,7 @@ class SplitCounts(Result):
 class CorpusResult(Result):
     """A corpus, read and split."""
 
+    finished: ClassVar[tuple[str, ...]] = ("corpus",)
     corpus: str
     """Its kind."""
     content_hash: str
@@ -52,6 +54,7 @@ class MentionCounts(Result):
 class TokensResult(Result):
     """The vocabulary, and the splits as tokens."""
 
+    finished: ClassVar[tuple[str, ...]] = ("tokens",)
     vocabulary: str
     """Its hash."""
     vocabulary_size: Whole
@@ -94,6 +97,7 @@ class SquadPart(Result):
 class ExamplesResult(Result, extra="allow"):
     """The examples of one task. Parts beside train and dev are further fields, such as `test`."""
 
+    finished: ClassVar[tuple[str, ...]] = ("examples",)
     __pydantic_extra__: dict[str, EncodedPart | SquadPart]
 
     task: str
@@ -122,6 +126,7 @@ class ExamplesResult(Result, extra="allow"):
 class ContaminationResult(Result):
     """The number of a task's dev examples that occur in the pretraining text."""
 
+    finished: ClassVar[tuple[str, ...]] = ("contamination",)
     task: str
     examples: Whole
     told: Whole
@@ -155,5 +160,6 @@ class ContaminationResult(Result):
 class EvaluationSetResult(Result):
     """The held-out questions of an experiment."""
 
+    finished: ClassVar[tuple[str, ...]] = ("evaluation_set",)
     sequences: Whole
     questions: Whole

@@ -1,6 +1,7 @@
 """Results of training: pretraining and fine-tuning, to their end or to where they diverged."""
 
 from collections.abc import Iterator, Mapping
+from typing import ClassVar
 
 from pydantic import Field, model_validator
 
@@ -36,6 +37,7 @@ class ExampleValues(Result):
 class PretrainResult(_Curves):
     """A stage of pretraining that came to its end."""
 
+    finished: ClassVar[tuple[str, ...]] = ("pretrain", "long_sequence_phase", "unpruned")
     tokens: Real
     """Seen by then."""
     held_out_loss: Real
@@ -51,6 +53,7 @@ class PretrainResult(_Curves):
 class DivergedPretraining(_Curves):
     """A stage of pretraining whose loss was not finite."""
 
+    diverged: ClassVar[tuple[str, ...]] = ("pretrain", "long_sequence_phase", "unpruned")
     tokens: Real
     loss: str
 
@@ -82,6 +85,7 @@ class TextSample(Result):
 class FineTuneResult(Result, extra="allow"):
     """One task, learned with one seed. What is said of dev is said of a further part under `scores PART`."""
 
+    finished: ClassVar[tuple[str, ...]] = ("fine_tune", "probe")
     __pydantic_extra__: dict[str, bool | Mapping[str, Real]]
 
     task: str
@@ -147,6 +151,7 @@ class FineTuneResult(Result, extra="allow"):
 class LinearProbeResult(FineTuneResult):
     """One task, by a linear classifier on the frozen encoder's last layer; nothing is drawn, so the seed is 0."""
 
+    finished: ClassVar[tuple[str, ...]] = ("linear_probe",)
     layers: tuple[Real, ...] = ()
     """The primary metric on dev by layer, from the embeddings to the last."""
 
@@ -154,6 +159,7 @@ class LinearProbeResult(FineTuneResult):
 class MinimalPairsResult(FineTuneResult):
     """One task of minimal pairs, scored by the pretrained model; nothing is drawn, so the seed is 0."""
 
+    finished: ClassVar[tuple[str, ...]] = ("minimal_pairs",)
     groups: Mapping[str, Real] = Field(default_factory=dict)
     """Accuracy on dev by phenomenon."""
 
@@ -161,12 +167,14 @@ class MinimalPairsResult(FineTuneResult):
 class UntrainedResult(Result):
     """An encoder at its random initialisation, kept as a reference."""
 
+    finished: ClassVar[tuple[str, ...]] = ("untrained",)
     parameters: Whole
 
 
 class ZeroCostResult(Result):
     """A zero-cost proxy of a model at its random initialisation."""
 
+    finished: ClassVar[tuple[str, ...]] = ("zero_cost",)
     proxy: str
     proxy_value: Real
     """Larger is better."""
@@ -175,6 +183,7 @@ class ZeroCostResult(Result):
 class DivergedFineTuning(Result):
     """A fine-tuning whose loss or logits were not finite."""
 
+    diverged: ClassVar[tuple[str, ...]] = ("fine_tune", "probe", "linear_probe", "minimal_pairs", "perplexity")
     task: str | None = None
     seed: Whole | None = None
     step: Whole | None = None

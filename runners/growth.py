@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from runners.dag import SharedStages, trial_stages
 from runners.differences import differences
-from runners.latency_stages import LatencyStages
 from runners.scheduling.decisions import AUDIT
 from runners.stage_labels import all_labels
 from runners.stages.stage import Stage
@@ -53,7 +52,7 @@ class Change:
     """Whether a trial has ended; only asked where a number would change."""
 
 
-def change_of(rows: LedgerRows, experiment: AnyExperiment, shared: SharedStages | LatencyStages) -> Change:
+def change_of(rows: LedgerRows, experiment: AnyExperiment, shared: SharedStages) -> Change:
     """Return the difference between an experiment and the latest version of it in a ledger."""
     identity = experiment.identity()
     known = latest_identity(rows, identity)
@@ -65,7 +64,7 @@ def change_of(rows: LedgerRows, experiment: AnyExperiment, shared: SharedStages 
         return Change(declared)
     redeclared = redeclared or bool(other_shared)
     results: tuple[str, ...] = ()
-    if isinstance(experiment, Experiment) and isinstance(shared, SharedStages) and experiment.may_grow:
+    if isinstance(experiment, Experiment) and experiment.may_grow:
         results = tuple(_changed_results(rows, experiment, shared, known))
         results += tuple(_seeds_of_other_looks(rows, experiment, known))
         if not results and _same_kind(known, identity):
@@ -85,9 +84,9 @@ def _same_kind(known: JsonValue, wanted: JsonValue) -> bool:
     return listed and known["experiment"] == wanted["experiment"]
 
 
-def _declared(experiment: AnyExperiment, shared: SharedStages | LatencyStages) -> dict[str, JsonValue] | None:
+def _declared(experiment: AnyExperiment, shared: SharedStages) -> dict[str, JsonValue] | None:
     """Return what an experiment that may grow declares, None for another one."""
-    if not isinstance(experiment, Experiment) or not isinstance(shared, SharedStages) or not experiment.may_grow:
+    if not isinstance(experiment, Experiment) or not experiment.may_grow:
         return None
     seeds = experiment.pretraining.seeds
     first = first_seeds(seeds)[0]

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from itertools import dropwhile
 
 from runners.dag import SharedStages
-from runners.latency_stages import LatencyStages
 from runners.part import WHOLE, Part
 from runners.reused_trials import ReusedTrials
 from runners.run_progress import RunProgress
@@ -52,7 +51,7 @@ class Journal:
     def __init__(
         self,
         experiment: AnyExperiment,
-        shared: SharedStages | LatencyStages,
+        shared: SharedStages,
         store: ArtifactStore,
         ledger: Ledger,
         reused: ReusedRows = NOTHING,

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from runners.flags import WrongSetting
-from runners.stages.declarations import PretrainStage
+from runners.stages.pretrain import PretrainStage
 from runners.work_queue import StageTask, TaskId
 from steeplechase.foundation.errors import StoppedError
 from steeplechase.ledger.records import Record, Status

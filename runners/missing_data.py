@@ -18,13 +18,13 @@ def refuse_missing(experiment: Experiment) -> None:
     Raises MachineError if only libraries are missing: that of a corpus, or of a metric, which is needed when the
     trials have been trained.
     """
-    tuning, measure = experiment.fine_tuning, experiment.measure.perplexity
+    tuning, measured = experiment.fine_tuning, experiment.measure.declared.values()
     tasks = [task for task in tasks_of(experiment) if not tuning.is_table(task)]  # tables are read as a whole
     files = [tuning.find(task).files for task in tasks]
     checks: list[Callable[[], object]] = [
         *(corpus.check_exists for corpus in (experiment.corpus, tuning.corpus) if corpus is not None),
         *([] if experiment.lexicon is None else [experiment.lexicon.located]),
-        *([] if measure is None else [text.inputs for text in measure.texts.values()]),
+        *(source for each in measured for source in each.sources),
         *([] if experiment.mentions is None else [experiment.mentions.check_exists]),
         *(own.synonyms.located for task in tasks_of(experiment) if (own := tuning.rarified(task)) is not None),
         *(partial(tuning.data.located, task) for task in files if task is not None and tuning.data is not None),

@@ -10,11 +10,11 @@ from pathlib import Path
 from runners.conflicts import conflict
 from runners.dag import SharedStages, shared_stages, trial_stages
 from runners.growth import change_of
-from runners.latency_stages import LatencyStages, latency_stages, refuse_another_machine
 from runners.missing_device import missing_device
 from runners.part import WHOLE, Part
 from runners.settings import RunSettings
 from runners.stage_labels import all_labels
+from runners.stages.latency import LatencyStage, refuse_another_machine, this_machine
 from steeplechase.configuration.latency import LatencyExperiment
 from steeplechase.configuration.loading import AnyExperiment
 from steeplechase.configuration.plugin_folders import COPIES, copy_plugins
@@ -46,7 +46,7 @@ class RunRequest:
     """How it is run; its overrides are part of `experiment`, and are written to the manifest."""
     command: str = ""
     """The command line of the request, for the report."""
-    shared: SharedStages | LatencyStages | None = None
+    shared: SharedStages | None = None
     """The stages outside trials, where they are known already."""
     part: Part = WHOLE
     """What of the experiment is run now."""
@@ -54,24 +54,20 @@ class RunRequest:
     """Called with what the user should know before stages run."""
 
 
-def stages_of(experiment: AnyExperiment) -> SharedStages | LatencyStages:
+def stages_of(experiment: AnyExperiment) -> SharedStages:
     """Return the stages outside trials: the inputs of all trials, or every stage of a latency experiment."""
     if isinstance(experiment, LatencyExperiment):
-        from runners.stages.latency import (
-            this_machine,  # imports torch, which other runs import in their workers only
-        )
-
-        return latency_stages(experiment, this_machine(experiment.timing.device))
+        return SharedStages(LatencyStage.by_label(experiment, this_machine(experiment.timing.device)))
     return shared_stages(experiment)
 
 
-def refuse_missing_device(request: RunRequest, shared: SharedStages | LatencyStages) -> None:
+def refuse_missing_device(request: RunRequest, shared: SharedStages) -> None:
     """Raise MachineError if a new run trains on a device that this machine lacks; stages in the store need none.
 
     A cluster, an object store and reused trials may have what this machine lacks.
     """
     experiment, folder, settings = request.experiment, request.paths.folder, request.settings
-    if isinstance(experiment, LatencyExperiment) or not isinstance(shared, SharedStages):
+    if isinstance(experiment, LatencyExperiment):
         return
     elsewhere = settings.address is not None or settings.reuse or settings.store
     lines = () if elsewhere or (folder / LEDGER_NAME).exists() else tuple(missing_device(experiment))
@@ -87,7 +83,7 @@ def refuse_missing_device(request: RunRequest, shared: SharedStages | LatencySta
 
 
 @contextmanager
-def open_ledger(request: RunRequest, shared: SharedStages | LatencyStages | None = None) -> Iterator[Ledger]:
+def open_ledger(request: RunRequest, shared: SharedStages | None = None) -> Iterator[Ledger]:
     """Lock the results folder and open its ledger, which goes on with a study that grew.
 
     A ledger without the result of any trial is set aside for another experiment. `shared` are the experiment's shared
@@ -105,9 +101,9 @@ def open_ledger(request: RunRequest, shared: SharedStages | LatencyStages | None
         with ExitStack() as opened:
             ledger = opened.enter_context(_ledger_in(request.paths.folder))
             if ledger.fact("identity") is not None:
-                if isinstance(shared, LatencyStages):
-                    refuse_another_machine(ledger, shared.machine)
-                change = change_of(ledger, request.experiment, shared or stages_of(request.experiment))
+                shared = shared or stages_of(request.experiment)
+                refuse_another_machine(ledger.records(), shared.named().values(), ledger.path)
+                change = change_of(ledger, request.experiment, shared)
                 if change.reasons and change.has_results:
                     raise ConflictError(conflict(request.paths, change, request.command))
                 if change.reasons:

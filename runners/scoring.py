@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from runners.frozen_scoring import frozen_scores
 from runners.named_predictions import named_pairs
-from runners.stages.declarations import FineTuneStage, TaskStage
-from runners.stages.stage import Stage
+from runners.stages.fine_tune import FineTuneStage
+from runners.stages.stage import Stage, TaskStage
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.foundation.schema import JsonValue, canonical_text

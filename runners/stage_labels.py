@@ -5,7 +5,6 @@ from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning_runs import fine_tuning_runs
 from steeplechase.configuration.hurdles import ZeroCost
-from steeplechase.configuration.measurements import ATTENTION, PERPLEXITY, RARE_WORDS
 from steeplechase.configuration.stage_label import (
     LONG_SEQUENCE_PHASE,
     PRETRAIN,
@@ -44,12 +43,8 @@ def fine_tune_labels(experiment: Experiment) -> tuple[str, ...]:
 
 def measure_labels(experiment: Experiment) -> tuple[str, ...]:
     """Return the labels of the stages that measure a trained model."""
-    measure = experiment.measure
-    variants = () if measure.rare_words is None else measure.rare_words.variants
-    of_words = (str(StageLabel(RARE_WORDS, task=name)) for name in variants)
-    texts = () if measure.perplexity is None else measure.perplexity.texts
-    of_texts = (str(StageLabel(PERPLEXITY, task=name)) for name in texts)
-    return (*(() if measure.attention_diagonal is None else (ATTENTION,)), *of_words, *of_texts)
+    declared = experiment.measure.declared.values()
+    return tuple(str(StageLabel(each.stage, task=name)) for each in declared for name in each.names)
 
 
 def all_labels(experiment: Experiment) -> tuple[str, ...]:

@@ -121,6 +121,11 @@ class Candidate(Schema):
         return self.model_copy(update={"init_checkpoint": None, "fine_tuning": FineTuningChanges()})
 
     @property
+    def in_main_phase(self) -> "Candidate":
+        """What pretraining depends on before the long sequences and before pruning."""
+        return self.pretrained.model_copy(update={"recipe": self.recipe.main_phase})
+
+    @property
     def parameters(self) -> int:
         """Parameters of the encoder with its embeddings, without heads; of a pruned one, the most that may remain."""
         pruning = self.recipe.pruning

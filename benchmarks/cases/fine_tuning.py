@@ -17,13 +17,13 @@ from benchmarks.cases.glue_lengths import read_lengths
 from benchmarks.measuring import Pace, check, compare
 from benchmarks.precision import TOLERANCES
 from benchmarks.row import FULL_SIZE, Figure, Row, Size, speed_figure
-from runners.stages import fine_tune
+from runners.computing import fine_tune
 from runners.stages.context import StageContext
-from runners.stages.declarations import FineTuneStage
-from runners.stages.pretrain import CHECKPOINT
+from runners.stages.fine_tune import FineTuneStage
 from runners.stages.progress import ProgressFile
 from runners.training.checkpoint import save_checkpoint
 from runners.training.optimisers.adamw import adamw
+from steeplechase.ledger.result_files import CHECKPOINT
 from steeplechase.models.downstream_model import FineTuned, build_fine_tuned
 from steeplechase.models.initialisation import initialise
 from steeplechase.tasks.downstream import find_task

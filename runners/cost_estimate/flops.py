@@ -1,8 +1,12 @@
 """FLOPs of a stage in closed form, for the prediction of the remaining time."""
 
-from runners.stages.declarations import ExamplesStage, FineTuneStage, MinimalPairsStage, PretrainStage, TaskStage
-from runners.stages.measurement_declarations import LatencyStage
-from runners.stages.stage import Stage
+from runners.stages.examples import ExamplesStage
+from runners.stages.fine_tune import FineTuneStage
+from runners.stages.latency import LatencyStage
+from runners.stages.linear_probe import LinearProbeStage
+from runners.stages.minimal_pairs import MinimalPairsStage
+from runners.stages.pretrain import PretrainStage
+from runners.stages.stage import Stage, TaskStage
 from search_space.architecture import Architecture
 from search_space.candidate import BACKWARD_AND_FORWARD
 from search_space.cost import MATMUL
@@ -47,9 +51,10 @@ def examples_expected(task: DownstreamTask, train_examples: int | None, dev_exam
 
 def encoder_of(declaration: TaskStage) -> Architecture:
     """Return the architecture of the encoder that is evaluated."""
-    return (
-        declaration.candidate.architecture if isinstance(declaration, MinimalPairsStage) else declaration.architecture
-    )
+    if isinstance(declaration, MinimalPairsStage):
+        return declaration.candidate.architecture
+    assert isinstance(declaration, FineTuneStage | LinearProbeStage)
+    return declaration.architecture
 
 
 def task_flops(

@@ -14,8 +14,11 @@ from statistics import median, quantiles
 
 from runners.cost_estimate.flops import stage_flops
 from runners.cost_estimate.past_runs import Measured
-from runners.stages.declarations import FineTuneStage, LinearProbeStage, MinimalPairsStage, PretrainStage
-from runners.stages.measurement_declarations import AttentionStage
+from runners.stages.attention import AttentionStage
+from runners.stages.fine_tune import FineTuneStage
+from runners.stages.linear_probe import LinearProbeStage
+from runners.stages.minimal_pairs import MinimalPairsStage
+from runners.stages.pretrain import PretrainStage
 from runners.stages.stage import Stage
 from steeplechase.foundation.atomic_files import existing
 

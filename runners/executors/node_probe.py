@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from runners.stages.declarations import KINDS
-from runners.stages.stage import installed_version
+from runners.stages.stage import installed_version, stage_kinds
 from steeplechase.foundation.errors import MachineError
 from steeplechase.ledger.object_store import ObjectStore
 from steeplechase.models.kernels.native.build import arithmetic
@@ -54,7 +53,7 @@ def named(address: str) -> str:
 
 def environment() -> dict[str, str]:
     """Return what the keys of stages hold of this machine."""
-    libraries = sorted({library for kind in KINDS.values() for library in kind.libraries})
+    libraries = sorted({library for kind in stage_kinds().values() for library in kind.libraries})
     return {**{name: installed_version(name) for name in libraries}, OPERATORS: arithmetic()}
 
 

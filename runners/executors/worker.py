@@ -31,7 +31,7 @@ def main() -> None:
 
 def answer(line: str) -> dict[str, object]:
     """Compute the job in a line of JSON; return its outcome or its failure as plain values."""
-    from runners.stages.execute import execute
+    from runners.computing.execute import execute
 
     document = json.loads(line)
     inputs = {name: (kind, key) for name, (kind, key) in document.pop("inputs").items()}

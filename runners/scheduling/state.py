@@ -9,15 +9,14 @@ from itertools import dropwhile
 from pathlib import Path
 
 from runners.dag import SharedStages, trial_stages
-from runners.latency_stages import LatencyStages
 from runners.part import WHOLE
-from runners.rare_word_stages import word_embeddings_labels
 from runners.scheduling.decisions import AUDIT, hurdle_decision_of, hurdle_decisions
 from runners.scheduling.race_of_trials import RaceOfTrials
 from runners.scheduling.rows import Fact, Row, Rows
 from runners.scheduling.trial import Trial, TrialPlan
 from runners.stage_labels import hurdle_labels, pretrain_labels
 from runners.stages.stage import Stage
+from runners.stages.word_embeddings import WordEmbeddingsStage
 from runners.work_queue import StageTask
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.experiment import Experiment
@@ -36,9 +35,7 @@ class RunState:
     failures up to the record `resumed_after` are of earlier runs and are ignored.
     """
 
-    def __init__(
-        self, experiment: AnyExperiment, shared: SharedStages | LatencyStages, path: Path, resumed_after: int = 0
-    ) -> None:
+    def __init__(self, experiment: AnyExperiment, shared: SharedStages, path: Path, resumed_after: int = 0) -> None:
         self._declared = experiment
         self.part = WHOLE
         """The part of the trials that is run now."""
@@ -76,7 +73,7 @@ class RunState:
 
     def stages_of_trials(self) -> int:
         """Return the number of stages of the trials that have entered and of those that the file names; slow."""
-        if not self.has_trials or not isinstance(self._shared, SharedStages):
+        if not self.has_trials:
             return 0
         entered = {(trial.plan.row.arm, trial.plan.row.seed) for trial in self.trials.values()}
         return sum(len(trial.plan.stages) for trial in self.trials.values()) + sum(
@@ -133,7 +130,6 @@ class RunState:
         arm = self._arms[row.arm]
         cohort = arm.cohort if row.cohort is None else row.cohort
         self.cohort = max(self.cohort, cohort)
-        assert isinstance(self._shared, SharedStages)
         view = self.experiment if arm.tuning_trial_of is None else tuning_view(self.experiment)
         plan = TrialPlan(
             row,
@@ -141,7 +137,7 @@ class RunState:
             trial_stages(view, self._shared, arm.candidate, row.seed),
             pretrain_labels(view),
             hurdle_labels(view),
-            gates=(LONG_SEQUENCE_PHASE, UNPRUNED, *word_embeddings_labels(view)),
+            gates=(LONG_SEQUENCE_PHASE, UNPRUNED, *WordEmbeddingsStage.labels(view)),
             probed=self._probed,
             exempt=arm.name == BASELINE,
         )

@@ -3,24 +3,24 @@
 ConvBERT, arXiv 2008.02496, Table 8; `configuration/measurements.py` documents the choices that the paper leaves open.
 """
 
-import numpy as np
-import torch
-from jaxtyping import Bool, Float
-from numpy.typing import NDArray
-from torch import Tensor
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from runners.stages.context import StageContext
-from runners.stages.measurement_declarations import AttentionStage
-from runners.stages.pretrain import CHECKPOINT
+from runners.stages.stage import MeasurementStage
 from runners.stages.validation_sequences import require_sequences
-from runners.training.checkpoint import architecture_in, load_weights
-from search_space.packing.stream import Batches
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.models.attention_maps import visit_attention_maps
-from steeplechase.models.devices import open_device
-from steeplechase.models.encoder import Encoder
-from steeplechase.tasks.tokenizer import load_tokenizer
-from steeplechase.tasks.tokens import read_tokens
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.schema import Count, JsonValue
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+    from jaxtyping import Bool, Float
+    from numpy.typing import NDArray
+    from torch import Tensor
 
 MAP_CELLS = 32
 """Maximum rows and columns of a stored map; for longer sequences a cell is a mean over neighbouring positions."""
@@ -30,23 +30,60 @@ WEIGHTS_PER_BATCH = 2**24
 """Maximum attention weights of one layer per batch; constant, so that sums are reproducible."""
 
 
-def compute(stage: AttentionStage, context: StageContext) -> dict[str, JsonValue]:
-    """Return the near and far attention mass of every head and the maps of every layer. Raises DataError."""
-    architecture = architecture_in(context.inputs["pretrained"], stage.architecture)
-    encoder = Encoder(architecture, 0.0)
-    load_weights(context.inputs["pretrained"] / CHECKPOINT, encoder, "encoder.")
-    encoder = encoder.to(open_device(stage.device)).eval()
-    tokens = _held_out_sequences(stage, context)
-    sums = _Sums(stage, encoder.device)
-    rows = max(1, WEIGHTS_PER_BATCH // (architecture.attention_shape.heads * stage.length**2))
-    for first in range(0, len(tokens), rows):
-        visit_attention_maps(encoder, torch.from_numpy(tokens[first : first + rows]).to(encoder.device), sums.add)
-        context.progress("attention", first / len(tokens))
-    return sums.document(len(tokens))
+class AttentionStage(MeasurementStage):
+    """Measure the attention of a pretrained encoder on held-out text. Reads `pretrained` and `tokens`."""
+
+    stage: ClassVar[str] = "attention"
+    code_version: ClassVar[int] = 1
+    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
+    uses_kernels: ClassVar[bool] = True
+    architecture: Architecture
+    length: Count
+    """Tokens of a sequence, [CLS] and [SEP] included."""
+    within: Count
+    """Maximum distance in positions of a near pair of query and key."""
+    sequences: Count
+    device: Literal["cpu", "cuda"] = "cpu"
+
+    @classmethod
+    def of(cls, experiment: Experiment, candidate: Candidate, name: str | None, seed: int) -> Self:
+        """Return what is measured of a candidate: at the baseline's sequence length, so that arms are compared."""
+        measure = experiment.measure.attention_diagonal
+        assert measure is not None
+        return cls(
+            architecture=candidate.architecture,
+            length=experiment.baseline.recipe.sequence_length,
+            within=measure.within,
+            sequences=measure.sequences,
+            device=candidate.recipe.device,
+        )
+
+    def compute(self, context: StageContext) -> dict[str, JsonValue]:
+        """Return the near and far attention mass of every head and the maps of every layer. Raises DataError."""
+        import torch
+
+        from runners.training.pretrained import read_encoder
+        from steeplechase.models.attention_maps import visit_attention_maps
+
+        encoder = read_encoder(context.inputs["pretrained"], self.architecture, self.device)
+        tokens = _held_out_sequences(self, context)
+        sums = _Sums(self, encoder.device)
+        rows = max(1, WEIGHTS_PER_BATCH // (encoder.architecture.attention_shape.heads * self.length**2))
+        for first in range(0, len(tokens), rows):
+            batch = torch.from_numpy(tokens[first : first + rows]).to(encoder.device)
+            visit_attention_maps(encoder, batch, sums.add)
+            context.progress("attention", first / len(tokens))
+        return sums.document(len(tokens))
 
 
 def _held_out_sequences(stage: AttentionStage, context: StageContext) -> NDArray[np.int64]:
     """Return evenly spaced validation sequences [sequences length]; raises DataError if there are too few."""
+    import numpy as np
+
+    from search_space.packing.stream import Batches
+    from steeplechase.tasks.tokenizer import load_tokenizer
+    from steeplechase.tasks.tokens import read_tokens
+
     source = context.inputs["tokens"]
     batches = Batches(read_tokens(source / "validation.npy"), load_tokenizer(source), stage.length)
     require_sequences("measure.attention_diagonal.sequences", stage.sequences, batches.sequences)
@@ -57,6 +94,8 @@ class _Sums:
     """Sums over sequences: attention mass by layer, head and mask, and attention maps by layer."""
 
     def __init__(self, stage: AttentionStage, device: torch.device) -> None:
+        import numpy as np
+
         depth, heads, length = stage.architecture.depth, stage.architecture.attention_shape.heads, stage.length
         self._stage = stage
         self._masks = [mask.to(device) for mask in near_and_far_masks(length, stage.within)]
@@ -88,6 +127,8 @@ class _Sums:
 
 def near_and_far_masks(length: int, within: int) -> tuple[Bool[Tensor, "seq seq"], ...]:
     """Return masks of the near and the far pairs, then both without the first and the last token."""
+    import torch
+
     positions = torch.arange(length)
     near = (positions[:, None] - positions[None]).abs() <= within
     inside = (positions > 0) & (positions < length - 1)
@@ -97,6 +138,8 @@ def near_and_far_masks(length: int, within: int) -> tuple[Bool[Tensor, "seq seq"
 
 def map_cells(weights: Float[np.ndarray, "seq seq"]) -> NDArray[np.int64]:
     """Return a map of at most 32 x 32 cells: means of the weights, in per cent of uniform attention."""
+    import numpy as np
+
     length = len(weights)
     edges = np.linspace(0, length, min(length, MAP_CELLS) + 1).astype(np.int64)
     sums = np.add.reduceat(np.add.reduceat(weights, edges[:-1], 0), edges[:-1], 1)

@@ -4,45 +4,108 @@ An objective may need a model for it: replaced token detection (ELECTRA, arXiv 2
 generator on the training split first, and samples from it.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from runners.stages.context import StageContext
-from runners.stages.declarations import EvaluationSetStage
+from runners.stages.stage import Stage, StageDeclaration
 from runners.stages.validation_sequences import require_sequences
-from runners.training.loop import Step, TrainingData, train
-from runners.training.optimisers import build_optimiser
+from search_space.candidate import Candidate
+from search_space.objective import Objective
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.experiment_objectives import objectives_of
 from steeplechase.foundation.errors import DataError
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.tasks.objectives import build_model, model_class
-from steeplechase.tasks.objectives.pretraining_model import EvaluationSource, PretrainingModel
-from steeplechase.tasks.packing import open_split
+from steeplechase.foundation.schema import Count, JsonValue
 from steeplechase.tasks.progress import place
 from steeplechase.tasks.tokenizer import Tokenizer, load_tokenizer
+
+if TYPE_CHECKING:
+    from runners.training.loop import Step
+    from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
 
 EVALUATION_SEED = 20081901  # arbitrary; the evaluation set is the same for every pretraining seed
 
 
-def compute(stage: EvaluationSetStage, context: StageContext) -> dict[str, JsonValue]:
-    """Write the evaluation set; return its number of sequences and of predicted positions. Raises DataError."""
-    folder, recipe = context.inputs["tokens"], stage.reference.recipe
-    tokenizer = load_tokenizer(folder)
-    held_out = open_split(folder, "validation", tokenizer, recipe.sequence_length, stage.reference.objective)
-    require_sequences("pretraining.held_out_sequences", stage.sequences, held_out.sequences)
-    context.progress(f"building the held-out set: {stage.sequences:,} sequences", 0.0)
-    sequences = held_out.evenly_spaced(stage.sequences, EVALUATION_SEED)
-    generator = _reference_generator(stage, context, tokenizer) if stage.generator_tokens else None
-    source = EvaluationSource(stage.reference, sequences, tokenizer, generator, context.progress)
-    evaluation_set = model_class(stage.objective).evaluation_set(source)
-    if not evaluation_set.targets.size:
-        raise DataError("a sequence of the validation split has no token to predict")
-    evaluation_set.save(context.folder)
-    return {"sequences": len(evaluation_set.inputs), "questions": int(evaluation_set.targets.size)}
+class EvaluationSetStage(StageDeclaration):
+    """Build the held-out evaluation set; if its objective needs a generator, train that first. Reads `tokens`."""
+
+    stage: ClassVar[str] = "evaluation_set"
+    code_version: ClassVar[int] = 2
+    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
+    uses_kernels: ClassVar[bool] = True
+    reference: Candidate
+    """Its objective corrupts the inputs, its recipe is the baseline's; its architecture is the reference generator's,
+    if there is one."""
+    objective: str
+    """The kind of objective that makes the set and whose loss is measured on it."""
+    sequences: Count
+    generator_tokens: int
+    """Training tokens of the reference generator; 0 without a generator."""
+
+    @classmethod
+    def of(cls, experiment: Experiment, tokens: Stage, other: Objective | None = None) -> Stage:
+        """Return the stage of the evaluation set that all arms share, made as the baseline's objective declares.
+
+        With an `other` objective, that of its arms, made as it declares for the baseline. An objective with a
+        reference generator has it as the reference candidate, in place of the baseline.
+        """
+        baseline = experiment.pretraining.evaluation_reference or experiment.baseline
+        objective = other or baseline.objective
+        generator = objective.reference_generator(baseline.architecture)
+        changes = {
+            "architecture": generator or baseline.architecture,
+            "objective": objective.reference,
+            "recipe": baseline.recipe.main_phase,
+        }
+        declaration = cls(
+            reference=baseline.pretrained.model_copy(update=changes),
+            objective=objective.evaluation,
+            sequences=experiment.pretraining.held_out_sequences,
+            generator_tokens=0 if generator is None else experiment.pretraining.reference_generator_tokens,
+        )
+        return Stage(declaration, {"tokens": tokens})
+
+    def compute(self, context: StageContext) -> dict[str, JsonValue]:
+        """Write the evaluation set; return its number of sequences and of predicted positions. Raises DataError."""
+        from steeplechase.tasks.objectives import model_class
+        from steeplechase.tasks.objectives.pretraining_model import EvaluationSource
+        from steeplechase.tasks.packing import open_split
+
+        folder, recipe = context.inputs["tokens"], self.reference.recipe
+        tokenizer = load_tokenizer(folder)
+        held_out = open_split(folder, "validation", tokenizer, recipe.sequence_length, self.reference.objective)
+        require_sequences("pretraining.held_out_sequences", self.sequences, held_out.sequences)
+        context.progress(f"building the held-out set: {self.sequences:,} sequences", 0.0)
+        sequences = held_out.evenly_spaced(self.sequences, EVALUATION_SEED)
+        generator = _reference_generator(self, context, tokenizer) if self.generator_tokens else None
+        source = EvaluationSource(self.reference, sequences, tokenizer, generator, context.progress)
+        evaluation_set = model_class(self.objective).evaluation_set(source)
+        if not evaluation_set.targets.size:
+            raise DataError("a sequence of the validation split has no token to predict")
+        evaluation_set.save(context.folder)
+        return {"sequences": len(evaluation_set.inputs), "questions": int(evaluation_set.targets.size)}
+
+
+def other_evaluation_sets(experiment: Experiment, tokens: Stage) -> dict[str, Stage]:
+    """Return the sets of the objectives that measure another held-out loss, as the first arm of each declares."""
+    shared = experiment.baseline.objective.evaluation
+    found: dict[str, Stage] = {}
+    for objective in objectives_of(experiment):
+        if not objective.measured_on(shared) and objective.evaluation not in found:
+            found[objective.evaluation] = EvaluationSetStage.of(experiment, tokens, objective)
+    return found
 
 
 def _reference_generator(
     stage: EvaluationSetStage, context: StageContext, tokenizer: Tokenizer
 ) -> PretrainingModel[Any]:
     """Return the reference candidate's model, trained on the training split."""
+    from runners.training.loop import TrainingData, train
+    from runners.training.optimisers import build_optimiser
+    from steeplechase.tasks.objectives import build_model
+    from steeplechase.tasks.packing import open_split
+
     recipe = stage.reference.recipe
     folder, objective = context.inputs["tokens"], stage.reference.objective
     batches = open_split(folder, "train", tokenizer, recipe.sequence_length, objective)

@@ -6,65 +6,117 @@ runs asynchronously, it is the wall time between two synchronisations. Random or
 drift, such as that of the clock rate, over all arms.
 """
 
+from __future__ import annotations
+
 import gc
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-import torch
-from torch import Tensor, nn
-
+from runners.differences import differences
 from runners.stages.context import StageContext
-from runners.stages.measurement_declarations import LatencyStage
-from runners.stages.stage import THREADS
+from runners.stages.stage import THREADS, Stage, StageDeclaration
 from search_space.architecture import Architecture
-from steeplechase import models
-from steeplechase.configuration.latency import Part
+from steeplechase.configuration.latency import LatencyExperiment, Part
+from steeplechase.configuration.stage_label import LATENCY, StageLabel
 from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.foundation.environment import manifest
-from steeplechase.foundation.errors import MachineError
+from steeplechase.foundation.errors import ConflictError, MachineError
 from steeplechase.foundation.randomness import stream, stream_seed
-from steeplechase.foundation.schema import JsonValue, fingerprint
+from steeplechase.foundation.schema import Count, JsonValue, Name, Seed, fingerprint
+from steeplechase.ledger.records import Record, with_results
 from steeplechase.ledger.stage_results import LatencyResult, Machine
-from steeplechase.models.block import Block
-from steeplechase.models.devices import open_device
-from steeplechase.models.initialisation import initialise
-from steeplechase.models.kernels.native.build import arithmetic
-from steeplechase.models.sublayer import build_sublayer
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
 CODE_DIGITS = 12
 SOURCES = (".py", ".c", ".h")
 ForwardPass = Callable[[], object]
 
 
-def compute(stage: LatencyStage, context: StageContext) -> dict[str, JsonValue]:
-    """Return the seconds of every arm in every round. Raises MachineError if the clock is too coarse."""
-    passes = {arm: _forward_pass(stage, architecture) for arm, architecture in stage.arms.items()}
-    arms, rounds = tuple(passes), stage.warm_up_rounds + stage.rounds
-    seconds: dict[str, list[float]] = {arm: [] for arm in arms}
-    orders = stream(stage.seed, "order of the arms", stage.length)
-    with _timing_conditions():
-        for number in range(rounds):
-            for position in orders.permutation(len(arms)):
-                elapsed = _seconds(passes[arms[position]], stage.device == "cuda")
-                if number >= stage.warm_up_rounds:
-                    seconds[arms[position]].append(elapsed)
-            context.progress("timing", (number + 1) / rounds)  # between rounds, outside the measured time
-    if any(value <= 0 for values in seconds.values() for value in values):
-        raise MachineError(f"the clock is too coarse for length {stage.length}: raise timing.batch_sequences")
-    result = LatencyResult(
-        length=stage.length,
-        arms=arms,
-        seconds={arm: tuple(values) for arm, values in seconds.items()},
-        machine=stage.machine,
-    )
-    return result.model_dump(mode="json")
+class LatencyStage(StageDeclaration):
+    """Measure the latency of one part of every arm at one sequence length. Reads nothing.
+
+    All arms are in one stage: ratios are paired by round, and a round runs every arm once in one process.
+    """
+
+    stage: ClassVar[str] = "latency"
+    code_version: ClassVar[int] = 1
+    libraries: ClassVar[tuple[str, ...]] = ("torch",)
+    uses_kernels: ClassVar[bool] = True
+    exclusive: ClassVar[bool] = True
+    arms: Mapping[Name, Architecture]
+    part: Part
+    length: Count
+    """Tokens of a sequence, without padding."""
+    batch_sequences: Count
+    rounds: Count
+    warm_up_rounds: int
+    seed: Seed
+    device: Literal["cpu", "cuda"]
+    precision: Literal["float32", "bfloat16"]
+    machine: Machine
+    """What latency depends on besides the declaration: processor, device, versions, a hash of the model code."""
+
+    @classmethod
+    def by_label(cls, experiment: LatencyExperiment, machine: Machine) -> dict[str, Stage]:
+        """Return the stages of an experiment on a machine: one per length, so that a kill loses one at most."""
+        timing = experiment.timing
+        fields = {name: getattr(timing, name) for name in type(timing).model_fields if name != "lengths"}
+        arms = {arm.name: arm.candidate.architecture for arm in experiment.candidates}
+        return {
+            str(StageLabel(LATENCY, length=length)): Stage(cls(arms=arms, length=length, machine=machine, **fields))
+            for length in timing.lengths
+        }
+
+    def compute(self, context: StageContext) -> dict[str, JsonValue]:
+        """Return the seconds of every arm in every round. Raises MachineError if the clock is too coarse."""
+        passes = {arm: _forward_pass(self, architecture) for arm, architecture in self.arms.items()}
+        arms, rounds = tuple(passes), self.warm_up_rounds + self.rounds
+        seconds: dict[str, list[float]] = {arm: [] for arm in arms}
+        orders = stream(self.seed, "order of the arms", self.length)
+        with _timing_conditions():
+            for number in range(rounds):
+                for position in orders.permutation(len(arms)):
+                    elapsed = _seconds(passes[arms[position]], self.device == "cuda")
+                    if number >= self.warm_up_rounds:
+                        seconds[arms[position]].append(elapsed)
+                context.progress("timing", (number + 1) / rounds)  # between rounds, outside the measured time
+        if any(value <= 0 for values in seconds.values() for value in values):
+            raise MachineError(f"the clock is too coarse for length {self.length}: raise timing.batch_sequences")
+        result = LatencyResult(
+            length=self.length,
+            arms=arms,
+            seconds={arm: tuple(values) for arm, values in seconds.items()},
+            machine=self.machine,
+        )
+        return result.model_dump(mode="json")
+
+
+def refuse_another_machine(records: Iterable[Record], stages: Iterable[Stage], place: Path) -> None:
+    """Raise ConflictError, with the differences, if the times in a ledger are from another machine than a stage's."""
+    found = [result.machine for _, result in with_results(records, LatencyResult)]
+    for stage in stages if found else ():
+        declared = stage.declaration
+        here = declared.machine.model_dump() if isinstance(declared, LatencyStage) else None
+        for machine in found if here is not None else ():
+            if differing := [*differences(machine.model_dump(), here, "machine")]:
+                first = f"{place}: holds times of another machine; nothing was changed. What differs:"
+                raise ConflictError(
+                    [first, *(f"  {line}" for line in differing), "Did you mean another --out folder?"]
+                )
 
 
 def this_machine(device_name: Literal["cpu", "cuda"]) -> Machine:
     """Return what latency depends on besides the architecture. Raises MachineError if the device is missing."""
+    import torch
+
+    from steeplechase.models.devices import open_device
+    from steeplechase.models.kernels.native.build import arithmetic
+
     device, environment = open_device(device_name), manifest()
     gpu = device.type == "cuda"
     return Machine(
@@ -83,6 +135,11 @@ def this_machine(device_name: Literal["cpu", "cuda"]) -> Machine:
 
 def _forward_pass(stage: LatencyStage, architecture: Architecture) -> ForwardPass:
     """Return a function that runs the part on one batch; parts of equal sizes have equal weights and inputs."""
+    import torch
+
+    from steeplechase.models.devices import open_device
+    from steeplechase.models.initialisation import initialise
+
     part = _part(stage.part, architecture).eval()
     initialise(part, stage.seed)
     options = {"device": open_device(stage.device), "dtype": getattr(torch, stage.precision)}
@@ -99,6 +156,9 @@ def _forward_pass(stage: LatencyStage, architecture: Architecture) -> ForwardPas
 
 def _part(part: Part, architecture: Architecture) -> nn.Module:
     """Return the first block, or its attention; the blocks of a timed architecture are equal."""
+    from steeplechase.models.block import Block
+    from steeplechase.models.sublayer import build_sublayer
+
     block = architecture.blocks[0]
     if part == "attention":
         return build_sublayer(block[0], 0.0)
@@ -107,6 +167,8 @@ def _part(part: Part, architecture: Architecture) -> nn.Module:
 
 def _seconds(forward: ForwardPass, gpu: bool) -> float:
     """Return the seconds of one forward pass, by the clock of the device."""
+    import torch
+
     if not gpu:
         start = time.process_time_ns()
         forward()
@@ -124,6 +186,8 @@ def _timing_conditions() -> Iterator[None]:
 
     A worker asks for deterministic algorithms, but with them torch fills all new memory, which takes time.
     """
+    import torch
+
     threads, deterministic = torch.get_num_threads(), torch.get_deterministic_debug_mode()
     torch.set_num_threads(THREADS)
     torch.set_deterministic_debug_mode("default")
@@ -140,6 +204,8 @@ def _timing_conditions() -> Iterator[None]:
 
 def _code_hash() -> str:
     """Return a hash of the source of the models, including that of the compiled operators."""
+    from steeplechase import models
+
     folder = Path(models.__path__[0])
     files = sorted(file for file in folder.rglob("*") if file.suffix in SOURCES)
     return fingerprint({str(file.relative_to(folder)): sha256_of(file) for file in files})[:CODE_DIGITS]

@@ -6,68 +6,105 @@ predicts so many tokens, and the others are context alone. [CLS] and [SEP] are n
 segments reads the stream as in training: segments one after the other, each with the memory of those before.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-import torch
-from numpy.typing import NDArray
-from torch.nn.functional import cross_entropy
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from runners.stages.context import Diverged, StageContext
-from runners.stages.measurement_declarations import PerplexityStage
-from runners.stages.pretrain import CHECKPOINT
-from runners.training.checkpoint import architecture_in, load_weights
+from runners.stages.stage import MeasurementStage
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.errors import DataError
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.models.precision import autocast_to, to_float32
-from steeplechase.tasks.language_model_texts import ReadText
-from steeplechase.tasks.objectives import build_model
-from steeplechase.tasks.objectives.language_model import segments_in_lanes
-from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
+from steeplechase.foundation.schema import Count, JsonValue, Name
+from steeplechase.tasks.language_model_texts import LanguageModelText, ReadText
 from steeplechase.tasks.tokenizer import Tokenizer, load_tokenizer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
 
 SPECIAL_TOKENS = 2  # [CLS] and [SEP]
 LOGITS_PER_BATCH = 2**24
 """Maximum logits of one batch; constant, so that sums are reproducible."""
 
 
-def compute(stage: PerplexityStage, context: StageContext) -> dict[str, JsonValue]:
-    """Return the sum of the losses in nats, the predicted tokens, and words and characters. Raises Diverged."""
-    tokenizer = load_tokenizer(context.inputs["tokens"])
-    text = stage.text.read()
-    stream = stream_of(text, tokenizer)
-    architecture = architecture_in(context.inputs["pretrained"], stage.candidate.architecture)
-    candidate = stage.candidate.model_copy(update={"architecture": architecture})
-    model = build_model(candidate, stage.generator, 0)  # all weights are replaced
-    load_weights(context.inputs["pretrained"] / CHECKPOINT, model)
-    model.eval()
-    total, predicted = 0.0, 0
-    consecutive = candidate.objective.packing.consecutive
-    losses_of = _losses_of_segments if consecutive else _losses
-    for done, (losses, count) in enumerate(losses_of(model, stream, tokenizer, stage), start=1):
-        total, predicted = total + losses, predicted + count
-        context.progress(f"perplexity, batch {done}", min(1.0, predicted / len(stream)))
-    if not math.isfinite(total):
-        raise Diverged({"task": stage.name, "error": "a loss that is not finite"})
-    ordinary = stream[stream != tokenizer.separate]
-    return {
-        "text": stage.name,
-        "layout": stage.text.layout,
-        "nats": total,
-        "tokens": predicted,
-        "words": text.words,
-        "characters": text.characters,
-        "unknown": int((ordinary == tokenizer.unknown).sum()),
-        "length": stage.length,
-        "new_tokens": stage.new_tokens,
-    }
+class PerplexityStage(MeasurementStage):
+    """Measure a language model on a text. Reads `pretrained` and `tokens`."""
+
+    stage: ClassVar[str] = "perplexity"
+    code_version: ClassVar[int] = 1
+    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
+    uses_kernels: ClassVar[bool] = True
+    hashed_instead: ClassVar[dict[str, str]] = {"text": "read"}
+    candidate: Candidate
+    generator: Architecture | None = None
+    name: Name
+    """The text's name in the experiment."""
+    text: LanguageModelText
+    read: JsonValue
+    """The identity of the text's content."""
+    length: Count
+    """Tokens of a window, [CLS] and [SEP] included."""
+    new_tokens: Count | None = None
+    memory: int | None = None
+    """Tokens of memory; None: as trained."""
+
+    @classmethod
+    def of(cls, experiment: Experiment, candidate: Candidate, name: str | None, seed: int) -> Self:
+        """Return the measurement of a candidate on a text. Raises DataError for a missing one."""
+        measure = experiment.measure.perplexity
+        assert measure is not None
+        assert name is not None
+        measured = measure.texts[name]
+        return cls(
+            candidate=candidate.in_main_phase,
+            name=name,
+            text=measured.text,
+            read=measured.text.inputs(),
+            length=experiment.baseline.recipe.sequence_length,
+            new_tokens=measure.new_tokens,
+            memory=measured.memory if candidate.architecture.memory else None,
+        )
+
+    def compute(self, context: StageContext) -> dict[str, JsonValue]:
+        """Return the sum of the losses in nats, the predicted tokens, and words and characters. Raises Diverged."""
+        from runners.training.pretrained import read_model
+
+        tokenizer = load_tokenizer(context.inputs["tokens"])
+        text = self.text.read()
+        stream = stream_of(text, tokenizer)
+        model = read_model(context.inputs["pretrained"], self.candidate, self.generator)
+        total, predicted = 0.0, 0
+        losses_of = _losses_of_segments if self.candidate.objective.packing.consecutive else _losses
+        for done, (losses, count) in enumerate(losses_of(model, stream, tokenizer, self), start=1):
+            total, predicted = total + losses, predicted + count
+            context.progress(f"perplexity, batch {done}", min(1.0, predicted / len(stream)))
+        if not math.isfinite(total):
+            raise Diverged({"task": self.name, "error": "a loss that is not finite"})
+        ordinary = stream[stream != tokenizer.separate]
+        return {
+            "text": self.name,
+            "layout": self.text.layout,
+            "nats": total,
+            "tokens": predicted,
+            "words": text.words,
+            "characters": text.characters,
+            "unknown": int((ordinary == tokenizer.unknown).sum()),
+            "length": self.length,
+            "new_tokens": self.new_tokens,
+        }
 
 
 def stream_of(text: ReadText, tokenizer: Tokenizer) -> NDArray[np.int64]:
     """Return the tokens of the documents with [SEP] between them. Raises DataError without a token."""
+    import numpy as np
+
     encoded = tokenizer.encode([*text.documents])
     pieces = [np.asarray([*tokens, tokenizer.separate], np.int64) for tokens in encoded if len(tokens)]
     if not pieces:
@@ -103,6 +140,8 @@ def _losses(
     model: PretrainingModel[Any], stream: NDArray[np.int64], tokenizer: Tokenizer, stage: PerplexityStage
 ) -> Iterator[tuple[float, int]]:
     """Yield the sum of the losses in nats and the number of predicted tokens of every batch of equal windows."""
+    import numpy as np
+
     architecture, piece = stage.candidate.architecture, stage.length - SPECIAL_TOKENS
     left_to_right = architecture.visibility == "left_to_right"
     by_shape: dict[tuple[int, int, int], list[Window]] = {}
@@ -122,6 +161,13 @@ def _losses_of_segments(
     model: PretrainingModel[Any], stream: NDArray[np.int64], tokenizer: Tokenizer, stage: PerplexityStage
 ) -> Iterator[tuple[float, int]]:
     """Yield the sums of a batch of segments, one of every lane; the first token of the stream is not predicted."""
+    import numpy as np
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    from steeplechase.models.precision import autocast_to, to_float32
+    from steeplechase.tasks.objectives.language_model import segments_in_lanes
+
     step = stage.length - 1
     segments = max(1, -(-(len(stream) - 1) // step))
     padded = np.full(segments * step + 1, tokenizer.separate, np.int64)  # never predicted
@@ -144,6 +190,12 @@ def _batch_losses(
     tokenizer: Tokenizer,
     stage: PerplexityStage,
 ) -> tuple[float, int]:
+    import numpy as np
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    from steeplechase.models.precision import autocast_to, to_float32
+
     rows = len(pieces)
     first, last = (np.full((rows, 1), token, np.int64) for token in (tokenizer.classify, tokenizer.separate))
     inputs = np.concatenate([first, pieces, last], axis=1)

@@ -1,221 +1,107 @@
-"""Pretrains a candidate from one token count to the next and measures the held-out loss after given updates."""
+"""A part of a trial's pretraining: up to a rung or the budget, at longer sequences, or with pruning at its end."""
 
-import json
-import math
-import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
-import torch
-from pydantic import Field
+from runners.stages.stage import StageDeclaration
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.initial_checkpoint import InitialCheckpoint
+from steeplechase.foundation.schema import Count, Seed
 
-from runners.stages.context import Diverged, StageContext
-from runners.stages.declarations import PretrainStage, UntrainedStage
-from runners.stages.pruned import prune
-from runners.training.checkpoint import load_checkpoint, load_weights, save_checkpoint
-from runners.training.data_parallel import group_of
-from runners.training.loop import NotFinite, Step, TrainingData, held_out_losses, train
-from runners.training.optimisers import build_optimiser
-from search_space.module_factories import PACKAGES
-from steeplechase.configuration.initial_checkpoint import WEIGHTS, read_initial_checkpoint
-from steeplechase.configuration.metrics import HELD_OUT_LOSS
-from steeplechase.foundation.atomic_files import remove_directory, remove_leftovers
-from steeplechase.foundation.errors import CorruptionError
-from steeplechase.foundation.schema import JsonValue, Schema
-from steeplechase.ledger.example_values import described, write_example_values
-from steeplechase.ledger.result_files import HELD_OUT_LOSSES
-from steeplechase.tasks.data_folder import resolved
-from steeplechase.tasks.evaluation_set import EvaluationSet
-from steeplechase.tasks.objectives import build_model
-from steeplechase.tasks.objectives.pretraining_model import PretrainingModel, mean_loss
-from steeplechase.tasks.packing import open_split
-from steeplechase.tasks.tokenizer import load_tokenizer
-
-CHECKPOINT, RESUME = "checkpoint", "resume"
-SECONDS_BETWEEN_CHECKPOINTS = 300.0
-TRAIN_CURVE_POINTS = 200
-PARTNER = "runners.stages.pretrain_partner"
+PRUNING_VERSION = 1
+"""Of the code that prunes; part of the key of the stages that do."""
 
 
-def compute(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]:
-    """Write a checkpoint; return the loss curves and the final held-out loss, in nats. Raises Diverged."""
-    recipe = stage.candidate.recipe
-    if recipe.pruning is not None:
-        training_data = training_data_of(stage, context.inputs["tokens"])
-        return prune(
-            stage, context, training_data, context.inputs["previous"] / CHECKPOINT, context.folder / CHECKPOINT
-        )
-    evaluation_set = EvaluationSet.load(context.inputs["evaluation_set"])
-    begun = started(stage, context.inputs, context.folder)
-    model, checkpoints, curves = begun.model, begun.checkpoints, begun.curves
-    curve_interval = max(1, (stage.to_step - stage.from_step) // TRAIN_CURVE_POINTS)
+class PretrainStage(StageDeclaration):
+    """Train a candidate from one token count to the next.
 
-    def after(step: Step) -> None:
-        tokens = step.number * recipe.tokens_per_step
-        if step.number % curve_interval == 0 or step.number == stage.to_step:
-            curves.train.append([tokens, step.loss])
-            for name, loss in step.terms.items():
-                curves.terms.setdefault(name, []).append([tokens, loss])
-        if step.number in stage.evaluation_steps:
-            losses = held_out_losses(model, evaluation_set, recipe.precision)
-            loss = mean_loss(losses)
-            if not math.isfinite(loss):
-                raise NotFinite(replace(step, loss=loss))
-            curves.held_out.append([tokens, loss])
-            if step.number == stage.to_step:
-                write_example_values(context.folder / HELD_OUT_LOSSES, {HELD_OUT_LOSS: losses.ravel()})
-        checkpoints.save_if_due(step.number, curves)
-        share = (step.number - stage.from_step) / (stage.to_step - stage.from_step)
-        context.progress("pretraining", share, step.loss, step.tokens_per_second)
-
-    try:
-        with group_of(recipe.processes, PARTNER, _partner_job(stage, context), recipe.device == "cuda") as group:
-            steps = range(begun.completed_steps, stage.to_step)
-            train(model, begun.training_data, begun.optimiser, steps, after, group)
-    except NotFinite as error:
-        tokens = error.step.number * recipe.tokens_per_step
-        raise Diverged({"tokens": tokens, "loss": str(error.step.loss), **curves.document()}) from error
-    checkpoints.finish(stage.to_step, curves)
-    final_tokens, final_loss = curves.held_out[-1]
-    losses_file = described(context.folder / HELD_OUT_LOSSES, (HELD_OUT_LOSS,), evaluation_set.targets.size)
-    return {
-        "tokens": final_tokens,
-        "held_out_loss": final_loss,
-        "held_out_losses": losses_file,
-        **curves.document(),
-    }
-
-
-@dataclass(frozen=True)
-class Started:
-    """A stage's training before its first update, or at its last checkpoint."""
-
-    model: PretrainingModel[Any]
-    optimiser: torch.optim.Optimizer
-    training_data: TrainingData
-    checkpoints: "_Checkpoints"
-    completed_steps: int
-    curves: "_Curves"
-
-
-def started(stage: PretrainStage, inputs: Mapping[str, Path], folder: Path) -> Started:
-    """Return a stage's training, from the checkpoint in its folder if there is one, in every process of the stage."""
-    training_data = training_data_of(stage, inputs["tokens"])
-    model = build_model(stage.candidate, stage.generator, training_data.seed, inputs["tokens"])
-    load_initial_weights(stage, model)
-    optimiser = build_optimiser(model, stage.candidate.recipe)
-    checkpoints = _Checkpoints(folder, model, optimiser)
-    completed_steps, curves = checkpoints.resume(stage.from_step, inputs.get("previous"))
-    return Started(model, optimiser, training_data, checkpoints, completed_steps, curves)
-
-
-def _partner_job(stage: PretrainStage, context: StageContext) -> str:
-    """Return what a further process of the stage needs, as JSON."""
-    document = {
-        "stage": stage.model_dump_json(),
-        "inputs": {name: str(folder) for name, folder in context.inputs.items()},
-        "folder": str(context.folder),
-        "plugins": [[str(folder), sha256] for folder, sha256 in context.plugins],
-        "packages": PACKAGES,
-    }
-    return json.dumps(document)
-
-
-def train_discarded_model(stage: PretrainStage, tokens: Path) -> None:
-    """Train a model of the stage's candidate for one update, as warm-up of the process. Raises NotFinite."""
-    recipe = stage.candidate.recipe
-    model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed), tokens)
-    train(model, training_data_of(stage, tokens), build_optimiser(model, recipe), range(1), lambda step: None)
-
-
-def training_data_of(stage: PretrainStage, tokens: Path) -> TrainingData:
-    """Return the batches, the seed and the horizon of the schedule from the folder of the tokens stage."""
-    recipe = stage.candidate.recipe
-    tokenizer = load_tokenizer(tokens)
-    batches = open_split(tokens, "train", tokenizer, recipe.sequence_length, stage.candidate.objective)
-    horizon = stage.horizon_tokens or math.inf
-    return TrainingData(stage.candidate, batches, tokenizer, recipe.root_seed(stage.seed), horizon)
-
-
-def load_initial_weights(stage: PretrainStage | UntrainedStage, model: PretrainingModel[Any]) -> None:
-    """Load the initial checkpoint into the encoder, if there is one; heads keep their random initialisation.
-
-    Raises CorruptionError if its weights are not those of the stage's key.
+    Reads `tokens`, `evaluation_set` and, except from step 0, `previous`: the pretraining stage before it. With
+    `recipe.pruning` it prunes that stage's model, and trains what remains.
     """
-    if stage.init_checkpoint is None:
-        return
-    initial = read_initial_checkpoint(resolved(stage.init_checkpoint))
-    if initial.weights_hash != stage.init_checkpoint_weights:
-        raise CorruptionError(f"{initial.folder}: its weights changed after the run began; run again")
-    initial.verify(WEIGHTS)
-    load_weights(initial.folder, model.encoder)
+
+    stage: ClassVar[str] = "pretrain"
+    hashed_instead: ClassVar[dict[str, str]] = {"init_checkpoint": "init_checkpoint_weights"}
+    code_version: ClassVar[int] = 3
+    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
+    uses_kernels: ClassVar[bool] = True
+    candidate: Candidate
+    generator: Architecture | None
+    seed: Seed
+    from_step: int
+    to_step: Count
+    evaluation_steps: tuple[Count, ...]
+    """Steps after which the held-out loss is measured; the last one is `to_step`."""
+    horizon_tokens: Count | None
+    """Tokens over which the schedule decays the learning rate; None if the schedule does not depend on them."""
+    pruning_version: int | None = None
+    """Incremented when a change of the code that prunes changes its result; None: the stage does not prune."""
+    init_checkpoint: str | None = None
+    """Folder of the initial checkpoint of the encoder; None: random initialisation from the seed."""
+    init_checkpoint_weights: str | None = None
+    """The sha256 of those weights."""
+
+    @property
+    def processes(self) -> int:
+        """Processes that train the model together; pruning uses one."""
+        return 1 if self.candidate.recipe.pruning is not None else self.candidate.recipe.processes
+
+    @classmethod
+    def up_to(cls, experiment: Experiment, candidate: Candidate, seed: int, steps: tuple[int, int]) -> Self:
+        """Return the declaration of the updates from `steps[0]` to `steps[1]`."""
+        from_step, to_step = steps
+        settings = experiment.pretraining
+        total_steps = candidate.recipe.steps(settings.tokens)
+        evaluations = min(settings.evaluations, total_steps)  # at most one after each update
+        all_evaluations = {max(1, total_steps * number // evaluations) for number in range(1, evaluations + 1)}
+        evaluation_steps = {step for step in all_evaluations if from_step < step <= to_step} | {to_step}
+        candidate = candidate.model_copy(update={"recipe": candidate.recipe.main_phase})
+        return cls._of(
+            experiment,
+            candidate,
+            seed,
+            steps,
+            evaluation_steps=tuple(sorted(evaluation_steps)),
+            horizon_tokens=_horizon(candidate, total_steps, to_step),
+        )
+
+    @classmethod
+    def of_pruning(cls, experiment: Experiment, candidate: Candidate, seed: int, from_step: int) -> Self:
+        """Return the pruning after `from_step` updates of pretraining, and the training of what remains."""
+        settings = candidate.recipe.pruning
+        assert settings is not None
+        steps = (from_step, from_step + settings.updates(from_step))
+        return cls._of(experiment, candidate, seed, steps, horizon_tokens=None, pruning_version=PRUNING_VERSION)
+
+    @classmethod
+    def of_long_sequences(cls, experiment: Experiment, candidate: Candidate, seed: int, from_step: int) -> Self:
+        """Return the pretraining of the same candidate at the longer sequence length of its recipe."""
+        to_step = from_step + candidate.recipe.long_sequence_updates(from_step)
+        candidate = candidate.model_copy(update={"recipe": candidate.recipe.of_long_sequences})
+        horizon = _horizon(candidate, to_step, to_step)
+        return cls._of(experiment, candidate, seed, (from_step, to_step), horizon_tokens=horizon)
+
+    @classmethod
+    def _of(
+        cls, experiment: Experiment, candidate: Candidate, seed: int, steps: tuple[int, int], **further: Any
+    ) -> Self:
+        """Return the declaration with what all phases share; the held-out loss is measured after the last update."""
+        generator = candidate.objective.generator_of(candidate.architecture, experiment.baseline.architecture)
+        from_step, to_step = steps
+        fields = {"evaluation_steps": (to_step,), "from_step": from_step, "to_step": to_step, **further}
+        return cls(candidate=candidate.pretrained, generator=generator, seed=seed, **fields)
+
+    def begun_from(self, checkpoint: InitialCheckpoint | None) -> Self:
+        """Return the first stage of a trial, with the initial checkpoint if there is one."""
+        return self if checkpoint is None else self.model_copy(update=checkpoint_fields(checkpoint))
 
 
-@dataclass
-class _Curves:
-    """Points (tokens, loss in nats) of the training loss, of its terms, and of the loss on the evaluation set."""
-
-    train: list[list[float]] = field(default_factory=list)
-    held_out: list[list[float]] = field(default_factory=list)
-    terms: dict[str, list[list[float]]] = field(default_factory=dict)
-
-    def document(self) -> dict[str, JsonValue]:
-        terms: dict[str, JsonValue] = {name: [[*point] for point in points] for name, points in self.terms.items()}
-        return {
-            "train_curve": [[*point] for point in self.train],
-            "held_out_curve": [[*point] for point in self.held_out],
-            **({"term_curves": terms} if terms else {}),
-        }
+def checkpoint_fields(checkpoint: InitialCheckpoint) -> dict[str, str]:
+    """Return the fields of a stage that begins with an initial checkpoint."""
+    return {"init_checkpoint": str(checkpoint.folder), "init_checkpoint_weights": checkpoint.weights_hash}
 
 
-class _Checkpoints:
-    """Checkpoints of a stage; a killed stage resumes from its last periodic one and gives the same result."""
-
-    def __init__(self, folder: Path, model: PretrainingModel[Any], optimiser: torch.optim.Optimizer) -> None:
-        self._folder, self._model, self._optimiser = folder, model, optimiser
-        self._last_saved = time.monotonic()
-
-    def resume(self, from_step: int, previous: Path | None) -> tuple[int, _Curves]:
-        """Load the last checkpoint; return the number of completed updates and this stage's curves up to it.
-
-        Raises CorruptionError if a file is damaged or the periodic checkpoint belongs to another stage.
-        """
-        periodic = self._folder / RESUME
-        if periodic.is_dir():
-            document = load_checkpoint(periodic, self._model, self._optimiser)
-            state = _TrainingState.model_validate_json(json.dumps(document))
-            if state.stage != self._folder.name:
-                raise CorruptionError(
-                    f"{periodic}: belongs to another stage, {state.stage}. Move it away and run again"
-                )
-            return state.step, _Curves(state.train_curve, state.held_out_curve, state.term_curves)
-        if previous is not None:
-            load_checkpoint(previous / CHECKPOINT, self._model, self._optimiser)
-        return from_step, _Curves()
-
-    def save_if_due(self, step: int, curves: _Curves) -> None:
-        """Write the periodic checkpoint if the last one is older than SECONDS_BETWEEN_CHECKPOINTS."""
-        if time.monotonic() - self._last_saved < SECONDS_BETWEEN_CHECKPOINTS:
-            return
-        save_checkpoint(self._folder / RESUME, self._model, self._optimiser, self._training_state(step, curves))
-        self._last_saved = time.monotonic()
-
-    def finish(self, step: int, curves: _Curves) -> None:
-        """Write the stage's final checkpoint and delete the periodic one."""
-        save_checkpoint(self._folder / CHECKPOINT, self._model, self._optimiser, self._training_state(step, curves))
-        remove_directory(self._folder / RESUME)
-        remove_leftovers(self._folder)
-
-    def _training_state(self, step: int, curves: _Curves) -> dict[str, JsonValue]:
-        return {"stage": self._folder.name, "step": step, **curves.document()}
-
-
-class _TrainingState(Schema):
-    stage: str
-    """Key of the stage, which is the name of its work folder."""
-    step: int
-    train_curve: list[list[float]]
-    held_out_curve: list[list[float]]
-    term_curves: dict[str, list[list[float]]] = Field(default_factory=dict)
+def _horizon(candidate: Candidate, total_steps: int, to_step: int) -> int | None:
+    """Return the tokens over which the schedule decays, of updates that end at `to_step` of `total_steps`."""
+    tokens_per_step = candidate.recipe.tokens_per_step
+    return candidate.recipe.schedule.horizon(total_steps * tokens_per_step, to_step * tokens_per_step)

@@ -3,61 +3,106 @@
 BERTRAM: Schick and Schütze 2020, arXiv 1910.07181.
 """
 
-from dataclasses import dataclass
+from __future__ import annotations
 
-import numpy as np
-import torch
-from jaxtyping import Float
-from torch import Tensor
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self
 
 from runners.stages.context import StageContext
-from runners.stages.measurement_declarations import RareWordsStage
-from runners.stages.mimicking_inputs import MimickingInputs
-from runners.training.mimicking import (
-    Word,
-    WordSource,
-    embeddings_of,
-    explained_variance,
-    mimicking_model,
-    train_to_mimic,
-)
+from runners.stages.stage import MeasurementStage
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.rare_words import RareWords
+from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.randomness import stream
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.tasks.rare_words.ngrams import NgramTable
+from steeplechase.foundation.schema import Count, JsonValue, Seed
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+    from torch import Tensor
+
+    from runners.training.mimicking import Word
+    from steeplechase.tasks.rare_words.ngrams import NgramTable
 
 
-def compute(stage: RareWordsStage, context: StageContext) -> dict[str, JsonValue]:
-    """Return how well the embeddings of unseen words are mimicked. Raises DataError where words are too few."""
-    read = MimickingInputs.read(stage, context)
-    encoder = read.encoder
-    split = _split(stage, read.most_frequent(stage.occurrences, stage.most_words, "measure.rare_words"))
-    ngrams = NgramTable.of([word.text for word in split.taught], stage.settings)
-    source = WordSource(read.tokens, read.tokenizer, ngrams, stage.settings)
-    model = mimicking_model(encoder, source, stage.seed)
-    context.progress(f"mimicking {len(split.taught)} words", 0.0)
-    errors = train_to_mimic(model, split.taught, source, stage.seed)
-    held_out = _embeddable(split.held_out, ngrams)
-    targets = encoder.embeddings.tokens.weight.detach()[[word.pieces[0] for word in held_out]]
-    found = embeddings_of(model, held_out, source)
-    return {
-        "variant": stage.settings.variant,
-        "taught": len(split.taught),
-        "held_out": len(held_out),
-        "explained_variance": explained_variance(found, targets),
-        "cosine": _centred_cosine(found, targets),
-        "training_error": {**errors},
-    }
+class RareWordsStage(MeasurementStage):
+    """Train embeddings of words from form and contexts, and measure them on words left out.
+
+    Reads `pretrained` and `tokens`.
+    """
+
+    stage: ClassVar[str] = "rare_words"
+    code_version: ClassVar[int] = 1
+    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
+    uses_kernels: ClassVar[bool] = True
+    architecture: Architecture
+    settings: RareWords
+    occurrences: Count
+    text_tokens: Count
+    most_words: Count
+    held_out_share: float
+    seed: Seed
+    device: Literal["cpu", "cuda"] = "cpu"
+
+    @classmethod
+    def of(cls, experiment: Experiment, candidate: Candidate, name: str | None, seed: int) -> Self:
+        """Return the measurement of a candidate with a named model of words."""
+        measure = experiment.measure.rare_words
+        assert measure is not None
+        assert name is not None
+        return cls(
+            architecture=candidate.architecture,
+            settings=measure.variants[name],
+            occurrences=measure.occurrences,
+            text_tokens=measure.text_tokens,
+            most_words=measure.most_words,
+            held_out_share=measure.held_out_share,
+            seed=seed,
+            device=candidate.recipe.device,
+        )
+
+    def compute(self, context: StageContext) -> dict[str, JsonValue]:
+        """Return how well the embeddings of unseen words are mimicked. Raises DataError where words are too few."""
+        from runners.training.mimicking import (
+            WordSource,
+            embeddings_of,
+            explained_variance,
+            mimicking_model,
+            train_to_mimic,
+        )
+        from runners.training.mimicking_inputs import MimickingInputs
+        from steeplechase.tasks.rare_words.ngrams import NgramTable
+
+        read = MimickingInputs.read(context.inputs, self.architecture, self.device, self.text_tokens)
+        encoder = read.encoder
+        split = _split(self, read.most_frequent(self.occurrences, self.most_words, "measure.rare_words"))
+        ngrams = NgramTable.of([word.text for word in split.taught], self.settings)
+        source = WordSource(read.tokens, read.tokenizer, ngrams, self.settings)
+        model = mimicking_model(encoder, source, self.seed)
+        context.progress(f"mimicking {len(split.taught)} words", 0.0)
+        errors = train_to_mimic(model, split.taught, source, self.seed)
+        held_out = _embeddable(split.held_out, ngrams)
+        targets = encoder.embeddings.tokens.weight.detach()[[word.pieces[0] for word in held_out]]
+        found = embeddings_of(model, held_out, source)
+        return {
+            "variant": self.settings.variant,
+            "taught": len(split.taught),
+            "held_out": len(held_out),
+            "explained_variance": explained_variance(found, targets),
+            "cosine": _centred_cosine(found, targets),
+            "training_error": {**errors},
+        }
 
 
-@dataclass(frozen=True)
-class _Split:
+class _Split(NamedTuple):
     taught: tuple[Word, ...]
     held_out: tuple[Word, ...]
 
 
 def _split(stage: RareWordsStage, words: tuple[Word, ...]) -> _Split:
     """Return the words in two parts, the same for all variants of a seed. Raises DataError."""
+    import numpy as np
+
     count = round(stage.held_out_share * len(words))
     if count < 2 or len(words) - count < 2:
         limit = f"measure.rare_words.occurrences {stage.occurrences}"
@@ -75,5 +120,7 @@ def _embeddable(words: tuple[Word, ...], ngrams: NgramTable) -> tuple[Word, ...]
 
 
 def _centred_cosine(found: Float[Tensor, "words width"], targets: Float[Tensor, "words width"]) -> float:
+    import torch
+
     mean = targets.mean(0)
     return float(torch.cosine_similarity(found - mean, targets - mean).mean())

@@ -1,19 +1,32 @@
-"""A stage: a declaration, its input stages, and the key of its result in the stage store."""
+"""A stage: a declaration, its input stages, and the key of its result in the stage store.
+
+A kind of stage is one file of this folder: a class whose fields enter the key, how it follows from an experiment, and
+how it is computed. Importing such a file imports no numerical library, because `plan` computes keys too.
+"""
 
 import os
+import pkgutil
 import socket
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
+from runners.stages.context import StageContext
+from search_space.candidate import Candidate
 from search_space.module_factories import PACKAGES
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.fine_tuning_runs import FineTuningRun
 from steeplechase.configuration.plugin_folders import COPIES, copied
 from steeplechase.configuration.plugins import Plugin, plugin_of, sources_of
 from steeplechase.foundation.schema import JsonValue, Schema, canonical, fingerprint
 from steeplechase.models.kernels.native.build import arithmetic
+from steeplechase.tasks.downstream import find_task
+from steeplechase.tasks.labelled.task import DownstreamTask
 
 THREADS = 1  # per stage: the order of sums, and so the last bits of a result, depends on the number of threads
 
@@ -33,7 +46,7 @@ class StageDeclaration(Schema):
     """Declaration of one kind of stage; its fields enter the key."""
 
     stage: ClassVar[str]
-    """The kind of stage, and the file in this folder that computes it."""
+    """The kind of stage, and the name of its file in this folder."""
     code_version: ClassVar[int]
     """Incremented when a change of the code changes the result."""
     libraries: ClassVar[tuple[str, ...]] = ()
@@ -53,6 +66,70 @@ class StageDeclaration(Schema):
     hashed_instead: ClassVar[dict[str, str]] = {}
     """Path fields, each with the field of the content hash that enters the key in its place."""
 
+    def compute(self, context: StageContext) -> dict[str, JsonValue]:
+        """Return the result; its files are in the context's folder. Raises Diverged.
+
+        By the file of its name in `runners/computing/`, unless its own file computes it.
+        """
+        result: dict[str, JsonValue] = import_module(f"runners.computing.{self.stage}").compute(self, context)
+        return result
+
+
+class TaskStage(StageDeclaration):
+    """A stage that evaluates an encoder on a downstream task, by the method that its kind is named for."""
+
+    task: str
+
+    @property
+    def downstream(self) -> DownstreamTask:
+        """The task."""
+        return find_task(self.task)
+
+    @classmethod
+    @abstractmethod
+    def of(
+        cls,
+        experiment: Experiment,
+        candidate: Candidate,
+        seed: int,
+        run: FineTuningRun,
+        sources: "Mapping[str, Stage]",
+    ) -> "Stage":
+        """Return the stage of a candidate trained at a seed, which reads of the `sources` what it needs.
+
+        They are `pretrained`, `examples`, `tokens` and, of a task with rare words, `word_embeddings`.
+        """
+
+
+class MeasurementStage(StageDeclaration):
+    """A stage that measures a trained model. Reads `pretrained` and `tokens`."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, experiment: Experiment, candidate: Candidate, name: str | None, seed: int) -> Self:
+        """Return what is measured of a candidate, by a name of `Measurement.names`. Raises DataError."""
+
+
+@cache
+def stage_class(kind: str) -> type[StageDeclaration]:
+    """Return the class of a kind of stage, from its file."""
+    module = import_module(f"runners.stages.{kind}")
+    found: type[StageDeclaration] = next(each for each in vars(module).values() if _declares(each, kind))
+    return found
+
+
+@cache
+def stage_kinds() -> Mapping[str, type[StageDeclaration]]:
+    """Return every kind of stage: the files of this folder that declare one."""
+    files = [each.name for each in pkgutil.iter_modules([str(Path(__file__).parent)])]
+    modules = {name: vars(import_module(f"runners.stages.{name}")).values() for name in files}
+    kinds = [name for name, found in modules.items() if any(_declares(each, name) for each in found)]
+    return {name: stage_class(name) for name in kinds}
+
+
+def _declares(value: object, kind: str) -> bool:
+    return isinstance(value, type) and vars(value).get("stage") == kind
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -63,7 +140,7 @@ class Stage:
 
     @property
     def kind(self) -> str:
-        """The kind of stage, a name in `declarations.KINDS`."""
+        """The kind of stage, the name of its file."""
         return self.declaration.stage
 
     @cached_property

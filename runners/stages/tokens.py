@@ -2,64 +2,108 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING, ClassVar
 
 from runners.stages.context import StageContext
-from runners.stages.declarations import TokensStage
+from runners.stages.stage import Stage, StageDeclaration
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.experiment_objectives import objectives_of
 from steeplechase.foundation.errors import DataError
-from steeplechase.foundation.schema import JsonValue
+from steeplechase.foundation.schema import Count, JsonValue
 from steeplechase.tasks.corpora.assembly import Split, read_documents, read_summary
-from steeplechase.tasks.lexicon.token_senses import token_senses, write_token_senses
+from steeplechase.tasks.lexicon.supersenses import Lexicon
+from steeplechase.tasks.mentions.declaration import Mentions
 from steeplechase.tasks.mentions.mention import MentionSource
-from steeplechase.tasks.mentions.token_mentions import (
-    Entities,
-    MentionCounts,
-    mention_file,
-    read_mentions,
-    write_mentions,
-)
 from steeplechase.tasks.progress import Progress, place
-from steeplechase.tasks.sentence_starts import sentence_file, write_sentence_starts
-from steeplechase.tasks.tokenizer import Tokenizer, train_tokenizer
-from steeplechase.tasks.tokens import TokenCounts, read_tokens, unigram_entropy, write_tokens
+from steeplechase.tasks.tokenizer import Tokenizer, TokenizerDeclaration, train_tokenizer
+
+if TYPE_CHECKING:
+    from steeplechase.tasks.tokens import TokenCounts
 
 TOKENIZED: tuple[Split, ...] = ("train", "validation")
 
 
-def compute(stage: TokensStage, context: StageContext) -> dict[str, JsonValue]:
-    """Write the vocabulary and one token array per split; if declared, sentence starts, supersenses and mentions.
+class TokensStage(StageDeclaration):
+    """Train or read the vocabulary and tokenize the splits. Reads `corpus`."""
 
-    Return the token counts and the unigram entropy of the validation split.
-    """
-    corpus = context.inputs["corpus"]
-    tokenizer = train_tokenizer(stage.tokenizer, _training_texts(corpus, context.progress), stage.vocabulary_size)
-    tokenizer.save(context.folder)
-    if stage.lexicon is not None:
-        write_token_senses(token_senses(stage.lexicon.read(), tokenizer), context.folder)
-    result: dict[str, JsonValue] = {
-        "vocabulary": tokenizer.vocabulary_hash,
-        "vocabulary_size": tokenizer.vocabulary_size,
+    stage: ClassVar[str] = "tokens"
+    code_version: ClassVar[int] = 1
+    libraries: ClassVar[tuple[str, ...]] = ("tokenizers",)
+    hashed_instead: ClassVar[dict[str, str]] = {
+        "tokenizer": "read",
+        "lexicon": "lexicon_read",
+        "mentions": "mentions_read",
     }
-    if stage.mentions is not None:
-        result["mentions"] = _write_mentions(stage.mentions, tokenizer, context)
-    for split in TOKENIZED:
-        texts = [document.text for document in read_documents(corpus, split)]
-        single: dict[str, JsonValue] = {}
-        if stage.sentences:
-            path = sentence_file(context.folder, split)
-            single = {"single_sentence_documents": write_sentence_starts(texts, tokenizer, path)}
-        counts = write_tokens(texts, len(texts), tokenizer, context.folder / f"{split}.npy", context.progress)
-        if stage.read is None:  # else the vocabulary is a checkpoint's, of which no other size can be had
-            _refuse_unknown(split, counts, stage.vocabulary_size)
-        result[split] = {"documents": counts.documents, "tokens": counts.tokens, "unknown": counts.unknown, **single}
-        if split == "validation" and counts.tokens:
-            tokens = read_tokens(context.folder / f"{split}.npy")
-            result["validation_unigram_entropy"] = unigram_entropy(tokens, tokenizer)
-    return result
+    tokenizer: TokenizerDeclaration
+    read: JsonValue
+    """The training settings of the vocabulary, or the content hash of its file."""
+    vocabulary_size: Count
+    sentences: bool = False
+    """Whether the first token of every sentence is stored too, for objectives that read pairs of segments."""
+    lexicon: Lexicon | None = None
+    """The supersenses of words; those of the vocabulary's tokens are stored too."""
+    lexicon_read: JsonValue = None
+    """The content hash of the lexicon."""
+    mentions: Mentions | None = None
+    """Where entities are mentioned; the mentions' tokens and the entities' names are stored too."""
+    mentions_read: JsonValue = None
+    """The content hash of the mentions."""
+
+    @classmethod
+    def of(cls, experiment: Experiment, corpus: Stage) -> Stage:
+        """Return the stage of an experiment's vocabulary and tokens. Raises DataError where a file is missing."""
+        lexicon, mentions = experiment.lexicon, experiment.mentions
+        declaration = cls(
+            tokenizer=experiment.tokenizer,
+            read=experiment.tokenizer.inputs(),
+            vocabulary_size=experiment.baseline.architecture.vocabulary_size,
+            sentences=any(objective.packing.reads_sentences for objective in objectives_of(experiment)),
+            lexicon=lexicon,
+            lexicon_read=None if lexicon is None else lexicon.inputs(),
+            mentions=mentions,
+            mentions_read=None if mentions is None else mentions.inputs(),
+        )
+        return Stage(declaration, {"corpus": corpus})
+
+    def compute(self, context: StageContext) -> dict[str, JsonValue]:
+        """Write the vocabulary and one token array per split; if declared, sentence starts, supersenses and mentions.
+
+        Return the token counts and the unigram entropy of the validation split.
+        """
+        from steeplechase.tasks.lexicon.token_senses import token_senses, write_token_senses
+        from steeplechase.tasks.sentence_starts import sentence_file, write_sentence_starts
+        from steeplechase.tasks.tokens import read_tokens, unigram_entropy, write_tokens
+
+        corpus = context.inputs["corpus"]
+        texts_of_training = _training_texts(corpus, context.progress)
+        tokenizer = train_tokenizer(self.tokenizer, texts_of_training, self.vocabulary_size)
+        tokenizer.save(context.folder)
+        if self.lexicon is not None:
+            write_token_senses(token_senses(self.lexicon.read(), tokenizer), context.folder)
+        result: dict[str, JsonValue] = {
+            "vocabulary": tokenizer.vocabulary_hash,
+            "vocabulary_size": tokenizer.vocabulary_size,
+        }
+        if self.mentions is not None:
+            result["mentions"] = _write_mentions(self.mentions, tokenizer, context)
+        for split in TOKENIZED:
+            texts = [document.text for document in read_documents(corpus, split)]
+            single: dict[str, JsonValue] = {}
+            if self.sentences:
+                path = sentence_file(context.folder, split)
+                single = {"single_sentence_documents": write_sentence_starts(texts, tokenizer, path)}
+            counts = write_tokens(texts, len(texts), tokenizer, context.folder / f"{split}.npy", context.progress)
+            if self.read is None:  # else the vocabulary is a checkpoint's, of which no other size can be had
+                _refuse_unknown(split, counts, self.vocabulary_size)
+            counted = {"documents": counts.documents, "tokens": counts.tokens, "unknown": counts.unknown}
+            result[split] = {**counted, **single}
+            if split == "validation" and counts.tokens:
+                tokens = read_tokens(context.folder / f"{split}.npy")
+                result["validation_unigram_entropy"] = unigram_entropy(tokens, tokenizer)
+        return result
 
 
-def _refuse_unknown(split: Split, counts: TokenCounts, vocabulary_size: int) -> None:
+def _refuse_unknown(split: Split, counts: "TokenCounts", vocabulary_size: int) -> None:
     """Raise DataError if every word is unknown, so that a model would learn to predict [UNK] alone."""
     words = counts.tokens - counts.documents  # a separator ends each document
     if counts.unknown and counts.unknown >= words:
@@ -71,6 +115,16 @@ def _refuse_unknown(split: Split, counts: TokenCounts, vocabulary_size: int) -> 
 
 def _write_mentions(source: MentionSource, tokenizer: Tokenizer, context: StageContext) -> dict[str, JsonValue]:
     """Write the mentions of both splits and the names of their entities; return their numbers by split."""
+    import numpy as np
+
+    from steeplechase.tasks.mentions.token_mentions import (
+        Entities,
+        MentionCounts,
+        mention_file,
+        read_mentions,
+        write_mentions,
+    )
+
     finder, entities, found = source.finder(), Entities(), dict[Split, MentionCounts]()
     for split in TOKENIZED:
         context.progress(f"finding the mentions of the {split} split", 0.0)

@@ -3,64 +3,124 @@
 BERTRAM: Schick and Schütze 2020, arXiv 1910.07181.
 """
 
-from collections.abc import Sequence
-from pathlib import Path
+from __future__ import annotations
 
-import numpy as np
-import torch
-from jaxtyping import Float
-from torch import Tensor
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from runners.stages.context import StageContext
-from runners.stages.measurement_declarations import WordEmbeddingsStage
-from runners.stages.mimicking_inputs import MimickingInputs
-from runners.stages.rarified_examples import rare_words_in
-from runners.training.mimicking import (
-    Word,
-    WordSource,
-    embeddings_of,
-    found_words,
-    mimicking_model,
-    train_to_mimic,
-)
-from steeplechase.foundation.schema import JsonValue
-from steeplechase.models.rare_words import CONTEXT
-from steeplechase.tasks.rare_words.ngrams import NgramTable
+from runners.stages.stage import StageDeclaration
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
+from search_space.rare_words import RareWords
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.stage_label import WORD_EMBEDDINGS, StageLabel
+from steeplechase.foundation.schema import Count, JsonValue, Seed
+from steeplechase.ledger.result_files import RARE_WORDS
+from steeplechase.tasks.own_tasks.rarified import RareWordsTask
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+    from torch import Tensor
+
+    from runners.training.mimicking import Word
 
 EMBEDDINGS = "embeddings.npy"
+"""The file of the embeddings, in the order of the words' tokens."""
 
 
-def compute(stage: WordEmbeddingsStage, context: StageContext) -> dict[str, JsonValue]:
-    """Write an embedding for every rare word of the examples. Raises DataError where frequent words are too few."""
-    read = MimickingInputs.read(stage, context)
-    taught = read.most_frequent(stage.occurrences, stage.most_words, f"fine_tuning.own_tasks.{stage.task}")
-    ngrams = NgramTable.of([word.text for word in taught], stage.settings)
-    source = WordSource(read.tokens, read.tokenizer, ngrams, stage.settings)
-    model = mimicking_model(read.encoder, source, stage.seed)
-    context.progress(f"mimicking {len(taught)} words", 0.0)
-    errors = train_to_mimic(model, taught, source, stage.seed)
-    rare = found_words(rare_words_in(context.inputs["examples"]), read.tokens, read.tokenizer)
-    with_form = [stage.settings.variant == CONTEXT or bool(ngrams.known(word.text)) for word in rare]
-    table = _means_of_pieces(read.encoder.embeddings.tokens.weight.detach(), rare)
-    rows = [row for row, known in enumerate(with_form) if known]
-    if rows:
-        table[rows] = embeddings_of(model, [rare[row] for row in rows], source)
-    np.save(context.folder / EMBEDDINGS, table.float().cpu().numpy(), allow_pickle=False)
-    return {
-        "variant": stage.settings.variant,
-        "taught": len(taught),
-        "words": len(rare),
-        "without_ngram": len(rare) - len(rows),
-        "training_error": {**errors},
-    }
+class WordEmbeddingsStage(StageDeclaration):
+    """Train embeddings of words from form and contexts, and compute those of the rare words of a task's examples.
 
+    Reads `pretrained`, `tokens` and `examples`.
+    """
 
-def word_embeddings_in(folder: Path) -> Float[Tensor, "words embedding"]:
-    """Return the embeddings in a stage's folder, in the order of the words' tokens."""
-    return torch.from_numpy(np.load(folder / EMBEDDINGS, allow_pickle=False))
+    stage: ClassVar[str] = "word_embeddings"
+    code_version: ClassVar[int] = 1
+    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
+    uses_kernels: ClassVar[bool] = True
+    architecture: Architecture
+    task: str
+    """The task whose rare words are embedded, for messages."""
+    settings: RareWords
+    occurrences: Count
+    text_tokens: Count
+    most_words: Count
+    seed: Seed
+    device: Literal["cpu", "cuda"] = "cpu"
+
+    @staticmethod
+    def label(experiment: Experiment, task: str) -> str | None:
+        """Return the label of the stage of a task's rare words; None for a task without embeddings of them."""
+        has_words = isinstance(experiment.fine_tuning.own_tasks.get(task), RareWordsTask)
+        return str(StageLabel(WORD_EMBEDDINGS, task=task)) if has_words else None
+
+    @classmethod
+    def labels(cls, experiment: Experiment) -> tuple[str, ...]:
+        """Return the labels of the stages of rare words, of every task that has one."""
+        labels = (cls.label(experiment, task) for task in experiment.fine_tuning.tasks)
+        return tuple(label for label in labels if label is not None)
+
+    @classmethod
+    def of(cls, experiment: Experiment, candidate: Candidate, task: str, seed: int) -> Self:
+        """Return the embeddings of the rare words of a task that has them."""
+        own, rarified = experiment.fine_tuning.own_tasks[task], experiment.fine_tuning.rarified(task)
+        assert isinstance(own, RareWordsTask)
+        assert rarified is not None
+        return cls(
+            architecture=candidate.architecture,
+            task=task,
+            settings=own.embeddings,
+            occurrences=own.occurrences,
+            text_tokens=rarified.text_tokens,
+            most_words=own.most_words,
+            seed=seed,
+            device=candidate.recipe.device,
+        )
+
+    def compute(self, context: StageContext) -> dict[str, JsonValue]:
+        """Write an embedding for every rare word of the examples. Raises DataError where frequent words are few."""
+        import numpy as np
+
+        from runners.training.mimicking import (
+            WordSource,
+            embeddings_of,
+            found_words,
+            mimicking_model,
+            train_to_mimic,
+        )
+        from runners.training.mimicking_inputs import MimickingInputs
+        from steeplechase.models.rare_words import CONTEXT
+        from steeplechase.tasks.rare_words.ngrams import NgramTable
+
+        read = MimickingInputs.read(context.inputs, self.architecture, self.device, self.text_tokens)
+        taught = read.most_frequent(self.occurrences, self.most_words, f"fine_tuning.own_tasks.{self.task}")
+        ngrams = NgramTable.of([word.text for word in taught], self.settings)
+        source = WordSource(read.tokens, read.tokenizer, ngrams, self.settings)
+        model = mimicking_model(read.encoder, source, self.seed)
+        context.progress(f"mimicking {len(taught)} words", 0.0)
+        errors = train_to_mimic(model, taught, source, self.seed)
+        words = json.loads((context.inputs["examples"] / RARE_WORDS).read_text())
+        rare = found_words(words, read.tokens, read.tokenizer)
+        with_form = [self.settings.variant == CONTEXT or bool(ngrams.known(word.text)) for word in rare]
+        table = _means_of_pieces(read.encoder.embeddings.tokens.weight.detach(), rare)
+        rows = [row for row, known in enumerate(with_form) if known]
+        if rows:
+            table[rows] = embeddings_of(model, [rare[row] for row in rows], source)
+        np.save(context.folder / EMBEDDINGS, table.float().cpu().numpy(), allow_pickle=False)
+        return {
+            "variant": self.settings.variant,
+            "taught": len(taught),
+            "words": len(rare),
+            "without_ngram": len(rare) - len(rows),
+            "training_error": {**errors},
+        }
 
 
 def _means_of_pieces(
     table: Float[Tensor, "vocab embedding"], words: Sequence[Word]
 ) -> Float[Tensor, "words embedding"]:
+    import torch
+
     return torch.stack([table[list(word.pieces)].mean(0) for word in words])

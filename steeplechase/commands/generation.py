@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from runners.stages.generated_texts import continued, read_writer
+from runners.computing.generated_texts import continued, read_writer
 from steeplechase.foundation.errors import ConfigurationError, DataError, first_lines
 from steeplechase.ledger.checkpoints import TunedTrial
 from steeplechase.models.generation.search import SearchSettings

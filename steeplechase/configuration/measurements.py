@@ -1,18 +1,51 @@
-"""`measure:`, descriptive measurements of a trained model beyond losses and scores."""
+"""`measure:`, descriptive measurements of a trained model beyond losses and scores.
 
-from collections.abc import Mapping
-from typing import Annotated
+A field of `Measures` is a measurement: its settings, its rules, and the kind of stage of `runners/stages/` that makes
+it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from search_space.candidate import Candidate
+from search_space.objective import LanguageModel
 from search_space.rare_words import RareWords
+from steeplechase.foundation.errors import Violation
 from steeplechase.foundation.schema import Count, Name, Schema, Share
 from steeplechase.tasks.language_model_texts import LanguageModelText
 
 ATTENTION, RARE_WORDS, PERPLEXITY = "attention", "rare_words", "perplexity"
+SPECIAL_TOKENS = 2  # [CLS] and [SEP] of a window
 
 
-class AttentionDiagonal(Schema):
+class Measurement(Schema):
+    """Settings of what is measured of every trained model."""
+
+    stage: ClassVar[str]
+    """The kind of stage that measures it."""
+    of_pretraining: ClassVar[bool] = True
+    """Whether it measures what only pretraining gives, such as a head, and not the encoder alone."""
+    in_a_search: ClassVar[bool] = False
+    """Whether the candidates of a search are measured too."""
+
+    @property
+    def names(self) -> tuple[str | None, ...]:
+        """The names of what is measured, one stage each; (None,) for a measurement that exists once."""
+        return (None,)
+
+    @property
+    def sources(self) -> tuple[Callable[[], object], ...]:
+        """Functions that raise DataError where a file is missing that is read."""
+        return ()
+
+    def violations(self, length: int, arms: Mapping[str, Candidate]) -> Iterator[Violation]:
+        """Yield the reasons why arms cannot be measured at the baseline's sequence length."""
+        yield from ()
+
+
+class AttentionDiagonal(Measurement):
     """Diagonal concentration C: attention mass at distance <= 4 over mass beyond. ConvBERT, 2008.02496, Table 8.
 
     The paper does not state which text and length it uses, or how layers, heads and the special tokens [CLS] and
@@ -24,9 +57,19 @@ class AttentionDiagonal(Schema):
     """The largest distance in tokens that counts as near."""
     sequences: Count = 256
     """Number of held-out sequences, evenly spaced over the validation split."""
+    stage: ClassVar[str] = ATTENTION
+    of_pretraining: ClassVar[bool] = False
+
+    def violations(self, length: int, arms: Mapping[str, Candidate]) -> Iterator[Violation]:
+        """Yield the arms that cannot read the same sequences."""
+        for name, candidate in arms.items():
+            if candidate.architecture.too_long(length):
+                positions = candidate.architecture.longest_sequence
+                message = f"{name} has {positions} positions; C is compared at the baseline's {length} tokens"
+                yield Violation((), message)
 
 
-class WordMimicry(Schema):
+class WordMimicry(Measurement):
     """How well embeddings from the form and the contexts of words mimic those of frequent words that were left out.
 
     BERTRAM: Schick and Schütze 2020, arXiv 1910.07181. The frequent words of the pretraining text are split; a model
@@ -43,6 +86,13 @@ class WordMimicry(Schema):
     """Words at most, the most frequent ones."""
     held_out_share: Share = Field(default=0.1, gt=0, lt=1)
     """Words that are left out of training and measured, as a share."""
+    stage: ClassVar[str] = RARE_WORDS
+    in_a_search: ClassVar[bool] = True
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the models."""
+        return tuple(self.variants)
 
 
 class MeasuredText(LanguageModelText):
@@ -57,7 +107,7 @@ class MeasuredText(LanguageModelText):
         return LanguageModelText(path=self.path, layout=self.layout)
 
 
-class Perplexity(Schema):
+class Perplexity(Measurement):
     """Perplexity per token and per word, and bits per character, of texts that no model has been trained on.
 
     Perplexities per token of two tokenizers are not comparable; those per word and bits per character are, as long as
@@ -70,6 +120,28 @@ class Perplexity(Schema):
     """The texts by name."""
     new_tokens: Count | None = Field(default=None, examples=[64])
     """Tokens that each window of the sequence length predicts, the rest of it being context. None: all of them."""
+    stage: ClassVar[str] = PERPLEXITY
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the texts."""
+        return tuple(self.texts)
+
+    @property
+    def sources(self) -> tuple[Callable[[], object], ...]:
+        """The texts."""
+        return tuple(text.inputs for text in self.texts.values())
+
+    def violations(self, length: int, arms: Mapping[str, Candidate]) -> Iterator[Violation]:
+        """Yield the arms without a probability of the text, and more new tokens than a window has."""
+        inside = length - SPECIAL_TOKENS
+        if self.new_tokens is not None and self.new_tokens > inside:
+            message = f"{self.new_tokens} is more than the {inside} tokens of a window without [CLS] and [SEP]"
+            yield Violation(("new_tokens",), message)
+        others = [name for name, candidate in arms.items() if not isinstance(candidate.objective, LanguageModel)]
+        if others:
+            reason = "no language model, so that a text has no probability; allowed: language_model"
+            yield Violation((), f"{', '.join(others)}: {reason}")
 
 
 class Measures(Schema):
@@ -81,3 +153,9 @@ class Measures(Schema):
     """Embeddings of rare words from form and contexts, as in BERTRAM; null to skip it."""
     perplexity: Perplexity | None = Field(default=None, examples=[{"texts": {"notes": {"path": "notes.txt"}}}])
     """Perplexity and bits per character of texts, of arms that pretrain as language models; null to skip it."""
+
+    @property
+    def declared(self) -> dict[str, Measurement]:
+        """The measurements that are set, by name."""
+        values = {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: value for name, value in values.items() if value is not None}

@@ -5,6 +5,12 @@ from pathlib import Path
 HELD_OUT_LOSSES = "held_out_losses.npy"
 """The file that keeps the loss of every held-out prediction at the end of a stage of pretraining."""
 
+CHECKPOINT = "checkpoint"
+"""The folder in which stages keep the weights of a model."""
+
+RARE_WORDS = "rare_words.json"
+"""The file in which the examples of a rarified task keep their rare words, in the order of their tokens."""
+
 SOURCE_TOKENIZER = "source_tokenizer"
 """The folder in which encoded examples keep the tokenizer of their sources, where targets have another."""
 

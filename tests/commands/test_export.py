@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 import torch
 
-from runners.stages.pretrain import CHECKPOINT
 from runners.training.checkpoint import load_weights
 from search_space.architecture import Architecture
 from steeplechase.commands.huggingface.export_source import from_trial
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.ledger.checkpoints import pretrained_trial
 from steeplechase.ledger.reading import snapshot_at
+from steeplechase.ledger.result_files import CHECKPOINT
 from steeplechase.tasks.objectives import build_model
 from steeplechase.tasks.tokenizer import load_tokenizer
 from tests.factories.command_calls import Call

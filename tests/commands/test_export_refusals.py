@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from safetensors.torch import save_file
 
-from runners.stages.pretrain import CHECKPOINT
 from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.result_files import CHECKPOINT
 from tests.factories.command_calls import TABLE, Call
 from tests.factories.local_models import ELECTRA, GROUPED, experiment, run, stirred_start
 

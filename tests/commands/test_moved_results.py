@@ -10,7 +10,7 @@ import pytest
 import runners.run
 from runners.run import RunRequest, run
 from runners.settings import RunSettings
-from runners.stages.declarations import PretrainStage
+from runners.stages.pretrain import PretrainStage
 from runners.work_queue import StageTask
 from steeplechase import load
 from steeplechase.configuration.experiment import Experiment

@@ -5,10 +5,11 @@ from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
+from runners.computing.examples import with_swapped
 from runners.dag import shared_stages, trial_stages
 from runners.stage_labels import fine_tune_labels
-from runners.stages.declarations import ExamplesStage, FineTuneStage
-from runners.stages.examples import with_swapped
+from runners.stages.examples import ExamplesStage
+from runners.stages.fine_tune import FineTuneStage
 from runners.training.optimisers.adamw import adamw, layered_adamw
 from runners.training.optimisers.parameter_groups import set_rate
 from runners.work_queue import Failure, StageTask

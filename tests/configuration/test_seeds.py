@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from runners.stages.declarations import PretrainStage
+from runners.stages.pretrain import PretrainStage
 from runners.work_queue import Failure, StageTask
 from steeplechase.analysis.group_sequential import Looks
 from steeplechase.configuration.next_seeds import next_seeds

@@ -12,12 +12,12 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
+from runners.computing.execute import execute
 from runners.dag import shared_stages
 from runners.executors import TaskEnd
 from runners.journal import Journal
 from runners.opening import RunRequest, open_ledger
 from runners.run import run_stages
-from runners.stages.execute import execute
 from runners.stages.stage import Job
 from runners.work_queue import StageTask
 from search_space.architecture import Architecture

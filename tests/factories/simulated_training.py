@@ -16,7 +16,8 @@ from runners.executors import Executor
 from runners.journal import Journal
 from runners.run import no_progress_reports, run_stages
 from runners.run_progress import RunProgress
-from runners.stages.declarations import FineTuneStage, PretrainStage
+from runners.stages.fine_tune import FineTuneStage
+from runners.stages.pretrain import PretrainStage
 from runners.work_queue import Failure, StageTask
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.locking import Holder

@@ -7,7 +7,7 @@ from math import log
 from pathlib import Path
 from typing import Any
 
-from runners.stages.declarations import PretrainStage
+from runners.stages.pretrain import PretrainStage
 from runners.work_queue import Failure, StageTask
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.ledger.artifacts import Outcome

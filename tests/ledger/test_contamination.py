@@ -8,7 +8,6 @@ import pytest
 
 from reports.sections.contamination import leakage_notes, leakage_table
 from runners.dag import shared_stages
-from runners.stages.contamination import compute
 from runners.stages.context import StageContext
 from runners.stages.progress import ProgressFile
 from steeplechase.analysis.proportions import wilson
@@ -57,10 +56,10 @@ def experiment(folder: Path, **tuning: Any) -> Any:
 
 def found(folder: Path, *texts: str) -> Record:
     """Return the record of the contamination stage with a corpus of these texts."""
-    stage = shared_stages(experiment(folder)).contaminations["mrpc"]
+    stage = shared_stages(experiment(folder)).named()["contamination mrpc"]
     (folder / "work").mkdir()
     context = StageContext({"corpus": corpus(folder / "corpus", *texts)}, folder / "work", ProgressFile(folder / "p"))
-    result = compute(stage.declaration, context)  # type: ignore[arg-type]
+    result = stage.declaration.compute(context)
     return Record(
         0,
         None,
@@ -117,8 +116,8 @@ def test_the_limit_changes_neither_identity_nor_keys(tmp_path: Path) -> None:
 
 
 def test_only_training_pairs_of_unordered_tasks_are_swapped(tmp_path: Path) -> None:
-    from runners.stages.declarations import ExamplesStage
-    from runners.stages.examples import compute as compute_examples
+    from runners.computing.examples import compute as compute_examples
+    from runners.stages.examples import ExamplesStage
     from steeplechase.tasks.labelled.encoding import load_examples
     from tests.factories.small_experiments import WORDS
 

@@ -7,7 +7,7 @@ import pytest
 
 from runners.dag import shared_stages, trial_stages
 from runners.stage_labels import all_labels
-from runners.stages.declarations import FineTuneStage
+from runners.stages.fine_tune import FineTuneStage
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.released_fine_tuning import released_fine_tunings
 from steeplechase.configuration.validation.experiment import violations_of

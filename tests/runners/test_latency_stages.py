@@ -10,15 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from runners.latency_stages import latency_stages
+from runners.dag import SharedStages
 from runners.opening import RunRequest
 from runners.run import run
 from runners.run_progress import RunProgress
 from runners.scheduler import DONE, next_step
 from runners.scheduling.state import RunState
 from runners.stages.context import StageContext
-from runners.stages.latency import compute, this_machine
-from runners.stages.measurement_declarations import LatencyStage
+from runners.stages.latency import LatencyStage, this_machine
 from runners.stages.progress import ProgressFile
 from runners.stages.stage import Stage
 from steeplechase.configuration.latency import LatencyExperiment
@@ -65,9 +64,8 @@ def kept_in(folder: Path) -> list[LatencyResult]:
 
 def compute_here(folder: Path, asked: LatencyExperiment, length: int) -> LatencyResult:
     """Return what the stage of a length measures, computed in this process."""
-    stage = latency_stages(asked, this_machine("cpu")).by_length[length].declaration
-    assert isinstance(stage, LatencyStage)
-    result = compute(stage, StageContext({}, folder, ProgressFile(folder / "progress" / "stage.json")))
+    stage = LatencyStage.by_label(asked, this_machine("cpu"))[f"latency n = {length}"].declaration
+    result = stage.compute(StageContext({}, folder, ProgressFile(folder / "progress" / "stage.json")))
     found = read_result(LATENCY, Status.FINISHED, json.dumps(result))
     assert isinstance(found, LatencyResult)
     return found
@@ -147,8 +145,8 @@ def test_a_stage_restores_the_state_of_the_process(tmp_path: Path) -> None:
 
 def test_a_key_depends_exactly_on_what_a_time_depends_on() -> None:
     def keys(asked: LatencyExperiment, **machine: str) -> list[str]:
-        stages = latency_stages(asked, MACHINE.model_copy(update=machine))
-        return [stage.key for stage in stages.named().values()]
+        stages = LatencyStage.by_label(asked, MACHINE.model_copy(update=machine))
+        return [stage.key for stage in stages.values()]
 
     known = keys(experiment())
     assert len(set(known)) == 2
@@ -162,8 +160,8 @@ def test_a_key_depends_exactly_on_what_a_time_depends_on() -> None:
 
 def test_the_store_has_each_length_once(finished: Path) -> None:
     store = ArtifactStore(ResultPaths.of(finished).stages)
-    stages = latency_stages(experiment(), this_machine("cpu"))
-    outcomes = [store.outcome(stage.kind, stage.key) for stage in stages.named().values()]
+    stages = LatencyStage.by_label(experiment(), this_machine("cpu"))
+    outcomes = [store.outcome(stage.kind, stage.key) for stage in stages.values()]
     assert [outcome.result["length"] for outcome in outcomes if outcome is not None] == [8, 16]
 
 
@@ -176,13 +174,13 @@ def test_times_of_an_earlier_version_are_refused_and_unchanged(tmp_path: Path) -
 
 
 def test_stages_of_all_lengths_are_exclusive() -> None:
-    stages: list[Stage] = [*latency_stages(experiment(), MACHINE).named().values()]
+    stages: list[Stage] = [*LatencyStage.by_label(experiment(), MACHINE).values()]
     assert all(stage.declaration.exclusive for stage in stages)
     assert all(not stage.inputs for stage in stages)
 
 
 def test_a_run_without_trials_ends_with_its_stages() -> None:
-    state = RunState(experiment(), latency_stages(experiment(), MACHINE), Path("ledger"))
+    state = RunState(experiment(), SharedStages(LatencyStage.by_label(experiment(), MACHINE)), Path("ledger"))
     stages = state.shared_tasks
     assert [task.task_id for task in next_step(state).ready] == [(None, "latency n = 8"), (None, "latency n = 16")]
     result = LatencyResult(length=8, arms=("attention",), seconds={"attention": (1.0,)}, machine=MACHINE)

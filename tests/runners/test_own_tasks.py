@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import torch
 
+from runners.computing import examples as examples_stage
+from runners.computing import fine_tune
 from runners.cost_estimate.flops import stage_flops
 from runners.dag import shared_stages, trial_stages
 from runners.scoring import part_scores
-from runners.stages import examples as examples_stage
-from runners.stages import fine_tune
 from runners.stages.context import StageContext
-from runners.stages.declarations import ExamplesStage, FineTuneStage
-from runners.stages.pretrain import CHECKPOINT
+from runners.stages.examples import ExamplesStage
+from runners.stages.fine_tune import FineTuneStage
 from runners.stages.progress import ProgressFile
 from runners.stages.stage import Stage
 from runners.training.checkpoint import save_checkpoint
@@ -25,7 +25,7 @@ from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import JsonValue, canonical_text
 from steeplechase.ledger.records import Status
-from steeplechase.ledger.result_files import predictions_file
+from steeplechase.ledger.result_files import CHECKPOINT, predictions_file
 from steeplechase.ledger.rows import read_result
 from steeplechase.ledger.stage_results import ExamplesResult
 from steeplechase.models.downstream_model import build_fine_tuned

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from runners.stage_watch import LEAST_LIMIT_SECONDS, StageWatch
-from runners.stages.declarations import CorpusStage
+from runners.stages.corpus import CorpusStage
 from runners.stages.stage import Stage
 from runners.work_queue import Failure, StageTask
 from steeplechase.foundation.locking import Holder

@@ -10,7 +10,7 @@ from difflib import ndiff
 from functools import cache
 from pathlib import Path
 
-from runners.stages import pretrain
+from runners.computing import pretrain
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.example_tables import kept_example_tables
 from steeplechase.ledger.records import Status

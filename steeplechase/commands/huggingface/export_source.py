@@ -7,7 +7,6 @@ from pathlib import Path
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from runners.stages.pretrain import CHECKPOINT
 from runners.training.checkpoint import WEIGHTS
 from search_space.architecture import Architecture
 from search_space.objective import LanguageModel, Objective, PermutationLanguageModel
@@ -19,6 +18,7 @@ from steeplechase.configuration.initial_checkpoint import read_initial_checkpoin
 from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.foundation.errors import ConfigurationError
 from steeplechase.ledger.checkpoints import pretrained_trial
+from steeplechase.ledger.result_files import CHECKPOINT
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.initialisation import initialise
 from steeplechase.tasks.tokenizer import Tokenizer, load_tokenizer

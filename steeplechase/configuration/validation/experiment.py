@@ -18,7 +18,6 @@ from steeplechase.configuration.validation.module_architectures import module_vi
 from steeplechase.configuration.validation.objectives import objective_violations, untrained_violations
 from steeplechase.configuration.validation.own_metrics import own_metric_violations
 from steeplechase.configuration.validation.paper import paper_violations
-from steeplechase.configuration.validation.perplexity import perplexity_violations
 from steeplechase.configuration.validation.policy import policy_violations
 from steeplechase.configuration.validation.search import rung_violations, search_violations
 from steeplechase.configuration.validation.tracking import tracking_violations
@@ -57,7 +56,6 @@ def violations_of(experiment: Experiment) -> Iterator[Violation]:
     yield from own_metric_violations(experiment)
     if not of_baseline:
         yield from _measure_violations(experiment)
-        yield from perplexity_violations(experiment)
         yield from module_violations(experiment)
 
 
@@ -213,16 +211,12 @@ def _length_violations(experiment: Experiment) -> Iterator[Violation]:
 
 
 def _measure_violations(experiment: Experiment) -> Iterator[Violation]:
-    """Yield the reasons why the arms cannot all be measured on the same sequences."""
-    location = ("measure", "attention_diagonal")
-    if experiment.measure.attention_diagonal is None:
-        return
-    if experiment.search is not None:
-        yield Violation(location, "candidates of a search are not measured; measure selected ones in a list design")
-        return
-    length = experiment.baseline.recipe.sequence_length
-    for arm in experiment.accepted_arms:
-        if arm.candidate.architecture.too_long(length):
-            positions = arm.candidate.architecture.longest_sequence
-            message = f"{arm.name} has {positions} positions; C is compared at the baseline's {length} tokens"
-            yield Violation(location, message)
+    """Yield the reasons why the arms cannot all be measured."""
+    arms = {arm.name: arm.candidate for arm in experiment.accepted_arms}
+    for name, measurement in experiment.measure.declared.items():
+        if experiment.search is not None and not measurement.in_a_search:
+            message = "candidates of a search are not measured; measure selected ones in a list design"
+            yield Violation(("measure", name), message)
+            continue
+        found = measurement.violations(experiment.baseline.recipe.sequence_length, arms)
+        yield from (violation.under("measure", name) for violation in found)

@@ -109,14 +109,14 @@ def _without_pretraining(experiment: Experiment) -> Iterator[Violation]:
 
 def _idle_sections(experiment: Experiment) -> Iterator[tuple[tuple[str, ...], bool]]:
     """Yield the sections that are about pretraining, and whether the experiment has them."""
-    settings, measure = experiment.pretraining, experiment.measure
+    settings = experiment.pretraining
     yield ("pretraining", "hurdle"), not isinstance(settings.hurdle, Finite)
     yield ("pretraining", "audit"), settings.audit is not None
     yield ("design",), experiment.search is not None
     yield ("tune",), experiment.tune is not None
     yield ("match",), experiment.match is not None
-    yield ("measure", "rare_words"), measure.rare_words is not None
-    yield ("measure", "perplexity"), measure.perplexity is not None
+    for name, measurement in experiment.measure.declared.items():
+        yield ("measure", name), measurement.of_pretraining
     yield ("baseline", "recipe", "pruning"), experiment.baseline.recipe.pruning is not None
     seeds = settings.seeds
     decided_by_loss = not isinstance(seeds, tuple) and HELD_OUT_LOSS in seeds.until_decided.margin

@@ -8,8 +8,8 @@ import pytest
 
 from runners.dag import shared_stages, trial_stages
 from runners.missing_data import refuse_missing, refuse_other_lexicon
-from runners.rare_word_stages import word_embeddings_labels
-from runners.stages.declarations import FineTuneStage
+from runners.stages.fine_tune import FineTuneStage
+from runners.stages.word_embeddings import WordEmbeddingsStage
 from search_space.output_layer import EmbeddingTable
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
@@ -213,7 +213,7 @@ def test_embeddings_are_a_stage_before_the_fine_tunings_that_read_them(tmp_path:
     experiment = declared(tmp_path, {}, {})
     assert [*fine_tuning_violations(experiment)] == []
     stages = trial_stages(experiment, shared_stages(experiment), experiment.baseline, 1)
-    assert word_embeddings_labels(experiment) == ("word_embeddings words",)
+    assert WordEmbeddingsStage.labels(experiment) == ("word_embeddings words",)
     assert [*stages][-2:] == ["word_embeddings words", "words#1"]
     embeddings = stages["word_embeddings words"]
     assert stages["words#1"].inputs["word_embeddings"] is embeddings

@@ -6,9 +6,8 @@ import pytest
 
 from runners.executors.local import LocalExecutor
 from runners.executors.node_probe import OPERATORS, NodeReport, environment, mistakes, report_of
-from runners.latency_stages import latency_stages
-from runners.stages.declarations import CorpusStage
-from runners.stages.latency import this_machine
+from runners.stages.corpus import CorpusStage
+from runners.stages.latency import LatencyStage, this_machine
 from runners.stages.stage import Stage
 from runners.work_queue import StageTask
 from steeplechase.ledger.artifacts import Outcome
@@ -19,8 +18,8 @@ from tests.factories.latencies import experiment
 
 @pytest.mark.engines
 def test_an_exclusive_stage_runs_alone(tmp_path: Path) -> None:
-    stages = latency_stages(experiment(lengths=(64,)), this_machine("cpu"))
-    alone = StageTask(None, "alone", stages.by_length[64])
+    stages = LatencyStage.by_label(experiment(lengths=(64,)), this_machine("cpu"))
+    alone = StageTask(None, "alone", stages["latency n = 64"])
     refused = CorpusStage(corpus=DocumentationCorpus(distributions=("no-such-distribution",)), read=None)
     others = [StageTask(None, f"other {number}", Stage(refused)) for number in range(3)]
     waiting, running = [others[0], alone, *others[1:]], set[str]()

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from runners.stages import corpus
+from runners.computing.examples import examples_of
 from runners.stages.context import StageContext
-from runners.stages.declarations import CorpusStage, ExamplesStage
-from runners.stages.examples import examples_of
+from runners.stages.corpus import CorpusStage
+from runners.stages.examples import ExamplesStage
 from runners.stages.progress import ProgressFile
 from steeplechase.foundation.errors import ConflictError
 from steeplechase.tasks.corpora.text_files import TextFilesCorpus
@@ -30,10 +30,10 @@ def test_a_text_that_changes_between_its_key_and_its_reading_is_an_error(tmp_pat
     for folder in ("first", "second"):
         (tmp_path / folder).mkdir()
     progress = ProgressFile(tmp_path / "progress.json")
-    assert corpus.compute(stage, StageContext({}, tmp_path / "first", progress))["corpus"] == "text_files"
+    assert stage.compute(StageContext({}, tmp_path / "first", progress))["corpus"] == "text_files"
     write_texts(tmp_path / "text.jsonl", 2)
     with pytest.raises(ConflictError, match="changed after the run began"):
-        corpus.compute(stage, StageContext({}, tmp_path / "second", progress))
+        stage.compute(StageContext({}, tmp_path / "second", progress))
 
 
 def test_files_of_a_task_that_change_between_their_key_and_their_reading_are_an_error(tmp_path: Path) -> None:

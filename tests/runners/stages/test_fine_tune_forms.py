@@ -8,20 +8,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from runners.computing import fine_tune
+from runners.computing.frozen_examples import encode_part
 from runners.cost_estimate.flops import task_flops
 from runners.scoring import part_scores
-from runners.stages import fine_tune
 from runners.stages.context import StageContext
-from runners.stages.declarations import FineTuneStage
-from runners.stages.frozen_examples import encode_part
-from runners.stages.pretrain import CHECKPOINT
+from runners.stages.fine_tune import FineTuneStage
 from runners.stages.progress import ProgressFile
 from runners.training.checkpoint import save_checkpoint
 from runners.training.optimisers.adamw import adamw
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.result_files import example_scores_file, predictions_file
+from steeplechase.ledger.result_files import CHECKPOINT, example_scores_file, predictions_file
 from steeplechase.models.downstream_model import build_fine_tuned
 from steeplechase.models.initialisation import initialise
 from steeplechase.tasks.downstream import find_task

@@ -11,18 +11,17 @@ import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from runners.stages import fine_tune
-from runners.stages.batch_order import epoch_batches, root_seed
+from runners.computing import fine_tune
+from runners.computing.batch_order import epoch_batches, root_seed
 from runners.stages.context import StageContext
-from runners.stages.declarations import FineTuneStage
-from runners.stages.pretrain import CHECKPOINT
+from runners.stages.fine_tune import FineTuneStage
 from runners.stages.progress import ProgressFile
 from runners.stages.stage import Stage
 from runners.training.checkpoint import save_checkpoint
 from runners.training.optimisers.adamw import adamw
 from steeplechase.foundation.schema import JsonValue, canonical_text
 from steeplechase.ledger.example_values import read_example_values
-from steeplechase.ledger.result_files import example_scores_file, predictions_file
+from steeplechase.ledger.result_files import CHECKPOINT, example_scores_file, predictions_file
 from steeplechase.ledger.stage_results import ExampleValues
 from steeplechase.models.downstream_model import build_fine_tuned
 from steeplechase.models.initialisation import initialise

@@ -12,13 +12,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from torch.nn.functional import log_softmax, logsigmoid
 
+from runners.computing.linear_probe import fit_probe, word_vectors
 from runners.frozen_scoring import frozen_scores
-from runners.stages import linear_probe, minimal_pairs, untrained
 from runners.stages.context import StageContext
-from runners.stages.declarations import LinearProbeStage, MinimalPairsStage, UntrainedStage
-from runners.stages.linear_probe import fit_probe, word_vectors
-from runners.stages.minimal_pairs import TOKENS_PER_BATCH, batches_by_length, sentence_scores
+from runners.stages.linear_probe import LinearProbeStage
+from runners.stages.minimal_pairs import TOKENS_PER_BATCH, MinimalPairsStage, batches_by_length, sentence_scores
 from runners.stages.progress import ProgressFile
+from runners.stages.untrained import UntrainedStage
 from runners.training.checkpoint import load_weights
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel, Objective
@@ -63,7 +63,7 @@ def untrained_checkpoint(folder: Path, objective: Objective) -> Path:
     """Write an untrained checkpoint, and return its folder."""
     chosen = learner(objective)
     generator = chosen.objective.generator_of(chosen.architecture, chosen.architecture)
-    result = untrained.compute(UntrainedStage(candidate=chosen, generator=generator, seed=3), context(folder))
+    result = UntrainedStage(candidate=chosen, generator=generator, seed=3).compute(context(folder))
     assert result["parameters"] == chosen.architecture.parameters
     return folder / "work"
 
@@ -123,7 +123,7 @@ def test_the_driver_scores_the_predictions_of_the_minimal_pairs_stage(objective:
     generator = chosen.objective.generator_of(chosen.architecture, chosen.architecture)
     stage = MinimalPairsStage(candidate=chosen, generator=generator, task="blimp")
     stage_context = context(tmp_path, pretrained=checkpoint, examples=tmp_path / "examples", tokens=tmp_path)
-    assert minimal_pairs.compute(stage, stage_context) == {"examples": len(PAIRS)}
+    assert stage.compute(stage_context) == {"examples": len(PAIRS)}
     scores = json.loads((stage_context.folder / "predictions.json").read_text())
     assert scores[-1][1] == 0.0  # no tokens
     found = frozen_scores(find_task("blimp"), tmp_path / "examples", stage_context.folder)
@@ -191,7 +191,7 @@ def test_the_driver_scores_the_predictions_of_the_linear_probe_stage(tmp_path: P
     chosen = learner(MaskedLanguageModel())
     stage = LinearProbeStage(architecture=chosen.architecture, task="pos_ewt")
     stage_context = context(tmp_path, pretrained=checkpoint, examples=tmp_path / "examples")
-    assert linear_probe.compute(stage, stage_context) == {"examples": 20}
+    assert stage.compute(stage_context) == {"examples": 20}
     found = frozen_scores(find_task("pos_ewt"), tmp_path / "examples", stage_context.folder)
     layers = found["layers"]
     assert isinstance(layers, list)

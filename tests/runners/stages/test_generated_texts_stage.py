@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from torch import nn
 
+from runners.computing import generated_texts
+from runners.computing.frozen_examples import encode_part
 from runners.scoring import part_scores
-from runners.stages import generated_texts
 from runners.stages.context import Diverged, StageContext
-from runners.stages.declarations import FineTuneStage
-from runners.stages.frozen_examples import encode_part
-from runners.stages.pretrain import CHECKPOINT
+from runners.stages.fine_tune import FineTuneStage
 from runners.stages.progress import ProgressFile
 from runners.training.checkpoint import save_weights
 from search_space.architecture import Architecture
@@ -21,7 +20,7 @@ from steeplechase.commands.generation import Search, texts_of
 from steeplechase.foundation.errors import ConfigurationError, DataError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.checkpoints import TunedTrial
-from steeplechase.ledger.result_files import example_scores_file, predictions_file
+from steeplechase.ledger.result_files import CHECKPOINT, example_scores_file, predictions_file
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead
 from steeplechase.models.initialisation import initialise

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from runners.scheduling.trial import Trial, TrialPlan
-from runners.stages.declarations import CorpusStage
+from runners.stages.corpus import CorpusStage
 from runners.stages.stage import Stage
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate

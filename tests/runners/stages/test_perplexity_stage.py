@@ -14,10 +14,8 @@ from torch.nn.functional import cross_entropy
 
 from runners.dag import shared_stages, trial_stages
 from runners.stage_labels import all_labels
-from runners.stages import perplexity
 from runners.stages.context import StageContext
-from runners.stages.measurement_declarations import PerplexityStage
-from runners.stages.perplexity import windows
+from runners.stages.perplexity import PerplexityStage, windows
 from runners.stages.progress import ProgressFile
 from runners.training.checkpoint import save_checkpoint
 from runners.training.optimisers import build_optimiser
@@ -86,7 +84,7 @@ def measured(trained: tuple[Candidate, Path], new_tokens: int | None) -> Perplex
         candidate=learner, name="notes", text=text, read=text.inputs(), length=LENGTH, new_tokens=new_tokens
     )
     inputs = {name: folder / name for name in ("pretrained", "tokens")}
-    result = perplexity.compute(stage, StageContext(inputs, folder, ProgressFile(folder / "progress")))
+    result = stage.compute(StageContext(inputs, folder, ProgressFile(folder / "progress")))
     read = read_result("perplexity", Status.FINISHED, json.dumps(result))
     assert isinstance(read, PerplexityResult)
     return read

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runners.stages import pretrain
+from runners.computing import pretrain
 from runners.stages.context import Diverged, StageContext
-from runners.stages.declarations import PretrainStage
+from runners.stages.pretrain import PretrainStage
 from runners.stages.progress import ProgressFile
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel, WordStructure

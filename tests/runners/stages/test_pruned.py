@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
+from runners.computing import pretrain
 from runners.dag import shared_stages, trial_stages
-from runners.stages import pretrain
 from runners.stages.context import StageContext
-from runners.stages.declarations import PRUNING_VERSION, PretrainStage
+from runners.stages.pretrain import PRUNING_VERSION, PretrainStage
 from runners.stages.progress import ProgressFile
 from runners.training.checkpoint import architecture_in, load_weights
 from runners.training.pruning import pruned

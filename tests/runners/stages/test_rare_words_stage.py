@@ -10,10 +10,10 @@ import torch
 
 from runners.dag import shared_stages, trial_stages
 from runners.stage_labels import all_labels
-from runners.stages import rare_words, word_embeddings
 from runners.stages.context import StageContext
-from runners.stages.measurement_declarations import RareWordsStage, WordEmbeddingsStage
 from runners.stages.progress import ProgressFile
+from runners.stages.rare_words import RareWordsStage
+from runners.stages.word_embeddings import EMBEDDINGS, WordEmbeddingsStage
 from runners.training.checkpoint import save_checkpoint
 from search_space.architecture import Architecture
 from search_space.rare_words import RareWords, Variant
@@ -79,7 +79,7 @@ def stage(variant: Variant, **fields: Any) -> RareWordsStage:
 
 def computed(declared: RareWordsStage, inputs: dict[str, Path], folder: Path) -> dict[str, JsonValue]:
     """Compute a stage."""
-    return rare_words.compute(declared, StageContext(inputs, folder, ProgressFile(folder / "progress.json")))
+    return declared.compute(StageContext(inputs, folder, ProgressFile(folder / "progress.json")))
 
 
 @pytest.mark.parametrize("variant", ["form", "context", "shallow", "replace", "add"])
@@ -133,13 +133,13 @@ def test_rare_words_of_examples_get_embeddings_that_fine_tuning_reads(
     if variant == "add":
         (tmp_path / "rare_words.json").write_text(json.dumps(["walks", "xyloer"]))
         with pytest.raises(DataError, match="no context: xylo"):
-            word_embeddings.compute(embeddings_stage(variant), context)
+            embeddings_stage(variant).compute(context)
         (tmp_path / "rare_words.json").write_text(json.dumps(["walks", "talker", "reads"]))
-    found = word_embeddings.compute(embeddings_stage(variant), context)
+    found = embeddings_stage(variant).compute(context)
     result = read_result("word_embeddings", Status.FINISHED, json.dumps(found))
     assert isinstance(result, WordEmbeddingsResult)
     assert (result.taught, result.words, result.without_ngram) == (20, 3, int(variant == "form"))
-    words = word_embeddings.word_embeddings_in(tmp_path)
+    words = torch.from_numpy(np.load(tmp_path / EMBEDDINGS))
     assert words.shape == (3, 8)
     assert words.isfinite().all()
 

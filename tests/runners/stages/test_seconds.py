@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.stages.declarations import CorpusStage
+from runners.stages.corpus import CorpusStage
 from runners.stages.stage import Job, Stage
 from steeplechase.tasks.corpora.text_files import TextFilesCorpus
 from tests.factories.paths import ROOT
@@ -27,7 +27,7 @@ class SlowImport:
         now[0] += float(sys.argv[1]) * (name == "runners.stages.corpus")
 
 sys.meta_path.insert(0, SlowImport())
-from runners.stages.execute import execute
+from runners.computing.execute import execute
 from runners.stages.stage import Job
 for line in sys.stdin:
     outcome = execute(Job(**json.loads(line)))

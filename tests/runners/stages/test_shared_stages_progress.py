@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from runners.stages import tokens
 from runners.stages.context import StageContext
-from runners.stages.declarations import TokensStage
 from runners.stages.progress import ProgressFile
+from runners.stages.tokens import TokensStage
 from search_space.objective import EntityReplacement
 from search_space.packing.mentions import MentionSequences
 from steeplechase.foundation.errors import DataError
@@ -56,7 +55,7 @@ def test_supersenses_and_mentions_are_stored_beside_the_tokens(tmp_path: Path) -
         mentions=Gazetteer(path=str(tmp_path / "names.tsv")),
     )
     progress = RecordedProgress(tmp_path / "progress.json")
-    result = tokens.compute(stage, StageContext({"corpus": tmp_path / "corpus"}, tmp_path, progress))
+    result = stage.compute(StageContext({"corpus": tmp_path / "corpus"}, tmp_path, progress))
     vocabulary = load_tokenizer(tmp_path)
     assert TokensResult.model_validate_json(json.dumps(result)).mentions is not None
     allowed = read_token_senses(tmp_path)
@@ -83,7 +82,7 @@ def test_a_vocabulary_to_which_all_of_the_text_is_unknown_is_refused(tmp_path: P
     stage = TokensStage(tokenizer=WordPieceTraining(), read=None, vocabulary_size=6)
     context = StageContext({"corpus": tmp_path / "corpus"}, tmp_path, RecordedProgress(tmp_path / "progress.json"))
     with pytest.raises(DataError, match=r"all [0-9,]+ words of the train split are unknown.*vocabulary_size is 6"):
-        tokens.compute(stage, context)
+        stage.compute(context)
 
 
 def test_the_phases_of_the_tokens_stage_count_their_texts(tmp_path: Path) -> None:
@@ -94,7 +93,7 @@ def test_the_phases_of_the_tokens_stage_count_their_texts(tmp_path: Path) -> Non
     summary = assemble(TextFilesCorpus(path=str(tmp_path / "texts.jsonl")), tmp_path / "corpus", silent)
     progress = RecordedProgress(tmp_path / "progress.json")
     stage = TokensStage(tokenizer=WordPieceTraining(), read=None, vocabulary_size=300)
-    result = tokens.compute(stage, StageContext({"corpus": tmp_path / "corpus"}, tmp_path, progress))
+    result = stage.compute(StageContext({"corpus": tmp_path / "corpus"}, tmp_path, progress))
     assert 0 < result["validation_unigram_entropy"] < math.log(300)  # type: ignore[operator]
     train = summary.splits["train"].documents
     phases = [(phase, [*found]) for phase, found in groupby(progress.calls, lambda one: one[0].partition(":")[0])]

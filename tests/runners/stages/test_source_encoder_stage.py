@@ -9,18 +9,17 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from runners.stages import generated_texts
+from runners.computing import generated_texts
+from runners.computing.frozen_examples import encode_part
 from runners.stages.context import StageContext
-from runners.stages.declarations import FineTuneStage
-from runners.stages.frozen_examples import encode_part
-from runners.stages.pretrain import CHECKPOINT
+from runners.stages.fine_tune import FineTuneStage
 from runners.stages.progress import ProgressFile
 from runners.training.checkpoint import WEIGHTS, save_weights
 from steeplechase.commands.generation import Search, texts_of
 from steeplechase.configuration.source_encoder import SourceEncoder
 from steeplechase.configuration.text_generation import TextGeneration
 from steeplechase.ledger.checkpoints import TunedTrial
-from steeplechase.ledger.result_files import SOURCE_TOKENIZER, other_parts, predictions_file
+from steeplechase.ledger.result_files import CHECKPOINT, SOURCE_TOKENIZER, other_parts, predictions_file
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.initialisation import initialise
 from steeplechase.tasks.downstream import find_task

@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from runners.computing import examples
 from runners.cost_estimate.flops import stage_flops
 from runners.dag import shared_stages, trial_stages
-from runners.stages import examples
 from runners.stages.context import StageContext
-from runners.stages.declarations import ExamplesStage, FineTuneStage
+from runners.stages.examples import ExamplesStage
+from runners.stages.fine_tune import FineTuneStage
 from runners.stages.progress import ProgressFile
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.source_encoder import update_flops

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from runners.computing.execute import execute
 from runners.dag import shared_stages, trial_stages
 from runners.scoring import scored_result
 from runners.stage_labels import kind_of
-from runners.stages.declarations import PretrainStage
-from runners.stages.execute import execute
+from runners.stages.pretrain import PretrainStage
 from runners.stages.stage import Job, Stage
 from search_space.overrides import apply
 from steeplechase.configuration.experiment import Experiment

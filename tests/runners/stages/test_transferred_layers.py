@@ -6,8 +6,8 @@ from typing import cast
 import pytest
 import torch
 
-from runners.stages.declarations import FineTuneStage
-from runners.stages.fine_tune import load_pretrained
+from runners.computing.fine_tune import load_pretrained
+from runners.stages.fine_tune import FineTuneStage
 from runners.training.checkpoint import save_checkpoint
 from runners.training.optimisers import build_optimiser
 from search_space.architecture import Architecture

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from runners.stages.declarations import PretrainStage
+from runners.stages.pretrain import PretrainStage
 from runners.work_queue import Failure, StageTask
 from search_space.overrides import difference
 from steeplechase.configuration.arm import BASELINE

@@ -12,7 +12,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.stages.declarations import ExamplesStage
+from runners.stages.examples import ExamplesStage
 from runners.stages.stage import Stage
 from runners.task_sources import limited, table_warnings, task_source
 from steeplechase.configuration.fine_tuning import FineTuning

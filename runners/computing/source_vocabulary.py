@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from runners.stages.declarations import ExamplesStage
+from runners.stages.examples import ExamplesStage
 from steeplechase.foundation.errors import DataError
 from steeplechase.ledger.result_files import SOURCE_TOKENIZER
 from steeplechase.tasks.labelled.task import Example

@@ -1,14 +1,12 @@
 """Computes one stage in this process, the same way under every executor."""
 
 import time
-from importlib import import_module
 from pathlib import Path
 
+from runners.computing.warm_up import WarmUp
 from runners.stages.context import Diverged, StageContext
-from runners.stages.declarations import KINDS
 from runners.stages.progress import ProgressFile
 from runners.stages.stage import Job, StageDeclaration
-from runners.stages.warm_up import WarmUp
 from search_space.module_factories import allow_packages
 from steeplechase.configuration.plugins import load_plugin
 from steeplechase.foundation.atomic_files import full_disk_refused
@@ -41,9 +39,7 @@ def execute(job: Job) -> Outcome:
         for number, (name, (kind, key)) in enumerate(job.inputs.items(), start=1):
             progress(place("verifying inputs", name, number, len(job.inputs)), 0.0)
             inputs[name] = store.read(kind, key)
-        declaration = KINDS[job.stage].model_validate_json(job.declaration)
-        progress(f"loading libraries: {', '.join(declaration.libraries) or 'none'}", 0.0)
-        warm_up(declaration, inputs)
+        declaration = warm_up(job, inputs, progress)
         context = StageContext(inputs, folder, progress, job.plugins)
         started = time.monotonic()
         with full_disk_refused(folder):
@@ -56,8 +52,7 @@ def execute(job: Job) -> Outcome:
 
 
 def _run(declaration: StageDeclaration, context: StageContext) -> tuple[Status, dict[str, JsonValue]]:
-    module = import_module(f"runners.stages.{declaration.stage}")
     try:
-        return Status.FINISHED, module.compute(declaration, context)
+        return Status.FINISHED, declaration.compute(context)
     except Diverged as diverged:
         return Status.DIVERGED, diverged.result

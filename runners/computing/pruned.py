@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from runners.stages.context import Diverged, StageContext
-from runners.stages.declarations import PretrainStage
+from runners.stages.pretrain import PretrainStage
 from runners.training.checkpoint import load_weights, save_checkpoint, write_architecture
 from runners.training.loop import NotFinite, Step, TrainingData, held_out_losses, train
 from runners.training.optimisers import build_optimiser

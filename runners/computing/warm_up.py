@@ -9,10 +9,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
-from runners.stages.declarations import PretrainStage
-from runners.stages.stage import THREADS, StageDeclaration
+from runners.stages.pretrain import PretrainStage
+from runners.stages.progress import ProgressFile
+from runners.stages.stage import THREADS, Job, StageDeclaration, stage_class
 from steeplechase.foundation.schema import canonical, canonical_text
 
 MODULES = {"scikit-learn": "sklearn.linear_model"}
@@ -26,22 +28,24 @@ class WarmUp:
         self.seconds = 0.0
         self._warm_candidates: set[str] = set()
 
-    def __call__(self, declaration: StageDeclaration, inputs: dict[str, Path]) -> None:
-        """Warm up for a stage; without effect if this process is already warm for it."""
+    def __call__(self, job: Job, inputs: dict[str, Path], progress: ProgressFile) -> StageDeclaration:
+        """Warm up for a stage, and return its declaration; quick if this process is already warm for it."""
         started = time.monotonic()
         with _garbage_uncollected():
+            declaration = stage_class(job.stage).model_validate_json(job.declaration)
+            progress(f"loading libraries: {', '.join(declaration.libraries) or 'none'}", 0.0)
             load_libraries(declaration)
-            import_module(f"runners.stages.{declaration.stage}")
         if isinstance(declaration, PretrainStage):
             self._train_one_update(declaration, inputs["tokens"])
         self.seconds += time.monotonic() - started
+        return declaration
 
     def _train_one_update(self, stage: PretrainStage, tokens: Path) -> None:
         """Train a model of this candidate for one update, once."""
         candidate = canonical_text(canonical(stage.candidate))
         if candidate in self._warm_candidates:
             return
-        from runners.stages.pretrain import train_discarded_model
+        from runners.computing.pretrain import train_discarded_model
         from runners.training.loop import NotFinite
 
         with suppress(NotFinite):  # the stage reports it
@@ -65,7 +69,10 @@ def load_libraries(declaration: StageDeclaration) -> None:
     """Import a stage's libraries, with torch's settings and the compiled operators that its results depend on."""
     for library in declaration.libraries:
         import_module(MODULES.get(library, library))
+    if find_spec(module := f"runners.computing.{declaration.stage}") is not None:
+        import_module(module)
     if "torch" in declaration.libraries:
+        import_module("runners.training.pretrained")
         _make_deterministic()
     if declaration.uses_kernels:
         _load_operators()

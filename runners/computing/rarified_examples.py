@@ -5,12 +5,12 @@ Schick and Schütze 2020, BERTRAM, arXiv 1910.07181, section 4.
 
 import json
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from runners.stages.context import StageContext
-from runners.stages.declarations import ExamplesStage
+from runners.stages.examples import ExamplesStage
 from steeplechase.foundation.errors import ConflictError, DataError
 from steeplechase.foundation.schema import JsonValue
+from steeplechase.ledger.result_files import RARE_WORDS
 from steeplechase.tasks.labelled.task import Examples
 from steeplechase.tasks.own_tasks.rarified import ResolvedRarified
 from steeplechase.tasks.rare_words.rarification import TokenizerWithWords, rare_synonyms, rarify, word_counts
@@ -18,7 +18,6 @@ from steeplechase.tasks.references.bag_of_words import label_classifier, learned
 from steeplechase.tasks.tokenizer import Tokenizer
 from steeplechase.tasks.tokens import read_tokens
 
-RARE_WORDS_FILE = "rare_words.json"
 WORDS_ONLY = 1
 """The classifier counts single words, so that a masked word takes no other feature with it."""
 
@@ -57,16 +56,10 @@ def rarified_examples(
         reason = f"none of {len(examples.dev)} dev examples depends on a word that has a synonym of {limits}"
         raise DataError(f"fine_tuning.own_tasks.{stage.task}: {reason}; {len(rare)} words have one")
     words = sorted({each.synonym for each in kept})
-    (context.folder / RARE_WORDS_FILE).write_text(json.dumps(words))
+    (context.folder / RARE_WORDS).write_text(json.dumps(words))
     dev = tuple(each.example for each in kept)
     left_out = {**examples.left_out, "dev": examples.left_out.get("dev", 0) + len(examples.dev) - len(dev)}
     if own.words is not None:
         tokenizer = TokenizerWithWords(tokenizer, words, own.words.usage == "slash")
     kept_examples = replace(examples, dev=dev, others={}, left_out=left_out)
     return RarifiedExamples(kept_examples, tokenizer, {"rare_words": len(words)})
-
-
-def rare_words_in(folder: Path) -> list[str]:
-    """Return the rare words of the examples in a stage's folder, in the order of their tokens."""
-    words: list[str] = json.loads((folder / RARE_WORDS_FILE).read_text())
-    return words

@@ -9,10 +9,9 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from runners.stages.batch_order import epoch_batches, root_seed
+from runners.computing.batch_order import epoch_batches, root_seed
 from runners.stages.context import Diverged, StageContext
-from runners.stages.declarations import FineTuneStage
-from runners.stages.pretrain import CHECKPOINT
+from runners.stages.fine_tune import FineTuneStage
 from runners.training.checkpoint import architecture_in, load_weights, save_weights, write_architecture
 from runners.training.cloze_writer import ClozeModel, ClozeWriter
 from runners.training.decoder_writer import DecoderWriter
@@ -32,7 +31,13 @@ from steeplechase.configuration.source_encoder import SourceEncoder
 from steeplechase.foundation.randomness import stream, stream_seed
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.example_values import write_example_values
-from steeplechase.ledger.result_files import SOURCE_TOKENIZER, example_scores_file, other_parts, predictions_file
+from steeplechase.ledger.result_files import (
+    CHECKPOINT,
+    SOURCE_TOKENIZER,
+    example_scores_file,
+    other_parts,
+    predictions_file,
+)
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.devices import open_device
 from steeplechase.models.encoder_decoder import EncoderDecoder

@@ -1,20 +1,22 @@
 """What the stages that train embeddings of words share: the frozen encoder and the text in which words occur."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runners.stages.context import StageContext
-from runners.stages.measurement_declarations import RareWordsStage, WordEmbeddingsStage
-from runners.stages.pretrain import CHECKPOINT
-from runners.training.checkpoint import architecture_in, load_weights
 from runners.training.mimicking import Word, frequent_words
+from runners.training.pretrained import read_encoder
+from search_space.architecture import Architecture
 from steeplechase.foundation.errors import DataError
-from steeplechase.models.devices import open_device
 from steeplechase.models.encoder import Encoder
 from steeplechase.tasks.tokenizer import Tokenizer, load_tokenizer
 from steeplechase.tasks.tokens import read_tokens
+
+Device = Literal["cpu", "cuda"]
 
 
 @dataclass(frozen=True)
@@ -26,13 +28,10 @@ class MimickingInputs:
     tokens: NDArray[np.integer]
 
     @classmethod
-    def read(cls, stage: RareWordsStage | WordEmbeddingsStage, context: StageContext) -> "MimickingInputs":
-        """Return the inputs of a stage."""
-        encoder = Encoder(architecture_in(context.inputs["pretrained"], stage.architecture), 0.0)
-        load_weights(context.inputs["pretrained"] / CHECKPOINT, encoder, "encoder.")
-        folder = context.inputs["tokens"]
-        tokens = read_tokens(folder / "train.npy")[: stage.text_tokens]
-        return cls(encoder.to(open_device(stage.device)), load_tokenizer(folder), tokens)
+    def read(cls, inputs: Mapping[str, Path], architecture: Architecture, device: Device, text_tokens: int) -> Self:
+        """Return what a stage reads: the encoder in `pretrained`, and `text_tokens` of the text in `tokens`."""
+        encoder, folder = read_encoder(inputs["pretrained"], architecture, device), inputs["tokens"]
+        return cls(encoder, load_tokenizer(folder), read_tokens(folder / "train.npy")[:text_tokens])
 
     def most_frequent(self, occurrences: int, most_words: int, place: str) -> tuple[Word, ...]:
         """Return the most frequent words. Raises DataError for fewer than 4, which names the setting at `place`."""

@@ -7,8 +7,8 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from runners.stages.declarations import PretrainStage
-from runners.stages.warm_up import load_libraries
+from runners.computing.warm_up import load_libraries
+from runners.stages.pretrain import PretrainStage
 from search_space.module_factories import allow_packages
 from steeplechase.configuration.plugins import load_plugin
 from steeplechase.foundation.child_process import PartnerDied, private_output
@@ -24,7 +24,7 @@ def main() -> None:
     allow_packages(document["packages"])
     stage = PretrainStage.model_validate_json(document["stage"])
     load_libraries(stage)
-    from runners.stages.pretrain import started
+    from runners.computing.pretrain import started
     from runners.training.data_parallel import READY, joined
     from runners.training.loop import NotFinite, train
 

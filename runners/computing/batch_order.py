@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from runners.stages.declarations import FineTuneStage
+from runners.stages.fine_tune import FineTuneStage
 from steeplechase.foundation.randomness import stream, stream_seed
 from steeplechase.tasks.labelled.encoding import EncodedExamples
 

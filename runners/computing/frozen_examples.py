@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from runners.stages.context import StageContext
-from runners.stages.declarations import ExamplesStage
+from runners.stages.examples import ExamplesStage
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.tasks.labelled.choices import encode_choices
 from steeplechase.tasks.labelled.encoding import EncodedExamples, encode_examples, save_examples

@@ -1,0 +1,1 @@
+"""How stages are computed: numerical code, which the declarations in `runners/stages/` do without."""

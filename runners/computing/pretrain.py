@@ -1,0 +1,206 @@
+"""Pretrains a candidate from one token count to the next and measures the held-out loss after given updates."""
+
+import json
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import Field
+
+from runners.computing.pruned import prune
+from runners.stages.context import Diverged, StageContext
+from runners.stages.pretrain import PretrainStage
+from runners.training.checkpoint import load_checkpoint, save_checkpoint
+from runners.training.data_parallel import group_of
+from runners.training.loop import NotFinite, Step, TrainingData, held_out_losses, train
+from runners.training.optimisers import build_optimiser
+from runners.training.pretrained import load_initial_weights
+from search_space.module_factories import PACKAGES
+from steeplechase.configuration.metrics import HELD_OUT_LOSS
+from steeplechase.foundation.atomic_files import remove_directory, remove_leftovers
+from steeplechase.foundation.errors import CorruptionError
+from steeplechase.foundation.schema import JsonValue, Schema
+from steeplechase.ledger.example_values import described, write_example_values
+from steeplechase.ledger.result_files import CHECKPOINT, HELD_OUT_LOSSES
+from steeplechase.tasks.evaluation_set import EvaluationSet
+from steeplechase.tasks.objectives import build_model
+from steeplechase.tasks.objectives.pretraining_model import PretrainingModel, mean_loss
+from steeplechase.tasks.packing import open_split
+from steeplechase.tasks.tokenizer import load_tokenizer
+
+RESUME = "resume"
+SECONDS_BETWEEN_CHECKPOINTS = 300.0
+TRAIN_CURVE_POINTS = 200
+PARTNER = "runners.computing.pretrain_partner"
+
+
+def compute(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]:
+    """Write a checkpoint; return the loss curves and the final held-out loss, in nats. Raises Diverged."""
+    recipe = stage.candidate.recipe
+    if recipe.pruning is not None:
+        training_data = training_data_of(stage, context.inputs["tokens"])
+        return prune(
+            stage, context, training_data, context.inputs["previous"] / CHECKPOINT, context.folder / CHECKPOINT
+        )
+    evaluation_set = EvaluationSet.load(context.inputs["evaluation_set"])
+    begun = started(stage, context.inputs, context.folder)
+    model, checkpoints, curves = begun.model, begun.checkpoints, begun.curves
+    curve_interval = max(1, (stage.to_step - stage.from_step) // TRAIN_CURVE_POINTS)
+
+    def after(step: Step) -> None:
+        tokens = step.number * recipe.tokens_per_step
+        if step.number % curve_interval == 0 or step.number == stage.to_step:
+            curves.train.append([tokens, step.loss])
+            for name, loss in step.terms.items():
+                curves.terms.setdefault(name, []).append([tokens, loss])
+        if step.number in stage.evaluation_steps:
+            losses = held_out_losses(model, evaluation_set, recipe.precision)
+            loss = mean_loss(losses)
+            if not math.isfinite(loss):
+                raise NotFinite(replace(step, loss=loss))
+            curves.held_out.append([tokens, loss])
+            if step.number == stage.to_step:
+                write_example_values(context.folder / HELD_OUT_LOSSES, {HELD_OUT_LOSS: losses.ravel()})
+        checkpoints.save_if_due(step.number, curves)
+        share = (step.number - stage.from_step) / (stage.to_step - stage.from_step)
+        context.progress("pretraining", share, step.loss, step.tokens_per_second)
+
+    try:
+        with group_of(recipe.processes, PARTNER, _partner_job(stage, context), recipe.device == "cuda") as group:
+            steps = range(begun.completed_steps, stage.to_step)
+            train(model, begun.training_data, begun.optimiser, steps, after, group)
+    except NotFinite as error:
+        tokens = error.step.number * recipe.tokens_per_step
+        raise Diverged({"tokens": tokens, "loss": str(error.step.loss), **curves.document()}) from error
+    checkpoints.finish(stage.to_step, curves)
+    final_tokens, final_loss = curves.held_out[-1]
+    losses_file = described(context.folder / HELD_OUT_LOSSES, (HELD_OUT_LOSS,), evaluation_set.targets.size)
+    return {
+        "tokens": final_tokens,
+        "held_out_loss": final_loss,
+        "held_out_losses": losses_file,
+        **curves.document(),
+    }
+
+
+@dataclass(frozen=True)
+class Started:
+    """A stage's training before its first update, or at its last checkpoint."""
+
+    model: PretrainingModel[Any]
+    optimiser: torch.optim.Optimizer
+    training_data: TrainingData
+    checkpoints: "_Checkpoints"
+    completed_steps: int
+    curves: "_Curves"
+
+
+def started(stage: PretrainStage, inputs: Mapping[str, Path], folder: Path) -> Started:
+    """Return a stage's training, from the checkpoint in its folder if there is one, in every process of the stage."""
+    training_data = training_data_of(stage, inputs["tokens"])
+    model = build_model(stage.candidate, stage.generator, training_data.seed, inputs["tokens"])
+    load_initial_weights(model.encoder, stage.init_checkpoint, stage.init_checkpoint_weights)
+    optimiser = build_optimiser(model, stage.candidate.recipe)
+    checkpoints = _Checkpoints(folder, model, optimiser)
+    completed_steps, curves = checkpoints.resume(stage.from_step, inputs.get("previous"))
+    return Started(model, optimiser, training_data, checkpoints, completed_steps, curves)
+
+
+def _partner_job(stage: PretrainStage, context: StageContext) -> str:
+    """Return what a further process of the stage needs, as JSON."""
+    document = {
+        "stage": stage.model_dump_json(),
+        "inputs": {name: str(folder) for name, folder in context.inputs.items()},
+        "folder": str(context.folder),
+        "plugins": [[str(folder), sha256] for folder, sha256 in context.plugins],
+        "packages": PACKAGES,
+    }
+    return json.dumps(document)
+
+
+def train_discarded_model(stage: PretrainStage, tokens: Path) -> None:
+    """Train a model of the stage's candidate for one update, as warm-up of the process. Raises NotFinite."""
+    recipe = stage.candidate.recipe
+    model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed), tokens)
+    train(model, training_data_of(stage, tokens), build_optimiser(model, recipe), range(1), lambda step: None)
+
+
+def training_data_of(stage: PretrainStage, tokens: Path) -> TrainingData:
+    """Return the batches, the seed and the horizon of the schedule from the folder of the tokens stage."""
+    recipe = stage.candidate.recipe
+    tokenizer = load_tokenizer(tokens)
+    batches = open_split(tokens, "train", tokenizer, recipe.sequence_length, stage.candidate.objective)
+    horizon = stage.horizon_tokens or math.inf
+    return TrainingData(stage.candidate, batches, tokenizer, recipe.root_seed(stage.seed), horizon)
+
+
+@dataclass
+class _Curves:
+    """Points (tokens, loss in nats) of the training loss, of its terms, and of the loss on the evaluation set."""
+
+    train: list[list[float]] = field(default_factory=list)
+    held_out: list[list[float]] = field(default_factory=list)
+    terms: dict[str, list[list[float]]] = field(default_factory=dict)
+
+    def document(self) -> dict[str, JsonValue]:
+        terms: dict[str, JsonValue] = {name: [[*point] for point in points] for name, points in self.terms.items()}
+        return {
+            "train_curve": [[*point] for point in self.train],
+            "held_out_curve": [[*point] for point in self.held_out],
+            **({"term_curves": terms} if terms else {}),
+        }
+
+
+class _Checkpoints:
+    """Checkpoints of a stage; a killed stage resumes from its last periodic one and gives the same result."""
+
+    def __init__(self, folder: Path, model: PretrainingModel[Any], optimiser: torch.optim.Optimizer) -> None:
+        self._folder, self._model, self._optimiser = folder, model, optimiser
+        self._last_saved = time.monotonic()
+
+    def resume(self, from_step: int, previous: Path | None) -> tuple[int, _Curves]:
+        """Load the last checkpoint; return the number of completed updates and this stage's curves up to it.
+
+        Raises CorruptionError if a file is damaged or the periodic checkpoint belongs to another stage.
+        """
+        periodic = self._folder / RESUME
+        if periodic.is_dir():
+            document = load_checkpoint(periodic, self._model, self._optimiser)
+            state = _TrainingState.model_validate_json(json.dumps(document))
+            if state.stage != self._folder.name:
+                raise CorruptionError(
+                    f"{periodic}: belongs to another stage, {state.stage}. Move it away and run again"
+                )
+            return state.step, _Curves(state.train_curve, state.held_out_curve, state.term_curves)
+        if previous is not None:
+            load_checkpoint(previous / CHECKPOINT, self._model, self._optimiser)
+        return from_step, _Curves()
+
+    def save_if_due(self, step: int, curves: _Curves) -> None:
+        """Write the periodic checkpoint if the last one is older than SECONDS_BETWEEN_CHECKPOINTS."""
+        if time.monotonic() - self._last_saved < SECONDS_BETWEEN_CHECKPOINTS:
+            return
+        save_checkpoint(self._folder / RESUME, self._model, self._optimiser, self._training_state(step, curves))
+        self._last_saved = time.monotonic()
+
+    def finish(self, step: int, curves: _Curves) -> None:
+        """Write the stage's final checkpoint and delete the periodic one."""
+        save_checkpoint(self._folder / CHECKPOINT, self._model, self._optimiser, self._training_state(step, curves))
+        remove_directory(self._folder / RESUME)
+        remove_leftovers(self._folder)
+
+    def _training_state(self, step: int, curves: _Curves) -> dict[str, JsonValue]:
+        return {"stage": self._folder.name, "step": step, **curves.document()}
+
+
+class _TrainingState(Schema):
+    stage: str
+    """Key of the stage, which is the name of its work folder."""
+    step: int
+    train_curve: list[list[float]]
+    held_out_curve: list[list[float]]
+    term_curves: dict[str, list[list[float]]] = Field(default_factory=dict)

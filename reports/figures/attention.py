@@ -15,7 +15,7 @@ from reports.statistics.metrics import Metric
 from reports.table import Row, Table, table
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.metrics import ATTENTION_DIAGONAL
-from steeplechase.ledger.attention_locality import ALL, Attention, Cells
+from steeplechase.ledger.stage_results import ALL, AttentionResult, Cells
 
 MOST_ARMS, MOST_LAYERS = 4, 6
 DIAGONAL = Metric(ATTENTION_DIAGONAL)
@@ -52,7 +52,9 @@ def attention_maps_of(evidence: Evidence) -> AttentionMaps | None:
     results = evidence.results
     measured = [(arm, list(by_seed.values())) for arm, by_seed in results.attention.items()]
     measured = [
-        (arm, measurements) for arm, measurements in measured if all(measurement.maps for measurement in measurements)
+        (arm, measurements)
+        for arm, measurements in measured
+        if all(measurement.finite_maps for measurement in measurements)
     ]
     if not measured:
         return None
@@ -67,7 +69,7 @@ def attention_maps_of(evidence: Evidence) -> AttentionMaps | None:
         :MOST_ARMS
     ]
     selected = [item for item in same_length if item in largest_differences]
-    depth = min(len(measurement.maps) for _, measurements in selected for measurement in measurements)
+    depth = min(len(measurement.finite_maps) for _, measurements in selected for measurement in measurements)
     steps = min(depth, MOST_LAYERS)
     layers = [round(step * (depth - 1) / max(1, steps - 1)) for step in range(steps)]
     arms = tuple(_arm_maps(arm, measurements, layers) for arm, measurements in selected)
@@ -89,8 +91,8 @@ def _map_rows(maps: AttentionMaps) -> Iterator[Row]:
                 yield {"arm": arm_maps.arm, "n": arm_maps.n, "layer": layer, "query": query, "weights": weights}
 
 
-def _arm_maps(arm: str, measurements: Sequence[Attention], layers: Sequence[int]) -> ArmMaps:
-    maps = tuple(_mean_map([measurement.maps[layer] for measurement in measurements]) for layer in layers)
+def _arm_maps(arm: str, measurements: Sequence[AttentionResult], layers: Sequence[int]) -> ArmMaps:
+    maps = tuple(_mean_map([measurement.finite_maps[layer] for measurement in measurements]) for layer in layers)
     values = [[measurement.concentration(ALL, layer) for measurement in measurements] for layer in layers]
     by_layer = ([value for value in layer_values if value is not None] for layer_values in values)
     return ArmMaps(

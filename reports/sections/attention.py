@@ -13,7 +13,7 @@ from steeplechase.analysis.difference import Effect, SeedValues
 from steeplechase.analysis.effects import effect
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.metrics import ATTENTION_DIAGONAL
-from steeplechase.ledger.attention_locality import ALL, READINGS, uniform_concentration
+from steeplechase.ledger.stage_results import ALL, READINGS, uniform_concentration
 
 DIAGONAL = Metric(ATTENTION_DIAGONAL)
 COLUMNS = "arm reading layer length within uniform n mean sd delta low high"
@@ -77,10 +77,9 @@ def attention_clause(results: Results) -> str:
 def _rows(results: Results) -> Iterator[Row]:
     for arm, by_seed in results.attention.items():
         example = next(iter(by_seed.values()))
-        depth = max(head.layer for head in example.heads) + 1
         for reading, layer in [
             *((reading_name, None) for reading_name in READINGS),
-            *((ALL, layer) for layer in range(depth)),
+            *((ALL, layer) for layer in range(example.depth)),
         ]:
             measured_effect = _effect(results, arm, reading, layer)
             yield {

@@ -21,10 +21,11 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE, PrimaryMetric
 from steeplechase.configuration.seeds import first_seeds, looks_of
 from steeplechase.ledger.arm_values import ArmValues, NestedArmValues, means_of, nested_values_of
-from steeplechase.ledger.attention_locality import Attention, attention_of
 from steeplechase.ledger.example_tables import ExampleTable
+from steeplechase.ledger.metrics import attention_of
 from steeplechase.ledger.records import ArmRow, TrialStatus, shared_evaluation_set
 from steeplechase.ledger.snapshot import Snapshot, TrialHistory
+from steeplechase.ledger.stage_results import AttentionResult
 from steeplechase.ledger.task_standing import TaskStanding, task_standings, tasks_in_score
 
 NO_EXAMPLES: Mapping[str, ExampleTable] = MappingProxyType({})
@@ -105,7 +106,7 @@ class Results:
         return found
 
     @cached_property
-    def attention(self) -> Mapping[str, Mapping[int, Attention]]:
+    def attention(self) -> Mapping[str, Mapping[int, AttentionResult]]:
         """Attention measurements by arm and pretraining seed, arms in the table's order."""
         by_trial = {arm.name: {h.trial.seed: attention_of(h) for h in self.trials[arm.name]} for arm in self.arms}
         measured = {

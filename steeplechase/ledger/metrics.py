@@ -10,11 +10,10 @@ from statistics import fmean
 from steeplechase.configuration.metrics import ATTENTION_DIAGONAL, HELD_OUT_LOSS, SCORE, PrimaryMetric
 from steeplechase.configuration.next_seeds import Values
 from steeplechase.configuration.stage_label import PRETRAIN, StageLabel, fine_tuning_cells, pretraining_marks
-from steeplechase.ledger.attention_locality import ALL, attention_of
 from steeplechase.ledger.records import Record, TrialRow, final_loss_of, with_results
 from steeplechase.ledger.selected_settings import chosen_records
 from steeplechase.ledger.snapshot import TrialHistory
-from steeplechase.ledger.stage_results import FineTuneResult
+from steeplechase.ledger.stage_results import ALL, AttentionResult, FineTuneResult
 from steeplechase.tasks.glue.scores import glue_scores
 
 
@@ -47,6 +46,12 @@ def values_of_trial(
     in_score = [task for task in (tasks if scored is None else scored) if (task, primary(task)) not in undefined]
     if in_score and all(task in task_values for task in in_score):
         yield SCORE, _mean_over_tasks([task_values[task] for task in in_score])
+
+
+def attention_of(history: TrialHistory) -> AttentionResult | None:
+    """Return a trial's measured attention, None if it was not measured or is not finite."""
+    measured = [result for _, result in with_results(history.records, AttentionResult)]
+    return measured[-1] if measured and measured[-1].is_finite else None
 
 
 def _without_value(history: TrialHistory) -> set[tuple[str, str]]:

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from steeplechase.ledger.attention_locality import ALL, attention_of, uniform_concentration
+from steeplechase.ledger.metrics import attention_of
 from steeplechase.ledger.reading import snapshot_at
 from steeplechase.ledger.records import TrialStatus
+from steeplechase.ledger.stage_results import ALL, uniform_concentration
 from tests.factories.local_models import experiment, run
 
 
@@ -21,13 +22,13 @@ def test_every_trained_arm_is_looked_at(tmp_path: Path) -> None:
             continue
         assert history.status is TrialStatus.FINISHED
         assert (one.length, one.within, one.sequences) == (16, 2, 5)
-        assert all(head.near + head.far == pytest.approx(1, abs=1e-5) for head in one.heads)
-        assert all(head.inner_near <= head.near and head.inner_far <= head.far for head in one.heads)
+        assert all(near + far == pytest.approx(1, abs=1e-5) for _, _, near, far, _, _ in one.heads)
+        assert all(head[4] <= head[2] and head[5] <= head[3] for head in one.heads)
         heads = 4 if history.trial.arm == "baseline" else 2
         assert len(one.heads) == 2 * heads
         for layer, cells in enumerate(one.maps):
             near = sum(cells[q][k] for q in range(16) for k in range(16) if abs(q - k) <= 2) / 1600 / 16
-            mine = [head.near for head in one.heads if head.layer == layer]
+            mine = [head[2] for head in one.heads if head[0] == layer]
             assert near == pytest.approx(sum(mine) / len(mine), abs=0.002)  # cells are whole hundredths
         even = uniform_concentration(16, 2)
         assert even is not None

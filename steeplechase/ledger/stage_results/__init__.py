@@ -8,12 +8,18 @@ from collections.abc import Iterator
 from functools import cache
 
 from steeplechase.foundation.schema import Whole
+from steeplechase.ledger.stage_results.measurements import ALL as ALL
+from steeplechase.ledger.stage_results.measurements import PER_HEAD as PER_HEAD
+from steeplechase.ledger.stage_results.measurements import READINGS as READINGS
+from steeplechase.ledger.stage_results.measurements import TEXT as TEXT
 from steeplechase.ledger.stage_results.measurements import AttentionResult as AttentionResult
+from steeplechase.ledger.stage_results.measurements import Cells as Cells
 from steeplechase.ledger.stage_results.measurements import LatencyResult as LatencyResult
 from steeplechase.ledger.stage_results.measurements import Machine as Machine
 from steeplechase.ledger.stage_results.measurements import PerplexityResult as PerplexityResult
 from steeplechase.ledger.stage_results.measurements import RareWordsResult as RareWordsResult
 from steeplechase.ledger.stage_results.measurements import WordEmbeddingsResult as WordEmbeddingsResult
+from steeplechase.ledger.stage_results.measurements import uniform_concentration as uniform_concentration
 from steeplechase.ledger.stage_results.result import Curve as Curve
 from steeplechase.ledger.stage_results.result import Real as Real
 from steeplechase.ledger.stage_results.result import Result as Result

@@ -1,7 +1,8 @@
 """Results of measurements: where a trained encoder attends, and what one pass takes."""
 
-from collections.abc import Mapping
-from math import exp, inf, log, nan
+from collections.abc import Mapping, Sequence
+from math import exp, inf, isfinite, log, nan
+from statistics import fmean
 from typing import Annotated, ClassVar
 
 from pydantic import Field, FiniteFloat
@@ -9,9 +10,18 @@ from pydantic import Field, FiniteFloat
 from steeplechase.foundation.schema import Count, Name, Whole
 from steeplechase.ledger.stage_results.result import Real, Result
 
+ALL, TEXT, PER_HEAD = "all mass", "without [CLS] and [SEP]", "mean over heads"
+READINGS = (ALL, TEXT, PER_HEAD)
+"""Definitions of C, since its paper does not state its own. Claims use the first."""
+
+Cells = tuple[tuple[Real, ...], ...]
+
 
 class AttentionResult(Result):
-    """Where the heads of a trained encoder attend."""
+    """Where the heads of a trained encoder attend, and their diagonal concentration C by each definition.
+
+    C is attention mass at distance <= `within` over mass beyond. ConvBERT, arXiv 2008.02496, Table 8.
+    """
 
     finished: ClassVar[tuple[str, ...]] = ("attention",)
     sequences: Whole
@@ -20,8 +30,48 @@ class AttentionResult(Result):
     """The largest distance in tokens that counts as near."""
     heads: tuple[tuple[Real, Real, Real, Real, Real, Real], ...]
     """Layer, head, and as shares of a token's attention: near, far, and both without [CLS] and [SEP]."""
-    maps: tuple[tuple[tuple[Real, ...], ...], ...]
-    """By layer, in hundredths of even attention."""
+    maps: tuple[Cells, ...]
+    """By layer, in hundredths of even attention; `finite_maps` are for readers."""
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether there is a head, and every mass is a number."""
+        return bool(self.heads) and _finite(self.heads)
+
+    @property
+    def finite_maps(self) -> tuple[Cells, ...]:
+        """The maps; one with an entry that is not finite has no cells."""
+        return tuple(cells if _finite(cells) else () for cells in self.maps)
+
+    @property
+    def depth(self) -> int:
+        """The number of layers."""
+        return int(max(head[0] for head in self.heads)) + 1
+
+    def concentration(self, reading: str, layer: int | None = None) -> float | None:
+        """Return C over all layers or of one, None if there is no mass beyond."""
+        heads = [mass for of_layer, _, *mass in self.heads if layer in (None, of_layer)]
+        if reading == PER_HEAD:
+            ratios = [_ratio(near, far) for near, far, _, _ in heads]
+            known = [ratio for ratio in ratios if ratio is not None]
+            return fmean(known) if known and len(known) == len(ratios) else None
+        pairs = [mass[2:] if reading == TEXT else mass[:2] for mass in heads]
+        return _ratio(sum(near for near, _ in pairs), sum(far for _, far in pairs))
+
+
+def uniform_concentration(length: int, within: int) -> float | None:
+    """Return C of uniform attention; it falls with the length, so that C is comparable at equal lengths only."""
+    reach = min(within, length - 1)
+    near = length + sum(2 * (length - distance) for distance in range(1, reach + 1))
+    return _ratio(near, length**2 - near)
+
+
+def _finite(rows: Sequence[Sequence[Real]]) -> bool:
+    return all(isfinite(entry) for row in rows for entry in row)
+
+
+def _ratio(near: float, far: float) -> float | None:
+    return near / far if far > 0 else None
 
 
 class RareWordsResult(Result):

@@ -7,8 +7,8 @@ import pytest
 from reports.figures.attention import AttentionMaps
 from reports.formats import format_names, render
 from reports.report import Report, build
-from steeplechase.ledger.attention_locality import ALL, PER_HEAD, TEXT, uniform_concentration
 from steeplechase.ledger.snapshot import Snapshot
+from steeplechase.ledger.stage_results import ALL, PER_HEAD, TEXT, uniform_concentration
 from tests.factories.reports import Trial, document, figure_data, picture, snapshot
 
 ARMS: dict[str, dict[str, Any]] = {"baseline": {}, "mixed": {"bottleneck_ratio": 2}, "blind": {"heads": 8}}

@@ -15,7 +15,7 @@ from runners.stages.attention import MAP_CELLS, UNIFORM, map_cells, near_and_far
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.foundation.schema import canonical
-from steeplechase.ledger.attention_locality import uniform_concentration
+from steeplechase.ledger.stage_results import uniform_concentration
 
 LENGTHS = st.integers(3, 80)
 

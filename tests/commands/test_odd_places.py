@@ -164,7 +164,7 @@ def test_an_unexpected_oserror_is_reported_in_one_line(results: Path) -> None:
     command = [
         sys.executable,
         "-c",
-        f"import steeplechase.commands.report; {limited}; main()",
+        f"import steeplechase.commands.main, steeplechase.commands.report; {limited}; main()",
         "report",
         str(results),
     ]

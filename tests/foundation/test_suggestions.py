@@ -36,7 +36,7 @@ def test_the_threshold_is_in_shared_letters() -> None:
 def test_there_is_only_one_comparison_of_words() -> None:
     command = ["git", "grep", "-l", "get_close_matches", "--", "*.py", ":!tests"]
     found = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    assert found.split() == ["foundation/errors.py"]
+    assert found.split() == ["steeplechase/foundation/errors.py"]
 
 
 @given(count=st.integers(0, 60), most=st.integers(1, 30))

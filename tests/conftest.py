@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -27,9 +28,29 @@ settings.load_profile("fixed" if SAME_EXAMPLES else "random")
 gc.disable()  # imports make millions of objects and leave no garbage
 
 
+HERE = Path(__file__).parent
+LONG = {"slow", "engines"}
+CORE = (
+    *("analysis", "foundation", "search_space", "configuration", "ledger", "runners/test_stage_keys.py"),
+    *("reports/test_formats.py", "commands/test_exit_codes.py"),
+)
+"""What `pytest -m core` runs: the layers without torch, keys of stages, golden reports and exit codes."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the audit, the longest file: at the end it would run on one process alone."""
+    """Mark the core; begin with the audit, the longest file: at the end it would run on one process alone."""
+    for item in items:
+        marks = {mark.name for mark in item.iter_markers()}
+        if item.path.relative_to(HERE).as_posix().startswith(CORE) and not marks & LONG:
+            item.add_marker("core")
     items.sort(key=lambda item: not item.nodeid.startswith("tests/tools/test_audit"))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no file that has nothing of the core, where the core alone is run."""
+    place = collection_path.relative_to(HERE).as_posix() if collection_path.is_relative_to(HERE) else "."
+    inside = place == "." or any(place.startswith(each) or each.startswith(f"{place}/") for each in CORE)
+    return True if config.option.markexpr == "core" and not inside else None
 
 
 def pytest_collection_finish() -> None:

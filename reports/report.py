@@ -11,7 +11,6 @@ from reports.figures import FIGURES, LATENCY_FIGURES
 from reports.finding import finding_of
 from reports.footer import footer_of, intervals_note, scale_of
 from reports.grid import Grid, with_notes
-from reports.latency_finding import latency_conditions, latency_finding
 from reports.made_with import made_with_of
 from reports.sanitise import printable
 from reports.section import Content, Section
@@ -30,7 +29,6 @@ from reports.sections import (
     hurdle_savings,
     importance,
     latency,
-    latency_verdicts,
     lineage,
     main_table,
     matched_budget,
@@ -51,7 +49,7 @@ from reports.sections import (
     verdicts,
 )
 from reports.statistics.evidence import Evidence
-from reports.statistics.latency import LatencyEvidence, is_latency, latency_evidence_of
+from reports.statistics.latency import is_latency, latency_evidence_of
 from reports.statistics.results import NO_EXAMPLES, results_of
 from reports.statistics.trial_values import latency_values, trial_values
 from reports.summary import summary_of
@@ -97,8 +95,6 @@ SECTIONS: tuple[Section[Evidence], ...] = (
     tuning_trials.SECTION,
 )
 """Sections of training experiments, in display order."""
-LATENCY_SECTIONS: tuple[Section[LatencyEvidence], ...] = (latency.SECTION, latency_verdicts.SECTION)
-"""Sections of latency experiments, in display order."""
 LISTED_FIRST = (
     *(
         "results",
@@ -158,15 +154,15 @@ def _training_report(
 
 def _latency_report(snapshot: Snapshot) -> Report:
     evidence = latency_evidence_of(snapshot)
-    experiment, contents = evidence.experiment, _contents(LATENCY_SECTIONS, evidence)
+    experiment, contents = evidence.experiment, _contents(latency.SECTIONS, evidence)
     scale, paper = scale_of(snapshot.scale), experiment.paper
-    conditions = (("Scale", scale or "none declared"), *latency_conditions(evidence))
+    conditions = (("Scale", scale or "none declared"), *latency.conditions(evidence))
     pictures = (figure.picture_of(evidence) for figure in LATENCY_FIGURES)
     return Report(
         experiment=printable(experiment.experiment),
         scale=printable(scale),
         question=printable(experiment.question),
-        finding=printable(latency_finding(evidence)),
+        finding=printable(latency.finding(evidence)),
         paper=printable(f"{paper.statement} ({paper.source})") if paper else "",
         tables=_tables(contents),
         grids=tuple(_with_notes_on_results(contents)),

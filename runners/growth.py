@@ -56,7 +56,7 @@ def change_of(rows: LedgerRows, experiment: AnyExperiment, shared: SharedStages)
     """Return the difference between an experiment and the latest version of it in a ledger."""
     identity = experiment.identity()
     known = latest_identity(rows, identity)
-    declared = _declared(experiment, shared)
+    declared = None if experiment.trained is None else _declared(experiment.trained, shared)
     differs = canonical_text(known) != canonical_text(identity)
     redeclared = declared is not None and _arms_shown(rows, declared) != _arms_of(declared)
     other_shared = _other_shared(rows, shared.named())
@@ -64,12 +64,13 @@ def change_of(rows: LedgerRows, experiment: AnyExperiment, shared: SharedStages)
         return Change(declared)
     redeclared = redeclared or bool(other_shared)
     results: tuple[str, ...] = ()
-    if isinstance(experiment, Experiment) and experiment.may_grow:
-        results = tuple(_changed_results(rows, experiment, shared, known))
-        results += tuple(_seeds_of_other_looks(rows, experiment, known))
+    trained = experiment.trained
+    if trained is not None and trained.may_grow:
+        results = tuple(_changed_results(rows, trained, shared, known))
+        results += tuple(_seeds_of_other_looks(rows, trained, known))
         if not results and _same_kind(known, identity):
             return Change(declared, True, redeclared)
-    elif isinstance(experiment, Experiment) and not other_shared and _adds_candidates(rows, experiment, known):
+    elif trained is not None and not other_shared and _adds_candidates(rows, trained, known):
         return Change(declared, True)
     values = tuple(_values_that_differ(known, identity, experiment.may_grow))
     others = () if values else (f"{label}: of other data, code or library versions" for label in other_shared)
@@ -84,9 +85,9 @@ def _same_kind(known: JsonValue, wanted: JsonValue) -> bool:
     return listed and known["experiment"] == wanted["experiment"]
 
 
-def _declared(experiment: AnyExperiment, shared: SharedStages) -> dict[str, JsonValue] | None:
+def _declared(experiment: Experiment, shared: SharedStages) -> dict[str, JsonValue] | None:
     """Return what an experiment that may grow declares, None for another one."""
-    if not isinstance(experiment, Experiment) or not experiment.may_grow:
+    if not experiment.may_grow:
         return None
     seeds = experiment.pretraining.seeds
     first = first_seeds(seeds)[0]

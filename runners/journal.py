@@ -1,16 +1,17 @@
 """The journal of a run: every row is written to the ledger, then applied to the scheduler's state."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import dropwhile
 
 from runners.dag import SharedStages
 from runners.part import WHOLE, Part
-from runners.reused_trials import ReusedTrials
 from runners.run_progress import RunProgress
 from runners.scheduler import ProposalRequest, Step, entry_step, next_step
 from runners.scheduling.rows import Fact, Row, rows_of
 from runners.scheduling.state import RunState
+from runners.scheduling.trial import Trial
 from runners.scoring import NO_METRICS, scored_result
 from runners.search.next_arms import proposed_entries
 from runners.search.tuning_phase import tuning_plan
@@ -18,8 +19,7 @@ from runners.search.warm_start import earlier_results
 from runners.stage_labels import kind_of
 from runners.work_queue import Failure, StageTask, TaskId
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.fine_tuning_runs import fine_tuning_runs
-from steeplechase.configuration.loading import AnyExperiment
+from steeplechase.configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs
 from steeplechase.foundation.errors import MachineError, UserError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.artifacts import ArtifactStore, Outcome
@@ -28,7 +28,7 @@ from steeplechase.ledger.declared_rows import declared_rows
 from steeplechase.ledger.kept_examples import ExampleKeeper
 from steeplechase.ledger.records import Record, Status
 from steeplechase.ledger.reused_rows import NOTHING, ReusedRows
-from steeplechase.ledger.stage_results import FailedStage, StageResult
+from steeplechase.ledger.stage_results import FailedStage, FineTuneResult, StageResult
 
 ATTEMPTS = 3  # of a stage whose worker dies (out of memory, signal), before it is recorded as failed
 
@@ -45,12 +45,46 @@ class StageFailed(MachineError):
         return cls([f"shared stage {label}: {failure.error}", *where, remedy])
 
 
+@dataclass(frozen=True)
+class ReusedTrials:
+    """Finds the records of whole trials in reused rows, so that no stage needs the weights of another."""
+
+    rows: ReusedRows
+    fine_tuning_runs: Mapping[str, FineTuningRun]
+    """By label, of the experiment that runs."""
+
+    def record(self, trial: Trial, task: StageTask) -> Record | None:
+        """Return the record of a stage; None if the rows lack it, or another stage of its trial."""
+        found = self._record(task.label, task.stage.key)
+        return found if found is not None and self._has(trial) else None
+
+    def _has(self, trial: Trial) -> bool:
+        """Return whether the rows have every stage of a trial, up to pretraining that diverged."""
+        for label, stage in trial.plan.stages.items():
+            record = self._record(label, stage.key)
+            if record is None:
+                return False
+            if label in trial.plan.pretrain_labels and record.status is Status.DIVERGED:
+                return True
+        return True
+
+    def _record(self, label: str, key: str) -> Record | None:
+        """Return a record; of a fine-tuning only if its scores are of the examples that they are of here."""
+        row, run = self.rows.find(key), self.fine_tuning_runs.get(label)
+        if row is None:
+            return None
+        result = row.record.result
+        choice = result.choice if isinstance(result, FineTuneResult) else None
+        chosen_on = None if run is None else run.chosen_on
+        return row.record if (None if choice is None else choice.chosen_on) == chosen_on else None
+
+
 class Journal:
     """The only writer of a run's rows; decisions are written before they take effect."""
 
     def __init__(
         self,
-        experiment: AnyExperiment,
+        experiment: Experiment | None,
         shared: SharedStages,
         store: ArtifactStore,
         ledger: Ledger,
@@ -69,9 +103,9 @@ class Journal:
             RunProgress(self.state, self.started, shared=part) for part in (True, False)
         )
         self._ledger, self._examples = ledger, ExampleKeeper(ledger, store)
-        runs = fine_tuning_runs(experiment.fine_tuning) if isinstance(experiment, Experiment) else ()
+        runs = () if experiment is None else fine_tuning_runs(experiment.fine_tuning)
         self._fine_tuning_runs = {run.label: run for run in runs}
-        self._own_metrics = experiment.fine_tuning.metrics if isinstance(experiment, Experiment) else NO_METRICS
+        self._own_metrics = NO_METRICS if experiment is None else experiment.fine_tuning.metrics
         self._reused = ReusedTrials(reused, self._fine_tuning_runs)
         self._attempts: Counter[TaskId] = Counter()
         self._step: Step | None = None

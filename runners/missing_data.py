@@ -1,15 +1,17 @@
-"""Missing data of an experiment: all missing sources are reported before any folder is created."""
+"""What an experiment needs and this machine lacks, data or a device: reported before any folder is created."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TypeVar
 
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.environment import gpu_missing
 from steeplechase.foundation.errors import DataError, MachineError
 from steeplechase.tasks.data_folder import HINT
 from steeplechase.tasks.text_metrics import refuse_missing_libraries
 
 T = TypeVar("T")
+ARMS_NAMED = 4
 
 
 def refuse_missing(experiment: Experiment) -> None:
@@ -71,3 +73,16 @@ def tasks_of(experiment: Experiment) -> tuple[str, ...]:
     """Return the fine-tuning tasks, the hurdles' probe included."""
     tasks, probe = experiment.fine_tuning.tasks, experiment.pretraining.hurdle.probe
     return tasks if probe is None or probe.task in tasks else (*tasks, probe.task)
+
+
+def missing_device(experiment: Experiment) -> Iterator[str]:
+    """Yield a line if arms train on a GPU and this machine has none."""
+    names = [arm.name for arm in experiment.arms if arm.candidate.recipe.device == "cuda"]
+    reason = gpu_missing() if names else None
+    if reason is not None:
+        more = f" and {len(names) - ARMS_NAMED} more" if len(names) > ARMS_NAMED else ""
+        named = "every arm" if len(names) == len(experiment.arms) else ", ".join(names[:ARMS_NAMED]) + more
+        yield (
+            f"recipe.device: cuda of {named} is not available on this machine: {reason}; allowed here: cpu. "
+            "A Ray cluster with GPUs is used by --engine ray --address"
+        )

@@ -10,7 +10,7 @@ from pathlib import Path
 from runners.conflicts import conflict
 from runners.dag import SharedStages, shared_stages, trial_stages
 from runners.growth import change_of
-from runners.missing_device import missing_device
+from runners.missing_data import missing_device
 from runners.part import WHOLE, Part
 from runners.settings import RunSettings
 from runners.stage_labels import all_labels
@@ -66,8 +66,8 @@ def refuse_missing_device(request: RunRequest, shared: SharedStages) -> None:
 
     A cluster, an object store and reused trials may have what this machine lacks.
     """
-    experiment, folder, settings = request.experiment, request.paths.folder, request.settings
-    if isinstance(experiment, LatencyExperiment):
+    experiment, folder, settings = request.experiment.trained, request.paths.folder, request.settings
+    if experiment is None:
         return
     elsewhere = settings.address is not None or settings.reuse or settings.store
     lines = () if elsewhere or (folder / LEDGER_NAME).exists() else tuple(missing_device(experiment))
@@ -133,7 +133,7 @@ def _begin(ledger: Ledger, request: RunRequest) -> None:
         ledger.set_fact(DRAWN_IDENTITY, secrets.token_hex(6))
         ledger.set_fact("experiment", experiment.experiment)
         ledger.set_fact("scale", request.scale)
-        ledger.set_fact("labels", [*_trial_labels(experiment)])
+        ledger.set_fact("labels", [] if experiment.trained is None else [*all_labels(experiment.trained)])
         ledger.set_fact("document", experiment.model_dump(mode="json"))
         ledger.set_fact("manifest", _manifest(request))
         ledger.set_fact("impossible", experiment.impossible_points)
@@ -159,11 +159,6 @@ def _set_aside(folder: Path) -> str:
 def _manifest(request: RunRequest) -> dict[str, JsonValue]:
     overrides = request.settings.overrides
     return {**manifest(), **({"settings": [*overrides]} if overrides else {})}
-
-
-def _trial_labels(experiment: AnyExperiment) -> tuple[str, ...]:
-    """Return the labels of a trial's stages; a latency experiment has no trials."""
-    return () if isinstance(experiment, LatencyExperiment) else all_labels(experiment)
 
 
 def lost_ledger(paths: ResultPaths) -> str | None:

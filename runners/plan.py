@@ -8,7 +8,7 @@ from runners.conflicts import growth_lines
 from runners.cost_estimate.past_runs import measured_under
 from runners.cost_estimate.prediction import Prediction, disk_shortage, predicted
 from runners.dag import SharedStages, shared_stages, trial_stages
-from runners.missing_device import missing_device
+from runners.missing_data import missing_device
 from runners.part import WHOLE, Part
 from runners.plan_tuning import TuningCost, plan_tuning_of
 from runners.settings import Selection

@@ -14,7 +14,6 @@ from runners.search.next_arms import importance_of_axes
 from runners.stage_watch import StageWatch
 from runners.stages.stage import THREADS, this_driver
 from runners.work_queue import StageTask
-from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.environment import machine
 from steeplechase.foundation.errors import StoppedError, UserError
 from steeplechase.ledger.amendments import set_fact_of_version
@@ -42,9 +41,9 @@ def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
     Raises a UserError if the request, the data or the machine is at fault, and LimitReached with the snapshot if one
     of the request's limits ends it; finished stages are kept.
     """
-    experiment, settings, began = request.experiment, request.settings, time.monotonic()
+    experiment, settings, began = request.experiment.trained, request.settings, time.monotonic()
     # missing data or a missing device raises before any folder is created
-    shared = request.shared or stages_of(experiment)
+    shared = request.shared or stages_of(request.experiment)
     refuse_missing_device(request, shared)
     with open_ledger(request, shared) as ledger:
         reuse(ledger, request.paths.folder, settings.reuse, settings.store)
@@ -60,7 +59,7 @@ def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
             raise LimitReached(stop.reason, snapshot(ledger)) from stop
         final = snapshot(ledger)
         # the importance includes failed trials, which the next run retries
-        if isinstance(experiment, Experiment) and experiment.search is not None and not final.failed:
+        if experiment is not None and experiment.search is not None and not final.failed:
             set_fact_of_version(ledger, "importance", importance_of_axes(experiment, ledger))
             if journal.state.race is not None and journal.state.race.parents:
                 set_fact_of_version(ledger, PARENTS, {**journal.state.race.parents})

@@ -18,9 +18,8 @@ from benchmarks.measuring import Pace, check, compare
 from benchmarks.precision import TOLERANCES
 from benchmarks.row import FULL_SIZE, Figure, Row, Size, speed_figure
 from runners.computing import fine_tune
-from runners.stages.context import StageContext
+from runners.stages.context import ProgressFile, StageContext
 from runners.stages.fine_tune import FineTuneStage
-from runners.stages.progress import ProgressFile
 from runners.training.checkpoint import save_checkpoint
 from runners.training.optimisers.adamw import adamw
 from steeplechase.ledger.result_files import CHECKPOINT

@@ -1,21 +1,24 @@
-"""Latencies of a report: the table of rows, and grids with a line per length and a column per arm."""
+"""Latencies of a report: the table of rows, the paper's statements by FLOPs and by time, finding and conditions."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 
 from reports.grid import Cell, Column, Grid, grid, with_notes
-from reports.number_format import UNKNOWN, decimals_for, fixed, milliseconds_text, scientific
+from reports.number_format import UNKNOWN, counted, decimals_for, fixed, milliseconds_text, scientific
 from reports.sanitise import printable
 from reports.section import Content, Section
 from reports.sections.main_table import BEST_MARK
+from reports.statistics.claims import ClaimOutcome
 from reports.statistics.latency import ArmLatency, LatencyEvidence, latency_table
+from reports.table import Row, table
 from search_space.cost import MATMUL
 from steeplechase.analysis.bootstrap import RESAMPLES, Estimate
 
 FLOPS_DECIMALS = 3
 
 
-def _content(evidence: LatencyEvidence) -> Content:
+def _results(evidence: LatencyEvidence) -> Content:
     return Content((latency_table(evidence, "results"),), tuple(_grids(evidence)))
 
 
@@ -109,4 +112,178 @@ def interval_text(estimate: Estimate, decimals: int) -> str:
     return f"[{fixed(estimate.low, decimals)}, {fixed(estimate.high, decimals)}]"
 
 
-SECTION = Section("results", _content)
+OPERATIONS, TIME = "FLOPs", "time"
+
+
+@dataclass(frozen=True)
+class StatementVerdict:
+    """One statement at one length or over all lengths, tested on FLOPs or on time."""
+
+    statement: str
+    measure: str
+    at: str
+    verdict: ClaimOutcome
+    ratio: Estimate
+    """Above 1 agrees with the paper; FLOPs are counted and have no interval."""
+
+
+def statement_verdicts(evidence: LatencyEvidence) -> Iterator[StatementVerdict]:
+    """Yield a verdict on every statement at every timed length."""
+    paper = evidence.experiment.paper
+    if paper is None or not evidence.lengths:
+        return
+    for ordering in paper.orderings:
+        first, second = ordering.split(" > ")
+        for length in evidence.lengths:
+            counted = 1 / evidence.flops_ratio(first, second, length)
+            yield _counted(ordering, f"n = {length}", counted)
+            ratio = evidence.speedup(first, second, length)
+            yield _timed(ordering, f"n = {length}", ratio, evidence.significance(ratio))
+    if len(evidence.lengths) > 1:
+        for arm in paper.widening:
+            yield from _widening(evidence, arm)
+
+
+def _widening(evidence: LatencyEvidence, arm: str) -> Iterator[StatementVerdict]:
+    baseline, shortest, longest = evidence.experiment.baseline, evidence.lengths[0], evidence.lengths[-1]
+    statement, at = f"{arm} gains more on longer inputs (ours: its FLOPs say so)", f"n = {shortest} to {longest}"
+    ratios = (evidence.flops_ratio(arm, baseline, length) for length in (shortest, longest))
+    yield _counted(statement, at, next(ratios) / next(ratios))
+    growth = evidence.gain_growth(arm)
+    yield _timed(statement, at, growth, evidence.significance(growth, ratios=2))
+
+
+def _counted(statement: str, at: str, ratio: float) -> StatementVerdict:
+    verdict = ClaimOutcome.SUPPORTED if ratio > 1 else ClaimOutcome.CONTRADICTED
+    return StatementVerdict(statement, OPERATIONS, at, verdict, Estimate(1, ratio, None, None))
+
+
+def _timed(statement: str, at: str, ratio: Estimate, significance: int) -> StatementVerdict:
+    verdicts = {1: ClaimOutcome.SUPPORTED, -1: ClaimOutcome.CONTRADICTED, 0: ClaimOutcome.UNDECIDED}
+    return StatementVerdict(statement, TIME, at, verdicts[significance], ratio)
+
+
+def _statements(evidence: LatencyEvidence) -> Content:
+    statements = list(statement_verdicts(evidence))
+    rows = table("orderings", "statement measure at verdict n ratio low high", map(_statement_row, statements))
+    return Content((rows,), tuple(_statement_grids(evidence, statements)))
+
+
+def _statement_grids(evidence: LatencyEvidence, verdicts: list[StatementVerdict]) -> Iterator[Grid]:
+    if not verdicts:
+        return
+    columns = [Column(name, numeric=False) for name in ("the paper", "at", OPERATIONS, TIME)]
+    lengths_of_statements = dict.fromkeys((tested.statement, tested.at) for tested in verdicts)
+    decimals = {OPERATIONS: FLOPS_DECIMALS, TIME: speedup_decimals(evidence)}
+    texts = {
+        (tested.statement, tested.at, tested.measure): _verdict_text(tested, decimals[tested.measure])
+        for tested in verdicts
+    }
+    rows = (
+        [*statement_at, texts[*statement_at, OPERATIONS], texts[*statement_at, TIME]]
+        for statement_at in lengths_of_statements
+    )
+    yield grid("orderings", "The paper's statements", columns, rows)
+
+
+def _statement_row(tested: StatementVerdict) -> Row:
+    return {
+        "statement": tested.statement,
+        "measure": tested.measure,
+        "at": tested.at,
+        "verdict": str(tested.verdict),
+        "n": None if tested.measure == OPERATIONS else tested.ratio.n,
+        "ratio": tested.ratio.value,
+        "low": tested.ratio.low,
+        "high": tested.ratio.high,
+    }
+
+
+def _verdict_text(tested: StatementVerdict, decimals: int) -> str:
+    """Return the verdict with its ratio; counted FLOPs have no interval."""
+    interval = "" if tested.measure == OPERATIONS else f" {interval_text(tested.ratio, decimals)}"
+    return f"{tested.verdict}: {fixed(tested.ratio.value, decimals)}{interval}"
+
+
+PARTS = {
+    "attention": "the attention sublayer with its maps, without feed-forward network and normalisation",
+    "block": "a whole block: attention, feed-forward network, both normalisations",
+}
+SAYS = {1: "faster", -1: "slower", 0: "no significant difference"}
+
+
+def finding(evidence: LatencyEvidence) -> str:
+    """Return the speedups over the baseline on the longest and the shortest input."""
+    lengths, planned = evidence.lengths, evidence.experiment.timing.lengths
+    if not lengths:
+        return f"No result yet: none of {len(planned)} lengths has been timed."
+    text = " ".join(sentence for arm in _in_question(evidence) for sentence in _sentences(evidence, arm))
+    return (
+        text
+        if len(lengths) == len(planned)
+        else f"So far, with {len(lengths)} of {len(planned)} lengths timed: {text}"
+    )
+
+
+def _in_question(evidence: LatencyEvidence) -> tuple[str, ...]:
+    """Return the arms in the paper's orderings, or all arms, without the baseline."""
+    paper, rivals = evidence.experiment.paper, evidence.arms[1:]
+    named = {name for ordering in paper.orderings for name in ordering.split(" > ")} if paper else set()
+    return tuple(arm for arm in rivals if arm in named) or rivals
+
+
+def _sentences(evidence: LatencyEvidence, arm: str) -> Iterator[str]:
+    baseline, timed = evidence.experiment.baseline, evidence.of_arm(arm)
+    longest, shortest = timed[-1], timed[0]
+    speedup = speedup_text(evidence, longest, f" as fast as {baseline}")
+    sentence = f"At n = {longest.length} {arm} is {speedup} with {_flops(longest)} of its FLOPs"
+    if shortest is not longest:
+        sentence += f", at n = {shortest.length} {speedup_text(evidence, shortest)} with {_flops(shortest)}"
+    yield f"{sentence} ({counted(longest.speedup.n, 'paired round')} per length)."
+    yield f"{_where(evidence, timed).capitalize()}."
+
+
+def _where(evidence: LatencyEvidence, timed: tuple[ArmLatency, ...]) -> str:
+    """Return the lengths at which the arm is faster, slower, or not significantly different."""
+    by_sign = {
+        sign: [str(timed_arm.length) for timed_arm in timed if evidence.significance(timed_arm.speedup) == sign]
+        for sign in SAYS
+    }
+    return "; ".join(f"{SAYS[sign]} at n = {', '.join(lengths)}" for sign, lengths in by_sign.items() if lengths)
+
+
+def _flops(timed: ArmLatency) -> str:
+    return fixed(timed.flops_ratio, FLOPS_DECIMALS)
+
+
+def conditions(evidence: LatencyEvidence) -> Iterator[tuple[str, str]]:
+    """Yield the conditions of the measurement as pairs of a term and its text."""
+    timing, machine = evidence.experiment.timing, evidence.machine
+    yield "Timed", PARTS[timing.part]
+    yield "Sizes", _sizes(evidence)
+    longest = max(timing.lengths)
+    yield "Inputs", f"{timing.batch_sequences} per pass, random tokens without padding, up to {longest} tokens long"
+    yield (
+        "Rounds",
+        f"{timing.rounds} after {timing.warm_up_rounds} warm-up rounds; arms in random order in each round",
+    )
+    if machine is None:
+        return
+    yield "Clock", f"{machine.clock}, {counted(machine.threads, 'thread')}"
+    yield (
+        "Arithmetic",
+        f"{timing.precision}, PyTorch {machine.torch}, {machine.instructions}; {machine.operators}",
+    )
+    yield "Machine", f"{machine.processor}, {machine.system}, device {machine.device}, Python {machine.python}"
+    yield "Code", f"models, sha256 {machine.code}"
+
+
+def _sizes(evidence: LatencyEvidence) -> str:
+    architecture = evidence.experiment.architecture_of(evidence.experiment.baseline)
+    sizes = f"width {architecture.width}, {architecture.heads} heads"
+    block = evidence.experiment.timing.part == "block"
+    return f"{sizes}, feed-forward width {architecture.feed_forward_width}" if block else sizes
+
+
+SECTIONS: tuple[Section[LatencyEvidence], ...] = (Section("results", _results), Section("orderings", _statements))
+"""Sections of latency experiments, in display order."""

@@ -1,35 +1,31 @@
 """Builds and encodes the examples of one downstream task and scores its reference models."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from runners.computing.frozen_examples import (
-    PARTS,
-    encode_frozen,
-    encode_part,
-    ngram_reference,
-    part_counts,
-    parts_of,
-)
 from runners.computing.rarified_examples import rarified_examples
-from runners.computing.source_vocabulary import source_tokenizer
-from runners.stages.contamination import ContaminationStage
 from runners.stages.context import StageContext
 from runners.stages.examples import ExamplesStage
-from steeplechase.foundation.errors import ConflictError, DataError
-from steeplechase.foundation.randomness import stream
+from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.tasks.corpora.assembly import read_documents
+from steeplechase.ledger.result_files import SOURCE_TOKENIZER
+from steeplechase.tasks.labelled.choices import encode_choices
+from steeplechase.tasks.labelled.encoding import EncodedExamples, encode_examples, save_examples
+from steeplechase.tasks.labelled.minimal_pairs import encode_pairs, save_groups
 from steeplechase.tasks.labelled.task import DownstreamTask, Example, Examples
+from steeplechase.tasks.labelled.text_pairs import encode_text_pairs, save_text_pairs
+from steeplechase.tasks.labelled.words import encode_words, save_words
 from steeplechase.tasks.own_tasks.split import repeated_in_train
 from steeplechase.tasks.references.bag_of_words import bag_of_words_scores, learned_from
 from steeplechase.tasks.references.most_frequent import majority_score, most_frequent_tag_scores
 from steeplechase.tasks.references.texts import lead_scores, round_trip_scores
+from steeplechase.tasks.references.trigrams import ngram_scores
 from steeplechase.tasks.squad.prepare import Amounts, prepare
-from steeplechase.tasks.tokenizer import Tokenizer, load_tokenizer
+from steeplechase.tasks.tokenizer import Tokenizer, load_tokenizer, train_tokenizer
 
+PARTS = ("train", "dev")
 TRAINED_ON = "bag_of_words_examples"
-SAMPLING_SEED = 18040746  # arbitrary; the sample is independent of the seeds of an experiment
 
 
 def compute(stage: ExamplesStage, context: StageContext) -> dict[str, JsonValue]:
@@ -41,7 +37,7 @@ def compute(stage: ExamplesStage, context: StageContext) -> dict[str, JsonValue]
     context.progress(f"reading the examples of {task.name}", 0.0)
     if task.squad is not None:
         return _question_windows(stage, task, tokenizer, context)
-    published = examples_of(task, stage, context.inputs.get("corpus"))
+    published = stage.examples(context.inputs.get("corpus"))
     rarified = rarified_examples(stage, published, tokenizer, context)
     examples, tokenizer = rarified.examples, rarified.tokenizer
     chance = majority_score(task, examples) if task.chance is None else task.chance_score
@@ -85,46 +81,6 @@ def with_swapped(pairs: tuple[Example, ...]) -> tuple[Example, ...]:
     return (*pairs, *(replace(pair, first=str(pair.second), second=pair.first) for pair in pairs))
 
 
-def examples_of(task: DownstreamTask, stage: ExamplesStage | ContaminationStage, corpus: Path | None) -> Examples:
-    """Return a task's examples, from its files or built from the documents of a corpus. Raises DataError."""
-    return _from_documents(task, stage, corpus) if task.files is None else _from_files(task, stage)
-
-
-def _from_documents(task: DownstreamTask, stage: ExamplesStage | ContaminationStage, corpus: Path | None) -> Examples:
-    assert task.build is not None
-    assert corpus is not None
-    assert stage.dev_examples is not None
-    documents = tuple(read_documents(corpus, "test"))
-    examples = task.build(documents, stage.train_examples or 0, stage.dev_examples)
-    if not examples.dev or (not examples.train and task.method != "minimal_pairs"):
-        counts = f"{len(examples.train)} train and {len(examples.dev)} dev examples"
-        message = f"{task.name}: build returned {counts} from {len(documents)} documents; it needs some of both"
-        raise DataError(f"{message}. `steeplechase check FOLDER` measures a plugin's task on the experiment's corpus")
-    return examples
-
-
-def _from_files(task: DownstreamTask, stage: ExamplesStage | ContaminationStage) -> Examples:
-    """Return the examples of the files in their order; random samples of train and dev if they are limited."""
-    assert task.files is not None
-    assert stage.data is not None
-    parts = stage.data.parts(task.files)
-    refuse_changed(task, stage)
-    examples = {part: read.examples for part, read in parts.items()}
-    train = _sample(examples.get("train", ()), stage.train_examples)
-    dev = _sample(examples["dev"], stage.dev_examples)
-    left_out = {part: read.left_out for part, read in parts.items()}
-    others = {part: examples[part] for part in examples if part not in PARTS}
-    return Examples(train, dev, others, left_out)
-
-
-def refuse_changed(task: DownstreamTask, stage: ExamplesStage | ContaminationStage) -> None:
-    """Raise ConflictError if the hashes of a task's files are not those in the stage's key."""
-    assert task.files is not None
-    assert stage.data is not None
-    if stage.data.inputs(task.files) != stage.read:
-        raise ConflictError(f"the files of {task.name} changed after the run began; run again")
-
-
 def _question_windows(
     stage: ExamplesStage, task: DownstreamTask, tokenizer: Tokenizer, context: StageContext
 ) -> dict[str, JsonValue]:
@@ -133,15 +89,106 @@ def _question_windows(
     assert task.squad is not None
     assert stage.data is not None
     files = {part: stage.data.questions(task.files, part, task.squad) for part in task.files.needed}
-    refuse_changed(task, stage)
+    stage.refuse_changed()
     amounts = Amounts(stage.train_examples, stage.dev_examples, stage.sequence_length)
     counts = prepare(files["train"], files["dev"], tokenizer, amounts, context.folder, context.progress)
     return {"task": task.name, "chance": None, "bag_of_words": None, **counts}
 
 
-def _sample(examples: tuple[Example, ...], limit: int | None) -> tuple[Example, ...]:
-    """Return at most `limit` examples, drawn without replacement, in their order."""
-    if limit is None or len(examples) <= limit:
-        return examples
-    chosen = stream(SAMPLING_SEED, "rows of a task").choice(len(examples), limit, replace=False)
-    return tuple(examples[row] for row in sorted(chosen))
+def parts_of(examples: Examples) -> Iterator[tuple[str, tuple[Example, ...]]]:
+    """Yield the name and the examples of every part: train, dev, then the further parts by name."""
+    yield from zip(PARTS, (examples.train, examples.dev), strict=True)
+    yield from sorted(examples.others.items())
+
+
+def encode_frozen(
+    stage: ExamplesStage, task: DownstreamTask, examples: Examples, tokenizer: Tokenizer, context: StageContext
+) -> dict[str, JsonValue]:
+    """Write the encoded examples; return their counts and the scores of the reference model.
+
+    The reference of a linear probe is the most frequent tag of each word, that of minimal pairs an n-gram model.
+    """
+    result: dict[str, JsonValue] = {}
+    for part, part_examples in parts_of(examples):
+        context.progress(f"encoding {task.name}, {part}: {len(part_examples):,} examples", 0.3)
+        (context.folder / part).mkdir(exist_ok=True)
+        encoded = encode_part(task, part_examples, tokenizer, stage.sequence_length, context.folder / part)
+        result[part] = part_counts(encoded, len(part_examples), examples.left_out.get(part, 0))
+    if task.method == "minimal_pairs":
+        return result | {"bag_of_words": None} | ngram_reference(task, examples, tokenizer, context)
+    scores = most_frequent_tag_scores(task, examples)
+    return result | {"bag_of_words": {**scores}, "bag_of_words_examples": len(examples.train)}
+
+
+def ngram_reference(
+    task: DownstreamTask, examples: Examples, tokenizer: Tokenizer, context: StageContext
+) -> dict[str, JsonValue]:
+    """Return the scores of the n-gram model of the pretraining tokens, as a field of the result."""
+    context.progress(f"n-gram model on {task.name}", 0.7)
+    return {"ngram": {**ngram_scores(task, examples, context.inputs["tokens"] / "train.npy", tokenizer)}}
+
+
+def encode_part(
+    task: DownstreamTask,
+    examples: Sequence[Example],
+    tokenizer: Tokenizer,
+    length: int,
+    folder: Path,
+    source_tokenizer: Tokenizer | None = None,
+) -> EncodedExamples:
+    """Write the encoded examples of one part into an existing folder and return their sequences.
+
+    Sources of text pairs may have a tokenizer of their own.
+    """
+    if task.form == "tags":
+        words = encode_words(examples, tokenizer, length)
+        save_words(words, folder)
+        return words.sequences
+    if task.form == "text_pair":
+        pairs = encode_text_pairs(examples, tokenizer, length, source_tokenizer)
+        save_text_pairs(pairs, folder)
+        return pairs.sources
+    if task.method == "minimal_pairs":
+        save_groups(examples, folder)
+        encoded = encode_pairs(examples, tokenizer, length)
+    elif task.form == "choice":
+        encoded = encode_choices(examples, tokenizer, length, task.sequences_per_example)
+    else:
+        encoded = encode_examples(examples, task.form, tokenizer, length)
+    save_examples(encoded, folder)
+    return encoded
+
+
+def part_counts(encoded: EncodedExamples, examples: int, left_out: int) -> dict[str, JsonValue]:
+    """Return the number of examples of one encoded part, and what truncation removed, for the ledger."""
+    counts: dict[str, JsonValue] = {
+        "examples": examples,
+        "truncated_share": round(encoded.truncated_share, 4),
+        "answers_lost": encoded.answers_lost,
+    }
+    return counts | ({"left_out": left_out} if left_out else {})
+
+
+def source_tokenizer(stage: ExamplesStage, train: Sequence[Example], folder: Path) -> Tokenizer | None:
+    """Write the sources' own tokenizer below a folder and return it; None if they have none.
+
+    Raises DataError where the sources give no vocabulary of the size, or one in which every word is unknown.
+    """
+    if stage.source_tokenizer is None:
+        return None
+    size = stage.source_vocabulary_size
+    assert size is not None
+    place = f"{stage.task}: generation.source_encoder learns its vocabulary from {len(train):,} sources of training"
+    texts = [example.first for example in train]
+    try:
+        tokenizer = train_tokenizer(stage.source_tokenizer, texts, size)
+    except DataError as wrong:
+        raise DataError([f"{place}: {line}" for line in wrong.lines]) from wrong
+    if tokenizer.vocabulary_size > size:
+        least = tokenizer.vocabulary_size
+        raise DataError(f"{place}: {least:,} pieces at least, vocabulary_size is {size:,}; write {least:,} or more")
+    if all(token == tokenizer.unknown for tokens in tokenizer.encode(texts) for token in tokens):
+        raise DataError(f"{place}: with vocabulary_size {size:,} every word is unknown; enlarge it")
+    (folder / SOURCE_TOKENIZER).mkdir(exist_ok=True)
+    tokenizer.save(folder / SOURCE_TOKENIZER)
+    return tokenizer

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from runners.computing import generated_texts
-from runners.computing.batch_order import epoch_batches, root_seed
+from runners.computing.batches import epoch_batches
 from runners.computing.squad_answers import answer_questions
 from runners.stages.context import Diverged, StageContext
 from runners.stages.fine_tune import FineTuneStage
@@ -56,7 +56,7 @@ def compute(stage: FineTuneStage, context: StageContext) -> dict[str, JsonValue]
         return generated_texts.compute(stage, context)
     train = _training_set(task, context.inputs["examples"] / "train")
     model = _model(stage, task, architecture_in(context.inputs["pretrained"], stage.architecture))
-    initialise(model, stream_seed(root_seed(stage), "head"))
+    initialise(model, stream_seed(stage.root_seed, "head"))
     load_pretrained(stage, context.inputs["pretrained"] / CHECKPOINT, model)
     if "word_embeddings" in context.inputs:
         embeddings = np.load(context.inputs["word_embeddings"] / EMBEDDINGS, allow_pickle=False)
@@ -168,7 +168,7 @@ def _train(model: FineTuned, train: _TrainingSet, stage: FineTuneStage, context:
     batches = [batch for epoch in range(stage.epochs) for batch in epoch_batches(train.examples, stage, epoch)]
     for step, rows in enumerate(batches):
         model.train()
-        seed_dropout(stream_seed(root_seed(stage), "fine-tuning dropout", step))
+        seed_dropout(stream_seed(stage.root_seed, "fine-tuning dropout", step))
         set_rate(optimiser, stage.peak_learning_rate * _rate_multiplier(step, len(batches), stage.warmup_share))
         tokens, segments, padding_mask = _inputs(train.examples, rows, model.encoder.device)
         targets = train.targets[rows, : tokens.shape[1]].to(model.encoder.device)

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from runners.computing.batch_order import epoch_batches, root_seed
+from runners.computing.batches import epoch_batches
 from runners.stages.context import Diverged, StageContext
 from runners.stages.fine_tune import FineTuneStage
 from runners.training.checkpoint import architecture_in, load_weights, save_weights, write_architecture
@@ -109,7 +109,7 @@ def new_source_encoder(
         model.architecture, declared.vocabulary_size or model.architecture.vocabulary_size
     )
     encoder = add_source_encoder(model, architecture)
-    initialise(nn.ModuleDict({SOURCE_ENCODER: encoder}), stream_seed(root_seed(stage), "source encoder"))
+    initialise(nn.ModuleDict({SOURCE_ENCODER: encoder}), stream_seed(stage.root_seed, "source encoder"))
     folder.mkdir(exist_ok=True)
     write_architecture(folder, architecture)
     own_vocabulary = context.inputs["examples"] / SOURCE_TOKENIZER
@@ -167,8 +167,8 @@ def _train(writer: TextWriter, pairs: EncodedTextPairs, stage: FineTuneStage, co
 
 def _draw_dropout(stage: FineTuneStage, update: int) -> np.random.Generator:
     """Seed the dropout of an update, and return the random stream of its masks."""
-    seed_dropout(stream_seed(root_seed(stage), "fine-tuning dropout", update))
-    return stream(root_seed(stage), "fine-tuning masks", update)
+    seed_dropout(stream_seed(stage.root_seed, "fine-tuning dropout", update))
+    return stream(stage.root_seed, "fine-tuning masks", update)
 
 
 def generated_texts(

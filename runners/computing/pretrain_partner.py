@@ -7,7 +7,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from runners.computing.warm_up import load_libraries
+from runners.computing.execute import load_libraries
 from runners.stages.pretrain import PretrainStage
 from search_space.module_factories import allow_packages
 from steeplechase.configuration.plugins import load_plugin

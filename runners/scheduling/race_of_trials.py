@@ -13,8 +13,7 @@ import numpy as np
 from runners.policies import policy_of
 from runners.policies.policy import Action, Judgement
 from runners.policies.race import Race
-from runners.scheduling.results import value_at_hurdle
-from runners.scheduling.trial import Trial
+from runners.scheduling.trial import Trial, value_at_hurdle
 from runners.search.breeding import BreedingPool
 from runners.search.pool import pool_of
 from runners.stage_labels import pretrain_labels, pretraining_tokens

@@ -20,7 +20,6 @@ from runners.stages.word_embeddings import WordEmbeddingsStage
 from runners.work_queue import StageTask
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.loading import AnyExperiment
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE, UNPRUNED
 from steeplechase.configuration.tuning_experiment import tuning_view
@@ -32,10 +31,13 @@ class RunState:
     """State of every stage and trial after the rows applied so far.
 
     Records of shared stages are those whose results are still stored. A failed stage is retried by the next run:
-    failures up to the record `resumed_after` are of earlier runs and are ignored.
+    failures up to the record `resumed_after` are of earlier runs and are ignored. `experiment` is that of the trials,
+    None without any.
     """
 
-    def __init__(self, experiment: AnyExperiment, shared: SharedStages, path: Path, resumed_after: int = 0) -> None:
+    def __init__(
+        self, experiment: Experiment | None, shared: SharedStages, path: Path, resumed_after: int = 0
+    ) -> None:
         self._declared = experiment
         self.part = WHOLE
         """The part of the trials that is run now."""
@@ -90,12 +92,12 @@ class RunState:
     @property
     def has_trials(self) -> bool:
         """Whether there are trials; a latency experiment has shared stages only."""
-        return isinstance(self._declared, Experiment)
+        return self._declared is not None
 
     @property
     def experiment(self) -> Experiment:
         """The experiment of the trials; requires `has_trials`."""
-        assert isinstance(self._declared, Experiment)
+        assert self._declared is not None
         return self._declared
 
     def apply_all(self, rows: Iterable[Row]) -> None:

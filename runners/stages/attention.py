@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from runners.stages.context import StageContext
+from runners.stages.evaluation_set import require_sequences
 from runners.stages.stage import MeasurementStage
-from runners.stages.validation_sequences import require_sequences
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
@@ -35,8 +35,6 @@ class AttentionStage(MeasurementStage):
 
     stage: ClassVar[str] = "attention"
     code_version: ClassVar[int] = 1
-    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
-    uses_kernels: ClassVar[bool] = True
     architecture: Architecture
     length: Count
     """Tokens of a sequence, [CLS] and [SEP] included."""

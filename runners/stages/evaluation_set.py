@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from runners.stages.context import StageContext
 from runners.stages.stage import Stage, StageDeclaration
-from runners.stages.validation_sequences import require_sequences
 from search_space.candidate import Candidate
 from search_space.objective import Objective
 from steeplechase.configuration.experiment import Experiment
@@ -119,3 +118,10 @@ def _reference_generator(
 
     train(model, training_data, build_optimiser(model, recipe), range(steps), after)
     return model
+
+
+def require_sequences(setting: str, asked: int, found: int) -> None:
+    """Raise DataError, with what to write instead, where fewer sequences were found than the setting asks for."""
+    if found < asked:
+        fix = f"write at most {found}, or give more text" if found else "give more text"
+        raise DataError(f"{setting} is {asked}, and the validation split has {found} sequences: {fix}")

@@ -1,5 +1,6 @@
-"""The encoded examples of a downstream task, and the scores of its reference models."""
+"""The encoded examples of a downstream task, with the scores of its reference models; reading them from its files."""
 
+from pathlib import Path
 from typing import Any, ClassVar
 
 from runners.stages.stage import Stage, StageDeclaration
@@ -7,16 +8,82 @@ from runners.task_sources import limited, task_source
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning_runs import settings_of
 from steeplechase.configuration.text_generation import TextGeneration
+from steeplechase.foundation.errors import ConflictError, DataError
+from steeplechase.foundation.randomness import stream
 from steeplechase.foundation.schema import Count, JsonValue
+from steeplechase.tasks.corpora.assembly import read_documents
 from steeplechase.tasks.dataset_folder import PublishedData
-from steeplechase.tasks.labelled.task import DownstreamTask
+from steeplechase.tasks.labelled.task import DownstreamTask, Example, Examples
 from steeplechase.tasks.lexicon.synonyms import Synonyms
 from steeplechase.tasks.own_tasks import StageTask, task_named
 from steeplechase.tasks.own_tasks.table import TableFiles
 from steeplechase.tasks.tokenizer import TokenizerDeclaration
 
+SAMPLING_SEED = 18040746  # arbitrary; the sample is independent of the seeds of an experiment
 
-class ExamplesStage(StageDeclaration):
+
+class TaskExamplesStage(StageDeclaration):
+    """A stage that reads the examples of one downstream task."""
+
+    hashed_instead: ClassVar[dict[str, str]] = {"data": "read"}
+    task: str
+    task_version: int
+    train_examples: Count | None
+    dev_examples: Count | None
+    """Maximum number of examples; None for all."""
+    data: PublishedData | TableFiles | None = None
+    read: JsonValue = None
+    """The sha256 of each of the task's files, if it has files."""
+    own_task: StageTask | None = None
+    """The task, if the experiment declares it."""
+
+    @property
+    def downstream(self) -> DownstreamTask:
+        """The task."""
+        return task_named(self.task, self.own_task)
+
+    def examples(self, corpus: Path | None) -> Examples:
+        """Return the examples, from the task's files or built from the documents of a corpus. Raises DataError."""
+        task = self.downstream
+        return self._from_documents(task, corpus) if task.files is None else self._from_files(task)
+
+    def _from_documents(self, task: DownstreamTask, corpus: Path | None) -> Examples:
+        assert task.build is not None
+        assert corpus is not None
+        assert self.dev_examples is not None
+        documents = tuple(read_documents(corpus, "test"))
+        examples = task.build(documents, self.train_examples or 0, self.dev_examples)
+        if not examples.dev or (not examples.train and task.method != "minimal_pairs"):
+            counts = f"{len(examples.train)} train and {len(examples.dev)} dev examples"
+            message = f"{task.name}: build returned {counts} from {len(documents)} documents; it needs some of both"
+            raise DataError(
+                f"{message}. `steeplechase check FOLDER` measures a plugin's task on the experiment's corpus"
+            )
+        return examples
+
+    def _from_files(self, task: DownstreamTask) -> Examples:
+        """Return the examples of the files in their order; random samples of train and dev if they are limited."""
+        assert task.files is not None
+        assert self.data is not None
+        parts = self.data.parts(task.files)
+        self.refuse_changed()
+        examples = {part: read.examples for part, read in parts.items()}
+        train = _sample(examples.get("train", ()), self.train_examples)
+        dev = _sample(examples["dev"], self.dev_examples)
+        left_out = {part: read.left_out for part, read in parts.items()}
+        others = {part: examples[part] for part in examples if part not in ("train", "dev")}
+        return Examples(train, dev, others, left_out)
+
+    def refuse_changed(self) -> None:
+        """Raise ConflictError if the hashes of the task's files are not those in the stage's key."""
+        task = self.downstream
+        assert task.files is not None
+        assert self.data is not None
+        if self.data.inputs(task.files) != self.read:
+            raise ConflictError(f"the files of {task.name} changed after the run began; run again")
+
+
+class ExamplesStage(TaskExamplesStage):
     """Build and encode the examples of one downstream task.
 
     Reads `tokens` (vocabulary) and, for tasks built from documents, `corpus`.
@@ -30,19 +97,9 @@ class ExamplesStage(StageDeclaration):
         "synonyms": "synonyms_read",
         "source_tokenizer": "source_tokenizer_read",
     }
-    task: str
-    task_version: int
-    train_examples: Count | None
-    dev_examples: Count | None
-    """Maximum number of examples; None for all."""
     sequence_length: Count
-    data: PublishedData | TableFiles | None = None
-    read: JsonValue = None
-    """The sha256 of each of the task's files, if it has files."""
     swap_pairs: bool = False
     """Whether the training pairs are also trained on with their texts swapped."""
-    own_task: StageTask | None = None
-    """The task, if the experiment declares it."""
     synonyms: Synonyms | None = None
     """The synonyms of words, for a rarified task."""
     synonyms_read: JsonValue = None
@@ -53,11 +110,6 @@ class ExamplesStage(StageDeclaration):
     """The training settings of that vocabulary, or the content hash of its file."""
     source_vocabulary_size: Count | None = None
     """Of that vocabulary."""
-
-    @property
-    def downstream(self) -> DownstreamTask:
-        """The task."""
-        return task_named(self.task, self.own_task)
 
     @classmethod
     def of(cls, experiment: Experiment, name: str, documents: Stage, tokens: Stage) -> Stage:
@@ -89,3 +141,11 @@ def _source_vocabulary(experiment: Experiment, generation: TextGeneration) -> di
     tokenizer = new.tokenizer or experiment.tokenizer
     read = {"source_tokenizer": tokenizer, "source_tokenizer_read": tokenizer.inputs()}
     return {**read, "source_vocabulary_size": new.vocabulary_size}
+
+
+def _sample(examples: tuple[Example, ...], limit: int | None) -> tuple[Example, ...]:
+    """Return at most `limit` examples, drawn without replacement, in their order."""
+    if limit is None or len(examples) <= limit:
+        return examples
+    chosen = stream(SAMPLING_SEED, "rows of a task").choice(len(examples), limit, replace=False)
+    return tuple(examples[row] for row in sorted(chosen))

@@ -12,6 +12,7 @@ from search_space.output_layer import OutputLayer
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning import TaskTraining
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun
+from steeplechase.foundation.randomness import stream_seed
 from steeplechase.foundation.schema import Seed
 from steeplechase.tasks.labelled.task import DownstreamTask
 from steeplechase.tasks.own_tasks import StageTask, task_named
@@ -28,8 +29,6 @@ class FineTuneStage(TaskStage, TaskTraining):
 
     stage: ClassVar[str] = "fine_tune"
     code_version: ClassVar[int] = 3
-    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
-    uses_kernels: ClassVar[bool] = True
     hashed_at_default: ClassVar[tuple[str, ...]] = (
         *("epochs", "batch_examples", "peak_learning_rate", "warmup_share", "weight_decay", "dropout", "pooling"),
     )
@@ -48,6 +47,11 @@ class FineTuneStage(TaskStage, TaskTraining):
     def downstream(self) -> DownstreamTask:
         """The task."""
         return task_named(self.task, self.own_task)
+
+    @property
+    def root_seed(self) -> int:
+        """The seed of all random streams of the fine-tuning; it depends on both seeds and not on the arm."""
+        return stream_seed(self.pretraining_seed, "fine-tuning", self.seed)
 
     @classmethod
     def of(

@@ -15,8 +15,6 @@ class LinearProbeStage(TaskStage):
 
     stage: ClassVar[str] = "linear_probe"
     code_version: ClassVar[int] = 1
-    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
-    uses_kernels: ClassVar[bool] = True
     architecture: Architecture
     device: Literal["cpu", "cuda"] = "cpu"
 

@@ -36,8 +36,6 @@ class MinimalPairsStage(TaskStage):
 
     stage: ClassVar[str] = "minimal_pairs"
     code_version: ClassVar[int] = 1
-    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
-    uses_kernels: ClassVar[bool] = True
     candidate: Candidate
     generator: Architecture | None
 

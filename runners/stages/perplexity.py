@@ -39,8 +39,6 @@ class PerplexityStage(MeasurementStage):
 
     stage: ClassVar[str] = "perplexity"
     code_version: ClassVar[int] = 1
-    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
-    uses_kernels: ClassVar[bool] = True
     hashed_instead: ClassVar[dict[str, str]] = {"text": "read"}
     candidate: Candidate
     generator: Architecture | None = None

@@ -33,8 +33,6 @@ class RareWordsStage(MeasurementStage):
 
     stage: ClassVar[str] = "rare_words"
     code_version: ClassVar[int] = 1
-    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
-    uses_kernels: ClassVar[bool] = True
     architecture: Architecture
     settings: RareWords
     occurrences: Count

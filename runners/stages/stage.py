@@ -78,6 +78,8 @@ class StageDeclaration(Schema):
 class TaskStage(StageDeclaration):
     """A stage that evaluates an encoder on a downstream task, by the method that its kind is named for."""
 
+    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
+    uses_kernels: ClassVar[bool] = True
     task: str
 
     @property
@@ -103,6 +105,9 @@ class TaskStage(StageDeclaration):
 
 class MeasurementStage(StageDeclaration):
     """A stage that measures a trained model. Reads `pretrained` and `tokens`."""
+
+    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
+    uses_kernels: ClassVar[bool] = True
 
     @classmethod
     @abstractmethod

@@ -96,6 +96,11 @@ class Experiment(Recorded):
     """An MLflow tracking URI, such as a team's server; by default the store under the results."""
 
     @property
+    def trained(self) -> "Experiment":
+        """The experiment itself, as far as it trains: one that only measures latencies has none."""
+        return self
+
+    @property
     def designs(self) -> tuple[OneDesign, ...]:
         """The designs in the order of their arms."""
         return self.design if isinstance(self.design, tuple) else (self.design,)

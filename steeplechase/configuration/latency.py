@@ -86,6 +86,10 @@ class LatencyExperiment(Recorded):
     """An MLflow tracking URI; by default the store under the results."""
 
     @property
+    def trained(self) -> None:
+        """None: it trains no model, so that there are no trials."""
+
+    @property
     def may_grow(self) -> bool:
         """False: a ratio compares arms that were timed in one process."""
         return False

@@ -8,8 +8,7 @@ import pytest
 
 from reports.sections.contamination import leakage_notes, leakage_table
 from runners.dag import shared_stages
-from runners.stages.context import StageContext
-from runners.stages.progress import ProgressFile
+from runners.stages.context import ProgressFile, StageContext
 from steeplechase.analysis.proportions import wilson
 from steeplechase.foundation.errors import DataError
 from steeplechase.ledger.contamination import refuse_contamination

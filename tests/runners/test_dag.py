@@ -94,39 +94,6 @@ def test_another_candidate_is_another_trial_on_the_same_shared_stages(
     assert differing(keys(experiment), keys(experiment, **changes)) == TRIAL
 
 
-MASKS = {"mask_rate": 0.2, "random_token_share": 0.1}
-REFERENCES: list[tuple[dict[str, Any], dict[str, Any], int]] = [
-    ({"kind": "masked_language_model"}, {}, 0),
-    ({"kind": "masked_language_model", **MASKS}, {}, 0),
-    (
-        {"kind": "replaced_token_detection", **MASKS, "generator_ratio": 2, "discriminator_weight": 20.0},
-        {"width": 16, "heads": 2, "feed_forward_width": 16},
-        1_000_000,
-    ),
-]
-
-
-@pytest.mark.parametrize(("objective", "generator", "tokens"), REFERENCES)
-def test_the_evaluation_sets_declaration_is_the_golden_one(
-    tmp_path: Path, objective: dict[str, Any], generator: dict[str, Any], tokens: int
-) -> None:
-    """It enters the key of every pretraining stage; a change of its text needs another `code_version`."""
-    experiment = simulated.experiment(tmp_path, baseline={**baseline(), "objective": objective})
-    sizes = {name: size for name, size in ARCHITECTURE.items() if name != "heads"}  # at its default
-    masks = {name: value for name, value in objective.items() if name in MASKS}
-    golden = {
-        "reference": {
-            "architecture": {**sizes, **generator},
-            "objective": {"kind": "masked_language_model", **masks},
-            "recipe": RECIPE,
-        },
-        "objective": objective["kind"],
-        "sequences": experiment.pretraining.held_out_sequences,
-        "generator_tokens": tokens,
-    }
-    assert canonical(shared_stages(experiment).evaluation_set.declaration) == golden
-
-
 def test_an_arm_with_another_held_out_loss_has_an_evaluation_set_of_its_own(tmp_path: Path) -> None:
     """The baseline's and its arms' keys are those of an experiment without such an arm."""
     arms = {"deep": {"depth": 2}, "detection": {"objective": {"kind": "replaced_token_detection"}}}

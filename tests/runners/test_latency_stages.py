@@ -16,14 +16,12 @@ from runners.run import run
 from runners.run_progress import RunProgress
 from runners.scheduler import DONE, next_step
 from runners.scheduling.state import RunState
-from runners.stages.context import StageContext
+from runners.stages.context import ProgressFile, StageContext
 from runners.stages.latency import LatencyStage, this_machine
-from runners.stages.progress import ProgressFile
 from runners.stages.stage import Stage
 from steeplechase.configuration.latency import LatencyExperiment
 from steeplechase.configuration.stage_label import LATENCY
 from steeplechase.foundation.errors import ConflictError, CorruptionError
-from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.records import Record, Status, with_results
@@ -158,13 +156,6 @@ def test_a_key_depends_exactly_on_what_a_time_depends_on() -> None:
         assert not set(keys(changed)) & set(known)
 
 
-def test_the_store_has_each_length_once(finished: Path) -> None:
-    store = ArtifactStore(ResultPaths.of(finished).stages)
-    stages = LatencyStage.by_label(experiment(), this_machine("cpu"))
-    outcomes = [store.outcome(stage.kind, stage.key) for stage in stages.values()]
-    assert [outcome.result["length"] for outcome in outcomes if outcome is not None] == [8, 16]
-
-
 def test_times_of_an_earlier_version_are_refused_and_unchanged(tmp_path: Path) -> None:
     (tmp_path / "timing.json").write_text("{")
     with pytest.raises(CorruptionError, match="earlier version") as refused:
@@ -180,7 +171,7 @@ def test_stages_of_all_lengths_are_exclusive() -> None:
 
 
 def test_a_run_without_trials_ends_with_its_stages() -> None:
-    state = RunState(experiment(), SharedStages(LatencyStage.by_label(experiment(), MACHINE)), Path("ledger"))
+    state = RunState(None, SharedStages(LatencyStage.by_label(experiment(), MACHINE)), Path("ledger"))
     stages = state.shared_tasks
     assert [task.task_id for task in next_step(state).ready] == [(None, "latency n = 8"), (None, "latency n = 16")]
     result = LatencyResult(length=8, arms=("attention",), seconds={"attention": (1.0,)}, machine=MACHINE)

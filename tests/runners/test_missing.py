@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.missing_data import refuse_missing
-from runners.missing_device import missing_device
+from runners.missing_data import missing_device, refuse_missing
 from runners.opening import RunRequest
 from runners.plan import plan_of
 from runners.run import run
@@ -56,12 +55,12 @@ def test_why_there_is_no_gpu(
 def test_a_run_on_a_missing_gpu_is_refused_before_any_folder_is_created(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runners.missing_device.gpu_missing", lambda: "there is none")
+    monkeypatch.setattr("runners.missing_data.gpu_missing", lambda: "there is none")
     experiment, *_ = choose_any(TABLE, "smoke", ["baseline.recipe.device=cuda"])
     with pytest.raises(MachineError, match=r"recipe\.device: cuda of every arm is not available on this machine"):
         run(RunRequest(experiment, "smoke", ResultPaths.of(tmp_path / "out")), lambda _: None)
     assert list(tmp_path.iterdir()) == []
-    monkeypatch.setattr("runners.missing_device.gpu_missing", lambda: None)
+    monkeypatch.setattr("runners.missing_data.gpu_missing", lambda: None)
     assert [*missing_device(experiment)] == []
 
 

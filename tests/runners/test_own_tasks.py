@@ -13,10 +13,9 @@ from runners.computing import fine_tune
 from runners.cost_estimate.flops import stage_flops
 from runners.dag import shared_stages, trial_stages
 from runners.scoring import part_scores
-from runners.stages.context import StageContext
+from runners.stages.context import ProgressFile, StageContext
 from runners.stages.examples import ExamplesStage
 from runners.stages.fine_tune import FineTuneStage
-from runners.stages.progress import ProgressFile
 from runners.stages.stage import Stage
 from runners.training.checkpoint import save_checkpoint
 from runners.training.optimisers.adamw import adamw

@@ -1,7 +1,8 @@
 """Stage keys are data: those of every published report and of every experiment at its smallest scale are golden.
 
 A finished stage is found by its key, so that a key that changes computes the stage again. What belongs to a key and
-differs between machines is fixed here: versions of libraries, operators and the installed documentation.
+differs between machines is fixed here: versions of libraries, operators, the installed documentation and the machine
+of latencies.
 `STEEPLECHASE_GOLDEN=write` writes the file anew.
 """
 
@@ -15,13 +16,16 @@ from pathlib import Path
 
 import pytest
 
-from reports.statistics.experiment import experiment_of
+from reports.statistics.experiment import document_as
+from reports.statistics.latency import is_latency
 from runners.dag import shared_stages, trial_stages
 from runners.stages import stage
+from runners.stages.latency import LatencyStage
 from runners.stages.stage import Stage
 from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.loading import experiment_in
+from steeplechase.configuration.latency import LatencyExperiment
+from steeplechase.configuration.loading import AnyExperiment, experiment_in
 from steeplechase.configuration.yaml import read_file
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import canonical
@@ -29,14 +33,12 @@ from steeplechase.ledger.csv_export import read_export
 from steeplechase.ledger.paths import has_export
 from steeplechase.ledger.snapshot import snapshot
 from steeplechase.tasks.corpora.documentation import DocumentationCorpus
+from tests.factories.latencies import MACHINE
 from tests.factories.paths import EXPERIMENT_FILES, EXPERIMENTS, PUBLISHED, ROOT
 
 GOLDEN = Path(__file__).parent / "golden" / "stage_keys.csv"
 WRITE = os.environ.get("STEEPLECHASE_GOLDEN") == "write"
-TIMINGS = {"table9-laptop", "table9.yaml"}
-"""Their stages have the machine in their keys."""
-FOLDERS = sorted({folder.name for folder in PUBLISHED.iterdir() if has_export(folder)} - TIMINGS)
-FILES = [name for name in EXPERIMENT_FILES if name not in TIMINGS]
+FOLDERS = sorted(folder.name for folder in PUBLISHED.iterdir() if has_export(folder))
 
 Digests = dict[str, str]
 """From the kind of stage to the number of its stages and a hash of their labels and keys."""
@@ -44,7 +46,7 @@ Trial = tuple[str, Candidate, int]
 """The name of an arm, its candidate, and a pretraining seed."""
 
 
-def digests(experiment: Experiment, trials: Iterable[Trial]) -> Digests:
+def digests(experiment: AnyExperiment, trials: Iterable[Trial]) -> Digests:
     by_kind: dict[str, set[str]] = defaultdict(set)
     for label, found in labelled(experiment, trials):
         by_kind[found.kind].add(f"{label} {found.key}\n")
@@ -55,7 +57,10 @@ def digest(lines: Iterable[str]) -> str:
     return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()[:16]
 
 
-def labelled(experiment: Experiment, trials: Iterable[Trial]) -> Iterator[tuple[str, Stage]]:
+def labelled(experiment: AnyExperiment, trials: Iterable[Trial]) -> Iterator[tuple[str, Stage]]:
+    if isinstance(experiment, LatencyExperiment):
+        yield from LatencyStage.by_label(experiment, MACHINE).items()
+        return
     shared = shared_stages(experiment)
     yield from shared.named().items()
     for arm, candidate, seed in trials:
@@ -67,15 +72,16 @@ def of_folder(name: str) -> Digests:
     read = snapshot(read_export(PUBLISHED / name))
     candidates = {arm.name: arm.candidate for arm in read.arms}
     trials = [history.trial for history in read.histories]
-    return digests(experiment_of(read.document), [(row.arm, candidates[row.arm], row.seed) for row in trials])
+    kind = LatencyExperiment if is_latency(read) else Experiment
+    return digests(document_as(kind, read.document), [(row.arm, candidates[row.arm], row.seed) for row in trials])
 
 
 def of_file(name: str) -> Digests:
     file = read_file(EXPERIMENTS / name)
     scale = "smoke" if "smoke" in file.scales else next(iter(file.scales), None)
     experiment = experiment_in(file, scale)
-    assert isinstance(experiment, Experiment)
-    return digests(experiment, [(arm.name, arm.candidate, 1) for arm in experiment.arms])
+    arms = () if experiment.trained is None else experiment.trained.arms
+    return digests(experiment, [(arm.name, arm.candidate, 1) for arm in arms])
 
 
 @cache
@@ -95,7 +101,7 @@ def one_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
-@pytest.mark.parametrize("name", [*FOLDERS, *FILES])
+@pytest.mark.parametrize("name", [*FOLDERS, *EXPERIMENT_FILES])
 def test_the_keys_are_the_golden_ones(name: str) -> None:
     try:
         found = of_folder(name) if name in FOLDERS else of_file(name)

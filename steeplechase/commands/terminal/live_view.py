@@ -13,8 +13,8 @@ from reports.made_with import duration
 from reports.number_format import milliseconds_text
 from runners.cost_estimate.flops import stage_flops
 from runners.run_progress import RunProgress
+from runners.stages.context import StageProgress, read_progress
 from runners.stages.pretrain import PretrainStage
-from runners.stages.progress import StageProgress, read_progress
 from runners.work_queue import StageTask
 from steeplechase.analysis.bootstrap import median
 from steeplechase.commands.terminal.screen import Screen

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from runners.cost_estimate.flops import stage_flops
 from runners.run_progress import RunProgress
-from runners.stages.progress import ProgressFile, read_progress
+from runners.stages.context import ProgressFile, read_progress
 from runners.stages.stage import Stage
 from steeplechase.commands.terminal import live_view, screen
 from steeplechase.commands.terminal.live_view import LiveView
@@ -179,7 +179,7 @@ def test_a_phase_is_shown_when_it_begins_and_within_it_only_now_and_then(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [100.0]
-    monkeypatch.setattr("runners.stages.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("runners.stages.context.time.monotonic", lambda: now[0])
     write = ProgressFile(tmp_path / "progress" / "stage.json")
     shown = []
     for what, seconds in (("a: 1 of 3", 0.0), ("a: 2 of 3", 0.1), ("b", 0.1), ("b: 1", 0.1), ("b: 2", 0.2)):

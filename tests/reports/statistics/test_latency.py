@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from scipy.stats import bootstrap
 
-from reports.latency_finding import latency_finding
-from reports.sections.latency_verdicts import OPERATIONS, TIME, statement_verdicts
+from reports.sections.latency import OPERATIONS, TIME, finding, statement_verdicts
 from reports.statistics.claims import ClaimOutcome
 from reports.statistics.latency import LatencyEvidence, latency_evidence_of
 from steeplechase.analysis.bootstrap import RESAMPLES, median, median_ratio
@@ -81,7 +80,7 @@ def test_the_order_of_arms_lengths_and_rounds_never_shows(rounds: list[int], nam
     assert {(each.arm, each.length): each for each in one.timed} == key
     assert one.noise == other.noise
     assert list(statement_verdicts(one)) == list(statement_verdicts(other))
-    assert latency_finding(one) == latency_finding(other)
+    assert finding(one) == finding(other)
 
 
 @given(some.floats(0.1, 10), some.integers(0, 11))
@@ -140,9 +139,9 @@ def test_no_statement_makes_no_verdict_and_nothing_timed_makes_none() -> None:
 
 def test_the_finding_reports_the_progress_of_the_run() -> None:
     times = {"attention": (1.0, 1.1, 1.0), "mixed": (0.5, 0.55, 0.5)}
-    assert latency_finding(results({})) == "No result yet: none of 2 lengths has been timed."
-    assert latency_finding(results({8: times})).startswith("So far, with 1 of 2 lengths timed: At n = 8 mixed is 2.0")
-    finding = latency_finding(results({16: times, 8: times}))
-    assert finding.startswith("At n = 16 mixed is 2.0")
-    assert "as fast as attention [2.0" in finding
-    assert finding.endswith("(3 paired rounds per length). Faster at n = 8, 16.")
+    assert finding(results({})) == "No result yet: none of 2 lengths has been timed."
+    assert finding(results({8: times})).startswith("So far, with 1 of 2 lengths timed: At n = 8 mixed is 2.0")
+    told = finding(results({16: times, 8: times}))
+    assert told.startswith("At n = 16 mixed is 2.0")
+    assert "as fast as attention [2.0" in told
+    assert told.endswith("(3 paired rounds per length). Faster at n = 8, 16.")

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from runners.computing.examples import examples_of
-from runners.stages.context import StageContext
+from runners.stages.context import ProgressFile, StageContext
 from runners.stages.corpus import CorpusStage
 from runners.stages.examples import ExamplesStage
-from runners.stages.progress import ProgressFile
 from steeplechase.foundation.errors import ConflictError
 from steeplechase.tasks.corpora.text_files import TextFilesCorpus
 from steeplechase.tasks.dataset_folder import FolderOfTasks
@@ -50,7 +48,7 @@ def test_files_of_a_task_that_change_between_their_key_and_their_reading_are_an_
         data=data,
         read=data.inputs(task.files),
     )
-    assert len(examples_of(task, stage, None).train) == 2
+    assert len(stage.examples(None).train) == 2
     (tmp_path / "dev.tsv").write_text("gj04\t1\t\tOne more sentence.\n")
     with pytest.raises(ConflictError, match="the files of cola changed after the run began"):
-        examples_of(task, stage, None)
+        stage.examples(None)

@@ -9,12 +9,11 @@ import pytest
 from numpy.typing import NDArray
 
 from runners.computing import fine_tune
-from runners.computing.frozen_examples import encode_part
+from runners.computing.examples import encode_part
 from runners.cost_estimate.flops import task_flops
 from runners.scoring import part_scores
-from runners.stages.context import StageContext
+from runners.stages.context import ProgressFile, StageContext
 from runners.stages.fine_tune import FineTuneStage
-from runners.stages.progress import ProgressFile
 from runners.training.checkpoint import save_checkpoint
 from runners.training.optimisers.adamw import adamw
 from steeplechase.configuration.fine_tuning import FineTuning

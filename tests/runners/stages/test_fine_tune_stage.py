@@ -12,10 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from runners.computing import fine_tune
-from runners.computing.batch_order import epoch_batches, root_seed
-from runners.stages.context import StageContext
+from runners.computing.batches import epoch_batches
+from runners.stages.context import ProgressFile, StageContext
 from runners.stages.fine_tune import FineTuneStage
-from runners.stages.progress import ProgressFile
 from runners.stages.stage import Stage
 from runners.training.checkpoint import save_checkpoint
 from runners.training.optimisers.adamw import adamw
@@ -71,7 +70,7 @@ def order(declared: FineTuneStage) -> list[list[list[int]]]:
 def head(declared: FineTuneStage) -> list[torch.Tensor]:
     task = find_task(declared.task)
     model = build_fine_tuned(declared.architecture, task.form, task.outputs, declared.pooling, declared.dropout)
-    initialise(model, fine_tune.stream_seed(root_seed(declared), "head"))
+    initialise(model, fine_tune.stream_seed(declared.root_seed, "head"))
     return [value for name, value in model.named_parameters() if name.startswith("head.")]
 
 
@@ -80,7 +79,7 @@ def test_the_order_of_examples_depends_on_both_seeds_and_not_on_the_arm(
     pretraining: int, tuning: int, arm: int
 ) -> None:
     one, other = stage(pretraining, tuning), stage(pretraining, tuning, arm)
-    assert root_seed(one) == root_seed(other)
+    assert one.root_seed == other.root_seed
     assert order(one) == order(other)
     assert sorted(example for batch in order(one)[0] for example in batch) == list(range(50))
 
@@ -91,7 +90,7 @@ def test_fine_tuning_seeds_are_nested_in_pretraining_seeds(pair: tuple[int, int]
     assume(pair != other)
     for each in (other, (other[0], pair[1]), (pair[0], other[1]), pair[::-1]):
         if each != pair:
-            assert root_seed(stage(*each)) != root_seed(stage(*pair))
+            assert stage(*each).root_seed != stage(*pair).root_seed
             assert order(stage(*each)) != order(stage(*pair))
 
 

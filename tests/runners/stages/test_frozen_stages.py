@@ -14,10 +14,9 @@ from torch.nn.functional import log_softmax, logsigmoid
 
 from runners.computing.linear_probe import fit_probe, word_vectors
 from runners.frozen_scoring import frozen_scores
-from runners.stages.context import StageContext
+from runners.stages.context import ProgressFile, StageContext
 from runners.stages.linear_probe import LinearProbeStage
 from runners.stages.minimal_pairs import TOKENS_PER_BATCH, MinimalPairsStage, batches_by_length, sentence_scores
-from runners.stages.progress import ProgressFile
 from runners.stages.untrained import UntrainedStage
 from runners.training.checkpoint import load_weights
 from search_space.candidate import Candidate

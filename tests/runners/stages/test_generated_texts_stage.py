@@ -9,11 +9,10 @@ import pytest
 from torch import nn
 
 from runners.computing import generated_texts
-from runners.computing.frozen_examples import encode_part
+from runners.computing.examples import encode_part
 from runners.scoring import part_scores
-from runners.stages.context import Diverged, StageContext
+from runners.stages.context import Diverged, ProgressFile, StageContext
 from runners.stages.fine_tune import FineTuneStage
-from runners.stages.progress import ProgressFile
 from runners.training.checkpoint import save_weights
 from search_space.architecture import Architecture
 from steeplechase.commands.generation import Search, texts_of

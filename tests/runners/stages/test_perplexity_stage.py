@@ -14,9 +14,8 @@ from torch.nn.functional import cross_entropy
 
 from runners.dag import shared_stages, trial_stages
 from runners.stage_labels import all_labels
-from runners.stages.context import StageContext
+from runners.stages.context import ProgressFile, StageContext
 from runners.stages.perplexity import PerplexityStage, windows
-from runners.stages.progress import ProgressFile
 from runners.training.checkpoint import save_checkpoint
 from runners.training.optimisers import build_optimiser
 from search_space.architecture import Architecture

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from runners.computing import pretrain
-from runners.stages.context import Diverged, StageContext
+from runners.stages.context import Diverged, ProgressFile, StageContext
 from runners.stages.pretrain import PretrainStage
-from runners.stages.progress import ProgressFile
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel, WordStructure
 from steeplechase.foundation.errors import CorruptionError

@@ -10,9 +10,8 @@ import torch
 
 from runners.computing import pretrain
 from runners.dag import shared_stages, trial_stages
-from runners.stages.context import StageContext
+from runners.stages.context import ProgressFile, StageContext
 from runners.stages.pretrain import PRUNING_VERSION, PretrainStage
-from runners.stages.progress import ProgressFile
 from runners.training.checkpoint import architecture_in, load_weights
 from runners.training.pruning import pruned
 from search_space.architecture import Architecture

@@ -10,8 +10,7 @@ import torch
 
 from runners.dag import shared_stages, trial_stages
 from runners.stage_labels import all_labels
-from runners.stages.context import StageContext
-from runners.stages.progress import ProgressFile
+from runners.stages.context import ProgressFile, StageContext
 from runners.stages.rare_words import RareWordsStage
 from runners.stages.word_embeddings import EMBEDDINGS, WordEmbeddingsStage
 from runners.training.checkpoint import save_checkpoint

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.stages.context import StageContext
-from runners.stages.progress import ProgressFile
+from runners.stages.context import ProgressFile, StageContext
 from runners.stages.tokens import TokensStage
 from search_space.objective import EntityReplacement
 from search_space.packing.mentions import MentionSequences

@@ -10,10 +10,9 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from runners.computing import generated_texts
-from runners.computing.frozen_examples import encode_part
-from runners.stages.context import StageContext
+from runners.computing.examples import encode_part
+from runners.stages.context import ProgressFile, StageContext
 from runners.stages.fine_tune import FineTuneStage
-from runners.stages.progress import ProgressFile
 from runners.training.checkpoint import WEIGHTS, save_weights
 from steeplechase.commands.generation import Search, texts_of
 from steeplechase.configuration.source_encoder import SourceEncoder

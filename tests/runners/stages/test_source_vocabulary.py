@@ -9,10 +9,9 @@ import pytest
 from runners.computing import examples
 from runners.cost_estimate.flops import stage_flops
 from runners.dag import shared_stages, trial_stages
-from runners.stages.context import StageContext
+from runners.stages.context import ProgressFile, StageContext
 from runners.stages.examples import ExamplesStage
 from runners.stages.fine_tune import FineTuneStage
-from runners.stages.progress import ProgressFile
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.source_encoder import update_flops
 from steeplechase.foundation.errors import DataError

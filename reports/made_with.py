@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from reports.document import Notes
+from reports.number_format import duration
 from reports.sanitise import printable
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import Record, Status
@@ -57,14 +58,6 @@ def _times(sessions: tuple[Session, ...]) -> str:
 
 def _moment(session: Session) -> str:
     return datetime.fromisoformat(session.started).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def duration(seconds: float) -> str:
-    """Return a duration as text, rounded to seconds or minutes."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
 def _stages(snapshot: Snapshot) -> str:

@@ -128,3 +128,11 @@ def milliseconds_text(seconds: float) -> str:
     """Return seconds as milliseconds with three significant digits."""
     milliseconds = seconds * 1e3
     return fixed(milliseconds, 3 if milliseconds < 1 else 2 if milliseconds < 10 else 1 if milliseconds < 100 else 0)
+
+
+def duration(seconds: float) -> str:
+    """Return a duration as text, rounded to seconds or minutes."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"

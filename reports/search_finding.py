@@ -14,7 +14,7 @@ from reports.table import Row, number
 from steeplechase.analysis.difference import Difference
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.metrics import HELD_OUT_LOSS
-from steeplechase.configuration.validation.finishing import asked_candidates, points_text, possible_points
+from steeplechase.configuration.validation.search import asked_candidates, points_text, possible_points
 from steeplechase.ledger.records import NOT_ENDED, TrialStatus
 
 LOSS = Metric(HELD_OUT_LOSS)

@@ -23,8 +23,7 @@ from runners.stages.word_embeddings import WordEmbeddingsStage
 from runners.stages.zero_cost import ZeroCostStage
 from search_space.candidate import Candidate
 from search_space.objective import Objective
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.experiment_objectives import objectives_of
+from steeplechase.configuration.experiment import Experiment, objectives_of
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
 from steeplechase.configuration.hurdles import ZeroCost
 from steeplechase.configuration.initial_checkpoint import WEIGHTS, InitialCheckpoint, read_initial_checkpoint

@@ -22,7 +22,7 @@ from steeplechase.configuration.designs.axes import grid_size
 from steeplechase.configuration.designs.search import NON_ADAPTIVE
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
-from steeplechase.configuration.validation.finishing import finishing_notes
+from steeplechase.configuration.validation.search import finishing_notes
 from steeplechase.configuration.validation.warnings import warnings_of
 from steeplechase.foundation.environment import memory_bytes
 from steeplechase.foundation.errors import DataError, MachineError, UserError

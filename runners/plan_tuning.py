@@ -9,11 +9,10 @@ from runners.dag import SharedStages, trial_stages
 from runners.stages.stage import Stage
 from search_space.cost import Convention
 from search_space.overrides import apply
-from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.experiment import Experiment, tuning_view
 from steeplechase.configuration.fine_tuning_runs import fine_tuning_runs
 from steeplechase.configuration.seeds import first_seeds
-from steeplechase.configuration.tuning_experiment import tuning_view
-from steeplechase.configuration.tuning_points import Point, name_of, points_of
+from steeplechase.configuration.tuning import Point, name_of, points_of
 from steeplechase.foundation.schema import canonical_text
 from steeplechase.ledger.database import LEDGER_NAME, Ledger
 from steeplechase.ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
@@ -89,7 +88,7 @@ def plan_tuning_of(
         train_flops=flops * len(points) * len(tune.seeds),
         stages=per_trial * len(experiment.arms) * len(points) * len(tune.seeds),
         cached=None if shared is None else len(known_stages) - len(missing),
-        own_arms=_changed_arms(recorded),
+        own_arms=(sum(choice.point > 0 for choice in recorded.choices) if recorded and recorded.choices else None),
         remaining=(*missing, *missing_of(own_stages)),
     )
 
@@ -108,10 +107,6 @@ def _own_stages(experiment: Experiment, shared: SharedStages, recorded: Recorded
         point = recorded.tried.points[choices[arm.name]] if recorded and choices else UNKNOWN
         for seed in first_seeds(experiment.pretraining.seeds) if point else ():
             yield from trial_stages(experiment, shared, apply(arm.candidate, point), seed).values()
-
-
-def _changed_arms(recorded: RecordedTuning | None) -> int | None:
-    return sum(choice.point > 0 for choice in recorded.choices) if recorded and recorded.choices else None
 
 
 def _recorded_tuning(experiment: Experiment, folder: Path) -> RecordedTuning | None:

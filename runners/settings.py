@@ -124,7 +124,8 @@ class RunSettings(Limits, Selection):
     ] = None
 
     def __post_init__(self) -> None:
-        """Check the values; types are the caller's."""
+        """Check the values; types are the caller's, but for folders given as text."""
+        object.__setattr__(self, "reuse", tuple(map(Path, self.reuse)))
         refuse_out_of_range(self)
         self.refuse_contradictions()
         if self.address is not None and self.engine != RAY:

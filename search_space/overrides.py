@@ -11,7 +11,6 @@ from typing import Any
 from pydantic import ValidationError
 
 from search_space.candidate import Candidate
-from search_space.convolution import ConvolutionOption
 from steeplechase.foundation.errors import Violation, closest, did_you_mean
 from steeplechase.foundation.schema import VARIANT_KEY, JsonValue, Schema, canonical, options_of
 from steeplechase.foundation.stand_ins import CodeNeeded
@@ -61,7 +60,7 @@ def applied(candidate: Candidate, changes: Changes) -> Candidate:
     try:
         return Candidate.model_validate(document)
     except ValidationError as error:
-        raise InvalidOverride(_explain(error, changes, document)) from None
+        raise InvalidOverride(_explain(error, changes, candidate, document)) from None
 
 
 def difference(baseline: Candidate, candidate: Candidate) -> dict[str, JsonValue]:
@@ -107,12 +106,14 @@ def _assign(document: dict[str, Any], path: str, value: Any) -> None:
         node[leaf] = dict(value) if isinstance(value, Mapping) else value
 
 
-def _explain(error: ValidationError, changes: Changes, document: dict[str, Any]) -> list[Violation]:
+def _explain(
+    error: ValidationError, changes: Changes, candidate: Candidate, document: dict[str, Any]
+) -> list[Violation]:
     violations = []
     for fault in error.errors(include_url=False):
         path = tuple(part for part in fault["loc"] if isinstance(part, str))
         if fault["type"] == "extra_forbidden":
-            message = _misplaced(path, document)
+            message = _misplaced(path, candidate, document)
         elif fault["type"] == "union_tag_invalid":
             message = _unknown_kind(fault["ctx"])
         elif fault["type"] in ("union_tag_not_found", "model_attributes_type"):
@@ -130,23 +131,26 @@ def _unknown_kind(context: Mapping[str, Any]) -> str:
     return f"{kind!r} is not a kind. Allowed: {', '.join(known)}{did_you_mean(kind, known, '. ', str)}"
 
 
-def _misplaced(path: tuple[str, ...], document: dict[str, Any]) -> str:
-    leaf, options = path[-1], options_of(ConvolutionOption)
-    owners = [option.model_fields["kind"].default for option in options if leaf in option.model_fields]
-    if path[:2] == ("architecture", "convolution"):
-        kind = document["architecture"]["convolution"].get("kind")
-        fields = [name for option in options for name in option.model_fields if name != VARIANT_KEY]
-        belongs = f"; it belongs to {', '.join(owners)}" if owners else did_you_mean(leaf, fields, ". ", str)
-        return f"{leaf} is not a field of the convolution {kind}{belongs}"
-    if path[0] == "recipe" and isinstance(option := document["recipe"].get(path[1]), dict):
-        names = [name for name in option if name not in (VARIANT_KEY, leaf)]
-        return (
-            f"{leaf} is not a field of the {path[1]} {option.get(VARIANT_KEY)}{did_you_mean(leaf, names, '. ', str)}"
-        )
-    return f"{leaf} is not a field of {path[0]}{_meant(leaf, path, document)}"
+def _misplaced(path: tuple[str, ...], candidate: Candidate, document: dict[str, Any]) -> str:
+    """Return the message on a field that nothing has at its place, with the options of the axis that have it."""
+    leaf, option = path[-1], document[path[0]].get(path[1]) if len(path) > 1 else None
+    if not isinstance(option, dict):
+        return f"{leaf} is not a field of {path[0]}{_meant(leaf, path, candidate, document)}"
+    options = _options(candidate, *path[:2])
+    owners = [option.model_fields[VARIANT_KEY].default for option in options if leaf in option.model_fields]
+    names = [name for option in options for name in option.model_fields if name != VARIANT_KEY]
+    belongs = f"; it belongs to {', '.join(owners)}" if owners else did_you_mean(leaf, names, ". ", str)
+    return f"{leaf} is not a field of the {path[1]} {option.get(VARIANT_KEY)}{belongs}"
 
 
-def _meant(leaf: str, path: tuple[str, ...], document: dict[str, Any]) -> str:
+def _options(candidate: Candidate, part: str, name: str) -> tuple[type[Schema], ...]:
+    """Return the options of an axis; none of a field that is no axis."""
+    field = type(getattr(candidate, part)).model_fields.get(name)
+    options = () if field is None else options_of(field.annotation)
+    return tuple(one for one in options if isinstance(one, type) and VARIANT_KEY in getattr(one, "model_fields", ()))
+
+
+def _meant(leaf: str, path: tuple[str, ...], candidate: Candidate, document: dict[str, Any]) -> str:
     """Return the whole paths that a name may stand for: those of fields with this name, else with the nearest one."""
     places: dict[str, list[str]] = {}
     for part in ("architecture", *ROOTS):
@@ -154,11 +158,10 @@ def _meant(leaf: str, path: tuple[str, ...], document: dict[str, Any]) -> str:
         for name, value in document[part].items():
             if (part, name) != path[:2]:
                 places.setdefault(name, []).append(f"{prefix}{name}")
-            for inner in value if isinstance(value, dict) and VARIANT_KEY in value else ():
+            inside = [*value] if isinstance(value, dict) and VARIANT_KEY in value else []
+            inside += [inner for option in _options(candidate, part, name) for inner in option.model_fields]
+            for inner in dict.fromkeys(inside):
                 places.setdefault(inner, []).append(f"{prefix}{name}.{inner}")
-    for option in options_of(ConvolutionOption):
-        for name in option.model_fields:
-            places.setdefault(name, []).append(f"convolution.{name}")
     near = leaf if leaf in places and leaf != VARIANT_KEY else closest(leaf, [*places])
     return "" if near is None else f". Did you mean {' or '.join(dict.fromkeys(places[near]))}?"
 

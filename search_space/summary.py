@@ -1,4 +1,4 @@
-"""Summary of an architecture: cost by component, memory, receptive field, and the share of the convolution branch."""
+"""Summary of an architecture: cost by component, memory, receptive field, and the share of every branch."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,7 +8,11 @@ from search_space.architecture import Architecture
 from search_space.cost import Component, Convention, Role
 from search_space.objective import Objective
 
-ATTENTION = (Role.ATTENTION_MAPS, Role.ATTENTION_SCORES)
+BRANCHES = {
+    "attention": (Role.ATTENTION_MAPS, Role.ATTENTION_SCORES),
+    "convolution": (Role.CONVOLUTION,),
+}
+"""Roles of the branches of a block, which are concatenated before its output map."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ class PartCost:
 
 @dataclass(frozen=True)
 class Share:
-    """One branch's share of both branches; the output map, which serves both, is excluded."""
+    """One branch's share of all branches; the output map, which serves all, is excluded."""
 
     parameters: float
     forward_flops: float
@@ -85,25 +89,26 @@ class Description:
         return None if updates is None or self.update_flops is None else updates * self.update_flops
 
     @property
-    def attention(self) -> Share:
-        """Attention's share of both branches."""
-        return self._share(ATTENTION, self.subject.architecture.attention_shape.inner_width)
-
-    @property
-    def convolution(self) -> Share:
-        """The convolution's share of both branches."""
+    def branches(self) -> dict[str, Share]:
+        """Every branch's share, by its name; zero where no block has it."""
         architecture = self.subject.architecture
-        own = architecture.context_width - architecture.attention_shape.inner_width
-        return self._share((Role.CONVOLUTION,), own)
-
-    def _share(self, roles: tuple[Role, ...], width: int) -> Share:
-        both = [part for part in self.parts if part.role in (*ATTENTION, Role.CONVOLUTION)]
-        if not both:
-            return Share(0.0, 0.0, 0.0)
-        branch = [part for part in both if part.role in roles]
-        parameters = sum(part.parameters for part in branch) / (sum(part.parameters for part in both) or 1)
-        flops = sum(part.forward_flops for part in branch) / (sum(part.forward_flops for part in both) or 1)
-        return Share(parameters, flops, width / self.subject.architecture.context_width)
+        attention = architecture.attention_shape.inner_width
+        widths = {"attention": attention, "convolution": architecture.context_width - attention}
+        parts = {name: [part for part in self.parts if part.role in roles] for name, roles in BRANCHES.items()}
+        if not any(parts.values()):
+            return dict.fromkeys(BRANCHES, Share(0.0, 0.0, 0.0))
+        parameters, flops = (
+            {name: sum(getattr(part, cost) for part in own) for name, own in parts.items()}
+            for cost in ("parameters", "forward_flops")
+        )
+        return {
+            name: Share(
+                parameters[name] / (sum(parameters.values()) or 1),
+                flops[name] / (sum(flops.values()) or 1),
+                widths[name] / architecture.context_width,
+            )
+            for name in BRANCHES
+        }
 
 
 def describe(subject: Subject, length: int, batch: int, convention: Convention) -> Description:

@@ -45,7 +45,7 @@ def run(
     when it is interrupted, after which the same call resumes.
     """
     from runners.settings import RunSettings
-    from steeplechase.commands.run_experiment import run_experiment
+    from steeplechase.commands.run import run_experiment
 
     how = RunSettings(scale=scale, overrides=_as_text(settings), out=_path(out), **given)
     request, _ = run_experiment(path_of(file, "file"), how, lambda report, folder: None)

@@ -29,7 +29,7 @@ from reports.report import build
 from runners.run_progress import RunProgress
 from runners.tracking import TrackingStore, mirror
 from runners.tracking.runs import study_name
-from runners.tracking.server import HOST, pages_of
+from runners.tracking.server import HOST, addresses
 from steeplechase.commands.explore import explore
 from steeplechase.commands.terminal.live_view import LiveView
 from steeplechase.foundation.errors import MachineError, UserError
@@ -76,7 +76,7 @@ def dashboard_screens(store: TrackingStore, snapshot: Snapshot, search: Snapshot
 
 def _addresses(store: TrackingStore, base: str, snapshot: Snapshot) -> list[str]:
     """Return the addresses of the arms and of the trials of a study."""
-    lines = pages_of(store, base, study_name(snapshot.experiment, snapshot.scale)).lines
+    lines = addresses(store, base, study_name(snapshot.experiment, snapshot.scale))
     return [line.partition(": ")[2] for line in lines][:2]
 
 

@@ -27,7 +27,7 @@ from runners.training.sequence_to_sequence import (
 from runners.training.text_writer import TextWriter, source_tensors
 from search_space.architecture import Architecture
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
-from steeplechase.configuration.source_encoder import SourceEncoder
+from steeplechase.configuration.text_generation import SourceEncoder
 from steeplechase.foundation.randomness import stream, stream_seed
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.example_values import write_example_values

@@ -13,7 +13,7 @@ from search_space.cost import MATMUL
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.source_encoder import update_flops
 from steeplechase.configuration.latency import part_flops
-from steeplechase.configuration.source_encoder import SourceEncoder
+from steeplechase.configuration.text_generation import SourceEncoder
 from steeplechase.tasks.labelled.task import DownstreamTask
 
 

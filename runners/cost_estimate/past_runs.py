@@ -17,12 +17,11 @@ from runners.stage_labels import pretrain_labels
 from search_space.candidate import Candidate
 from search_space.module_architecture import ModuleArchitecture
 from search_space.module_factories import refusal
-from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.experiment import Experiment, tuning_view
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
 from steeplechase.configuration.plugin_folders import are_loaded
 from steeplechase.configuration.stage_label import TASK_STAGES, UNTRAINED, StageLabel
-from steeplechase.configuration.tuning_experiment import tuning_view
 from steeplechase.foundation.environment import processor
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.foundation.schema import JsonValue

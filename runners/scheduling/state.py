@@ -19,10 +19,9 @@ from runners.stages.stage import Stage
 from runners.stages.word_embeddings import WordEmbeddingsStage
 from runners.work_queue import StageTask
 from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.experiment import Experiment, tuning_view
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE, UNPRUNED
-from steeplechase.configuration.tuning_experiment import tuning_view
 from steeplechase.foundation.errors import ConflictError
 from steeplechase.ledger.records import ArmRow, Decision, Record, Status, TrialRow
 

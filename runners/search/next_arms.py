@@ -7,9 +7,8 @@ from runners.search.history import SearchHistory
 from runners.search.optuna_sampler import importance, propose
 from runners.search.warm_start import warm_start_observations
 from steeplechase.configuration.arm import BASELINE, Arm, changed_arm
-from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.experiment import Experiment, tuning_view
 from steeplechase.configuration.seeds import first_seeds
-from steeplechase.configuration.tuning_experiment import tuning_view
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.records import ArmRow

@@ -11,10 +11,9 @@ from runners.stage_labels import fine_tune_labels, pretrain_labels
 from search_space.overrides import apply, difference
 from steeplechase.configuration.arm import BASELINE, Arm
 from steeplechase.configuration.designs.point import level
-from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.experiment import Experiment, tuning_view
 from steeplechase.configuration.stage_label import PRETRAIN
-from steeplechase.configuration.tuning_experiment import tuning_view
-from steeplechase.configuration.tuning_points import AT, Point, change_size, name_of, points_of, value_at
+from steeplechase.configuration.tuning import AT, Point, change_size, name_of, points_of, value_at
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.records import TrialStatus, final_loss_of

@@ -12,8 +12,7 @@ from runners.stages.context import StageContext
 from runners.stages.stage import Stage, StageDeclaration
 from search_space.candidate import Candidate
 from search_space.objective import Objective
-from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.experiment_objectives import objectives_of
+from steeplechase.configuration.experiment import Experiment, objectives_of
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import Count, JsonValue
 from steeplechase.tasks.progress import place

@@ -3,7 +3,7 @@
 Importing this package is light: only `mlflow_client` imports MLflow, when a store is opened.
 """
 
-from runners.tracking.errors import TrackingUnavailable
+from runners.tracking.connectivity import TrackingUnavailable
 from runners.tracking.server import serve
 from runners.tracking.store import TrackingStore
 from runners.tracking.sync import Patience, SyncSummary, mirror

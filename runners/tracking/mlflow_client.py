@@ -3,23 +3,21 @@
 import logging
 import os
 import warnings
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from http import HTTPStatus
 from itertools import zip_longest
 from pathlib import Path
 from typing import TypeVar
 
-from runners.tracking.environment import client_environment
+from runners.tracking.connectivity import client_environment
 from runners.tracking.mirrored_run import IDENTITY_TAG, NAME_TAG, STUDY_TAG, KnownRun, MirroredRun, RunStatus
-from steeplechase.foundation.schema import json_in_html
 
 os.environ.update(client_environment(os.environ))  # MLflow reads them during import
 
 import mlflow.store
 from alembic.script import ScriptDirectory  # MLflow's schema migrations
-from fastapi import FastAPI, Request, Response  # the framework of MLflow's server
+from fastapi import FastAPI  # the framework of MLflow's server
 from mlflow.entities import Experiment, Metric, Param, Run, RunTag, ViewType
 from mlflow.exceptions import MlflowException
 from mlflow.store.tracking.dbmodels.models import SqlLatestMetric, SqlMetric, SqlParam, SqlRun, SqlTag
@@ -29,7 +27,6 @@ from mlflow.tracking import MlflowClient
 METRICS_PER_BATCH = 800  # MLflow takes 1000 items in one call, of them at most
 ENTITIES_PER_BATCH = 100  # parameters, and as many tags
 RUNS_PER_PAGE = 1000
-HEADERS_OF_UNCHANGED_PAGE = ("content-length", "date", "etag", "last-modified")
 
 TABLES = {"runs": SqlRun, "tags": SqlTag, "params": SqlParam, "metrics": SqlMetric, "latest_metrics": SqlLatestMetric}
 """MLflow's models of the tables of runs, by name."""
@@ -161,11 +158,10 @@ class TrackingClient:
             self._client.update_run(run.run_id, status.value)
 
 
-def pages(uri: str, artifacts: str, first_settings: Mapping[str, str], landing: str) -> FastAPI:
+def pages(uri: str, artifacts: str) -> FastAPI:
     """Return MLflow's server over a store, as an application for uvicorn, which must be imported first.
 
-    `first_settings` are values of the browser's local storage, set where the browser has none; `landing` is the page
-    that opens for the server's bare address. The environment is the server's own: `server_environment`.
+    The environment is the server's own: `server_environment`.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # MLflow's warnings about its dependencies
@@ -174,23 +170,7 @@ def pages(uri: str, artifacts: str, first_settings: Mapping[str, str], landing: 
         from mlflow.server.fastapi_app import app
 
     os.environ.update({BACKEND_STORE_URI_ENV_VAR: uri, ARTIFACT_ROOT_ENV_VAR: artifacts})
-    settings = json_in_html(dict(first_settings))
-    script = (
-        f"<script>for (const [key, value] of Object.entries({settings})) "
-        "if (localStorage.getItem(key) === null) localStorage.setItem(key, value);"
-        f"if (!location.hash) location.hash = {json_in_html(landing)}</script>"
-    )
-
-    async def with_settings(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
-        response = await call_next(request)
-        if request.url.path != "/" or response.status_code != HTTPStatus.OK:
-            return response
-        page = b"".join([chunk async for chunk in response.body_iterator])  # type: ignore[attr-defined]
-        headers = {name: value for name, value in response.headers.items() if name not in HEADERS_OF_UNCHANGED_PAGE}
-        return Response(page.replace(b"<head>", b"<head>" + script.encode(), 1), headers=headers)
-
     server: FastAPI = app
-    server.middleware("http")(with_settings)
     return server
 
 

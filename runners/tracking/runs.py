@@ -31,9 +31,17 @@ from runners.tracking.mirrored_run import (
     Point,
     RunStatus,
 )
-from runners.tracking.parameters import flat_parameters, short_code, shortened
-from runners.tracking.status import INCOMPLETE, STATUS, arm_status, cut, interruption, standing, stop_reason
-from search_space.candidate import Candidate
+from runners.tracking.run_texts import (
+    INCOMPLETE,
+    STATUS,
+    arm_status,
+    cut,
+    flat_parameters,
+    interruption,
+    shortened,
+    standing,
+    stop_reason,
+)
 from steeplechase.analysis.difference import MeanTest
 from steeplechase.configuration.arm import BASELINE, changes_text
 from steeplechase.foundation.schema import canonical_text
@@ -106,7 +114,7 @@ class _Projection:
     def study(self, artifacts: Sequence[Path]) -> MirroredRun:
         snapshot = self.snapshot
         status = TrialStatus.FINISHED if snapshot.over else TrialStatus.RUNNING
-        tags = self._tags("study", (ALL, ALL, ALL), status, self.identity)
+        tags = self._tags("study", (ALL, ALL), status, self.identity)
         note = f"{snapshot.document['question']}" if "question" in snapshot.document else study_name(*self._names)
         records = [record for history in snapshot.every_history for record in history.records]
         return MirroredRun(
@@ -128,7 +136,7 @@ class _Projection:
         status, identity = arm_status(histories), f"{self.identity}/{arm.name}"
         compared = dict(self._compared(arm)) if STATUS[status].ended else {}
         verdict = {"difference": text} if (text := verdict_on(compared)) else {}
-        tags = self._tags("arm", (arm.name, ALL, _convolution(arm.candidate)), status, identity)
+        tags = self._tags("arm", (arm.name, ALL), status, identity)
         if status is TrialStatus.STOPPED:
             tags["standing"] = standing(histories)
         parameters, full_values = shortened(flat_parameters(arm.candidate))
@@ -154,7 +162,7 @@ class _Projection:
     def trial(self, arm: ArmRow, history: TrialHistory, number: int) -> MirroredRun:
         identity = f"{self.identity}/{arm.name}/{history.trial.seed}"
         labels = self.snapshot.labels
-        groups = (arm.name, str(history.trial.seed), _convolution(arm.candidate))
+        groups = (arm.name, str(history.trial.seed))
         parameters, full_values = shortened(flat_parameters(arm.candidate))
         non_finite = not_finite(history, labels)
         reason = stop_reason(history)
@@ -245,8 +253,8 @@ class _Projection:
     def _score_tag(self) -> dict[str, str]:
         return {SCORE_TAG: cut(self.score.description)} if self.score.description else {}
 
-    def _tags(self, level: str, groups: tuple[str, str, str], status: TrialStatus, identity: str) -> dict[str, str]:
-        arm, seed, convolution = groups
+    def _tags(self, level: str, groups: tuple[str, str], status: TrialStatus, identity: str) -> dict[str, str]:
+        arm, seed = groups
         reason = interruption(status, self.snapshot)
         settings = self.snapshot.manifest.get("settings")
         return {
@@ -257,15 +265,10 @@ class _Projection:
             "level": level if level == "study" else f"{self.prefix}{level}",
             "arm": arm,
             "seed": seed,
-            "convolution": convolution,
             "standing": INCOMPLETE if reason else status.value,
             **({"stop_reason": reason} if reason else {}),
             **({"settings": cut("; ".join(map(str, settings)))} if isinstance(settings, list) else {}),
         }
-
-
-def _convolution(candidate: Candidate) -> str:
-    return short_code(candidate.architecture.convolution.kind)
 
 
 def _changes(arm: ArmRow) -> str:

@@ -1,7 +1,5 @@
 """Saved views of the experiment's page: the table of arms, and the trials with one learning curve per arm.
 
-A page of several experiments reads no tag; it takes its state from the browser's local storage.
-
 MLflow keeps a view as a tag of the experiment: JSON with a name, a time and a deflated state. The form is that of
 MLflow's own demonstration (`mlflow/demo/generators/saved_views.py`); the state's fields are those of the page
 in MLflow 3.17. Pages ignore unknown fields.
@@ -11,7 +9,6 @@ import base64
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from urllib.parse import quote
 
 from runners.tracking.measurements import AUDIT, DELTAS, HELD_OUT_CURVE, HELD_OUT_LOSS, SCORE, TRAIN_CURVE
 from runners.tracking.mirrored_run import MirroredRun, RunStatus
@@ -22,27 +19,11 @@ ARMS_VIEW = "arms"
 TRIALS_VIEW = "trials"
 DEFINED = 1_767_225_600_000  # milliseconds since 1970: 1 January 2026, so that sending a view again changes nothing
 PARAMETERS = "size/parameters"
-FIXED_COLUMNS = {"attributes.`Run Name`": 150, "runDateAndNestInfo": 135, "duration": 80}
-"""Built-in columns of the page, pinned to the left, with widths in pixels."""
-WIDTH_PIXELS = {
-    HELD_OUT_LOSS: 160,
-    DELTAS[HELD_OUT_LOSS]: 155,
-    SCORE: 105,
-    DELTAS[SCORE]: 105,
-    PARAMETERS: 130,
-    "standing": 95,
-    "difference": 260,
-    "stop_reason": 260,
-    "audit": 260,
-    "experiment": 120,
-    "scale": 90,
-}
-OTHER_WIDTH_PIXELS = 165  # of a metric: its name is its header
+FIXED_COLUMNS = ("attributes.`Run Name`", "runDateAndNestInfo", "duration")
+"""Built-in columns of the page, pinned to the left."""
 SPREADS = ("/sd", "/n", "/low", "/high")
 CHARTS = "loss"
 ARM_METRICS = (HELD_OUT_LOSS, DELTAS[HELD_OUT_LOSS], SCORE, DELTAS[SCORE], PARAMETERS)
-STORED_STATE = "MLflowLocalStorage-1.1-ExperimentPage-{}-ReactComponentState"
-"""Key in the local storage of MLflow 3.17's page, by the list of experiments as JSON."""
 RANGE_MARGIN = 0.05  # share of a chart's height above and below the curves
 
 
@@ -50,11 +31,11 @@ def saved_views(runs: Sequence[MirroredRun]) -> dict[str, str]:
     """Return the experiment's tags that hold the views; columns and charts are of the metrics that runs have."""
     keys = sorted({point.key for run in runs for point in run.points})
     tasks = [key for key in keys if key.startswith("task/") and not key.endswith(SPREADS)]
-    arm_tags = [name for name in ("standing", "difference") if any(name in run.tags for run in runs)]
-    arms = {_metric(key): key for key in ARM_METRICS if key in keys} | {_tag(name): name for name in arm_tags}
-    finals = [key for key in (HELD_OUT_LOSS, SCORE, *tasks) if key in keys]
-    status_tags = [name for name in ("standing", "stop_reason", "audit") if any(name in run.tags for run in runs)]
-    trials = {_metric(key): key for key in finals} | {_tag(name): name for name in status_tags}
+    tags = {name for run in runs for name in run.tags}
+    arms = [_metric(key) for key in ARM_METRICS if key in keys]
+    arms += [_tag(name) for name in ("standing", "difference") if name in tags]
+    trials = [_metric(key) for key in (HELD_OUT_LOSS, SCORE, *tasks) if key in keys]
+    trials += [_tag(name) for name in ("standing", "stop_reason", "audit") if name in tags]
     hidden = [_chart(key, "BAR", key, {"deleted": True, "metricKey": key}) for key in keys if key.endswith(SPREADS)]
     views = {
         ARMS_VIEW: ("Arms", _table("arm", arms, None) | _charts([*_scatter(keys), *hidden])),
@@ -63,32 +44,15 @@ def saved_views(runs: Sequence[MirroredRun]) -> dict[str, str]:
     return {f"{TAG_PREFIX}{key}": _packed(name, state) for key, (name, state) in views.items()}
 
 
-def view_across(experiments: Sequence[str]) -> tuple[str, str]:
-    """Return the key and the text in local storage of a page that shows the arms of several experiments."""
-    columns = {_tag(name): name for name in ("experiment", "scale")} | {_metric(key): key for key in ARM_METRICS}
-    state = _table("arm", {**columns, _tag("standing"): "standing"}, None)
-    return STORED_STATE.format(_list(experiments)), json.dumps(state)
-
-
-def page_across(experiments: Sequence[str]) -> str:
-    """Return the address of that page, relative to the server."""
-    return f"/#/compare-experiments/s?experiments={quote(_list(experiments))}&workflowType=machine_learning"
-
-
-def _list(experiments: Sequence[str]) -> str:
-    return json.dumps(sorted(experiments), separators=(",", ":"))
-
-
-def _table(level: str, columns: Mapping[str, str], group_by: str | None) -> dict[str, JsonValue]:
+def _table(level: str, columns: Sequence[str], group_by: str | None) -> dict[str, JsonValue]:
     keys: list[JsonValue] = [{"mode": "tag", "groupByData": group_by}]
-    widths = {column: WIDTH_PIXELS.get(name, OTHER_WIDTH_PIXELS) for column, name in columns.items()}
     return {
         "searchFilter": f'tags.level = "{level}"',
         "orderByKey": _metric(HELD_OUT_LOSS),
         "orderByAsc": True,
         "selectedColumns": [*columns],
         "columnOrder": [*FIXED_COLUMNS, *columns],
-        "columnWidths": {**FIXED_COLUMNS, **widths},
+        "columnWidths": {},
         "runsExpanded": {},
         "runsPinned": [],
         "runsHidden": [],

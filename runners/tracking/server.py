@@ -1,20 +1,19 @@
 """MLflow's web pages on this machine: loopback only, one process, no jobs, quiet."""
 
+import json
 import os
 import socket
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from threading import Thread
 from typing import TYPE_CHECKING, NoReturn
+from urllib.parse import quote
 
-from runners.tracking.connectivity import not_reachable
-from runners.tracking.environment import server_environment
-from runners.tracking.errors import reason_of
+from runners.tracking.connectivity import not_reachable, reason_of, server_environment
 from runners.tracking.mirrored_run import CHANGED_TAG, EXPERIMENT_TAG
-from runners.tracking.saved_views import ARMS_VIEW, TAG_PREFIX, TRIALS_VIEW, page_across, view_across
+from runners.tracking.saved_views import ARMS_VIEW, TAG_PREFIX, TRIALS_VIEW
 from runners.tracking.store import TrackingStore
 from steeplechase.foundation.errors import MachineError
 
@@ -29,22 +28,6 @@ LOCK_SECONDS = 5.0
 SECONDS_BETWEEN_TRIES = 0.1
 SHUTDOWN_SECONDS = 1
 TRAINING_PAGE = "workflowType=machine_learning"  # the page opens on traces of language models otherwise
-FIRST_SETTINGS = {
-    "mlflow.workflowType_v1": '"machine_learning"',  # a click on an experiment then opens its runs, not traces
-    "mlflow.telemetry.info.alert.dismissed_v1": "true",  # telemetry is disabled here in spite of the banner
-    "mlflow.assistant.fab.autoOpenedOnFirstLoad_v1": "true",  # hides the chat panel
-}
-"""Initial settings for browsers without any; MLflow stores them in the browser only."""
-
-
-@dataclass(frozen=True)
-class Pages:
-    """Pages of a store's studies: what is printed, what opens first, and what the browser is to keep."""
-
-    lines: tuple[str, ...]
-    landing: str
-    """Address of the first page, after the `#`."""
-    settings: Mapping[str, str]
 
 
 def serve(store: TrackingStore, port: int | None, experiment: str | None = None) -> NoReturn:
@@ -59,23 +42,23 @@ def serve(store: TrackingStore, port: int | None, experiment: str | None = None)
         sys.exit(0)
     chosen = _port(port)
     base = f"http://{HOST}:{chosen}"
-    shown = pages_of(store, base, experiment)
+    lines = addresses(store, base, experiment)
     sys.stderr.write("starting MLflow\n")
     environment = server_environment(os.environ, chosen)
     os.environ.clear()
     os.environ.update(environment)
-    Thread(target=_announce, args=(base, [f"open {base}", *shown.lines, "(Ctrl-C ends it)"]), daemon=True).start()
+    Thread(target=_announce, args=(base, [*lines, "(Ctrl-C ends it)"]), daemon=True).start()
     with suppress(KeyboardInterrupt):
-        _run(store, chosen, shown)
+        _run(store, chosen)
     sys.exit(0)
 
 
-def _run(store: TrackingStore, port: int, shown: Pages) -> None:
+def _run(store: TrackingStore, port: int) -> None:
     import uvicorn  # MLflow's server; a second of import
 
     from runners.tracking.mlflow_client import pages
 
-    application = pages(store.uri, str(store.artifacts), shown.settings, shown.landing)
+    application = pages(store.uri, str(store.artifacts))
     uvicorn.run(
         application,
         host=HOST,
@@ -92,8 +75,8 @@ def _announce(base: str, lines: Sequence[str]) -> None:
     _print(lines)
 
 
-def pages_of(store: TrackingStore, base: str, experiment: str | None) -> Pages:
-    """Return the pages of the experiment, else of every experiment that was mirrored, newest first."""
+def addresses(store: TrackingStore, base: str, experiment: str | None) -> list[str]:
+    """Return lines with the pages of the experiment, else of every experiment that was mirrored, newest first."""
     from runners.tracking.mlflow_client import TrackingClient
 
     try:
@@ -104,20 +87,22 @@ def pages_of(store: TrackingStore, base: str, experiment: str | None) -> Pages:
         (each for each in found if f"{TAG_PREFIX}{ARMS_VIEW}" in each.tags),
         key=lambda each: -int(each.tags.get(CHANGED_TAG, "0")),
     )
-    named = [each for each in known if each.name == experiment]
-    across = dict(_across(known[:LINKS_SHOWN]))
-    settings = FIRST_SETTINGS | dict(view_across(members) for members in across.values())
-    if named:
-        arms = _address(named[0], ARMS_VIEW)
-        curves = f"{_address(named[0], TRIALS_VIEW)}&compareRunsMode=CHART"
-        return Pages(
-            (f"{experiment}, arms: {base}/#{arms}", f"{experiment}, curves: {base}/#{curves}"), arms, settings
-        )
+    for each in known:
+        if each.name == experiment:
+            curves = f"{_address(each, TRIALS_VIEW)}&compareRunsMode=CHART"
+            return [
+                f"{experiment}, arms: {base}/#{_address(each, ARMS_VIEW)}",
+                f"{experiment}, curves: {base}/#{curves}",
+            ]
     lines = [f"{each.name}: {base}/#{_address(each, ARMS_VIEW)}" for each in known[:LINKS_SHOWN]]
-    lines += [f"{title}: {base}{page_across(members)}" for title, members in across.items()]
-    everything = f"/experiments?{TRAINING_PAGE}"
-    landing = _address(known[0], ARMS_VIEW) if known else everything
-    return Pages((*lines, f"all experiments: {base}/#{everything}"), landing, settings)
+    lines += [f"{title}: {base}/#{_comparison(members)}" for title, members in _across(known[:LINKS_SHOWN])]
+    return [*lines, f"all experiments: {base}/#/experiments?{TRAINING_PAGE}"]
+
+
+def _comparison(experiments: Sequence[str]) -> str:
+    """Return the address of MLflow's page of several experiments."""
+    listed = quote(json.dumps(sorted(experiments), separators=(",", ":")))
+    return f"/compare-experiments/s?experiments={listed}&{TRAINING_PAGE}"
 
 
 def _address(known: "KnownExperiment", view: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
-from runners.tracking.errors import TrackingUnavailable, reason_of
+from runners.tracking.connectivity import TrackingUnavailable, reason_of
 from runners.tracking.mirrored_run import (
     CHANGED_TAG,
     EXPERIMENT_TAG,

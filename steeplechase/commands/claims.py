@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from steeplechase.commands.documents import print_document
 from steeplechase.commands.publish import PUBLISHED, PublishedFolder
+from steeplechase.commands.report import print_document
 
 EXPERIMENTS = Path("experiments")
 

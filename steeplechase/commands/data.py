@@ -1,6 +1,5 @@
 """`steeplechase data`: lists, verifies and fetches published data sets."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from steeplechase.commands.output import print_json, tell
 from steeplechase.foundation.errors import ConfigurationError, CorruptionError, DataError, not_one_of
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.tasks.data_folder import VARIABLE, data_folder, missing
@@ -35,7 +35,7 @@ def data(context: typer.Context, as_json: AsJson = False) -> None:
         folder = data_folder()
         findings = {name: find(data_set, folder) for name, data_set in data_sets().items()}
         if as_json:
-            _print_json({"folder": str(folder), "data_sets": [_document(name, findings[name]) for name in findings]})
+            print_json({"folder": str(folder), "data_sets": [_document(name, findings[name]) for name in findings]})
         else:
             _show(folder, findings)
 
@@ -50,9 +50,9 @@ def fetch_command(context: typer.Context, names: Names, as_json: AsJson = False)
         target, fetched = fetch(data_set, folder)
         rows.append({"name": name, "folder": str(target), "fetched": fetched})
         if not _json_wanted(context, as_json):
-            _say(f"{name}: {'fetched into' if fetched else 'already there, verified:'} {target}")
+            tell(f"{name}: {'fetched into' if fetched else 'already there, verified:'} {target}", stderr=False)
     if _json_wanted(context, as_json):
-        _print_json({"data_sets": rows})
+        print_json({"data_sets": rows})
 
 
 @application.command("verify")
@@ -65,9 +65,9 @@ def verify(context: typer.Context, names: SomeNames = None, as_json: AsJson = Fa
         if not findings:
             raise missing(f"{folder}: has none of the published data sets")
     if _json_wanted(context, as_json):
-        _print_json({"folder": str(folder), "data_sets": [_document(name, findings[name]) for name in findings]})
+        print_json({"folder": str(folder), "data_sets": [_document(name, findings[name]) for name in findings]})
     elif verified := [name for name, finding in findings.items() if finding.state in HERE]:
-        _say(f"{folder}: verified {', '.join(verified)}")
+        tell(f"{folder}: verified {', '.join(verified)}", stderr=False)
     _refuse_faults(findings)
 
 
@@ -138,15 +138,10 @@ def _show(folder: Path, findings: dict[str, Finding]) -> None:
     if not beside:
         console.print(origins)
     here = sum(finding.state in HERE for finding in findings.values())
-    _say(f"{here} of {len(findings)} are in {folder}, the folder of published data sets; ${VARIABLE} names another")
+    tell(
+        f"{here} of {len(findings)} are in {folder}, the folder of published data sets; ${VARIABLE} names another",
+        stderr=False,
+    )
     for name, finding in findings.items():
         if finding.state in (State.INCOMPLETE, State.DIFFERENT):
-            _say(f"{name}: {finding.state.value}; `steeplechase data verify {name}` says which files")
-
-
-def _say(line: str) -> None:
-    Console().print(line, markup=False, highlight=False, soft_wrap=True)
-
-
-def _print_json(document: JsonValue) -> None:
-    print(json.dumps(document, indent=2, ensure_ascii=False))  # noqa: T201
+            tell(f"{name}: {finding.state.value}; `steeplechase data verify {name}` says which files", stderr=False)

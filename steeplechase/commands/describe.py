@@ -1,22 +1,92 @@
-"""`steeplechase describe`: the costs of one architecture by component, without building it."""
+"""Target of `describe`: a published model, or a file with an architecture, a candidate or an experiment."""
 
-import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from runners.flags import FactoryPackages, Scale
 from search_space.activation_memory import RULE
+from search_space.architecture import Architecture
+from search_space.candidate import Candidate
 from search_space.cost import MATMUL
+from search_space.module_factories import allow_packages
+from search_space.recipe import Recipe
 from search_space.released.models import PRESETS
 from search_space.released.publication import Publication, publication_of
-from search_space.summary import Description, PartCost, receptive_field
+from search_space.summary import Description, PartCost, Subject, receptive_field
 from search_space.summary import describe as described
-from steeplechase.commands.arguments import FlopsName, convention_named, with_flags_of
-from steeplechase.commands.terminal.describe_target import DescribeArguments, find_target
+from steeplechase.commands.arguments import FlopsName, choose, convention_named, with_flags_of
+from steeplechase.commands.output import print_json
 from steeplechase.commands.terminal.description_view import show
-from steeplechase.foundation.errors import ConfigurationError
-from steeplechase.foundation.schema import JsonValue
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.yaml import load, read_file
+from steeplechase.foundation.errors import ConfigurationError, not_one_of
+from steeplechase.foundation.schema import JsonValue, Schema
+
+DOCUMENTS: tuple[type[Schema], ...] = (Architecture, Candidate, Experiment)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescribeArguments:
+    """Which candidate of a file is described, and at which sizes."""
+
+    scale: Scale = None
+    arm: Annotated[str | None, typer.Option(help="An arm of an experiment; its baseline by default.")] = None
+    length: Annotated[int | None, typer.Option(min=1, help="Tokens of a sequence; the recipe's by default.")] = None
+    batch: Annotated[int | None, typer.Option(min=1, help="Sequences of a batch; the recipe's by default.")] = None
+    factories_of: FactoryPackages = ()
+
+
+def find_target(what: str, arguments: DescribeArguments) -> tuple[Subject, Recipe]:
+    """Return the subject and its training. Raises ConfigurationError with every error."""
+    path = Path(what)
+    allow_packages(arguments.factories_of)
+    if what in PRESETS:
+        _refuse_options(arguments, "a published model", ("scale", "arm"))
+        preset = PRESETS[what]
+        subject, recipe = _target_of(what, preset.candidate, None)
+        return (subject if preset.has_objective else replace(subject, objective=None)), recipe
+    if not path.exists() and not path.suffix:
+        raise ConfigurationError(f"{not_one_of(what, 'a published model', PRESETS)}; and no such file")
+    model = _model_of(path)
+    if model is Experiment:
+        return _of_experiment(arguments, path)
+    _refuse_options(arguments, f"a file with no experiment ({path})", ("arm",))
+    if model is Candidate:
+        return _target_of(path.stem, load(path, Candidate, arguments.scale), None)
+    architecture, recipe = load(path, Architecture, arguments.scale), Recipe()
+    return Subject(path.stem, architecture, None, architecture, recipe.dropout), recipe
+
+
+def _model_of(path: Path) -> type[Schema]:
+    """Return the declaration with the most fields among the file's keys; an architecture if there is none."""
+    keys = read_file(path).keys
+    return max(DOCUMENTS, key=lambda model: len(keys & set(model.model_fields)))
+
+
+def _of_experiment(arguments: DescribeArguments, path: Path) -> tuple[Subject, Recipe]:
+    chosen = choose(path, arguments.scale, arguments.factories_of)
+    arms = {arm.name: arm for arm in chosen.experiment.arms}
+    name = BASELINE if arguments.arm is None else arguments.arm
+    if name not in arms:
+        raise ConfigurationError(f"--arm: {not_one_of(name, f'an arm of {path}', arms)}")
+    title = f"{chosen.experiment.experiment} at scale {chosen.scale}: {name}"
+    return _target_of(title, arms[name].candidate, chosen.experiment.baseline.architecture)
+
+
+def _target_of(name: str, candidate: Candidate, baseline: Architecture | None) -> tuple[Subject, Recipe]:
+    architecture, recipe = candidate.architecture, candidate.recipe
+    subject = Subject(name, architecture, candidate.objective, baseline or architecture, recipe.dropout)
+    return subject, recipe
+
+
+def _refuse_options(arguments: DescribeArguments, what: str, names: tuple[str, ...]) -> None:
+    given = [f"--{name}" for name in names if getattr(arguments, name) is not None]
+    if given:
+        raise ConfigurationError(f"{', '.join(given)}: {what} has none; allowed with an experiment file")
 
 
 @with_flags_of(DescribeArguments)
@@ -42,7 +112,7 @@ def describe(
     description = described(subject, tokens, settings.batch or recipe.batch_sequences, convention)
     publication = publication_of(what)
     if as_json:
-        print(json.dumps(document(description, publication), indent=2, ensure_ascii=False))  # noqa: T201
+        print_json(document(description, publication))
     else:
         show(description, publication)
 
@@ -73,7 +143,7 @@ def document(description: Description, publication: Publication | None) -> dict[
         "heads": [_part(part) for part in description.heads],
         "activation_memory": {"unit": "MB", "rule": RULE, **memory},
         "receptive_field": receptive_field(subject.architecture),
-        "branches": {"attention": asdict(description.attention), "convolution": asdict(description.convolution)},
+        "branches": {name: asdict(share) for name, share in description.branches.items()},
     }
 
 

@@ -1,6 +1,5 @@
 """`steeplechase experiments`: every experiment with its question and its scales."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from rich.console import Console
 from rich.padding import Padding
 
 from reports.sanitise import printable
+from steeplechase.commands.output import print_json
 from steeplechase.configuration.yaml import read_file
 from steeplechase.configuration.yaml.experiment_files import experiment_files
 from steeplechase.configuration.yaml.nodes import Leaf, child
@@ -34,7 +34,7 @@ def experiments(
     """List the experiments with their questions and scales; `plan` and `run` take their names."""
     found = [*listed(experiment_files())]
     if as_json:
-        print(json.dumps([asdict(each) for each in found], indent=2, ensure_ascii=False))  # noqa: T201
+        print_json([asdict(each) for each in found])
         return
     console = Console()
     for each in found:

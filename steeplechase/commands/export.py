@@ -5,19 +5,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from runners.flags import StoreUrl
 from steeplechase.commands.arguments import NewFolder
+from steeplechase.commands.describe import DescribeArguments, find_target
+from steeplechase.commands.output import tell
 from steeplechase.commands.recorded_code import Trust, code_of
-from steeplechase.commands.terminal.describe_target import DescribeArguments, find_target
 from steeplechase.configuration.initial_checkpoint import is_initial_checkpoint
 from steeplechase.foundation.atomic_files import refuse_existing
 from steeplechase.foundation.errors import ConfigurationError
 from steeplechase.models.huggingface import config
 
 if TYPE_CHECKING:
-    from steeplechase.commands.huggingface.export_source import Exported
+    from steeplechase.commands.huggingface.export_folder import Exported
 
 DEFAULT_SEED = 1
 SOURCES = (
@@ -53,9 +53,8 @@ def _export(source: str, out: Path, exported: "Exported") -> None:
 
     notes = tuple(notes_on(exported))
     write(exported, notes, out)
-    console = Console(stderr=True)
     for line in [*(f"note: {note}" for note in notes), f"exported: {out}"]:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        tell(line)
 
 
 def _find(source: str, trial: str | None, arguments: DescribeArguments, seed: int | None, store: str) -> "Exported":
@@ -73,7 +72,7 @@ def _find(source: str, trial: str | None, arguments: DescribeArguments, seed: in
         ]
     )
     subject = find_target(source, arguments)[0] if untrained else None
-    from steeplechase.commands.huggingface import export_source as exported
+    from steeplechase.commands.huggingface import export_folder as exported
 
     if subject is not None:
         return exported.from_declaration(subject, DEFAULT_SEED if seed is None else seed)

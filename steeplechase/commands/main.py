@@ -47,9 +47,9 @@ COMMANDS = {
     "run": Command(EXPERIMENTS, "steeplechase.commands.run:run"),
     "report": Command(EXPERIMENTS, "steeplechase.commands.report:report"),
     "ui": Command(EXPERIMENTS, "steeplechase.commands.ui:ui"),
-    "compare": Command(REPORTS, "steeplechase.commands.compare:compare"),
+    "compare": Command(REPORTS, "steeplechase.commands.report:compare"),
     "explore": Command(REPORTS, "steeplechase.commands.explore:explore"),
-    "pilot": Command(REPORTS, "steeplechase.commands.pilot:pilot"),
+    "pilot": Command(REPORTS, "steeplechase.commands.report:pilot"),
     "publish": Command(REPORTS, "steeplechase.commands.publish:publish"),
     "rebuild": Command(REPORTS, "steeplechase.commands.publish:rebuild"),
     "claims": Command(REPORTS, "steeplechase.commands.claims:claims"),
@@ -64,9 +64,9 @@ COMMANDS = {
     "data": Command(TASKS, "steeplechase.commands.data:application"),
     "experiments": Command(FILES, "steeplechase.commands.experiments:experiments"),
     "new": Command(FILES, "steeplechase.commands.new:new"),
-    "init": Command(FILES, "steeplechase.commands.init:init"),
+    "init": Command(FILES, "steeplechase.commands.new:init"),
     "reference": Command(FILES, "steeplechase.commands.reference:reference"),
-    "schema": Command(FILES, "steeplechase.commands.schema:schema"),
+    "schema": Command(FILES, "steeplechase.commands.reference:schema"),
     "check": Command(FILES, "steeplechase.commands.check:check"),
 }
 """Commands by name, in the order of use."""

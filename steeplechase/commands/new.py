@@ -2,19 +2,34 @@
 
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from steeplechase.commands.arguments import NewFolder
 from steeplechase.configuration.yaml import read_file
-from steeplechase.configuration.yaml.experiment_files import INSTALLED, SCHEMA, SUFFIX, SUFFIXES, experiment_file
+from steeplechase.configuration.yaml.experiment_files import (
+    INSTALLED,
+    SCHEMA,
+    SUFFIX,
+    SUFFIXES,
+    experiment_file,
+    experiment_files,
+)
 from steeplechase.configuration.yaml.explanations import NAME_PATTERN, NAME_RULE
 from steeplechase.configuration.yaml.nodes import Entries, Items, Leaf, child, read_document
 from steeplechase.configuration.yaml.text import read_text
-from steeplechase.foundation.atomic_files import disk_refusals, make_folder, refuse_existing, write_whole
-from steeplechase.foundation.errors import ConfigurationError
+from steeplechase.foundation.atomic_files import (
+    atomic_directory,
+    disk_refusals,
+    make_folder,
+    refuse_existing,
+    write_whole,
+)
+from steeplechase.foundation.errors import ConfigurationError, MachineError
 
 TEMPLATE = Path(__file__).parent / "new_experiment.yaml"
 SCHEMA_LINE = "# yaml-language-server: $schema="
@@ -79,3 +94,17 @@ def _from(folder: Path, file: Path) -> str:
     if not all(path.resolve().is_relative_to(Path.cwd()) for path in (folder, file)):
         return str(file.resolve())
     return Path(os.path.relpath(file, folder)).as_posix()
+
+
+def init(folder: NewFolder) -> None:
+    """Copy the experiments and their schema into FOLDER/experiments, to be changed there."""
+    if not INSTALLED.is_dir():
+        raise MachineError(f"{INSTALLED}: no such folder; install steeplechase again")
+    target = folder / INSTALLED.name
+    with atomic_directory(target) as temporary:
+        shutil.copytree(INSTALLED, temporary, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*", "__pycache__"))
+    count = sum(1 for _ in target.rglob(f"*{SUFFIX}"))
+    print(  # noqa: T201
+        f"written: {count} experiments and their schema in {target}\n"
+        f"next: cd {folder} && steeplechase plan {next(iter(experiment_files()))}"
+    )

@@ -1,6 +1,5 @@
 """`steeplechase plan`: arms, costs, cached stages and predicted time, without running anything."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +16,7 @@ from steeplechase.commands.arguments import (
     convention_named,
     with_flags_of,
 )
+from steeplechase.commands.output import print_json
 from steeplechase.commands.planning.document import plan_document
 from steeplechase.commands.planning.latency_plan import latency_plan_document, show_latency_plan
 from steeplechase.commands.planning.text import show_plan
@@ -39,14 +39,14 @@ def plan(
     declared, name, scales = choose_any(experiment, settings.scale, settings.overrides, settings.factories_of)
     if isinstance(declared, LatencyExperiment):
         if as_json:
-            _print(latency_plan_document(declared, name, convention))
+            print_json(latency_plan_document(declared, name, convention))
         else:
             show_latency_plan(declared, name, convention)
         return
     chosen = Chosen(declared, name, scales)
     found = _plan_of(chosen, experiment, settings, convention)
     if as_json:
-        _print(plan_document(chosen, found, convention))
+        print_json(plan_document(chosen, found, convention))
     else:
         show_plan(chosen, found, convention)
     if found.refusal is not None:
@@ -64,7 +64,3 @@ def planned(experiment: Path, settings: Selection, convention: Convention = MATM
 
 def _plan_of(chosen: Chosen, file: Path, settings: Selection, convention: Convention) -> Plan:
     return plan_of(chosen.experiment, settings, convention, chosen.scale, settings.command(file, chosen.scale))
-
-
-def _print(document: dict[str, JsonValue]) -> None:
-    print(json.dumps(document, indent=2, ensure_ascii=False))  # noqa: T201 - the requested output

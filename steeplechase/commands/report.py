@@ -1,20 +1,58 @@
-"""`steeplechase report`: the report of a results folder or a published export, in any format."""
+"""Documents on standard output: UTF-8 whatever the encoding of the terminal, because they are redirected to files."""
 
+import sys
+from dataclasses import replace
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from reports.brief import brief
+from reports.document import Report
+from reports.formats import format_names, render
+from reports.pair_report import pair_report, pairs_of
 from reports.report import build
+from reports.sections.task_pilot import pilot_grid
+from reports.statistics.latency import is_latency
 from reports.statistics.predictions import tables_of_predictions
+from reports.statistics.results import results_of
+from reports.statistics.task_pilot import pilot_of, qualifying_tasks
 from reports.write import write_predictions
 from runners.flags import StoreUrl
 from steeplechase.commands.arguments import ResultsFolder
-from steeplechase.commands.report_format import TERMINAL, ReportFormat, print_report
+from steeplechase.commands.output import tell
+from steeplechase.foundation.errors import DataError
 from steeplechase.ledger.example_tables import kept_example_tables
 from steeplechase.ledger.reading import snapshot_at
+
+
+def print_document(text: str) -> None:
+    """Print a document such as a report in LaTeX, without a line end of its own."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    sys.stdout.write(text)
+
+
+TERMINAL = "terminal"
+ReportFormat = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        metavar="|".join(format_names()),
+        autocompletion=lambda: [*format_names()],
+        help="Output format.",
+    ),
+]
+
+
+def print_report(report: Report, form: str = TERMINAL) -> None:
+    """Print a report: in a terminal in its encoding, in any other format in UTF-8, for a file."""
+    text = render(report, form)
+    if form == TERMINAL:
+        print(text, end="", flush=True)  # noqa: T201 — the result itself
+    else:
+        print_document(text)
 
 
 def report(
@@ -33,7 +71,7 @@ def report(
     snapshot = snapshot_at(folder)
     if predictions:
         for path in write_predictions(folder, tables_of_predictions(folder, snapshot)):
-            Console(stderr=True).print(f"predictions: {path}", markup=False, highlight=False, soft_wrap=True)
+            tell(f"predictions: {path}")
     complete = build(snapshot, example_tables=kept_example_tables(folder, store))
     print_report(complete if everything or form != TERMINAL else brief(complete, all_of(folder)), form)
 
@@ -41,3 +79,35 @@ def report(
 def all_of(folder: Path) -> str:
     """Return the command that shows the complete report of a folder."""
     return f"steeplechase report {folder} --all"
+
+
+def compare(
+    folder: ResultsFolder,
+    arms: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ARM...", help="Each minus those after it; one alone minus all others. Default: all."),
+    ] = None,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option("--metric", metavar="METRIC", help="Default: held-out loss and score; repeatable."),
+    ] = None,
+    form: ReportFormat = TERMINAL,
+    store: StoreUrl = "",
+) -> None:
+    """Print the differences between any arms of a results folder, with intervals and corrected p values."""
+    results, pairs = pairs_of(snapshot_at(folder), kept_example_tables(folder, store), arms or (), metrics or ())
+    print_report(pair_report(results, pairs), form)
+
+
+def pilot(folder: ResultsFolder) -> None:
+    """Print each task's scores beside chance, bag of words, n-gram model and untrained encoder, and which qualify."""
+    found = snapshot_at(folder)
+    if is_latency(found):
+        raise DataError(f"{folder}: a timing experiment has no tasks")
+    results = results_of(found)
+    piloted = pilot_of(results)
+    if not piloted:
+        raise DataError(f"{folder}: no task has a score yet")
+    finding = f"qualifying tasks: {', '.join(qualifying_tasks(piloted)) or 'none'}"
+    shown = replace(build(found), finding=finding, paper="", grids=tuple(pilot_grid(results)), footer=())
+    print_report(shown)

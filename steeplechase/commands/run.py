@@ -1,17 +1,283 @@
-"""`steeplechase run`: pretrain, apply hurdles, fine-tune, compare. The same command resumes a stopped run."""
+"""Lines at the end of a run: what is undecided, and the command that would decide it."""
 
+import os
+import shlex
+import shutil
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from statistics import fmean
 
 import typer
+from rich.console import Console
 
 from reports.brief import brief
 from reports.document import Report
-from runners.settings import RunSettings
-from steeplechase.commands.arguments import ExperimentFile, with_flags_of
+from reports.explorer.plotly_library import is_installed as explorer_is_installed
+from reports.made_with import PROGRAM
+from reports.number_format import duration
+from reports.report import build
+from reports.sections.squad import answer_lines
+from reports.sections.vocabulary import vocabulary_notes
+from reports.write import REPORT_FILES, files_to_attach, refuse_foreign, refuse_taken, write_report
+from runners.dag import SharedStages
+from runners.limits import LimitReached
+from runners.opening import RunRequest, lost_ledger, stages_of
+from runners.part import WHOLE
+from runners.plan import time_left
+from runners.run import run as drive
+from runners.run_progress import RunProgress
+from runners.settings import RAY, RunSettings
+from runners.task_sources import table_warnings
+from steeplechase.commands.arguments import ExperimentFile, choose_any, with_flags_of
 from steeplechase.commands.output import readers_may_go
-from steeplechase.commands.report import all_of
-from steeplechase.commands.report_format import print_report
-from steeplechase.commands.run_experiment import run_experiment
+from steeplechase.commands.report import all_of, print_report
+from steeplechase.commands.stopping import Stopping, stopping
+from steeplechase.commands.terminal.live_view import LiveView
+from steeplechase.commands.terminal.mlflow_sync import Mirroring
+from steeplechase.commands.terminal.screen import LastingConsole
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.latency import LatencyExperiment
+from steeplechase.configuration.loading import AnyExperiment
+from steeplechase.configuration.seeds import first_seeds
+from steeplechase.configuration.validation.warnings import warnings_of
+from steeplechase.configuration.yaml.settings import FLAG
+from steeplechase.foundation.environment import memory_bytes
+from steeplechase.foundation.errors import ConfigurationError, ConflictError, MachineError, UserError
+from steeplechase.foundation.scratch import scratch_folder
+from steeplechase.ledger.artifacts import ArtifactStore
+from steeplechase.ledger.database import LEDGER_NAME
+from steeplechase.ledger.example_tables import kept_example_tables
+from steeplechase.ledger.paths import has_export
+from steeplechase.ledger.records import NOT_ENDED, WITHOUT_SCALES, TrialStatus
+from steeplechase.ledger.snapshot import Snapshot
+
+SEEDS = "pretraining.seeds"
+
+
+def program() -> str:
+    """Return how this program was called: its name where the shell finds it, otherwise the path to it."""
+    called = Path(sys.argv[0])
+    found = shutil.which(PROGRAM)
+    return PROGRAM if called.name != PROGRAM or (found and Path(found).samefile(called)) else str(called)
+
+
+def deciding_lines(request: RunRequest, snapshot: Snapshot, report: Report) -> Iterator[str]:
+    """Yield what is undecided, and the command with the seeds that decide it; nothing for seeds added by a rule."""
+    experiment, summary = request.experiment, report.summary
+    if summary is None or not summary.undecided or not isinstance(experiment, Experiment):
+        return
+    seeds, needed = experiment.pretraining.seeds, summary.seeds_to_decide
+    if not isinstance(seeds, tuple) or any(history.status in NOT_ENDED for history in snapshot.histories):
+        return
+    yield f"undecided: {', '.join(summary.undecided)}, for 80% power at the observed Δ and sd"
+    if needed is not None:
+        time = _time(snapshot, len(snapshot.arms) * (needed - len(seeds)), request.settings.workers)
+        yield f"decide{time}: {_command(request, _with_more(seeds, needed))}"
+
+
+def _time(snapshot: Snapshot, trials: int, workers: int) -> str:
+    """Return the time of so many trials as long as the finished ones; empty without one."""
+    seconds = [
+        sum(record.seconds for record in history.records)
+        for history in snapshot.histories
+        if history.status is TrialStatus.FINISHED
+    ]
+    return f" in about {duration(fmean(seconds) * trials / workers)}" if seconds else ""
+
+
+def _with_more(seeds: tuple[int, ...], needed: int) -> str:
+    """Return the seeds with the next ones; a number stands for 1, 2, 3 up to it."""
+    if seeds == tuple(range(1, len(seeds) + 1)):
+        return str(needed)
+    more = (*seeds, *range(max(seeds) + 1, max(seeds) + 1 + needed - len(seeds)))
+    return f"[{','.join(map(str, more))}]"
+
+
+def _command(request: RunRequest, seeds: str) -> str:
+    """Return the run's command with other seeds, into the same folder."""
+    _, *arguments = shlex.split(request.command)
+    places = [at for at, word in enumerate(arguments) if word == FLAG and arguments[at + 1].startswith(f"{SEEDS}=")]
+    kept = [word for at, word in enumerate(arguments) if not {at, at - 1} & set(places)]
+    return shlex.join([program(), *kept, FLAG, f"{SEEDS}={seeds}", "--out", str(request.paths.folder)])
+
+
+RAY_ADDRESS = "RAY_ADDRESS"
+"""Environment variable that Ray reads for the address of a cluster."""
+SECONDS_TO_ANSWER = 10.0
+OnReport = Callable[[Report, Path], None]
+"""Called with the report and its folder, before the last mirroring to MLflow."""
+
+
+def run_experiment(file: Path, settings: RunSettings, on_report: OnReport) -> tuple[RunRequest, Snapshot]:
+    """Run or resume an experiment and write its report; progress goes to the error stream.
+
+    Raises ConfigurationError with every mistake of the file, StoppedError when a signal ends it, and LimitReached,
+    after the report is written, when a limit does.
+    """
+    declared, scale, scales = choose_any(file, settings.scale, settings.overrides, settings.factories_of)
+    if isinstance(declared, LatencyExperiment) and settings.of_trials:
+        message = f"a timing experiment runs alone on this machine; leave {', '.join(settings.of_trials)} out"
+        raise ConfigurationError(f"{file}: {message}")
+    command, part = settings.command(file, scale), settings.part_of(declared)
+    address = settings.address or (cluster_in_environment() if settings.engine == RAY else None)
+    paths = settings.paths_of(declared.experiment, scale)
+    with stopping() as stop:
+        console = LastingConsole(stop.at_next_safe_point, stderr=True)
+        request = RunRequest(
+            experiment=declared,
+            scale=scale,
+            paths=paths,
+            settings=replace(settings, address=address),
+            command=command,
+            shared=stages_of(declared),  # refuses where data are missing
+            part=part,
+            on_warning=partial(_warn, console),
+        )
+        first = opening_line(request, is_default=settings.scale is None and bool(scales))
+        if address != settings.address:
+            _say(console, f"Ray: the cluster at {address}, from {RAY_ADDRESS}; unset it to run on this machine")
+            refuse_silent_cluster(str(address))
+        return request, _drive(request, console, stop, on_report, first)
+
+
+def opening_line(request: RunRequest, is_default: bool) -> str:
+    """Return experiment, scale, trials and estimated time; `is_default` is whether nobody chose the scale."""
+    experiment, part, shared = request.experiment, request.part, request.shared
+    default = " (the default)" if is_default else ""
+    name = experiment.experiment + ("" if request.scale == WITHOUT_SCALES else f" at scale {request.scale}{default}")
+    if isinstance(experiment, LatencyExperiment):
+        return f"{name}: {len(experiment.candidates)} arms, timed at {len(experiment.timing.lengths)} lengths"
+    seeds = first_seeds(experiment.pretraining.seeds)
+    count = sum(part.has_trial(arm.name, seed) for arm in experiment.arms for seed in seeds)
+    trials = f"{count} trial{'' if count == 1 else 's'}"
+    if experiment.search is not None:
+        trials = f"at most {max(count, experiment.search.max_candidates * len(seeds))} trials"
+    assert isinstance(shared, SharedStages)
+    left = time_left(experiment, shared, request.paths, part, request.settings.workers)
+    if left is None:
+        return f"{name}: {trials}, no estimate of the time yet"
+    seconds, bounded = left
+    if not seconds:
+        return f"{name}: {trials}, nothing left to compute"
+    return f"{name}: {trials}, {'at most ' if bounded else ''}about {duration(seconds)}"
+
+
+def cluster_in_environment() -> str | None:
+    """Return the address of a Ray cluster in the environment; None where Ray starts on this machine."""
+    address = os.environ.get(RAY_ADDRESS, "").strip()
+    return None if address in ("", "local") else address
+
+
+def refuse_silent_cluster(address: str) -> None:
+    """Raise MachineError if nothing answers at the `HOST:PORT` of the environment; Ray would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=SECONDS_TO_ANSWER).close()
+    except (OSError, OverflowError) as error:
+        remedy = f"start it, or unset {RAY_ADDRESS} to run on this machine"
+        raise MachineError(f"{RAY_ADDRESS}: no Ray cluster answers at {address} ({error}); {remedy}") from error
+
+
+def _drive(request: RunRequest, console: Console, stop: Stopping, on_report: OnReport, first: str) -> Snapshot:
+    places, experiment = request.paths, request.experiment
+    if isinstance(experiment, Experiment):
+        for line in (*warnings_of(experiment, memory_bytes()), *table_warnings(experiment.fine_tuning)):
+            _warn(console, line)
+    mirroring = Mirroring(places, experiment.tracking)
+    _warn(console, mirroring.check())
+    refuse_taken(places.folder)
+    of_a_run = any((places.folder / name).exists() for name in (LEDGER_NAME, REPORT_FILES["html"]))
+    if not of_a_run and not has_export(places.folder):
+        refuse_foreign(places.folder)
+    _warn(console, lost_ledger(places))
+    try:
+        return _run_and_report(request, console, stop, on_report, mirroring, first)
+    except (LimitReached, ConflictError):  # after the last mirroring; another run's ledger
+        raise
+    except UserError:
+        _warn(console, mirroring.interrupt())
+        raise
+
+
+def _run_and_report(
+    request: RunRequest, console: Console, stop: Stopping, on_report: OnReport, mirroring: Mirroring, first: str
+) -> Snapshot:
+    places, experiment, opening = request.paths, request.experiment, iter((first,))
+    is_latency = isinstance(experiment, LatencyExperiment)  # mirroring would disturb the timing
+    with LiveView(console, ArtifactStore(places.stages)) as view, nullcontext() if is_latency else mirroring:
+
+        def watch(progress: RunProgress) -> None:
+            stop.safe_point()
+            for line in opening:  # once, after the folder and its ledger could be opened
+                _say(console, line)
+            view.watch(progress)
+
+        limited: LimitReached | None = None
+        try:
+            snapshot = drive(request, watch)
+        except LimitReached as reached:
+            limited, snapshot = reached, reached.snapshot
+        stop.no_more_safe_points()
+    report = build(snapshot, example_tables=kept_example_tables(places.folder, request.settings.store))
+    files = write_report(report, places.folder)
+    on_report(report, places.folder)
+    with scratch_folder() as scratch:
+        attached = files_to_attach(files, scratch)
+        _warn(console, mirroring.finish(snapshot, attached, partial(_say, console)))
+    if isinstance(experiment, Experiment):
+        told = (line for _, line in vocabulary_notes(experiment, snapshot.shared))
+        for line in (*told, *answer_lines(snapshot.shared)):
+            _warn(console, line)
+    for line in (
+        *_failures(snapshot, experiment),
+        *_left_for_later(request, snapshot),
+        *deciding_lines(request, snapshot, report),
+        f"report: {places.folder / REPORT_FILES['html']}",
+        f"browse: {program()} ui {places.folder}",
+        *(() if is_latency or not explorer_is_installed() else (f"explore: {program()} explore {places.folder}",)),
+    ):
+        _say(console, line)
+    if limited is not None:
+        raise limited
+    return snapshot
+
+
+def _failures(snapshot: Snapshot, experiment: AnyExperiment) -> Iterator[str]:
+    """Yield lines about the failed trials, which the next run repeats."""
+    if not snapshot.failed:
+        return
+    names = ", ".join(history.trial.name for history in snapshot.failed)
+    yield f"failed: {names}; the same command repeats them"
+    if not experiment.may_grow:
+        yield "No decision that depends on their results has been made."
+    if isinstance(experiment, Experiment) and experiment.search is not None:
+        yield "A candidate that can never run is excluded by `constraints:`, in another --out folder."
+
+
+def _left_for_later(request: RunRequest, snapshot: Snapshot) -> Iterator[str]:
+    """Yield a line about the trials that a run of a part has not finished."""
+    waiting = sum(history.status in NOT_ENDED for history in snapshot.histories)
+    if request.part != WHOLE and waiting:
+        trials = "1 trial is" if waiting == 1 else f"{waiting} trials are"
+        rest = "the same command without --arms, --seeds and --tasks runs the rest"
+        yield f"left for later: {trials} unfinished; {rest}"
+
+
+def _warn(console: Console, warning: str | None) -> None:
+    if warning is not None:
+        _say(console, f"warning: {warning}")
+
+
+def _say(console: Console, line: str) -> None:
+    console.print(line, markup=False, highlight=False, soft_wrap=True)
+
 
 DONE_WITH_FAILED_TRIALS = 8
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from steeplechase.commands.output import tell
 from steeplechase.foundation.errors import ConfigurationError, not_one_of
 from steeplechase.tasks import text_pair_evaluation
 from steeplechase.tasks.downstream import find_task, task_names
@@ -33,9 +33,8 @@ def score(
 ) -> None:
     """Score a file of predictions by the task's official metrics, under their official names."""
     evaluation = _evaluator_of(task)(data, predictions, null_odds)
-    console = Console(stderr=True)
     for remark in evaluation.remarks:
-        console.print(f"note: {remark}", markup=False, highlight=False, soft_wrap=True)
+        tell(f"note: {remark}")
     print(json.dumps({**evaluation.metrics}, indent=2) if as_json else _text(evaluation.metrics))  # noqa: T201
 
 

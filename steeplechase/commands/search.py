@@ -7,7 +7,7 @@ import typer
 
 from runners.flags import Scale
 from steeplechase.commands.arguments import ResultsFolder
-from steeplechase.commands.report_format import TERMINAL, ReportFormat, print_report
+from steeplechase.commands.report import TERMINAL, ReportFormat, print_report
 from steeplechase.foundation.atomic_files import make_folder, refuse_existing, write_whole
 from steeplechase.foundation.errors import ConfigurationError, DataError
 

@@ -6,10 +6,10 @@ from typing import Annotated
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import typer
-from rich.console import Console
 
 from runners.flags import StoreUrl
 from steeplechase.commands.arguments import ResultsFolder
+from steeplechase.commands.output import tell
 from steeplechase.foundation.atomic_files import disk_refusals, refuse_existing, write_whole
 from steeplechase.ledger.submission import submission as files_of
 from steeplechase.tasks.glue.submission import FILES
@@ -32,9 +32,8 @@ def submission(
             archive.writestr(ZipInfo(name, LONG_AGO), files[name])
     with disk_refusals(out.parent):
         write_whole(out, content.getvalue())
-    console = Console(stderr=True)
     missing = [name for name in FILES.values() if name not in files]
     if missing:
         note = f"note: not predicted, but the leaderboard requires all {len(FILES)}: {', '.join(missing)}"
-        console.print(note, markup=False, highlight=False, soft_wrap=True)
-    console.print(f"written: {out}", markup=False, highlight=False, soft_wrap=True)
+        tell(note)
+    tell(f"written: {out}")

@@ -9,7 +9,7 @@ import typer
 
 from runners.flags import folder_named
 from runners.tracking import TrackingStore, serve
-from runners.tracking.errors import redacted
+from runners.tracking.connectivity import redacted
 from runners.tracking.store import URI_VARIABLE
 from steeplechase.foundation.errors import ConflictError, MachineError
 from steeplechase.ledger.database import LEDGER_NAME, Ledger

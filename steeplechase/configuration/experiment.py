@@ -1,34 +1,58 @@
 """An experiment: question, baseline, designs, budgets. Pure data, no torch."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
+from itertools import product
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from search_space.candidate import Candidate
 from search_space.constraints import Constraint
-from search_space.overrides import InvalidOverride
+from search_space.objective import Objective
+from search_space.overrides import InvalidOverride, apply
 from steeplechase.analysis.difference import MeanTest
 from steeplechase.configuration.arm import Arm
 from steeplechase.configuration.arms import ArmTable, Rules, without_repeats
 from steeplechase.configuration.claims import DeclaredClaim
 from steeplechase.configuration.designs import Design, OneDesign, Search
 from steeplechase.configuration.fine_tuning import FineTuning
+from steeplechase.configuration.hurdles import Finite
 from steeplechase.configuration.matched_budget import Match, add_matched_arms
 from steeplechase.configuration.measurements import Measures
-from steeplechase.configuration.paper import PaperStatement
 from steeplechase.configuration.plugin_folders import Plugins
 from steeplechase.configuration.plugins import sources_of
 from steeplechase.configuration.pretraining import Pretraining
 from steeplechase.configuration.tuning import Tune
 from steeplechase.foundation.recorded import ANY, Recorded
-from steeplechase.foundation.schema import JsonValue, Name, PositiveNumber, canonical
+from steeplechase.foundation.schema import JsonValue, Name, PositiveNumber, Schema, canonical
 from steeplechase.tasks.corpora.corpus import Corpus
 from steeplechase.tasks.corpora.documentation import DocumentationCorpus
 from steeplechase.tasks.lexicon.supersenses import Lexicon
 from steeplechase.tasks.mentions.declaration import Mentions
 from steeplechase.tasks.tokenizer import TokenizerDeclaration, WordPieceTraining
+
+
+class PaperStatement(Schema):
+    """A paper's statement on the question, paraphrased, with its source."""
+
+    source: str
+    """The paper, with the table or section."""
+    statement: str
+    """The paper's statement, paraphrased."""
+    orderings: tuple[str, ...] = Field(default=(), examples=[["span_dynamic > dynamic ~ bottleneck"]])
+    """Orderings of the arms in the statement: `a > b`, a is better; `a ~ b`, level within the margin. The report
+    tests them like `claims`; quote a name with spaces.
+    """
+    metrics: tuple[str, ...] = Field(default=(), examples=[["score"]])
+    """Metrics that the orderings are about: `held_out_loss`, `score` or a task; empty: every headline metric."""
+    margins: Mapping[str, PositiveNumber] = Field(default_factory=dict, examples=[{"score": 1.0}])
+    """By metric: the largest difference that counts as level."""
+    table: str | None = Field(default=None, examples=["table3"])
+    """Table in `search_space/released/systems/` whose published numbers are shown beside the measured ones."""
+    rows: Mapping[str, str] = Field(default_factory=dict, examples=[{"baseline": "ELECTRA-Small"}])
+    """By arm: the row of that table."""
 
 
 class Experiment(Recorded):
@@ -194,3 +218,41 @@ class Experiment(Recorded):
 def _with_sources(candidate: Candidate) -> dict[str, JsonValue]:
     sources = sources_of(candidate)
     return {**canonical(candidate), **({"sources": sources} if sources else {})}
+
+
+def objectives_of(experiment: Experiment) -> Iterator[Objective]:
+    """Yield the objectives of the baseline, of all accepted arms, and of all candidates that a search may propose."""
+    yield experiment.baseline.objective
+    yield from (arm.candidate.objective for arm in experiment.accepted_arms)
+    yield from searched_objectives(experiment)
+
+
+def searched_objectives(experiment: Experiment) -> Iterator[Objective]:
+    """Yield the objectives of every combination of a search's axes of objectives; invalid ones are left out."""
+    for design in experiment.designs:
+        space = design.space if isinstance(design, Search) else {}
+        axes = {path: values for path, values in space.items() if path.partition(".")[0] == "objective"}
+        for values in product(*axes.values()) if axes else ():
+            with suppress(InvalidOverride):  # the design's own violations say why
+                yield apply(experiment.baseline, dict(zip(axes, values, strict=True))).objective
+
+
+def tuning_view(experiment: Experiment) -> Experiment:
+    """Return the experiment of the tuning trials; the given experiment must have `tune`."""
+    tune = experiment.tune
+    assert tune is not None
+    settings = {
+        "tokens": tune.tokens or experiment.pretraining.tokens,
+        "seeds": tune.seeds,
+        "hurdle": Finite(),
+        "audit": None,
+    }
+    tasks = experiment.fine_tuning.tasks if tune.metric == "score" else ()
+    return experiment.model_copy(
+        update={
+            "pretraining": experiment.pretraining.model_copy(update=settings),
+            "fine_tuning": experiment.fine_tuning.model_copy(update={"tasks": tasks}),
+            "measure": Measures(),
+            "tune": None,
+        }
+    )

@@ -11,7 +11,7 @@ from reports.report import build
 from runners.policies import POLICIES
 from search_space.cost import CONVENTIONS
 from steeplechase.commands.main import COMMANDS, imported, summary_of
-from steeplechase.commands.report_format import TERMINAL, print_report
+from steeplechase.commands.report import TERMINAL, print_report
 from tests.factories.command_calls import Call
 from tests.factories.reports import table2
 

@@ -9,7 +9,7 @@ import torch
 
 from runners.training.checkpoint import load_weights
 from search_space.architecture import Architecture
-from steeplechase.commands.huggingface.export_source import from_trial
+from steeplechase.commands.huggingface.export_folder import from_trial
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.ledger.checkpoints import pretrained_trial
 from steeplechase.ledger.reading import snapshot_at

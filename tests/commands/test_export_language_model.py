@@ -13,8 +13,7 @@ from search_space.candidate import Candidate
 from search_space.objective import LanguageModel, PermutationLanguageModel
 from search_space.output_layer import EmbeddingTable
 from search_space.recipe import Recipe
-from steeplechase.commands.huggingface.export_folder import notes_on, write
-from steeplechase.commands.huggingface.export_source import Exported, _head
+from steeplechase.commands.huggingface.export_folder import Exported, _head, notes_on, write
 from steeplechase.configuration.initial_checkpoint import WEIGHTS, read_initial_checkpoint
 from steeplechase.models.attention_context import AttentionContext, PredictionOrder
 from steeplechase.models.segment_memory import read_streams

@@ -8,7 +8,7 @@ import pytest
 from runners.dag import shared_stages, trial_stages
 from runners.opening import RunRequest, open_ledger
 from steeplechase.commands.arguments import choose
-from steeplechase.configuration.tuning_experiment import tuning_view
+from steeplechase.configuration.experiment import tuning_view
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.paths import ResultPaths
 from tests.factories.command_calls import ROOT, Call

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from runners.work_queue import Failure, StageTask
-from steeplechase.commands.run_experiment import _failures
+from steeplechase.commands.run import _failures
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.ledger.artifacts import Outcome
 from tests.factories import simulated_training as simulated

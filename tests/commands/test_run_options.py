@@ -7,7 +7,7 @@ import pytest
 from runners.opening import RunRequest, stages_of
 from runners.part import Part
 from runners.settings import Selection
-from steeplechase.commands.run_experiment import cluster_in_environment, opening_line, refuse_silent_cluster
+from steeplechase.commands.run import cluster_in_environment, opening_line, refuse_silent_cluster
 from steeplechase.foundation.errors import MachineError
 from steeplechase.ledger.paths import ResultPaths
 from tests.factories import simulated_training as simulated

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from search_space.cost import CONVENTIONS, MATMUL
+from steeplechase.commands.reference import files_schema, files_schema_text
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.experiment_schema import files_schema, files_schema_text
 from steeplechase.configuration.latency import LatencyExperiment, part_flops, part_parameters
 from steeplechase.configuration.loading import experiment_in
 from steeplechase.configuration.yaml import load, read_file, scales

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reports.sections.trial_status import status_of
-from runners.tracking.status import stop_reason
+from runners.tracking.run_texts import stop_reason
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.records import Decision, Record, Status, TrialRow, TrialStatus
 from steeplechase.ledger.snapshot import history_of, snapshot, stopped_at_end_of_budget

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from reports.made_with import duration
+from reports.number_format import duration
 from reports.sanitise import printable
 from runners.cost_estimate.prediction import Prediction, Range
 from runners.plan import ArmPlan, Plan
@@ -15,7 +15,7 @@ from search_space.cost import Convention
 from steeplechase.commands.arguments import Chosen
 from steeplechase.commands.planning import published
 from steeplechase.commands.planning.costs import gpu_hours, source_encoders
-from steeplechase.commands.planning.uses import Uses, uses_of
+from steeplechase.commands.planning.document import Uses, uses_of
 from steeplechase.configuration.counting_notes import counting_note
 from steeplechase.configuration.designs import Search
 from steeplechase.configuration.experiment import Experiment

@@ -41,7 +41,7 @@ def show(description: Description, publication: Publication | None) -> None:
     else:
         console.print(picture(subject.architecture))
         console.print(_costs(description))
-        if description.attention.width:
+        if any(share.width for share in description.branches.values()):
             console.print(_branches(description))
     for line in (*_lines(description), *_training(description, publication)):
         text(console, line)
@@ -150,7 +150,7 @@ def _added(heads: Iterable[PartCost]) -> dict[str, list[PartCost]]:
 
 def _branches(description: Description) -> Table:
     table = _table("branch", "parameters", "FLOPs", "of the concatenation")
-    for name, share in (("attention", description.attention), ("convolution", description.convolution)):
+    for name, share in description.branches.items():
         table.add_row(name, *(f"{part:.1%}" for part in (share.parameters, share.forward_flops, share.width)))
     return table
 

@@ -9,8 +9,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from reports.made_with import duration
-from reports.number_format import milliseconds_text
+from reports.number_format import duration, milliseconds_text
 from runners.cost_estimate.flops import stage_flops
 from runners.run_progress import RunProgress
 from runners.stages.context import StageProgress, read_progress

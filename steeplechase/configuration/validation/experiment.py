@@ -8,18 +8,18 @@ from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import is_frozen, settings_of
 from steeplechase.configuration.hurdles import ZeroCost
 from steeplechase.configuration.metrics import ATTENTION_DIAGONAL, COSTS, SCORE
+from steeplechase.configuration.validation.arms import (
+    lexicon_violations,
+    mention_violations,
+    module_violations,
+    objective_violations,
+    paper_violations,
+    untrained_violations,
+)
 from steeplechase.configuration.validation.fine_tuning import fine_tuning_violations
 from steeplechase.configuration.validation.initial_checkpoints import initial_checkpoint_violations
-from steeplechase.configuration.validation.lexicon import lexicon_violations
-from steeplechase.configuration.validation.margins import margin_violations
-from steeplechase.configuration.validation.mentions import mention_violations
-from steeplechase.configuration.validation.metric_names import unmeasured
-from steeplechase.configuration.validation.module_architectures import module_violations
-from steeplechase.configuration.validation.objectives import objective_violations, untrained_violations
-from steeplechase.configuration.validation.own_metrics import own_metric_violations
-from steeplechase.configuration.validation.paper import paper_violations
-from steeplechase.configuration.validation.policy import policy_violations
-from steeplechase.configuration.validation.search import rung_violations, search_violations
+from steeplechase.configuration.validation.metrics import margin_violations, own_metric_violations, unmeasured
+from steeplechase.configuration.validation.search import policy_violations, rung_violations, search_violations
 from steeplechase.configuration.validation.tracking import tracking_violations
 from steeplechase.configuration.validation.tuning import tune_violations
 from steeplechase.foundation.errors import Violation, did_you_mean, listed_twice

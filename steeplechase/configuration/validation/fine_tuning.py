@@ -1,22 +1,114 @@
-"""Validation rules of `fine_tuning` beyond its types: settings of single tasks, and the search."""
+"""Rules of a language model's loss at fine-tuning, and of transferred layers: what every arm needs for them."""
 
 from collections.abc import Iterator, Mapping
 
+from search_space.architecture import Architecture
 from search_space.candidate import Candidate
+from search_space.objective import LanguageModel
 from search_space.recipe import SHORTEST_SEQUENCE
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning import FineTuning, SettingsSearch, TaskTraining
 from steeplechase.configuration.fine_tuning_runs import is_frozen, settings_of
 from steeplechase.configuration.metrics import ATTENTION_DIAGONAL, HELD_OUT_LOSS, SCORE
 from steeplechase.configuration.stage_label import MINIMAL_PAIRS, TASK_STAGES, UNTRAINED
-from steeplechase.configuration.validation.language_model_loss import language_model_loss_violations
-from steeplechase.configuration.validation.rarified import rarified_violations
 from steeplechase.configuration.validation.source_encoder import source_encoder_violations
 from steeplechase.foundation.errors import Violation, did_you_mean, listed_twice
 from steeplechase.tasks.downstream import task_names
 from steeplechase.tasks.labelled.task import DownstreamTask
 from steeplechase.tasks.own_tasks.derived import FORMS, DerivedTask, FeatureTask
+from steeplechase.tasks.own_tasks.rarified import FORMS as RARIFIED_FORMS
 from steeplechase.tasks.own_tasks.rarified import RareWordsTask, RarifiedTask
+
+
+def language_model_loss_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield the arms that pretrain without the loss, heads without it, and arms with too few layers."""
+    tuning = experiment.fine_tuning
+    arms = {arm.name: arm.candidate for arm in experiment.accepted_arms}
+    found = (violation for each in _settings(tuning) for violation in _violations(tuning, arms, *each))
+    yield from dict.fromkeys(found)  # the common settings are those of many tasks
+
+
+def _violations(
+    tuning: FineTuning, arms: dict[str, Candidate], location: tuple[str, ...], settings: FineTuning, task: str
+) -> Iterator[Violation]:
+    if settings.language_model_weight:
+        field = (*location, "language_model_weight")
+        others = [name for name, arm in arms.items() if not isinstance(arm.objective, LanguageModel)]
+        if others:
+            message = f"{', '.join(others)}: pretrained without a language model; write 0"
+            yield Violation(field, message)
+        if isinstance(tuning.own_tasks.get(task), FeatureTask):
+            yield Violation(field, f"{task} reads a BiLSTM, which predicts no tokens; write 0 in by_task.{task}")
+    layers = settings.transferred_layers
+    if layers is not None:
+        field = (*location, "transferred_layers")
+        yield from _layer_violations(field, layers, {name: arm.architecture for name, arm in arms.items()})
+
+
+def _settings(tuning: FineTuning) -> Iterator[tuple[tuple[str, ...], FineTuning, str]]:
+    """Yield the settings of every task, with their place: the common ones, or those of the task alone."""
+    for task in tuning.tasks:
+        own = tuning.by_task.get(task)
+        changes = {} if own is None else own.changes
+        place = {"language_model_weight", "transferred_layers"} & changes.keys()
+        yield ("by_task", task) if place else (), settings_of(tuning, task), task
+
+
+def _layer_violations(
+    field: tuple[str, ...], layers: int, architectures: dict[str, Architecture]
+) -> Iterator[Violation]:
+    modules = [name for name, each in architectures.items() if each.is_counted]
+    if modules:
+        yield Violation(field, f"{', '.join(modules)}: an architecture of kind module has no blocks to leave out")
+    depths = {name: len(each.blocks) for name, each in architectures.items() if not each.is_counted}
+    shallow = [f"{name} has {depth}" for name, depth in depths.items() if depth < layers]
+    if shallow:
+        yield Violation(field, f"{layers} blocks of {', '.join(shallow)}; allowed: 0 to {min(depths.values())}")
+
+
+def rarified_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield the contradictions in own tasks of `kind: rarified` and `rare_words`, under `fine_tuning`."""
+    tuning = experiment.fine_tuning
+    for name, own in tuning.own_tasks.items():
+        location = ("own_tasks", name)
+        if isinstance(own, RarifiedTask):
+            if own.fewest_occurrences >= own.rarer_than:
+                message = f"{own.fewest_occurrences} is not below rarer_than, {own.rarer_than}; no synonym is left"
+                yield Violation((*location, "fewest_occurrences"), message)
+            if name in tuning.known_tasks and not _has_labels(tuning.find(name)):
+                yield Violation((*location, "of"), f"{own.of!r} has no label of one text or of a pair")
+        if isinstance(own, RareWordsTask):
+            yield from (violation.under(*location) for violation in _embedding_violations(experiment, name, own))
+
+
+def _embedding_violations(experiment: Experiment, name: str, own: RareWordsTask) -> Iterator[Violation]:
+    tuning, probe = experiment.fine_tuning, experiment.pretraining.hurdle.probe
+    rarified = tuning.own_tasks.get(own.of)
+    if isinstance(rarified, RarifiedTask) and rarified.rarer_than > own.occurrences:
+        message = f"{own.occurrences} is below rarer_than of {own.of}, {rarified.rarer_than}: a word would be both"
+        yield Violation(("occurrences",), message)
+    yield from (violation.under("embeddings") for violation in _architecture_violations(experiment))
+    if tuning.untrained_seeds and name in tuning.tasks:
+        message = "an untrained encoder has no embeddings that could be mimicked; remove untrained_seeds"
+        yield Violation(("embeddings",), message)
+    if probe is not None and probe.task == name:
+        yield Violation(("embeddings",), "a probe at hurdles has none; probe another task")
+
+
+def _has_labels(task: DownstreamTask) -> bool:
+    return task.form in RARIFIED_FORMS and task.method == "fine_tune" and task.value_range is None
+
+
+def _architecture_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield the architectures whose token tables cannot take further words."""
+    for arm in experiment.accepted_arms:
+        if arm.candidate.architecture.is_counted:
+            yield Violation((), f"needs the encoder's token table; the architecture of {arm.name} is of kind module")
+            return
+        if arm.candidate.architecture.supersenses:
+            yield Violation((), f"rare words have no supersenses, and the architecture of {arm.name} reads them")
+            return
+
 
 RESERVED = frozenset({HELD_OUT_LOSS, SCORE, ATTENTION_DIAGONAL, UNTRAINED, *TASK_STAGES})
 """Names of metrics and stages, which would be ambiguous in tables and labels."""

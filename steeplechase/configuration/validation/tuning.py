@@ -11,8 +11,7 @@ from steeplechase.configuration.arm import Arm
 from steeplechase.configuration.designs.axes import grid_size
 from steeplechase.configuration.designs.point import ARMS_AT_MOST
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.tuning import Tune
-from steeplechase.configuration.tuning_points import points_of
+from steeplechase.configuration.tuning import Tune, points_of
 from steeplechase.foundation.errors import Violation, did_you_mean
 
 NOT_TUNED: Mapping[str, str] = {

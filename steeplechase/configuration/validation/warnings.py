@@ -7,7 +7,7 @@ from search_space.candidate import Candidate
 from search_space.recipe import Recipe
 from search_space.released.differences import warmup_updates
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.validation.finishing import finishing_warnings
+from steeplechase.configuration.validation.search import finishing_warnings
 
 ARMS_NAMED = 4
 

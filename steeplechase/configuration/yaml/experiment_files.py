@@ -17,7 +17,7 @@ def experiment_files() -> dict[str, Path]:
     found: dict[str, Path] = {}
     for folder in (INSTALLED, Path(EXPERIMENTS)):
         files = (file for file in sorted(folder.rglob(f"*{SUFFIX}")) if file.name != OF_CHECKPOINT)
-        found |= {_name(folder, file): file for file in files}
+        found |= {file.relative_to(folder).with_suffix("").as_posix(): file for file in files}
     return dict(sorted(found.items(), key=lambda each: (each[0].count("/"), each[0])))
 
 
@@ -36,7 +36,3 @@ def experiment_file(path: Path) -> Path:
 def shown(name: str, file: Path) -> str:
     """Return how a user writes an experiment: its path in the working folder, or its name if it is installed."""
     return name if file.is_absolute() else str(file)
-
-
-def _name(folder: Path, file: Path) -> str:
-    return file.relative_to(folder).with_suffix("").as_posix()

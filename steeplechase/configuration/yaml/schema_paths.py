@@ -62,8 +62,8 @@ def find(model: type[BaseModel], document: Node, location: Path) -> ResolvedLoca
 
 def keys(expected: object) -> tuple[str, ...]:
     """Return the keys that a mapping of this type may have."""
-    models = [member for member in _members(expected) if _is_model(member)]
-    return tuple(dict.fromkeys(name for model in models for name in model.model_fields))  # type: ignore[attr-defined]
+    models = [member for member in _members(expected) if (isinstance(member, type) and issubclass(member, BaseModel))]
+    return tuple(dict.fromkeys(name for model in models for name in model.model_fields))
 
 
 def kinds(expected: object) -> dict[str, type[BaseModel]]:
@@ -117,10 +117,6 @@ def _members(expected: object) -> tuple[object, ...]:
     if members != (expected,):
         return tuple(member for each in members for member in _members(each))
     return () if expected in (None, NoneType) else (expected,)
-
-
-def _is_model(member: object) -> bool:
-    return isinstance(member, type) and issubclass(member, BaseModel)
 
 
 def _narrowed(expected: object, segment: str | int) -> object | None:

@@ -10,8 +10,7 @@ from search_space.candidate import Candidate
 from search_space.overrides import apply, difference
 from steeplechase.configuration.arms import ArmTable, Rules
 from steeplechase.configuration.designs import ListDesign
-from steeplechase.configuration.matched_budget import Match, add_matched_arms
-from steeplechase.configuration.matched_budget.adjustable_sizes import dimension, nearest
+from steeplechase.configuration.matched_budget import Match, add_matched_arms, dimension, nearest
 
 TOKENS = 10_000_000
 PATHS = {

@@ -7,7 +7,7 @@ import pytest
 
 from steeplechase.configuration.designs.search import Tournament
 from steeplechase.configuration.loading import load_experiment
-from steeplechase.configuration.validation.finishing import finishing_notes, finishing_warnings, most_finished
+from steeplechase.configuration.validation.search import finishing_notes, finishing_warnings, most_finished
 from tests.configuration.validation.test_search import MEAN, PAUSE, TEXT
 from tests.runners.policies.test_evolution import POINTS, Evolving, raced
 

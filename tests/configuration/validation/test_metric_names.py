@@ -3,7 +3,7 @@
 import pytest
 
 from steeplechase.configuration.fine_tuning import FineTuning
-from steeplechase.configuration.validation.metric_names import unmeasured
+from steeplechase.configuration.validation.metrics import unmeasured
 
 TUNING = FineTuning(tasks=("docs_answer", "docs_pair"), sequence_length=16)
 

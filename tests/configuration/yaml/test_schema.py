@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from steeplechase.commands.reference import files_schema_text
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.experiment_schema import files_schema_text
 from steeplechase.configuration.latency import LatencyExperiment
 from steeplechase.configuration.yaml.json_schema import editor_schema, schema_text
 from tests.factories.paths import ROOT

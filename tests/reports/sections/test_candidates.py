@@ -14,7 +14,7 @@ from reports.report import build
 from reports.sections.candidates import candidates_table
 from reports.statistics.pareto import pareto_of
 from reports.statistics.results import Results, results_of
-from runners.tracking.status import stop_reason
+from runners.tracking.run_texts import stop_reason
 from steeplechase.configuration.metrics import primary_metric
 from steeplechase.ledger.records import Record, Status, TrialStatus
 from steeplechase.ledger.snapshot import Snapshot

@@ -18,7 +18,7 @@ from runners.stage_labels import pretraining_tokens
 from runners.work_queue import Failure, StageTask
 from search_space.overrides import InvalidOverride
 from steeplechase.configuration.hurdles import TopFraction
-from steeplechase.configuration.validation.policy import policy_violations
+from steeplechase.configuration.validation.search import policy_violations
 from steeplechase.foundation.errors import ConflictError
 from steeplechase.foundation.randomness import stream
 from steeplechase.ledger.artifacts import Outcome

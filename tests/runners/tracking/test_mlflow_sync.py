@@ -16,7 +16,7 @@ from runners.settings import RunSettings
 from runners.stage_labels import all_labels
 from runners.tracking import TrackingStore
 from runners.tracking.runs import study_name
-from steeplechase.commands import run, run_experiment
+from steeplechase.commands import run
 from steeplechase.commands.arguments import Chosen, choose
 from steeplechase.commands.stopping import Stopping
 from steeplechase.commands.terminal import mlflow_sync as mirroring
@@ -145,12 +145,12 @@ def test_the_table_is_printed_before_the_last_mirror(
         return replace(study(arms=2, seeds=(1, 2)), document=chosen.experiment.model_dump(mode="json"))
 
     monkeypatch.setattr(Mirroring, "finish", finish)
-    monkeypatch.setattr(run_experiment, "drive", drive)
-    monkeypatch.setattr(run_experiment, "kept_example_tables", lambda *_: {})
+    monkeypatch.setattr(run, "drive", drive)
+    monkeypatch.setattr(run, "kept_example_tables", lambda *_: {})
     places.folder.mkdir(parents=True)
     console = Console(file=StringIO())
     request = RunRequest(chosen.experiment, chosen.scale, places, RunSettings(workers=1))
-    run_experiment._drive(request, console, Stopping(), run._print_brief, "small")
+    run._drive(request, console, Stopping(), run._print_brief, "small")
     assert "depthwise" in printed[0]
     assert "warning: away" in console.file.getvalue()  # type: ignore[attr-defined]
 
@@ -175,13 +175,13 @@ def test_an_interrupted_run_is_ended_in_a_store_that_exists(
             Stopwatch(ledger, "run", {}).interrupt("interrupted", 1.0)
             raise error
 
-    monkeypatch.setattr(run_experiment, "drive", drive)
+    monkeypatch.setattr(run, "drive", drive)
     request = RunRequest(chosen.experiment, chosen.scale, places, RunSettings(workers=1))
     for exists in (False, True):
         if exists:
             (places.root / "mlflow.db").write_bytes(empty_database.read_bytes())
         with pytest.raises(type(error)):
-            run_experiment._drive(request, Console(file=StringIO()), Stopping(), run._print_brief, "small")
+            run._drive(request, Console(file=StringIO()), Stopping(), run._print_brief, "small")
         assert (places.root / "mlflow.db").exists() == exists
     found = dict(rows(places.root / "mlflow.db", "SELECT name, status FROM runs"))
     assert found.get(study_name("table2", "smoke")) == status

@@ -9,10 +9,8 @@ import pytest
 
 from runners.tracking import TrackingStore, mirror
 from runners.tracking.mirrored_run import IDENTITY_TAG
-from runners.tracking.parameters import short_code, shortened
+from runners.tracking.run_texts import shortened
 from runners.tracking.runs import projected
-from search_space.convolution import ConvolutionOption
-from steeplechase.foundation.schema import options_of
 from steeplechase.ledger.records import Status, TrialStatus
 from steeplechase.ledger.sessions import Session
 from steeplechase.ledger.snapshot import Snapshot
@@ -20,7 +18,7 @@ from steeplechase.ledger.stage_results import FailedStage, FineTuneResult, Pretr
 from tests.factories.mlflow_rows import everything, rows, statuses, values_of_tag
 from tests.factories.tracked_study import LABELS, arm_row, still_running, study
 
-GROUPS = ("experiment", "scale", "level", "arm", "seed", "convolution", "standing")
+GROUPS = ("experiment", "scale", "level", "arm", "seed", "standing")
 
 
 def test_a_second_mirror_writes_nothing(mirrored_results: Path) -> None:
@@ -201,20 +199,12 @@ def test_parameters_are_all_fields_of_the_candidate_with_defaults(mirrored_resul
     assert shown["architecture.depth"] == "12"
     assert shown["architecture.convolution.kernel_size"] == "13"
     assert shown["recipe.peak_learning_rate"] == "0.0005"
-    assert shown["convolution"] == "span_dyna"
 
 
 def test_a_long_parameter_is_truncated_and_its_full_value_attached() -> None:
     cut, whole = shortened({"order": "s" * 700, "depth": "12"})
     assert len(cut["order"]) == 500
     assert whole == {"order": "s" * 700}
-
-
-def test_short_codes_fit_a_chart_and_are_distinct() -> None:
-    options = options_of(ConvolutionOption)
-    codes = {short_code(option.model_fields["kind"].default) for option in options}
-    assert len(codes) == len(options)
-    assert all(len(code) <= 10 for code in codes)
 
 
 def test_points_sent_before_do_not_change_when_the_trial_continues() -> None:

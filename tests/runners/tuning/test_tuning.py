@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from runners.dag import shared_stages, trial_stages
 from search_space.candidate import Candidate
 from search_space.overrides import apply
-from steeplechase.configuration.tuning import Tune
-from steeplechase.configuration.tuning_points import change_size, name_of, points_of, value_at
+from steeplechase.configuration.tuning import Tune, change_size, name_of, points_of, value_at
 from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.foundation.schema import canonical, canonical_text
 from steeplechase.ledger.tuning_selection import Choice, chosen, mean_over_seeds

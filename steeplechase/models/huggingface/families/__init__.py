@@ -6,14 +6,12 @@ from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.position import LearnedPositions
 from steeplechase.models.huggingface.families.albert import Albert
 from steeplechase.models.huggingface.families.bart import Bart
-from steeplechase.models.huggingface.families.bert import Bert
 from steeplechase.models.huggingface.families.convbert import ConvBert
-from steeplechase.models.huggingface.families.electra import Electra
+from steeplechase.models.huggingface.families.electra import Bert, Electra
 from steeplechase.models.huggingface.families.family import Family, WeightPair
 from steeplechase.models.huggingface.families.marian import Marian
 from steeplechase.models.huggingface.families.openai_gpt import OpenAiGpt
-from steeplechase.models.huggingface.families.roberta import Roberta
-from steeplechase.models.huggingface.families.roberta_prelayernorm import RobertaPreLayerNorm
+from steeplechase.models.huggingface.families.roberta import Roberta, RobertaPreLayerNorm
 from steeplechase.models.huggingface.families.xlnet import XlNet
 
 ALBERT, BERT, CONVBERT, ELECTRA = Albert(), Bert(), ConvBert(), Electra()

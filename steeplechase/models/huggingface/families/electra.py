@@ -1,10 +1,14 @@
-"""ELECTRA: BERT's encoder with factorised embeddings. transformers 5.23, models/electra."""
+"""ELECTRA, BERT's encoder with factorised embeddings, and BERT, which is read as the ELECTRA that computes the same.
 
-from collections.abc import Iterator
+transformers 5.23, models/electra and models/bert.
+"""
+
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from search_space.architecture import Architecture
 from search_space.convolution import NoConvolution
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.models.huggingface.families.family import (
     BASE,
     BLOCK,
@@ -62,3 +66,18 @@ class Electra(Family):
     def block_pairs(self) -> tuple[WeightPair, ...]:
         """Return the parameters of a block."""
         return weights_and_biases(BLOCK)
+
+
+class Bert(Electra):
+    """BERT's encoder; its embeddings are as wide as its blocks."""
+
+    model_type = "bert"
+    title = "BERT"
+    bare_class = "BertModel"
+    classes: ClassVar = {}
+    defaults: ClassVar = BASE
+
+    def completed(self, document: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """Return a config.json with the defaults of omitted keys, and the width of the embeddings."""
+        configured = super().completed(document)
+        return {**configured, "embedding_size": configured["hidden_size"]}

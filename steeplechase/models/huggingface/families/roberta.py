@@ -12,6 +12,7 @@ from steeplechase.models.huggingface.families.family import (
     NO_EQUIVALENT,
     NORM,
     SIZES,
+    Modules,
     WeightPair,
     attention_alone,
     layers,
@@ -70,3 +71,28 @@ class Roberta(WithActivation):
         """Return every parameter of the encoder, provided that `obstacles` yields none."""
         blocks = layers(architecture.depth, weights_and_biases(BLOCK))
         return (*tables(), *weights_and_biases(NORM), *blocks)
+
+
+NORMS = {"attention_norm": "attention.LayerNorm", "feed_forward_norm": "intermediate.LayerNorm"}
+PRE_NORM_BLOCK: Modules = tuple((name, NORMS.get(name, other)) for name, other in BLOCK)
+FINAL: Modules = (("final_norm", "LayerNorm"),)
+
+
+class RobertaPreLayerNorm(Roberta):
+    """A norm before every sublayer, and one of the last sublayer's output."""
+
+    model_type = "roberta-prelayernorm"
+    title = "RoBERTa-PreLayerNorm"
+    bare_class = "RobertaPreLayerNormModel"
+    placement: ClassVar = "pre_norm"
+
+    def _own_obstacles(self, architecture: Architecture, pad: int | None) -> Iterator[str]:
+        yield from super()._own_obstacles(architecture, pad)
+        if not architecture.normalisation.has_final_norm:
+            why = "RobertaPreLayerNormModel normalises the output of its last block"
+            yield f"normalisation.final False {NO_EQUIVALENT}: {why}"
+
+    def encoder_pairs(self, architecture: Architecture) -> tuple[WeightPair, ...]:
+        """Return every parameter of the encoder, provided that `obstacles` yields none."""
+        blocks = layers(architecture.depth, weights_and_biases(PRE_NORM_BLOCK))
+        return (*tables(), *weights_and_biases(NORM), *blocks, *weights_and_biases(FINAL))

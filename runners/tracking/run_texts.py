@@ -1,9 +1,12 @@
-"""Final status of trials and arms: MLflow's status, and the reason as text."""
+"""What a run says in words: status and reason of trials and arms, and a candidate as flat parameters."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 
-from runners.tracking.errors import redacted
+from runners.tracking.connectivity import redacted
 from runners.tracking.mirrored_run import RunStatus
+from search_space.candidate import Candidate
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import Record, Status, TrialStatus
 from steeplechase.ledger.snapshot import Snapshot, TrialHistory
 from steeplechase.ledger.stage_results import DivergedFineTuning, DivergedPretraining, FailedStage, StageResult
@@ -11,6 +14,7 @@ from steeplechase.ledger.stage_results import DivergedFineTuning, DivergedPretra
 INCOMPLETE = "incomplete"
 """Standing of what a limit, a signal or an error interrupted."""
 LONGEST_TAG_CHARACTERS = 500  # MLflow takes 8000; a column shows far less
+LONGEST_PARAMETER_CHARACTERS = 500  # MLflow silently truncates at 6000; a column shows far less
 STATUS = {
     TrialStatus.WAITING: RunStatus.SCHEDULED,
     TrialStatus.RUNNING: RunStatus.RUNNING,
@@ -95,3 +99,23 @@ def _facts(result: StageResult) -> str:
 def cut(text: str) -> str:
     """Return the text truncated to the width of a column."""
     return text if len(text) <= LONGEST_TAG_CHARACTERS else f"{text[: LONGEST_TAG_CHARACTERS - 1]}…"
+
+
+def flat_parameters(candidate: Candidate) -> dict[str, str]:
+    """Return a candidate as `architecture.depth: 12`, …, defaults included, so that any two runs can be compared."""
+    return dict(_flat((), candidate.model_dump(mode="json")))
+
+
+def shortened(parameters: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the parameters truncated to a readable length, and the full values of the truncated ones."""
+    long = {key: value for key, value in parameters.items() if len(value) > LONGEST_PARAMETER_CHARACTERS}
+    beginning = LONGEST_PARAMETER_CHARACTERS - 1
+    return {key: f"{value[:beginning]}…" if key in long else value for key, value in parameters.items()}, long
+
+
+def _flat(path: tuple[str, ...], value: JsonValue) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from _flat((*path, name), item)
+    else:
+        yield ".".join(path), value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,145 @@
+"""Rules on the arms: comparable objectives, and the sections that an option of an arm needs."""
+
+from collections.abc import Iterator
+
+from search_space.overrides import absolute_path
+from search_space.released.papers import published
+from steeplechase.configuration.experiment import Experiment, objectives_of, searched_objectives
+from steeplechase.configuration.metrics import HELD_OUT_LOSS
+from steeplechase.foundation.errors import Violation, did_you_mean
+from steeplechase.tasks.downstream import find_task, task_names
+
+
+def objective_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield the arms that cannot be compared on the baseline's evaluation set, or not at a matched budget."""
+    yield from _evaluation_violations(experiment)
+    yield from _pruning_violations(experiment)
+
+
+def _evaluation_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield the arms whose held-out loss is not that of the baseline's evaluation set."""
+    evaluated = experiment.baseline.objective.evaluation
+    others = [arm.name for arm in experiment.accepted_arms if not arm.candidate.objective.measured_on(evaluated)]
+    if others and experiment.pretraining.evaluation_sets == "by_objective":
+        yield from _by_objective_violations(experiment)
+        others = []
+    searched = (each for each in searched_objectives(experiment) if not each.measured_on(evaluated))
+    others += dict.fromkeys(each.kind for each in searched)
+    if others:
+        verb = "trains" if len(others) == 1 else "train"
+        reason = (
+            f"{verb} with another objective than the baseline ({evaluated}); held-out losses would not be comparable"
+        )
+        message = f"{', '.join(others)} {reason}. Give each objective its own scale"
+        yield Violation(("design",), f"{message}, or write pretraining.evaluation_sets: by_objective")
+
+
+def _by_objective_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield what needs the held-out losses of arms that have none in common."""
+    location = ("pretraining", "evaluation_sets")
+    if not experiment.fine_tuning.tasks:
+        yield Violation(location, "by_objective compares arms on tasks alone, and fine_tuning.tasks is empty")
+    seeds = experiment.pretraining.seeds
+    if not isinstance(seeds, tuple) and HELD_OUT_LOSS in seeds.until_decided.margin:
+        message = "seeds.until_decided has a margin of held_out_loss, on which by_objective compares no arms"
+        yield Violation(location, message)
+
+
+def untrained_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield the arms whose budget ends before the first update of the encoder."""
+    tokens = experiment.pretraining.tokens
+    for arm in experiment.accepted_arms:
+        before = arm.candidate.objective.tokens_before_encoder
+        if before and experiment.initial_checkpoint(arm.candidate) is not None:
+            message = f"{arm.name} starts its encoder from its generator, which would overwrite the checkpoint"
+            yield Violation(("pretraining", "init_checkpoint"), message)
+        if before >= tokens and experiment.pretrains:
+            message = f"{arm.name} trains its generator alone for {before} tokens; pretraining.tokens is {tokens}"
+            yield Violation(("design",), f"{message}, so that its encoder would never be trained")
+
+
+def _pruning_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield a matched budget with pruned arms, whose sizes are known after the run only."""
+    if experiment.match is None:
+        return
+    pruned = [arm.name for arm in experiment.accepted_arms if arm.candidate.recipe.pruning is not None]
+    if pruned:
+        message = f"{', '.join(pruned)} are pruned to a size of their own; a matched budget needs arms of fixed sizes"
+        yield Violation(("match",), message)
+
+
+FIELD = ("architecture", "supersenses")
+
+
+def lexicon_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield the arms, and a search's axis, with supersense embeddings in an experiment without a lexicon."""
+    if experiment.lexicon is not None:
+        return
+    reason = "the experiment's lexicon, the supersenses of words. Write lexicon: { path: … }"
+    if size := experiment.baseline.architecture.supersenses:
+        yield Violation(("baseline", *FIELD), f"{size} needs {reason}")
+        return
+    names = [arm.name for arm in experiment.accepted_arms if arm.candidate.architecture.supersenses]
+    search = experiment.search
+    if search is not None:
+        names += [path for path in search.space if absolute_path(path) == FIELD]
+    if names:
+        yield Violation(("design",), f"supersenses of {', '.join(names)} need {reason}")
+
+
+def mention_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield that an objective reads mentions in an experiment without any."""
+    if experiment.mentions is not None:
+        return
+    needing = {each.kind for each in objectives_of(experiment) if each.packing.reads_mentions}
+    reason = "needs the experiment's mentions, where the text names entities. Write mentions: { kind: file, path: … }"
+    if (kind := experiment.baseline.objective.kind) in needing:
+        yield Violation(("baseline", "objective"), f"{kind} {reason}")
+    elif needing:
+        yield Violation(("design",), f"{', '.join(sorted(needing))} {reason}")
+
+
+LINEAR_PROBE = "linear_probe"
+
+
+def module_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield the parts of the experiment that a module without named blocks cannot take part in."""
+    arms = [arm.name for arm in experiment.accepted_arms if arm.candidate.architecture.is_counted]
+    if not arms:
+        return
+    reason = f"needs the encoder's blocks; the architecture of {arms[0]} is of kind module"
+    if experiment.measure.attention_diagonal is not None:
+        yield Violation(("measure", "attention_diagonal"), reason)
+    if experiment.initial_checkpoint(experiment.baseline) is not None:
+        yield Violation(("pretraining", "init_checkpoint"), reason)
+    if experiment.fine_tuning.layer_rate_decay != 1:
+        yield Violation(("fine_tuning", "layer_rate_decay"), reason)
+    for position, task in enumerate(experiment.fine_tuning.tasks):
+        if task in task_names() and find_task(task).method == LINEAR_PROBE:
+            yield Violation(("fine_tuning", "tasks", position), f"{task} {reason}")
+
+
+def paper_violations(experiment: Experiment) -> Iterator[Violation]:
+    """Yield unknown tables, rows and arms."""
+    paper = experiment.paper
+    if paper is None or (paper.table is None and not paper.rows):
+        return
+    if paper.table is None:
+        yield Violation(("paper", "rows"), "rows need paper.table, the published table that they are in")
+        return
+    tables = published().tables
+    if paper.table not in tables:
+        message = f"{paper.table!r} is not a published table. Allowed: {', '.join(tables)}"
+        yield Violation(("paper", "table"), f"{message}.{did_you_mean(paper.table, list(tables))}")
+        return
+    arms = [arm.name for arm in experiment.accepted_arms]
+    if not arms:
+        return
+    rows = list(tables[paper.table].rows)
+    for arm, row in paper.rows.items():
+        if arm not in arms:
+            message = f"{arm!r} is not an arm. Allowed: {', '.join(sorted(arms))}.{did_you_mean(arm, arms)}"
+            yield Violation(("paper", "rows", arm), message)
+        if row not in rows:
+            message = f"{row!r} is not a row of {paper.table}. Allowed: {', '.join(rows)}.{did_you_mean(row, rows)}"
+            yield Violation(("paper", "rows", arm), message)

@@ -29,60 +29,67 @@ def described(call: Call, *arguments: str | Path) -> dict[str, Any]:
     return document
 
 
-@pytest.mark.parametrize(("name", "flops"), [*zip(PRESETS, cycle(CONVENTIONS), strict=False)])
-def test_the_parts_add_up_to_the_model(call: Call, name: str, flops: str) -> None:
-    document = described(call, name, "--flops", flops)
-    architecture, recipe = PRESETS[name].candidate.architecture, PRESETS[name].candidate.recipe
-    assert (document["name"], document["flops_convention"]) == (name, flops)
-    assert document["parameters"] == architecture.parameters
-    assert document["length"] == recipe.sequence_length
-    assert document["forward_flops"] == architecture.forward_flops(recipe.sequence_length, CONVENTIONS[flops])
-    for key in ("parameters", "forward_flops"):
-        assert sum(part[key] for part in document["parts"]) == document[key]
-    heads = sum(head["parameters"] for head in document["heads"])
-    assert document["head_parameters"] == (heads if PRESETS[name].has_objective else None)
-    preset, convention = PRESETS[name], CONVENTIONS[flops]
-    if preset.updates is None:
-        assert document["train_flops"] is None
-    else:
-        assert document["train_flops"] == preset.candidate.train_flops(preset.tokens, architecture, convention)
-        assert document["train_flops"] == preset.updates * document["update_flops"]
-    if architecture.layers is None:
-        whole = {part["name"]: part["parameters"] for part in document["parts"]}
-        with_parameters_of_their_own = 1 if architecture.sharing == "all" else architecture.depth
-        for part in document["block"]:
-            assert whole[part["name"]] == with_parameters_of_their_own * part["parameters"]
+def test_the_parts_add_up_to_the_model(call: Call) -> None:
+    for name, flops in zip(PRESETS, cycle(CONVENTIONS), strict=False):
+        document, preset, convention = described(call, name, "--flops", flops), PRESETS[name], CONVENTIONS[flops]
+        architecture, recipe = preset.candidate.architecture, preset.candidate.recipe
+        assert (document["name"], document["flops_convention"]) == (name, flops)
+        assert document["parameters"] == architecture.parameters, name
+        assert document["length"] == recipe.sequence_length, name
+        assert document["forward_flops"] == architecture.forward_flops(recipe.sequence_length, convention), name
+        for key in ("parameters", "forward_flops"):
+            assert sum(part[key] for part in document["parts"]) == document[key], name
+        heads = sum(head["parameters"] for head in document["heads"])
+        assert document["head_parameters"] == (heads if preset.has_objective else None), name
+        if preset.updates is None:
+            assert document["train_flops"] is None, name
+        else:
+            whole = preset.candidate.train_flops(preset.tokens, architecture, convention)
+            assert document["train_flops"] == whole == preset.updates * document["update_flops"], name
+        branches = document["branches"]
+        for key in ("parameters", "forward_flops", "width") if name != "gpt-lstm" else ():
+            assert sum(branch[key] for branch in branches.values()) == pytest.approx(1), name
+            assert (branches["convolution"][key] > 0) == (architecture.convolution.kind != "none"), name
+        if architecture.layers is None:
+            parts = {part["name"]: part["parameters"] for part in document["parts"]}
+            with_parameters_of_their_own = 1 if architecture.sharing == "all" else architecture.depth
+            for part in document["block"]:
+                assert parts[part["name"]] == with_parameters_of_their_own * part["parameters"], name
 
 
-@pytest.mark.parametrize("name", PRESETS)
-def test_a_published_count_is_beside_ours_under_its_convention(call: Call, name: str) -> None:
-    document, costs = described(call, name), published().costs_of_model(name)
-    counted = document["parameters_as_published"]
-    assert counted["parameters"] == counted["published"] == costs.published_parameters
-    assert counted["convention"] == (
-        "with the output layer" if costs.output_layer else "with pooler" if costs.pooler else "without pooler"
-    )
-    assert (document["parameters"] == counted["parameters"]) != (costs.pooler or costs.output_layer)
-    assert counted["source"] in published().sources.values()
-    assert counted["printed_as"] == costs.printed_parameters
-    assert (counted["printed_source"] is None) == (costs.printed_parameters is None)
-    assert document["notes"] == list(PRESETS[name].notes)
-    text = call("describe", name).out
-    assert f"{costs.published_parameters:,} parameters {counted['convention']}" in " ".join(text.split())
+def test_a_published_model_has_its_count_under_the_papers_convention_and_a_picture(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    for name, preset in PRESETS.items():
+        document, costs = described(call, name), published().costs_of_model(name)
+        counted = document["parameters_as_published"]
+        assert counted["parameters"] == counted["published"] == costs.published_parameters, name
+        assert counted["convention"] == (
+            "with the output layer" if costs.output_layer else "with pooler" if costs.pooler else "without pooler"
+        ), name
+        assert (document["parameters"] == counted["parameters"]) != (costs.pooler or costs.output_layer), name
+        assert counted["source"] in published().sources.values(), name
+        assert counted["printed_as"] == costs.printed_parameters, name
+        assert (counted["printed_source"] is None) == (costs.printed_parameters is None), name
+        assert document["notes"] == list(preset.notes), name
+        out = call("describe", name).out
+        assert f"{costs.published_parameters:,} parameters {counted['convention']}" in " ".join(out.split()), name
+        assert "\x1b" not in out
+        assert max(map(len, out.splitlines())) <= 80, name
+        architecture = preset.candidate.architecture
+        parts = ["1 block" if architecture.depth == 1 else f"{architecture.depth} blocks"]
+        parts += ["LSTM of 2048, one direction"] if name == "gpt-lstm" else ["self-attention", "feed-forward"]
+        if architecture.convolution.branch_width_ratio:
+            parts += [architecture.convolution.kind, "window of 9 tokens", "concatenated"]
+        assert all(part in out for part in (f"{architecture.parameters:,}", *parts)), name
 
 
 def test_an_architecture_of_a_file_has_no_published_count(call: Call, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(ARCHITECTURE)
     document = described(call, tmp_path / "mine.yaml")
     assert (document["parameters_as_published"], document["notes"], document["train_flops"]) == (None, [], None)
-
-
-@pytest.mark.parametrize("name", [name for name in PRESETS if name != "gpt-lstm"])
-def test_the_shares_of_the_two_branches_are_a_whole(call: Call, name: str) -> None:
-    branches = described(call, name)["branches"]
-    for key in ("parameters", "forward_flops", "width"):
-        assert branches["attention"][key] + branches["convolution"][key] == pytest.approx(1)
-        assert (branches["convolution"][key] > 0) == (PRESETS[name].candidate.architecture.convolution.kind != "none")
 
 
 def test_what_a_token_reads_is_told_by_the_parts_that_read(call: Call) -> None:
@@ -92,6 +99,7 @@ def test_what_a_token_reads_is_told_by_the_parts_that_read(call: Call) -> None:
 
     assert told("convbert-small") == "97 tokens by the convolutions, all 128 by attention"
     assert told("bert-base") == "all by attention alone"
+    assert told("electra-small") == "all by attention alone"
     assert told("gpt") == "all up to itself by attention alone"
     assert told("gpt-lstm") == "all up to itself by recurrence alone"
     assert "branch" not in call("describe", "gpt-lstm").out
@@ -106,12 +114,6 @@ def test_length_and_batch_are_the_recipes_by_default(call: Call) -> None:
         total = usual["activation_memory"][kind]["total"]
         assert total == pytest.approx(2 * other["activation_memory"][kind]["total"])
         assert total == pytest.approx(128 * fewer["activation_memory"][kind]["total"])
-
-
-def test_the_convolutions_reach_grows_with_depth_and_kernel(call: Call) -> None:
-    assert described(call, "convbert-small")["receptive_field"] == 97
-    assert described(call, "electra-small")["receptive_field"] is None
-    assert "all by attention alone" in call("describe", "electra-small").out
 
 
 def test_a_file_may_hold_an_architecture_a_candidate_or_an_experiment(call: Call, tmp_path: Path) -> None:
@@ -178,24 +180,6 @@ def test_an_invalid_target_of_describe_is_an_error(
     assert "Traceback" not in answer.err
     for word in words:
         assert word in answer.err
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_the_picture_fits_a_plain_terminal(call: Call, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("NO_COLOR", "1")
-    answer = call("describe", name)
-    assert answer.code == 0
-    assert "\x1b" not in answer.out
-    assert max(map(len, answer.out.splitlines())) <= 80
-    architecture = PRESETS[name].candidate.architecture
-    blocks = "1 block" if architecture.depth == 1 else f"{architecture.depth} blocks"
-    parts = [blocks, f"{architecture.parameters:,}"]
-    parts += ["LSTM of 2048, one direction"] if name == "gpt-lstm" else ["self-attention", "feed-forward"]
-    if architecture.convolution.branch_width_ratio:
-        parts += [architecture.convolution.kind, "window of 9 tokens", "concatenated"]
-    for part in parts:
-        assert part in answer.out
 
 
 def test_plan_counts_by_the_convention_it_names(call: Call) -> None:

@@ -1,9 +1,7 @@
 """Errors of `export`: every reason at once, and no files after a failure."""
 
 import json
-import resource
 import shutil
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ from safetensors.torch import save_file
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.result_files import CHECKPOINT
 from tests.factories.command_calls import TABLE, Call
-from tests.factories.local_models import ELECTRA, GROUPED, experiment, run, stirred_start
+from tests.factories.local_models import ELECTRA, experiment, run, stirred_start
 
 
 @pytest.fixture(scope="module")
@@ -132,31 +130,6 @@ def test_nothing_is_written_over_and_a_failure_leaves_nothing(
     monkeypatch.setattr("steeplechase.commands.huggingface.export_folder._card", killed)  # the last file of all
     assert call("export", tmp_path / "start", tmp_path / "out").code == 130
     assert [path.name for path in tmp_path.iterdir()] == ["start"]
-
-
-def test_a_full_disk_is_the_environments_fault_and_leaves_nothing(
-    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stirred_start(tmp_path / "start", GROUPED)
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # a bytecode file that the limit cuts short is kept
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
-    try:
-        answer = call("export", tmp_path / "start", tmp_path / "out")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert (answer.code, answer.out) == (5, "")
-    assert "out: cannot be written" in answer.err.splitlines()[-1]
-    assert [path.name for path in tmp_path.iterdir()] == ["start"]
-
-
-def test_leftovers_of_a_killed_export_are_removed_by_the_next(call: Call, tmp_path: Path) -> None:
-    stirred_start(tmp_path / "start", ELECTRA)
-    (tmp_path / ".out.writing").mkdir()
-    (tmp_path / ".out.writing" / "half").write_text("")
-    assert call("export", tmp_path / "start", tmp_path / "out").code == 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "start"]
-    assert not (tmp_path / "out" / "half").exists()
 
 
 def test_a_changed_initial_checkpoint_is_corruption(call: Call, tmp_path: Path) -> None:

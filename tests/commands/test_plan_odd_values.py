@@ -69,10 +69,12 @@ def odd_changes(draw: some.DrawFn) -> tuple[str, list[str]]:
     return name, draw(some.lists(change, min_size=1, max_size=3))
 
 
-@pytest.mark.parametrize(("name", "setting"), [*zip(EXPERIMENT_FILES, cycle(REFUSED), strict=False)])
-def test_other_rules_are_checked_beside_a_refused_baseline(name: str, setting: str) -> None:
+def test_other_rules_are_checked_beside_a_refused_baseline() -> None:
     """Every rule between sections can be asked of an experiment without arms."""
-    assert all(line.count(": ") >= 2 for line in refusal_of(name, [setting])), "place, key and reason"
+    lines = [
+        line for name, one in zip(EXPERIMENT_FILES, cycle(REFUSED), strict=False) for line in refusal_of(name, [one])
+    ]
+    assert [line for line in lines if line.count(": ") < 2] == []  # place, key and reason
 
 
 @pytest.mark.parametrize(

@@ -153,7 +153,3 @@ def test_a_line_for_each_different_encoder() -> None:
     assert "100% of the updates" in found[1]
     assert "train all" not in found[1]
     assert "; 100% train all (" in found[2]
-
-
-def test_nothing_is_printed_without_an_encoder() -> None:
-    assert not list(lines(experiment_of("bart/table1.yaml", "paper")))

@@ -5,8 +5,6 @@ import re
 from importlib.metadata import version
 from pathlib import Path
 
-import pytest
-
 from reports.report import build
 from reports.write import REPORT_FILES, write_report
 from steeplechase.ledger.reading import snapshot_at
@@ -152,18 +150,9 @@ def test_a_published_folder_holds_rows_and_its_page_with_the_figures_that_it_sho
         }, folder.name
 
 
-def test_the_published_reports_stay_small() -> None:
-    assert sum(map(len, bytes_of(PUBLISHED).values())) <= MOST_BYTES
-
-
 def test_the_committed_reports_equal_reports_rebuilt_from_their_rows(call: Call) -> None:
     drawn = () if version("matplotlib") == pinned("matplotlib") else (".svg",)  # its bytes are matplotlib's too
     answer = call("rebuild", PUBLISHED, "--check")
     differing = [line.partition(":")[0] for line in answer.err.splitlines() if "differs" in line]
     assert not [name for name in differing if not name.endswith(drawn)]
     assert answer.code == 0 or differing
-
-
-@pytest.mark.parametrize("command", ["publish", "rebuild"])
-def test_every_command_has_a_help_text(call: Call, command: str) -> None:
-    assert call(command, "--help").code == 0

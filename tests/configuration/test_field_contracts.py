@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
-import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from steeplechase.configuration.experiment import Experiment
@@ -50,52 +49,45 @@ def fields(among: dict[type[BaseModel], None]) -> Iterator[tuple[type[BaseModel]
 EVERY = [(model, name, annotation) for model, name, annotation in fields(models(*FILES))]
 
 
-def whole_numbers() -> Iterator[Any]:
+def whole_numbers() -> Iterator[tuple[str, Any]]:
     for model, name, annotation in EVERY:
-        for position, part in enumerate(parts(annotation)):
+        within = [get_args(each)[0] for each in parts(annotation) if get_origin(each) is Annotated]
+        for part in parts(annotation):
             bare = get_args(part)[0] if get_origin(part) is Annotated else part
             numeric = bare is int or (get_origin(bare) is Literal and {int} == set(map(type, get_args(bare))))
-            if numeric and (get_origin(part) is Annotated or not _within_annotated(annotation, part)):
-                yield pytest.param(part, id=f"{model.__name__}.{name}-{position}")
+            if numeric and (get_origin(part) is Annotated or not any(part is each for each in within)):
+                yield f"{model.__name__}.{name}", part
 
 
-def _within_annotated(annotation: Any, part: Any) -> bool:
-    return any(get_origin(each) is Annotated and get_args(each)[0] is part for each in parts(annotation))
-
-
-def unions() -> Iterator[Any]:
+def unions() -> Iterator[tuple[str, Any]]:
     for model, name, annotation in EVERY:
         for part in parts(annotation):
             if get_origin(part) is Annotated and OPTION in part.__metadata__:
-                yield pytest.param(part, id=f"{model.__name__}.{name}")
+                yield f"{model.__name__}.{name}", part
 
 
-def options(union: Any) -> dict[str, type[BaseModel]]:
-    members = options_of(get_args(union)[0])
-    return {str(get_args(one.model_fields[VARIANT_KEY].annotation)[0]): one for one in members}
+def accepted(adapter: TypeAdapter[Any], value: object, strict: bool | None = None) -> Any:
+    """Return the value as it is read, None where it is refused."""
+    try:
+        return adapter.validate_python(value, strict=strict)
+    except ValidationError:
+        return None
 
 
-@pytest.mark.parametrize("whole", [*whole_numbers()])
-def test_every_whole_number_may_be_written_with_an_exponent(whole: Any) -> None:
-    adapter, accepted = TypeAdapter(whole), []
-    for text, number in (("1e0", 1), ("3e0", 3), ("1e1", 10), ("1.1e1", 11)):
-        try:
-            adapter.validate_python(number)
-        except ValidationError:
-            with pytest.raises(ValidationError):
-                adapter.validate_python(plain_scalar(text))
-        else:
-            found = adapter.validate_python(plain_scalar(text))
-            assert (type(found), found) == (int, number)
-            accepted.append(number)
-        for refused in (text, str(number), plain_scalar("1.5e0"), plain_scalar("2.5")):
-            with pytest.raises(ValidationError):
-                adapter.validate_python(refused, strict=True)
-    assert accepted
-
-
-def test_the_contract_of_whole_numbers_looks_at_every_kind_of_field() -> None:
-    names = {str(each.id).rpartition("-")[0] for each in whole_numbers()}
+def test_every_whole_number_may_be_written_with_an_exponent() -> None:
+    wrong, names = [], set()
+    for name, whole in whole_numbers():
+        adapter, read = TypeAdapter(whole), []
+        for text, number in (("1e0", 1), ("3e0", 3), ("1e1", 10), ("1.1e1", 11)):
+            found = accepted(adapter, plain_scalar(text))
+            read += [found] if (type(found), found) == (int, number) else []
+            if (found is None) != (accepted(adapter, number) is None):
+                wrong.append(f"{name}: {text}")
+            texts = (text, str(number), plain_scalar("1.5e0"), plain_scalar("2.5"))
+            wrong += [f"{name}: {each!r}" for each in texts if accepted(adapter, each, strict=True) is not None]
+        wrong += [] if read else [name]
+        names.add(name)
+    assert not wrong
     assert {
         "SpanDynamic.kernel_size",
         "Recipe.noise_seed",
@@ -109,33 +101,30 @@ def test_the_contract_of_whole_numbers_looks_at_every_kind_of_field() -> None:
     } <= names
 
 
-@pytest.mark.parametrize("union", [*unions()])
-def test_the_name_of_an_option_alone_is_the_option_with_its_defaults(union: Any) -> None:
-    adapter = TypeAdapter(union)
-    for kind, option in options(union).items():
-        missing = [name for name, field in option.model_fields.items() if field.is_required()]
-        if missing:
-            with pytest.raises(ValidationError) as refused:
-                adapter.validate_python(kind)
-            assert {(error["type"], error["loc"][-1]) for error in refused.value.errors()} == {
-                ("missing", name) for name in missing
-            }
-            continue
-        short, long = adapter.validate_python(kind), adapter.validate_python({VARIANT_KEY: kind})
-        assert type(short) is option
-        assert short == long
-        assert canonical(short) == canonical(long)
+def test_the_name_of_an_option_alone_is_the_option_with_its_defaults() -> None:
+    wrong = []
+    for name, union in unions():
+        adapter = TypeAdapter(union)
+        for option in options_of(get_args(union)[0]):
+            kind = str(get_args(option.model_fields[VARIANT_KEY].annotation)[0])
+            missing = {key for key, field in option.model_fields.items() if field.is_required()}
+            try:
+                short = adapter.validate_python(kind)
+            except ValidationError as refused:
+                faults = {(error["type"], error["loc"][-1]) for error in refused.errors()}
+                wrong += [] if faults == {("missing", key) for key in missing} else [f"{name}: {kind}"]
+                continue
+            long = adapter.validate_python({VARIANT_KEY: kind})
+            if missing or type(short) is not option or canonical(short) != canonical(long) or short != long:
+                wrong.append(f"{name}: {kind}")
+    assert not wrong
 
 
 def test_every_union_of_options_accepts_names() -> None:
     """A union of models with a kind is one of options."""
-    tagged = {
-        f"{model.__name__}.{name}"
-        for model, name, annotation in EVERY
-        for part in parts(annotation)
-        if _is_tagged(part)
-    }
-    named = {str(each.id) for each in unions()}
+    every = ((f"{model.__name__}.{name}", annotation) for model, name, annotation in EVERY)
+    tagged = {name for name, annotation in every if any(map(_is_tagged, parts(annotation)))}
+    named = {name for name, _ in unions()}
     assert tagged <= named
     assert {"Architecture.convolution", "Candidate.objective", "Recipe.schedule", "Pretraining.hurdle"} <= named
     assert {"Experiment.corpus", "Experiment.tokenizer", "Experiment.design", "FineTuning.corpus"} <= named

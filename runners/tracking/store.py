@@ -1,4 +1,6 @@
-"""The mirror's SQLite file: created atomically, never repaired.
+"""Location of the mirror: MLFLOW_TRACKING_URI, else the experiment's `tracking`, else SQLite under the results.
+
+The SQLite file is created atomically, and never repaired.
 
 MLflow creates a database by about a hundred statements, each committed separately; a kill in between leaves a file
 that MLflow can neither open nor complete. The file is therefore created under a temporary name, under a lock, and

@@ -1,4 +1,4 @@
-"""Target of `describe`: a published model, or a file with an architecture, a candidate or an experiment."""
+"""`steeplechase describe`: the costs of one architecture by component, without building it."""
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path

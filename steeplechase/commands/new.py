@@ -1,4 +1,4 @@
-"""`steeplechase new`: an experiment file to begin with, from the template or like another experiment."""
+"""`steeplechase new` and `init`: an experiment file from the template or like another experiment; all experiments."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Documents on standard output: UTF-8 whatever the encoding of the terminal, because they are redirected to files."""
+"""`steeplechase report`, `compare` and `pilot`: reports of a results folder or a published export, in any format."""
 
 import sys
 from dataclasses import replace

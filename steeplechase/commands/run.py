@@ -1,4 +1,4 @@
-"""Lines at the end of a run: what is undecided, and the command that would decide it."""
+"""`steeplechase run`: pretrain, apply hurdles, fine-tune, compare. The same command resumes a stopped run."""
 
 import os
 import shlex

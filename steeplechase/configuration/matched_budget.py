@@ -1,4 +1,4 @@
-"""`match:`, the budget to equalise, the size that is adjusted for it, and the tolerance."""
+"""Budget-matched arms: `match:`, the budget and the size that is adjusted, and a copy of every arm at it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""`fine_tuning.generation.source_encoder`: fine-tuning on a source language that pretraining has not seen.
+"""`fine_tuning.generation`: how targets are written, and an encoder for a source language new to the model.
 
 BART, Lewis et al. 2019, arXiv 1910.13461, section 3.4.
 """

@@ -1,4 +1,4 @@
-"""Sources of `steeplechase export`: a trial, an imported checkpoint, or an untrained declaration."""
+"""Exports a trial, an imported checkpoint or an untrained declaration as a folder that transformers loads."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

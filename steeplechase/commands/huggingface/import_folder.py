@@ -1,4 +1,4 @@
-"""The encoder's weights in a Hugging Face folder: read from any model class, checked against the architecture."""
+"""Imports a Hugging Face folder as a checkpoint: weights, checked against the architecture, and vocabulary."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What an arm of a plan is for: the metrics, comparisons and claims that need it."""
+"""A plan as plain data for other programs, and what each of its arms is for."""
 
 from collections.abc import Iterator, Mapping
 

@@ -1,4 +1,4 @@
-"""Rules of a language model's loss at fine-tuning, and of transferred layers: what every arm needs for them."""
+"""Rules of `fine_tuning`: single tasks, searched settings, language-model losses, tasks made of others."""
 
 from collections.abc import Iterator, Mapping
 

@@ -1,4 +1,4 @@
-"""Messages about wrong values: the value, the needed type or range, and a correction."""
+"""Messages about wrong values: pydantic's errors, each located at its node, with the needed type and a correction."""
 
 import json
 import re

@@ -1,7 +1,7 @@
-"""Descriptions in the JSON schema, parsed from the docstrings below the fields when a schema is made.
+"""The JSON schema of an experiment file for editors: derived from the types, plus the scales.
 
-Pydantic can parse them too (`use_attribute_docstrings`), but it does so at import of every declaration, which would
-slow down every command.
+Descriptions are parsed from the docstrings below the fields when a schema is made. Pydantic can parse them too
+(`use_attribute_docstrings`), but it does so at import of every declaration, which would slow down every command.
 """
 
 import ast

@@ -1,4 +1,7 @@
-"""RoBERTa: BERT's encoder whose positions follow the row of [PAD]. transformers 5.23, models/roberta."""
+"""RoBERTa, BERT's encoder whose positions follow the row of [PAD], and its variant with norms before the sublayers.
+
+transformers 5.23, models/roberta and models/roberta_prelayernorm.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import ClassVar

@@ -9,7 +9,6 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from runners.stages.pretrain import CHECKPOINT
 from runners.training.checkpoint import WEIGHTS
 from search_space.architecture import Architecture
 from search_space.convolution import SpanDynamic
@@ -23,6 +22,7 @@ from steeplechase.foundation.atomic_files import atomic_directory, sha256_of
 from steeplechase.foundation.errors import ConfigurationError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.checkpoints import pretrained_trial
+from steeplechase.ledger.result_files import CHECKPOINT
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.huggingface import config
 from steeplechase.models.huggingface.families import nearest

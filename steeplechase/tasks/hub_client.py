@@ -1,5 +1,9 @@
-"""The only import of Hugging Face's `datasets`, an optional extra: splits at a fixed revision, and fetched ones."""
+"""The only import of Hugging Face's `datasets`, an optional extra: splits at a fixed revision, and fetched ones.
 
+A revision is a commit hash: it always identifies the same files, unlike a branch or a tag.
+"""
+
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,10 +11,24 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator
 
 from steeplechase.foundation.errors import DataError, MachineError, install_extra
 from steeplechase.tasks.splits import LoadedSplit, Split
+
+FORM = re.compile(r"[0-9a-f]{40}")
+
+
+def _validated(revision: str) -> str:
+    if not FORM.fullmatch(revision):
+        message = f"{revision!r} is not a commit hash; expected 40 hexadecimal digits"
+        raise ValueError(f"{message}, since a branch or a tag may move and change results in silence")
+    return revision
+
+
+Commit = Annotated[str, AfterValidator(_validated)]
 
 
 def streamed(name: str, subset: str | None, revision: str, split: str, wanted_by: str) -> Iterator[dict[str, Any]]:

@@ -7,10 +7,9 @@ from pydantic import Field
 
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import JsonValue, PositiveNumber
-from steeplechase.tasks.commit import Commit
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.corpora.option import CorpusOption
-from steeplechase.tasks.hub_client import refuse_without_library, streamed
+from steeplechase.tasks.hub_client import Commit, refuse_without_library, streamed
 from steeplechase.tasks.progress import Progress
 
 CHARACTERS_PER_MEGABYTE = 1_000_000

@@ -12,8 +12,8 @@ from pydantic import Field, TypeAdapter
 
 from steeplechase.foundation.names import RelativeName, Sha256
 from steeplechase.foundation.schema import Count, Schema
-from steeplechase.tasks.commit import Commit
 from steeplechase.tasks.data_folder import FETCHED
+from steeplechase.tasks.hub_client import Commit
 
 FILE = Path(__file__).with_name("data_sets.toml")
 

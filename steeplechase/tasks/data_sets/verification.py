@@ -12,8 +12,8 @@ from steeplechase.foundation.atomic_files import read_regular, sha256_of
 from steeplechase.foundation.errors import MachineError
 from steeplechase.foundation.names import RelativeName, Sha256, inside
 from steeplechase.foundation.schema import Count, Schema
-from steeplechase.tasks.commit import Commit
 from steeplechase.tasks.data_sets.registry import DataSet, RegisteredFile
+from steeplechase.tasks.hub_client import Commit
 
 MANIFEST = ".fetched.json"  # hidden, so that a corpus does not read it as text
 

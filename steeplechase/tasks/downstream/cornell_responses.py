@@ -7,7 +7,7 @@ are, so that no film is in both parts. Metrics: BLEU and chrF of detokenised tex
 the responses, which MASS reports (per token: values with other tokenizers are not comparable).
 """
 
-from steeplechase.tasks.labelled.movie_dialogue_files import MovieDialogueFiles
+from steeplechase.tasks.labelled.dialogue_files import MovieDialogueFiles
 
 FILES = MovieDialogueFiles(
     folder="cornell",

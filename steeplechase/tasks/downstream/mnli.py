@@ -6,7 +6,7 @@ diagnostic set (AX) are predicted if they exist. Rows without a gold label (`-`)
 Metric: accuracy. Chance: the largest class of dev.
 """
 
-from steeplechase.tasks.glue.columns import Columns, Configuration
+from steeplechase.tasks.glue.table import Columns, Configuration
 from steeplechase.tasks.glue.task import GlueTable
 from steeplechase.tasks.splits import Split
 

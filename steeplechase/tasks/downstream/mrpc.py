@@ -6,7 +6,7 @@ Metrics: accuracy, used in the GLUE score of ELECTRA and ConvBERT, and F1 of `eq
 dev.
 """
 
-from steeplechase.tasks.glue.columns import Columns, configuration
+from steeplechase.tasks.glue.table import Columns, configuration
 from steeplechase.tasks.glue.task import GlueTable
 
 TABLE = GlueTable(

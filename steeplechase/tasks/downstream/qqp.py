@@ -7,7 +7,7 @@ dev.
 Rows of the published train file with too few cells are skipped and counted.
 """
 
-from steeplechase.tasks.glue.columns import Columns, configuration
+from steeplechase.tasks.glue.table import Columns, configuration
 from steeplechase.tasks.glue.task import GlueTable
 
 TABLE = GlueTable(

@@ -5,7 +5,7 @@ Split: the official train and dev files; the test file has no labels.
 Metric: accuracy. Chance: the larger class of dev.
 """
 
-from steeplechase.tasks.glue.columns import Columns, configuration
+from steeplechase.tasks.glue.table import Columns, configuration
 from steeplechase.tasks.glue.task import GlueTable
 
 TABLE = GlueTable(

@@ -5,7 +5,7 @@ Split: the official train and dev files; the test file has no labels.
 Metrics: Spearman correlation, used in the GLUE score of ELECTRA and ConvBERT, and Pearson correlation. Chance is 0.
 """
 
-from steeplechase.tasks.glue.columns import Columns, configuration
+from steeplechase.tasks.glue.table import Columns, configuration
 from steeplechase.tasks.glue.task import GlueTable
 
 TABLE = GlueTable(

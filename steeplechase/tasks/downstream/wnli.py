@@ -6,7 +6,7 @@ Metric: accuracy. Chance: the larger class of dev. Train and dev share sentences
 memorises the training set is below chance; the GLUE score of ELECTRA and ConvBERT excludes the task.
 """
 
-from steeplechase.tasks.glue.columns import Columns, configuration
+from steeplechase.tasks.glue.table import Columns, configuration
 from steeplechase.tasks.glue.task import GlueTable
 
 TABLE = GlueTable(

@@ -8,9 +8,17 @@ from pathlib import Path
 from typing import ClassVar
 
 from steeplechase.foundation.errors import DataError
-from steeplechase.tasks.glue.columns import Columns, Configuration
 from steeplechase.tasks.glue.evaluate import evaluate
-from steeplechase.tasks.glue.table import HIDDEN, Row, check_columns, check_numbers_have_names, rows_of, rows_of_split
+from steeplechase.tasks.glue.table import (
+    HIDDEN,
+    Columns,
+    Configuration,
+    Row,
+    check_columns,
+    check_numbers_have_names,
+    rows_of,
+    rows_of_split,
+)
 from steeplechase.tasks.labelled.example_files import ExampleFiles
 from steeplechase.tasks.labelled.mistakes import Mistakes
 from steeplechase.tasks.labelled.task import DownstreamTask, Example, Form, Part

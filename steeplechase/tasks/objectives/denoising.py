@@ -110,16 +110,13 @@ class Model(PretrainingModel[DenoisingBatch]):
         shape = (len(inputs), -1)  # rows of one length have equally many predictions
         return EvaluationSet(inputs, batch.places[predicted].reshape(shape), batch.targets[predicted].reshape(shape))
 
-    def held_out_losses(self, evaluation_set: EvaluationSet) -> NDArray[np.float32]:
-        """Return the cross-entropy in nats of every predicted token [sequences predictions], without smoothing."""
-        losses = np.empty(evaluation_set.targets.shape, np.float32)
-        for rows, part in evaluation_set.batches():
-            batch = self._read(part)
-            targets = self.tensor(batch.targets).flatten()
-            logits = self.encoder.logits(self._states(batch)).flatten(0, 1)
-            found = cross_entropy(logits, targets, ignore_index=NOT_PREDICTED, reduction="none")
-            losses[rows] = found[targets != NOT_PREDICTED].view(part.targets.shape).detach().cpu().numpy()
-        return losses
+    def prediction_losses(self, part: EvaluationSet) -> Tensor:
+        """Return the cross-entropy in nats of every predicted token, without smoothing."""
+        batch = self._read(part)
+        targets = self.tensor(batch.targets).flatten()
+        logits = self.encoder.logits(self._states(batch)).flatten(0, 1)
+        found = cross_entropy(logits, targets, ignore_index=NOT_PREDICTED, reduction="none")
+        return found[targets != NOT_PREDICTED]
 
     def _read(self, part: EvaluationSet) -> DenoisingBatch:
         """Return rows of an evaluation set as a batch."""

@@ -2,7 +2,6 @@
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
@@ -39,11 +38,7 @@ class Model(replaced_token_detection.Model):
         whole = super().evaluation_set(source)
         return EvaluationSet(whole.inputs, positions, np.take_along_axis(whole.targets, positions, axis=1))
 
-    def held_out_losses(self, evaluation_set: EvaluationSet) -> NDArray[np.float32]:
-        """Return the discriminator's cross-entropy in nats at every masked token [sequences predictions]."""
-        losses = np.empty(evaluation_set.targets.shape, np.float32)
-        for rows, part in evaluation_set.batches():
-            logits = self.judge(self.encoder(self.tensor(part.inputs))).gather(1, self.tensor(part.positions))
-            found = binary_cross_entropy_with_logits(logits, self.tensor(part.targets).float(), reduction="none")
-            losses[rows] = found.detach().cpu().numpy()
-        return losses
+    def prediction_losses(self, part: EvaluationSet) -> Tensor:
+        """Return the discriminator's cross-entropy in nats at every masked token."""
+        logits = self.judge(self.encoder(self.tensor(part.inputs))).gather(1, self.tensor(part.positions))
+        return binary_cross_entropy_with_logits(logits, self.tensor(part.targets).float(), reduction="none")

@@ -70,14 +70,10 @@ class MaskedTokenModel(PretrainingModel[Batch]):
         random = stream(source.seed, "held-out masking")
         return mask(source.sequences, masking, source.tokenizer, random).evaluation_set(random)
 
-    def held_out_losses(self, evaluation_set: EvaluationSet) -> NDArray[np.float32]:
-        """Return the cross-entropy in nats at every predicted position [sequences predictions]."""
-        losses = np.empty(evaluation_set.targets.shape, np.float32)
-        for rows, part in evaluation_set.batches():
-            logits = to_float32(self.predict(self.tensor(part.inputs), self.tensor(part.positions)))
-            found = cross_entropy(logits, self.tensor(part.targets).flatten(), reduction="none")
-            losses[rows] = found.view(part.targets.shape).detach().cpu().numpy()
-        return losses
+    def prediction_losses(self, part: EvaluationSet) -> Tensor:
+        """Return the cross-entropy in nats at every predicted position."""
+        logits = to_float32(self.predict(self.tensor(part.inputs), self.tensor(part.positions)))
+        return cross_entropy(logits, self.tensor(part.targets).flatten(), reduction="none")
 
     def pseudo_log_likelihoods(
         self, sentences: Int[np.ndarray, "sentences seq"], mask: int

@@ -96,9 +96,16 @@ class PretrainingModel(nn.Module, Generic[Batch]):
     def evaluation_set(cls, source: EvaluationSource) -> EvaluationSet:
         """Return the evaluation set that is measured by `held_out_losses`, equal for all arms."""
 
-    @abstractmethod
     def held_out_losses(self, evaluation_set: EvaluationSet) -> NDArray[np.float32]:
         """Return the loss in nats of every prediction of the evaluation set [sequences predictions]."""
+        losses = np.empty(evaluation_set.targets.shape, np.float32)
+        for rows, part in evaluation_set.batches():
+            losses[rows] = self.prediction_losses(part).view(part.targets.shape).detach().cpu().numpy()
+        return losses
+
+    @abstractmethod
+    def prediction_losses(self, part: EvaluationSet) -> Tensor:
+        """Return the loss in nats of every prediction in some rows of the evaluation set, row by row."""
 
     def held_out_loss(self, evaluation_set: EvaluationSet) -> float:
         """Return the mean loss in nats over all predictions of the evaluation set."""

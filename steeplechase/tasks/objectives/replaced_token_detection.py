@@ -3,7 +3,6 @@
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
@@ -79,15 +78,10 @@ class Model(GeneratorModel):
         all_positions = np.broadcast_to(np.arange(inputs.shape[1]), inputs.shape).copy()
         return EvaluationSet(inputs, all_positions, targets)
 
-    def held_out_losses(self, evaluation_set: EvaluationSet) -> NDArray[np.float32]:
-        """Return the discriminator's cross-entropy in nats at every token [sequences seq]."""
-        losses = np.empty(evaluation_set.targets.shape, np.float32)
-        for rows, part in evaluation_set.batches():
-            logits = self.judge(self.encoder(self.tensor(part.inputs)))
-            targets = self.tensor(part.targets).float()
-            found = binary_cross_entropy_with_logits(logits, targets, reduction="none")
-            losses[rows] = found.detach().cpu().numpy()
-        return losses
+    def prediction_losses(self, part: EvaluationSet) -> Tensor:
+        """Return the discriminator's cross-entropy in nats at every token."""
+        logits = self.judge(self.encoder(self.tensor(part.inputs)))
+        return binary_cross_entropy_with_logits(logits, self.tensor(part.targets).float(), reduction="none")
 
     def pseudo_log_likelihoods(
         self, sentences: Int[np.ndarray, "sentences seq"], mask: int

@@ -4,11 +4,44 @@ Each file gives scores from 0 to 100, their intervals over resampled texts, and 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 
 from steeplechase.foundation.errors import MachineError, install_extra
 from steeplechase.foundation.option_modules import module_named
-from steeplechase.tasks.text_metrics.scores import TextScores
+
+RESAMPLES = 1000
+"""Of the bootstrap over texts; its interval is of 95%."""
+SEED = 12345
+"""Of the bootstrap: sacrebleu's default."""
+
+
+@dataclass(frozen=True)
+class TextScores:
+    """By metric, on the scale from 0 to 100."""
+
+    values: Mapping[str, float]
+    intervals: Mapping[str, tuple[float, float]]
+    """Of 95%, over resampled texts."""
+    signatures: Mapping[str, str]
+    """What was computed: version, tokenisation, case."""
+
+    def joined(self, other: "TextScores") -> "TextScores":
+        """Return both."""
+        return TextScores(
+            {**self.values, **other.values},
+            {**self.intervals, **other.intervals},
+            {**self.signatures, **other.signatures},
+        )
+
+    def ordered(self, metrics: Sequence[str]) -> "TextScores":
+        """Return the scores in the order of the metrics."""
+        return TextScores(
+            {metric: self.values[metric] for metric in metrics},
+            {metric: self.intervals[metric] for metric in metrics},
+            {metric: self.signatures[metric] for metric in metrics},
+        )
+
 
 LIBRARIES: Mapping[str, str] = {
     "bleu": "bleu",

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from statistics import fmean
 from typing import Any
 
-from steeplechase.tasks.text_metrics.scores import RESAMPLES, TextScores
+from steeplechase.tasks.text_metrics import RESAMPLES, TextScores
 
 DECIMALS = 4  # of the interval, which sacrebleu writes as text
 SEED_VARIABLE, SEED = "SACREBLEU_SEED", "12345"  # the default, which the signature names

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from steeplechase.analysis.proportions import wilson
-from steeplechase.tasks.text_metrics.scores import TextScores
+from steeplechase.tasks.text_metrics import TextScores
 
 NAME = "exact_match"
 

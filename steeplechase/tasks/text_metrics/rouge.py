@@ -6,7 +6,7 @@ ROUGE-L takes the whole text as one sequence; ROUGE-Lsum splits it at line break
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from steeplechase.tasks.text_metrics.scores import RESAMPLES, SEED, TextScores
+from steeplechase.tasks.text_metrics import RESAMPLES, SEED, TextScores
 
 
 def scores(metrics: Sequence[str], predictions: Sequence[str], references: Sequence[str]) -> TextScores:

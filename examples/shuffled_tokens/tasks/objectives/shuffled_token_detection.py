@@ -73,14 +73,10 @@ class Model(PretrainingModel[ShuffledBatch]):
         positions = np.broadcast_to(np.arange(batch.inputs.shape[1]), batch.inputs.shape).copy()
         return EvaluationSet(batch.inputs, positions, batch.moved.astype(np.int64))
 
-    def held_out_losses(self, evaluation_set: EvaluationSet) -> NDArray[np.float32]:
-        """Return the binary cross-entropy in nats of every token [sequences seq]."""
-        losses = np.empty(evaluation_set.targets.shape, np.float32)
-        for rows, part in evaluation_set.batches():
-            targets = self.tensor(part.targets).float()
-            found = binary_cross_entropy_with_logits(self.logits(part.inputs), targets, reduction="none")
-            losses[rows] = found.detach().cpu().numpy()
-        return losses
+    def prediction_losses(self, part: EvaluationSet) -> Tensor:
+        """Return the binary cross-entropy in nats of every token."""
+        targets = self.tensor(part.targets).float()
+        return binary_cross_entropy_with_logits(self.logits(part.inputs), targets, reduction="none")
 
     def pseudo_log_likelihoods(
         self, sentences: Int[np.ndarray, "sentences seq"], mask: int

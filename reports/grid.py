@@ -1,12 +1,25 @@
 """Grids: tables of text cells for display. Formats lay them out and escape them without changing a number."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, takewhile
+from typing import Any
+
+from rich.cells import cell_len
 
 from reports.sanitise import printable
 
 GAP = 2  # characters between two columns
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A text; `strong` marks the best mean of its column if it is statistically significant."""
+
+    text: str
+    strong: bool = False
+    intervals: int = 0
+    """Number of 95% intervals of a difference in it."""
 
 
 @dataclass(frozen=True)
@@ -18,16 +31,18 @@ class Column:
     numeric: bool = True
     further: bool = False
     """Whether a brief report leaves it out."""
+    read: str | Callable[[Any], str | Cell] = ""
+    """What it shows of a row: the value of this name, or what a function makes of the row; without it, the value that
+    has the title as its name."""
+
+    def cell(self, row: Any) -> str | Cell:
+        """Return the cell of a row."""
+        return str(row[self.read or self.title]) if isinstance(self.read, str) else self.read(row)
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A text; `strong` marks the best mean of its column if it is statistically significant."""
-
-    text: str
-    strong: bool = False
-    intervals: int = 0
-    """Number of 95% intervals of a difference in it."""
+def words(title: str, read: str | Callable[[Any], str | Cell] = "", group: str = "", further: bool = False) -> Column:
+    """Return a column of text, aligned to the left."""
+    return Column(title, group, False, further, read)
 
 
 @dataclass(frozen=True)
@@ -87,6 +102,14 @@ def grid(name: str, title: str, columns: Iterable[Column], rows: Iterable[Iterab
     )
 
 
+def shown(
+    name: str, title: str, columns: Sequence[Column], rows: Iterable[Any], notes: Iterable[str] = (), *further: str
+) -> tuple[Grid, ...]:
+    """Return rows as people read them, with notes; none without rows. `further`: notes that a brief report omits."""
+    cells = [[column.cell(row) for column in columns] for row in rows]
+    return (with_notes(grid(name, title, columns, cells), notes, further),) if cells else ()
+
+
 def _cell(entry: str | Cell) -> Cell:
     return Cell(printable(entry)) if isinstance(entry, str) else replace(entry, text=printable(entry.text))
 
@@ -98,6 +121,17 @@ def with_notes(source: Grid, notes: Iterable[str], further: Iterable[str] = ()) 
         notes=(*source.notes, *map(printable, notes)),
         further_notes=(*source.further_notes, *map(printable, further)),
     )
+
+
+def aligned(headings: Sequence[str], rows: Iterable[Sequence[str]], columns: Sequence[Column]) -> list[list[str]]:
+    """Return headings and cells as lines, padded to the width of their columns, numbers to the right."""
+    lines = [[*headings], *([*row] for row in rows)]
+    for place, column in enumerate(columns):
+        width = max(cell_len(headings[place]) + GAP, *(cell_len(line[place]) for line in lines))
+        for line in lines:
+            padding = " " * (width - cell_len(line[place]))
+            line[place] = padding + line[place] if column.numeric else line[place] + padding
+    return lines
 
 
 def packed(source: Grid, width: int, folded: int | None = None) -> tuple[Grid, ...]:

@@ -9,7 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from reports.by_recipe import at_own_recipes, at_shared_recipe, examples_at_own_recipes
-from reports.claim_row import EXAMPLES_LIMIT, NOT_RUN, TOO_MANY_SEEDS, ClaimRow, judged, shown_claim
+from reports.claim_row import (
+    EXAMPLES_LIMIT,
+    NOT_RUN,
+    TOO_MANY_SEEDS,
+    ClaimRow,
+    PowerBySeeds,
+    judged,
+    scope_text,
+    shown_claim,
+)
+from reports.formats.markdown import escape, table_lines
 from reports.number_format import NOTHING, fixed, scientific, short
 from reports.paper_claims_file import DeclaredTest, read_paper_claims
 from reports.report import build
@@ -18,9 +28,7 @@ from reports.sections.claims import claims_table
 from reports.statistics.claims import ClaimOutcome, TestedClaim, on_the_single_task, tested_claims
 from reports.statistics.latency import is_latency, latency_evidence_of
 from reports.statistics.metrics import Metric, below_reference_text
-from reports.statistics.power_by_seeds import PowerBySeeds
 from reports.statistics.results import Results, results_of
-from reports.statistics.scope import scope_text
 from reports.table import Row, number
 from steeplechase.analysis.difference import Difference
 from steeplechase.configuration.claims import Claim, parse_claim
@@ -159,7 +167,7 @@ def _of_claim(claim: Claim, verdict: Row, results: Results, level: float, caveat
     afterwards = (f"added {verdict['afterwards']}",) if verdict["afterwards"] else ()
     departures = (str(verdict["departure"]),) if verdict["departure"] else ()
     undecided = verdict["verdict"] == ClaimOutcome.UNDECIDED
-    over_seeds = results.estimate_over_seeds(claim.first, claim.second, metric)
+    over_seeds = results.contrasts.over_seeds({claim.first: 1.0, claim.second: -1.0}, metric.name)
     power = PowerBySeeds(claim, found, difference.n, level, over_seeds)
     needed = (_seeds_text(claim, results, power),) if undecided else ()
     of_examples = claim.metric not in DESCRIPTIONS
@@ -215,3 +223,36 @@ def _of_statement(text: str, measure: str, rows: list[Row], scope: str) -> Claim
         replicates="rounds" if rounds else "",
         difference=f"{fixed(ratios[0], 3)}x to {fixed(ratios[-1], 3)}x" if ratios else NOTHING,
     )
+
+
+HEADINGS = ("claim", "experiment", "metric", "test", "n", "Δ [95%]", "detectable", "verdict")
+ALIGNMENTS = ("---", "---", "---", "---", "--:", "---", "--:", "---")
+NOTE = (
+    "A verdict is about models of the size, the training and the text beside it, and says nothing of others. It is "
+    "that of the report: supported if a difference outside the claimed range, first minus second, is rejected at 5%, "
+    "contradicted if one inside it is, undecided otherwise, by Holm's correction over all claims of the experiment, "
+    "of all experiments that declare the same study, or of all searches that test one claim. Margins (within) are "
+    "this project's. Δ has its own 95% interval, over seeds and held-out sequences or dev examples, or, where it "
+    "says so, over seeds alone: too narrow, because the sampling error of the examples is not in it; chosen_final is "
+    "the final loss of the candidate that a search chose, in nats. n: pretraining seeds, where it says nothing else. "
+    "Passes over the text: pretraining tokens over those of the training text. Detectable: the true difference from "
+    "0 that is significant after the correction with a probability of 0.8 at this n and spread, whatever the "
+    "family's other claims show. Seeds that would decide: of both sides, for that probability if the true difference "
+    "and spread are the observed ones; where more examples are needed too, no number of seeds would do. Costs: all "
+    "pretraining of the experiment, no cache."
+)
+
+
+def markdown(published: Path, experiments: Path) -> str:
+    """Return the claims with their sources and the table of tests as Markdown."""
+    claims = read_paper_claims(published)
+    listed = [f"- **{claim.id}** {escape(claim.statement)} ({escape(claim.source)})" for claim in claims]
+    rows = [HEADINGS, ALIGNMENTS, *map(_cells, claim_rows(published, experiments))]
+    return "\n\n".join(("\n".join(listed), "\n".join(table_lines(rows)), NOTE)) + "\n"
+
+
+def _cells(test: ClaimRow) -> tuple[str, ...]:
+    n = NOTHING if test.n is None else f"{test.n} {test.replicates}".rstrip()
+    verdict = "; ".join(filter(None, (test.verdict, test.scope, *test.caveats, test.departure)))
+    texts = map(escape, (n, test.difference, test.detectable, verdict))
+    return (test.claim, escape(test.experiment), escape(test.metric), test.test, *texts)

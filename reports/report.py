@@ -6,54 +6,22 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from reports.by_recipe import at_own_recipes, at_shared_recipe, examples_at_own_recipes
-from reports.document import Report
-from reports.figures import FIGURES, LATENCY_FIGURES
+from reports.document import Notes, Report
+from reports.figures.figure import Picture
 from reports.finding import finding_of
-from reports.footer import footer_of, intervals_note, scale_of
 from reports.grid import Grid, with_notes
 from reports.made_with import made_with_of
 from reports.sanitise import printable
 from reports.section import Content, Section
-from reports.sections import (
-    attention,
-    audit,
-    candidates,
-    claims,
-    contamination,
-    differences_from_paper,
-    divergence,
-    factors,
-    frozen_tasks,
-    gap_by_budget,
-    generated_texts,
-    hurdle_savings,
-    importance,
-    latency,
-    lineage,
-    main_table,
-    matched_budget,
-    paper_comparison,
-    pareto,
-    perplexity,
-    pruning,
-    rare_words,
-    reference,
-    searched_settings,
-    shapley,
-    single_change_effects,
-    task_pilot,
-    truncation,
-    tuned_effects,
-    tuning_trials,
-    variance,
-    verdicts,
-)
+from reports.sections import CONDITIONS, FIGURES, TABLES, in_order, latency, main_table
+from reports.sections.setup import scale_of
 from reports.statistics.evidence import Evidence
 from reports.statistics.latency import is_latency, latency_evidence_of
 from reports.statistics.results import NO_EXAMPLES, results_of
 from reports.statistics.trial_values import latency_values, trial_values
 from reports.summary import summary_of
 from reports.table import Table
+from steeplechase.analysis.difference import ALPHA
 from steeplechase.configuration.metrics import PrimaryMetric
 from steeplechase.configuration.yaml.writing import experiment_text
 from steeplechase.ledger.example_tables import ExampleTable
@@ -61,40 +29,6 @@ from steeplechase.ledger.snapshot import Snapshot
 
 E = TypeVar("E")
 
-SECTIONS: tuple[Section[Evidence], ...] = (
-    candidates.SECTION,
-    main_table.SECTION,
-    pruning.SECTION,
-    rare_words.SECTION,
-    perplexity.SECTION,
-    generated_texts.SECTION,
-    attention.SECTION,
-    factors.SECTION,
-    shapley.SECTION,
-    verdicts.SECTION,
-    claims.SECTION,
-    divergence.SECTION,
-    gap_by_budget.SECTION,
-    variance.SECTION,
-    single_change_effects.SECTION,
-    importance.SECTION,
-    lineage.SECTION,
-    hurdle_savings.SECTION,
-    audit.SECTION,
-    pareto.SECTION,
-    matched_budget.SECTION,
-    reference.SECTION,
-    task_pilot.SECTION,
-    frozen_tasks.SECTION,
-    paper_comparison.SECTION,
-    differences_from_paper.SECTION,
-    truncation.SECTION,
-    contamination.SECTION,
-    searched_settings.SECTION,
-    tuned_effects.SECTION,
-    tuning_trials.SECTION,
-)
-"""Sections of training experiments, in display order."""
 LISTED_FIRST = (
     *(
         "results",
@@ -132,9 +66,9 @@ def _training_report(
     results = results_of(at_shared_recipe(snapshot), primary, example_tables)
     own_tables = examples_at_own_recipes(snapshot, example_tables)
     evidence = Evidence(results, None if own is None else results_of(own, primary, own_tables))
-    contents = _contents(SECTIONS, evidence)
+    contents = _contents(in_order(TABLES), evidence)
     grids = tuple(_with_notes_on_results(contents))
-    paper, pictures = results.experiment.paper, (figure.picture_of(evidence) for figure in FIGURES)
+    paper, conditions = results.experiment.paper, (*conditions_of(evidence), *_intervals(grids))
     return Report(
         experiment=printable(snapshot.experiment),
         scale=printable(scale_of(snapshot.scale)),
@@ -143,12 +77,12 @@ def _training_report(
         paper=printable(f"{paper.statement} ({paper.source})") if paper else "",
         tables=_tables(contents),
         grids=grids,
-        footer=tuple((term, printable(text)) for term, text in (*footer_of(results), *intervals_note(grids))),
+        footer=tuple((term, printable(text)) for term, text in conditions),
         trials=trial_values(results),
         declaration=_declaration(snapshot, results.experiment),
-        pictures=tuple(picture for picture in pictures if picture is not None),
+        pictures=_pictures(in_order(FIGURES), evidence),
         made_with=made_with_of(snapshot),
-        summary=summary_of(results),
+        summary=summary_of(evidence),
     )
 
 
@@ -157,7 +91,6 @@ def _latency_report(snapshot: Snapshot) -> Report:
     experiment, contents = evidence.experiment, _contents(latency.SECTIONS, evidence)
     scale, paper = scale_of(snapshot.scale), experiment.paper
     conditions = (("Scale", scale or "none declared"), *latency.conditions(evidence))
-    pictures = (figure.picture_of(evidence) for figure in LATENCY_FIGURES)
     return Report(
         experiment=printable(experiment.experiment),
         scale=printable(scale),
@@ -169,9 +102,31 @@ def _latency_report(snapshot: Snapshot) -> Report:
         footer=tuple((term, printable(text)) for term, text in conditions),
         trials=latency_values(evidence),
         declaration=_declaration(snapshot, experiment),
-        pictures=tuple(picture for picture in pictures if picture is not None),
+        pictures=_pictures(latency.SECTIONS, evidence),
         made_with=made_with_of(snapshot),
     )
+
+
+def conditions_of(evidence: Evidence) -> Notes:
+    """Return the conditions under which the numbers were measured."""
+    return tuple(condition for section in in_order(CONDITIONS) for condition in section.conditions(evidence))
+
+
+def _intervals(grids: Iterable[Grid]) -> Notes:
+    """Return the number of uncorrected intervals in the grids and how many exclude 0 by chance."""
+    count = sum(grid.intervals for grid in grids)
+    if count < 2:
+        return ()
+    text = (
+        f"the tables of this report show {count} intervals of a difference at 95%, without correction for multiple "
+        f"comparisons; if no arm differed, about {count * ALPHA:.1f} of them would exclude 0 by chance"
+    )
+    return (("Intervals", text),)
+
+
+def _pictures(sections: Iterable[Section[E]], evidence: E) -> tuple[Picture, ...]:
+    figures = (section.figure.picture_of(evidence) for section in sections if section.figure is not None)
+    return tuple(picture for picture in figures if picture is not None)
 
 
 def _declaration(snapshot: Snapshot, experiment: BaseModel) -> str:

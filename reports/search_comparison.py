@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 
 from reports.document import Report
-from reports.figures import best_by_cost
 from reports.figures.figure import Picture
 from reports.grid import Column, Grid, grid
 from reports.number_format import NOTHING, decimals_for, difference_text, fixed, mean_text
 from reports.sanitise import printable
+from reports.sections import best_by_cost
 from reports.statistics.search_comparison import PRICES, ComparedSearch, SearchComparison
 from reports.table import Row, Table, interval, table
 from steeplechase.analysis.difference import Effect

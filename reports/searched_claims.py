@@ -10,11 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from reports.claim_row import TOO_MANY_SEEDS, ClaimRow, judged
+from reports.claim_row import TOO_MANY_SEEDS, ClaimRow, PowerBySeeds, judged
 from reports.paper_claims_file import FILE, SearchTest
 from reports.search_comparison import BY_SEED
 from reports.statistics.claims import ClaimOutcome, JudgedClaim, decide, family_of
-from reports.statistics.power_by_seeds import PowerBySeeds
 from reports.statistics.search_comparison import seeds_test
 from steeplechase.analysis.difference import ALPHA, Difference, SeedValues
 from steeplechase.analysis.effects import difference_of, estimate

@@ -1,9 +1,13 @@
-"""A section of a report: when it applies, its tables as rows, and its grids with notes for display."""
+"""A question of a report: its tables as rows and as people read them, its clause of the finding, its figure.
 
-from collections.abc import Callable
+A file of `reports/sections/` has one as `SECTION`; `reports/sections/__init__.py` finds it there.
+"""
+
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from reports.figures.figure import ReportFigure
 from reports.grid import Grid
 from reports.table import Table
 
@@ -27,13 +31,29 @@ def every_experiment(evidence: object) -> bool:
     return True
 
 
+def no_content(evidence: object) -> Content:
+    """Return no table: the section has a clause, a condition or a figure alone."""
+    return Content()
+
+
+def nothing(evidence: object) -> Iterable[Any]:
+    """Return no clause and no condition."""
+    return ()
+
+
 @dataclass(frozen=True)
 class Section(Generic[Evidence]):
-    """One part of a report: `SECTION` in its file, listed once in reports/report.py."""
+    """One question of a report."""
 
     name: str
-    content: Callable[[Evidence], Content]
+    content: Callable[[Evidence], Content] = no_content
     applies: Callable[[Evidence], bool] = every_experiment
+    """Whether the tables apply; clauses, conditions and figures are empty where they do not."""
+    clauses: Callable[[Evidence], Iterable[str]] = nothing
+    """Its part of the finding; empty texts are left out."""
+    conditions: Callable[[Evidence], Iterable[tuple[str, str]]] = nothing
+    """Terms with texts of the footer: the conditions under which the numbers were measured."""
+    figure: ReportFigure[Evidence, Any] | None = None
 
 
 def with_rows(*tables: Table) -> tuple[Table, ...]:

@@ -1,17 +1,20 @@
-"""Summary of a comparison for a terminal: at most three sentences, one table of arms, the seeds still needed."""
+"""What a terminal shows: of a comparison three sentences, a table of arms and the seeds still needed."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
-from reports.claims_finding import claims_clauses
-from reports.document import Summary
-from reports.finding import empty_comparisons, measured_headlines, metric_clause
+from reports.document import Report, Summary
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import NOTHING, difference_text, fixed, mean_text, short
-from reports.sections.failures import failures_clause
-from reports.sections.main_table import BEST_MARK, MetricColumns, metric_columns
+from reports.sections import sections
+from reports.sections.failures import INCOMPLETE
+from reports.sections.failures import TERM as FAILED
+from reports.sections.main_table import BEST_MARK, MetricColumns, metric_clause, metric_columns
+from reports.sections.tuned_effects import TUNED
 from reports.sections.verdicts import verdict_text
 from reports.statistics.arm_costs import costs_of
 from reports.statistics.comparisons import TEST_NAMES, Verdict
+from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from steeplechase.analysis.power import MOST_SEEDS
@@ -19,19 +22,20 @@ from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.metrics import SCORE
 from steeplechase.ledger.task_references import TITLES as REFERENCE_TITLES
 
+CLAUSES_IN_SUMMARY = ("claims", "equal_arms", "without_value", "squad", "failures")
+"""The sections whose clauses follow those of the headline metrics."""
 BELOW_REFERENCE = "‡"
 """Mark of a task below a reference."""
 
 
-def summary_of(results: Results) -> Summary | None:
+def summary_of(evidence: Evidence) -> Summary | None:
     """Return the summary of an experiment whose arms are compared; None for a search and before any result."""
-    measured = measured_headlines(results)
+    results = evidence.results
+    measured = results.measured_headlines
     if results.is_search or not results.arms or not (measured or results.below_reference):
         return None
-    clauses = [metric_clause(results, metric) for metric in measured]
-    clauses.append(
-        "; ".join(filter(None, [*claims_clauses(results), *empty_comparisons(results), failures_clause(results)]))
-    )
+    others = (clause for name in CLAUSES_IN_SUMMARY for clause in sections()[name].clauses(evidence))
+    clauses = [*(metric_clause(results, metric) for metric in measured), "; ".join(filter(None, others))]
     undecided = dict(_undecided(results))
     known = [seeds for seeds in undecided.values() if seeds is not None]
     return Summary(
@@ -111,3 +115,26 @@ def _notes(results: Results) -> Iterator[str]:
             f"{BELOW_REFERENCE} {task}: the mean over all arms, {fixed(standing.mean, 1)}, does not exceed {missed}; "
             "no difference is claimed."
         )
+
+
+VERDICTS = ("candidates", "results", "factors main", "factors interaction", "effects", "claims", "orderings", TUNED)
+IN_SUMMARY = ("results", "effects", "claims", "orderings")
+"""Tables that the summary of a comparison replaces."""
+CONDITIONS = (FAILED, INCOMPLETE)
+
+
+def brief(report: Report, command: str) -> Report:
+    """Return the report reduced to its summary or, without one, to finding, results and verdicts.
+
+    `command` shows the full report.
+    """
+    summary = report.summary
+    kept = [each for each in report.grids if each.name in VERDICTS and not (summary and each.name in IN_SUMMARY)]
+    footer = tuple((term, text) for term, text in report.footer if term in CONDITIONS)
+    left_out = len(report.grids) - len(kept)
+    tables = {0: "", 1: "1 more table, "}.get(left_out, f"{left_out} more tables, ")
+    more = f"{tables}all columns and the conditions: {command}"
+    if summary is None:
+        return replace(report, grids=tuple(each.brief for each in kept), footer=footer, more=more)
+    grids = (summary.table, *(each.brief for each in kept))
+    return replace(report, finding=summary.finding, paper="", grids=grids, footer=footer, more=more)

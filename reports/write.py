@@ -33,8 +33,7 @@ def write_report(report: Report, folder: Path) -> tuple[Path, ...]:
     `figures/` gets each figure as SVG and PDF with its numbers, `tables/` every table as CSV; files of an earlier
     report in these folders are removed. Raises MachineError if a file cannot be written.
     """
-    from reports.formats.html import drawings, page
-    from reports.links import links_beside
+    from reports.formats.html import drawings, links_beside, page
 
     html = REPORT_FILES["html"]
     texts = {

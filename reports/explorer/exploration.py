@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from reports.figures.curves import Line, curves_of
 from reports.number_format import NOTHING, fixed, mean_text, short
 from reports.sanitise import printable
+from reports.sections.curves import Line, curves_of
 from reports.statistics.arm_costs import costs_of
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric

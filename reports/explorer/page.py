@@ -9,7 +9,7 @@ from markupsafe import Markup
 from reports.document import Report
 from reports.explorer.exploration import Exploration
 from reports.explorer.plotly_library import plotly_script
-from reports.palette import variables
+from reports.figures.style import variables
 from steeplechase.foundation.schema import json_in_html
 
 HERE = Path(__file__).parent

@@ -4,18 +4,11 @@ from dataclasses import dataclass
 from math import log10
 from typing import Any
 
-from reports.figures.axis_response_data import (
-    AxisLine,
-    AxisPanel,
-    AxisPoint,
-    AxisResponse,
-    axis_response_of,
-    axis_table,
-)
-from reports.figures.figure import ReportFigure
 from reports.figures.matplotlib_style import Figure, draw_sample, new_figure, series_style, text_inches
 from reports.figures.style import COLOURS, QUIET
 from reports.number_format import difference_text, fixed
+from reports.statistics.metrics import Metric
+from steeplechase.analysis.difference import Difference
 
 LEFT_INCHES, PLOT_INCHES, KEY_INCHES, PANEL_INCHES = 0.74, 4.7, 2.56, 2.75
 KEY_BEGINS, KEY_POINTS, PAD_INCHES = 1.08, 9, 0.1
@@ -32,6 +25,47 @@ EDGE = 0.2
 """Shares of the range of the other points: room at the limits, and the position of the marker outside the limits."""
 STEP = 0.08
 """Share of the axis between the markers of two lines outside the limits."""
+
+
+@dataclass(frozen=True)
+class AxisPoint:
+    """One arm on the axis: its mean over n seeds, and its paired difference to the line's reference."""
+
+    value: float
+    arm: str
+    n: int
+    mean: float
+    difference: Difference
+
+
+@dataclass(frozen=True)
+class AxisLine:
+    """Arms that differ in the axis only, by increasing value."""
+
+    label: str
+    points: tuple[AxisPoint, ...]
+    reference: float
+    """The reference value: the same on every line of a panel, or each line's smallest."""
+    cover: float | None = None
+    """The kernel size 1 + (n - 1) / L from which L layers cover a whole sequence of n tokens."""
+
+
+@dataclass(frozen=True)
+class AxisPanel:
+    """The lines on one metric."""
+
+    metric: Metric
+    decimals: int
+    lines: tuple[AxisLine, ...]
+
+
+@dataclass(frozen=True)
+class AxisResponse:
+    """The headline metrics along one axis."""
+
+    axis: str
+    """The axis for display."""
+    panels: tuple[AxisPanel, ...]
 
 
 @dataclass(frozen=True)
@@ -251,8 +285,3 @@ def cut_of(panel: AxisPanel) -> Cut | None:
 
 def _delta(point: AxisPoint) -> float:
     return point.difference.delta or 0.0
-
-
-FIGURE = ReportFigure(
-    "axis", lambda curve: f"Results by {curve.axis}", axis_response_of, axis_table, draw, draw_narrow
-)

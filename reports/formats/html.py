@@ -9,9 +9,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from reports.document import Report
+from reports.figures.style import following_the_page, variables
 from reports.grid import Grid
-from reports.links import LinkGroup
-from reports.palette import following_the_page, variables
 
 HERE = Path(__file__).parent
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -20,6 +19,30 @@ VERDICTS = ("effects", "claims", "orderings")
 """Grids that the page shows below its first table and figure; all others are folded."""
 LONG_TEXT = 36
 """Number of letters from which a cell's text is wrapped."""
+SORTS = {
+    "Interactive page": ("explore.html",),
+    "Experiment": ("report.yaml",),
+    "Tables": ("tables/*.csv",),
+    "Figures": ("figures/*",),
+    "Rows behind the report": ("ledger/*",),
+}
+"""Files of a results folder or a published report, by glob patterns."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A file, relative to the page."""
+
+    text: str
+    path: str
+
+
+@dataclass(frozen=True)
+class LinkGroup:
+    """Files of one kind."""
+
+    title: str
+    links: tuple[Link, ...]
 
 
 @dataclass(frozen=True)
@@ -127,3 +150,22 @@ def _ending(report: Report, files: Sequence[LinkGroup]) -> Iterator[Part]:
         yield Part("made-with", "Made with")
     if files:
         yield Part("files", "Files")
+
+
+def links_beside(folder: Path, reports: Sequence[str]) -> tuple[LinkGroup, ...]:
+    """Return the links to the files of a report's folder: other formats, tables, figures and ledger rows."""
+    named = tuple(name for name in reports if (folder / name).is_file())
+    sorts = {title: _files(folder, patterns) for title, patterns in SORTS.items()}
+    groups = {"Other formats": named, **sorts}
+    return tuple(LinkGroup(title, tuple(map(_link, names))) for title, names in groups.items() if names)
+
+
+def _files(folder: Path, patterns: Sequence[str]) -> tuple[str, ...]:
+    paths = (path for pattern in patterns for path in sorted(folder.glob(pattern)))
+    return tuple(
+        path.relative_to(folder).as_posix() for path in paths if path.is_file() and not path.name.startswith(".")
+    )
+
+
+def _link(path: str) -> Link:
+    return Link(path.rpartition("/")[2], path)

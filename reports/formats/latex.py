@@ -4,10 +4,8 @@ import re
 from collections.abc import Iterator
 from itertools import count
 
-from tabulate import tabulate
-
 from reports.document import Report
-from reports.grid import Cell, Column, Grid, packed
+from reports.grid import Cell, Column, Grid, aligned, packed
 from reports.sanitise import printable
 
 PAGE_CHARACTERS = 100
@@ -19,7 +17,6 @@ SPECIAL = {
     "α": r"$\alpha$", "γ": r"$\gamma$", "η": r"$\eta$", "τ": r"$\tau$",
     "[": "{[}", "]": "{]}", "*": "{*}", "=": "{=}", "`": "{`}", "'": "{'}",
 }  # fmt: skip
-RULES = (r"\toprule", r"\midrule", r"\bottomrule")
 TRANSLATION = str.maketrans(SPECIAL)
 
 
@@ -64,13 +61,12 @@ def _slug(text: str) -> str:
 
 
 def _tabular(grid: Grid) -> str:
-    rows = [[_cell(cell) for cell in row] for row in grid.rows]
-    headers = [_heading(column) for column in grid.columns]
-    alignment = ["right" if column.numeric else "left" for column in grid.columns]
-    plain = tabulate(rows, headers, tablefmt="latex_raw", colalign=alignment, disable_numparse=True)
-    for rule in RULES:  # top, middle and bottom rule of booktabs
-        plain = plain.replace(r"\hline", rule, 1)
-    return plain
+    rows = ([_cell(cell) for cell in row] for row in grid.rows)
+    lines = aligned([*map(_heading, grid.columns)], rows, grid.columns)
+    head, *cells = (rf" {' & '.join(line)} \\" for line in lines)
+    alignment = "".join("r" if column.numeric else "l" for column in grid.columns)
+    parts = [rf"\begin{{tabular}}{{{alignment}}}", r"\toprule", head, r"\midrule", *cells, r"\bottomrule"]
+    return "\n".join([*parts, r"\end{tabular}"])
 
 
 def _heading(column: Column) -> str:

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from tabulate import tabulate
+from rich.cells import cell_len
 
 from reports.document import Report
-from reports.grid import Cell, Column, Grid
+from reports.grid import Cell, Column, Grid, aligned
 from reports.sanitise import printable
 
 ESCAPED = re.compile(r"([\\`*_\[\]<>|~#$!&])")
@@ -54,10 +54,11 @@ def _section(grid: Grid) -> Iterator[str]:
 
 
 def _table(grid: Grid) -> str:
-    rows = [[_cell(cell) for cell in row] for row in grid.rows]
-    alignment = ["right" if column.numeric else "left" for column in grid.columns]
-    headers = [_heading(column) for column in grid.columns]
-    return tabulate(rows, headers, tablefmt="github", colalign=alignment, disable_numparse=True)
+    rows = ([_cell(cell) for cell in row] for row in grid.rows)
+    head, *cells = aligned([*map(_heading, grid.columns)], rows, grid.columns)
+    rule = "|".join("-" * (cell_len(heading) + 2) for heading in head)
+    first, *others = table_lines([head, *cells])
+    return "\n".join([first, f"|{rule}|", *others])
 
 
 def _heading(column: Column) -> str:

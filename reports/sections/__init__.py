@@ -1,1 +1,69 @@
-"""The sections of a report, one file each, and the notes that the footer lists as conditions."""
+"""The questions of a report, one file each, found by listing this folder.
+
+The tuples below order what readers see; a question that is in none of them comes last, by the name of its file.
+"""
+
+import pkgutil
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from reports.section import Section
+from reports.statistics.evidence import Evidence
+
+TABLES = (
+    *("candidates", "main_table", "pruning", "rare_words", "perplexity", "generated_texts", "attention", "factors"),
+    *("shapley", "verdicts", "claims", "divergence", "gap_by_budget", "variance", "single_change_effects"),
+    *("importance", "lineage", "hurdle_savings", "audit", "pareto", "matched_budget", "reference", "task_pilot"),
+    *("frozen_tasks", "paper_comparison", "differences_from_paper", "truncation", "contamination"),
+    *("searched_settings", "tuned_effects", "tuning_trials"),
+)
+"""Whose tables come first."""
+FIGURES = (
+    *(
+        "axis_response",
+        "ladder",
+        "shapley",
+        "attention",
+        "curves",
+        "perplexity",
+        "gap_by_budget",
+        "verdicts",
+        "pareto",
+    ),
+    "best_by_cost",
+)
+CLAUSES = (
+    *("factors", "main_table", "single_change_effects", "claims", "reference", "attention", "equal_arms"),
+    *("without_value", "squad", "failures"),
+)
+"""Of the finding of a comparison of arms; that of a search is `best_candidate`."""
+CONDITIONS = (
+    *("setup", "vocabulary", "squad", "evaluation_set", "sampling", "objectives_by_arm", "differences_from_paper"),
+    *("failures", "constant_predictions", "equal_arms", "without_value", "searched_settings", "truncation"),
+    *("contamination", "post_hoc_additions", "tuning_trials"),
+)
+OF_OTHERS = ("latency", "best_candidate")
+"""Questions of timing experiments, and the finding of a search."""
+
+
+@cache
+def sections() -> dict[str, Section[Evidence]]:
+    """Return the questions of training experiments by the names of their files."""
+    names = sorted(module.name for module in pkgutil.iter_modules(__path__))
+    return {name: section(name) for name in names if name not in OF_OTHERS}
+
+
+def section(name: str) -> Section[Any]:
+    """Return the question of a file."""
+    found = import_module(f"{__name__}.{name}").SECTION
+    assert isinstance(found, Section)
+    return found
+
+
+def in_order(order: Sequence[str]) -> Iterator[Section[Evidence]]:
+    """Yield every question, those that are named first."""
+    every = sections()
+    yield from (every[name] for name in order)
+    yield from (found for name, found in every.items() if name not in order)

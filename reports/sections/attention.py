@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from reports.figures.attention import FIGURE
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import decimals_for, difference_text, fixed, mean_text, two_seeds
 from reports.section import Content, Section
@@ -118,4 +119,10 @@ def _content(evidence: Evidence) -> Content:
     return Content((attention_table(evidence.results),), tuple(attention_grids(evidence.results)))
 
 
-SECTION = Section(ATTENTION_DIAGONAL, _content, lambda evidence: bool(evidence.results.descriptions))
+SECTION = Section(
+    ATTENTION_DIAGONAL,
+    _content,
+    lambda evidence: bool(evidence.results.descriptions),
+    clauses=lambda evidence: [attention_clause(evidence.results)],
+    figure=FIGURE,
+)

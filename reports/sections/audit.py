@@ -7,26 +7,25 @@ subtracting the baseline's deviation at that seed.
 Intervals: Wilson 1927 for shares, the stratified bootstrap (Efron 1979) for Kendall's rank correlation; 95% both.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from reports.grid import Column, Grid, grid
-from reports.number_format import NOTHING, fixed
-from reports.section import Content, Section, with_rows
-from reports.sections.trial_status import Stop, stop_of
+from reports.columns import decimal, number_text
+from reports.grid import Column, shown, words
+from reports.number_format import NOTHING, UNKNOWN, fixed
+from reports.section import Content, Section
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
-from reports.table import Row, Table, number, table
+from reports.statistics.trial_status import Stop, stop_of
+from reports.table import Row, Table, number
 from steeplechase.analysis.proportions import wilson
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.stage_label import pretraining_marks
-from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.metrics import final_loss
 from steeplechase.ledger.records import TrialStatus, final_loss_of
 from steeplechase.ledger.snapshot import TrialHistory
 
-COLUMNS = "hurdle stopped audited wrong share low high beat_worst correlation tau_low tau_high n regret"
 DRAWS, LEAST_FOR_INTERVAL = 1000, 4
 ALL = "all"
 
@@ -46,7 +45,7 @@ class Ending:
 
 def audit_table(results: Results) -> Table:
     """Return one row per hurdle that stopped a trial and one for all hurdles; no rows without an audited trial."""
-    return table("audit", COLUMNS, _rows(results))
+    return Table.of("audit", _rows(results))
 
 
 def _rows(results: Results) -> Iterator[Row]:
@@ -202,61 +201,52 @@ def weighted_tau(
 
 def audit_sentence(results: Results) -> str:
     """Return the audit's sentence of the finding; empty without an audited trial."""
-    rows = audit_table(results).rows
+    rows = results.once(audit_table).rows
     if not rows:
         return ""
-    total = rows[-1]
+    first, total = rows[0], rows[-1]
     counted = f"The audit trained {total['audited']} of {total['stopped']} stopped trials to the end of their budget"
     if total["wrong"] is None:
         return f"{counted}, but no trial passed all hurdles to compare them with."
     share = " to ".join(fixed(100 * (number(total[bound]) or 0.0), 0) for bound in ("low", "high"))
     wrong_stops = f"{total['wrong']} ended better than the median survivor (95% interval: {share}% of stops wrong)"
-    first = rows[0]
     hurdle = str(first["hurdle"]).partition(",")[0]
     compared = results.experiment.pretraining.hurdle.compared
-    ranks = f"; rank correlation of the {compared} at hurdle {hurdle} with the final loss {_interval(first)}"
+    ranks = f"; rank correlation of the {compared} at hurdle {hurdle} with the final loss {_tau(first)}"
     correlation = ranks if first["correlation"] is not None else ""
     return f"{counted}: {wrong_stops}{correlation}; regret {fixed(number(total['regret']) or 0.0, 4)} nats."
 
 
-def audit_grid(rows: Table) -> Iterator[Grid]:
-    """Yield the audit as a grid."""
-
-    def cells(row: Row) -> list[str]:
-        share = (
-            NOTHING if row["share"] is None else f"{_text(row['share'])} [{_text(row['low'])}, {_text(row['high'])}]"
-        )
-        counts = [str(row[name]) for name in ("stopped", "audited")]
-        wrong = [NOTHING if row[name] is None else str(row[name]) for name in ("wrong", "beat_worst")]
-        tau = NOTHING if row["correlation"] is None else f"{_interval(row)}"
-        return [str(row["hurdle"]), *counts, *wrong, share, tau, _text(row["regret"], 4)]
-
-    columns = [
-        Column("hurdle", numeric=False),
-        Column("stopped"),
-        Column("audited"),
-        Column("the median", "better than survivors:"),
-        Column("the worst", "better than survivors:"),
-        Column("wrong stops [95%]"),
-        Column("τ hurdle, final [95%] (n)"),
-        Column("regret, nats"),
-    ]
-    yield grid(rows.name, "Audit of the hurdles: stopped trials trained to the end", columns, map(cells, rows.rows))
+def _count(name: str) -> Callable[[Row], str]:
+    return lambda row: NOTHING if row[name] is None else str(row[name])
 
 
-def _interval(row: Row) -> str:
-    has_interval = row["tau_low"] is not None
-    bounds = f"[{_text(row['tau_low'])}, {_text(row['tau_high'])}]" if has_interval else "[?]"
-    return f"{_text(row['correlation'])} {bounds} (n = {row['n']})"
+def _share(row: Row) -> str:
+    share, low, high = (number_text(row[name], 2) for name in ("share", "low", "high"))
+    return NOTHING if row["share"] is None else f"{share} [{low}, {high}]"
 
 
-def _text(value: JsonValue, decimals: int = 2) -> str:
-    return fixed(value, decimals) if isinstance(value, int | float) else NOTHING
+def _tau(row: Row) -> str:
+    """Return `τ [low, high] (n = 3)`; nothing without a correlation."""
+    tau, low, high = (number_text(row[name], 2) for name in ("correlation", "tau_low", "tau_high"))
+    bounds = UNKNOWN if row["tau_low"] is None else f"{low}, {high}"
+    return NOTHING if row["correlation"] is None else f"{tau} [{bounds}] (n = {row['n']})"
+
+
+SURVIVORS = "better than survivors:"
+COLUMNS = (
+    *(words("hurdle"), Column("stopped"), Column("audited")),
+    Column("the median", SURVIVORS, read=_count("wrong")),
+    Column("the worst", SURVIVORS, read=_count("beat_worst")),
+    *(Column("wrong stops [95%]", read=_share), Column("τ hurdle, final [95%] (n)", read=_tau)),
+    Column("regret, nats", read=decimal("regret", 4)),
+)
 
 
 def _content(evidence: Evidence) -> Content:
-    rates = audit_table(evidence.results)
-    return Content(with_rows(rates), tuple(audit_grid(rates)) if rates.rows else ())
+    rates = evidence.results.once(audit_table)
+    title = "Audit of the hurdles: stopped trials trained to the end"
+    return Content(rates.filled, shown("audit", title, COLUMNS, rates.rows))
 
 
 SECTION = Section("audit", _content, lambda evidence: evidence.results.is_search)

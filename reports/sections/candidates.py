@@ -1,30 +1,27 @@
 """Candidates of a search, ranked by the last rung reached and by the paired difference to the baseline there."""
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
+from functools import partial
 from statistics import fmean, stdev
 
-from reports.grid import Cell, Column, Grid, grid, with_notes
-from reports.number_format import NOTHING, UNKNOWN, distinct, fixed, short
+from reports.columns import delta, number_text, spread, tokens
+from reports.grid import Column, shown, words
+from reports.number_format import NOTHING, distinct, short
 from reports.section import Content, Section
-from reports.sections.difference_cells import difference_cell
-from reports.sections.trial_status import status_of
 from reports.statistics.evidence import Evidence
 from reports.statistics.objectives import LOSS_DECIMALS, Objectives, title_of
 from reports.statistics.results import Results
-from reports.statistics.rung_losses import Reach, losses_of, reach_of, to_baseline
-from reports.table import Row, Table, number, table
+from reports.statistics.rung_losses import Losses, Reach, losses_of, reach_of, to_baseline
+from reports.statistics.trial_status import status_of
+from reports.table import Row, Table, interval, number
 from steeplechase.analysis.difference import Difference
 from steeplechase.configuration.arm import BASELINE, changes_text
-from steeplechase.configuration.metrics import SCORE
+from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
 from steeplechase.configuration.stage_label import PRETRAIN, pretraining_marks
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import ArmRow, TrialStatus
 from steeplechase.ledger.snapshot import TrialHistory
 
-COLUMNS = (
-    *("rank", "arm", "changes", "tokens", "n", "seeds", "held_out_loss", "sd", "delta", "low", "high"),
-    *("stopped_at_hurdle", "value", "threshold", "status"),
-)
 OF_SCORE = ("score", "sd_score", "n_score", "delta_score", "low_score", "high_score")
 SCORE_DECIMALS = 1
 
@@ -39,15 +36,15 @@ def candidates_table(results: Results) -> Table:
     rung that the baseline never reached, the reference is the mean of all candidates there, at each of the baseline's
     seeds. A candidate without such a seed, or without a finite loss, has no rank.
     """
-    objectives = Objectives(results)
-    columns = [*COLUMNS, *(name for name in objectives.names[1:] if name not in COLUMNS)]
-    columns += ["front"] if len(objectives.names) > 1 else []
-    columns += OF_SCORE if objectives.names[0] == SCORE else []
-    return table("candidates", " ".join(columns), _rows(results, objectives))
+    return Table.of("candidates", _rows(results, results.once(Objectives)))
+
+
+def _losses(results: Results) -> Mapping[str, Losses]:
+    return {arm.name: losses_of(results, arm.name) for arm in results.arms}
 
 
 def _rows(results: Results, objectives: Objectives) -> Iterator[Row]:
-    losses = {arm.name: losses_of(results, arm.name) for arm in results.arms}
+    losses = results.once(_losses)
     reached = {arm.name: reach_of(losses, arm.name) for arm in results.arms}
     ranks = 0
     for arm in _in_order(results, objectives, reached):
@@ -67,9 +64,7 @@ def _rows(results: Results, objectives: Objectives) -> Iterator[Row]:
             "seeds": " ".join(map(str, reach.losses)) if reach else None,
             "held_out_loss": fmean(values) if values else None,
             "sd": stdev(values) if len(values) > 1 else None,
-            "delta": difference.delta,
-            "low": difference.low,
-            "high": difference.high,
+            **interval(difference),
             **_stop(results, arm.name),
             "status": status_of(results.trials[arm.name], results.seeds_in_all),
             **_of_objectives(objectives, arm.name),
@@ -105,7 +100,7 @@ def _of_objectives(objectives: Objectives, arm: str) -> Row:
     """Return the further objectives, whether an arm is on the front, and its score where that is the first."""
     found: dict[str, JsonValue] = {}
     values = dict(zip(objectives.names, objectives.values.get(arm, ()), strict=False))
-    found |= {name: values.get(name) for name in objectives.names[1:] if name not in COLUMNS}
+    found |= {name: values.get(name) for name in objectives.names[1:] if name != HELD_OUT_LOSS}
     if len(objectives.names) > 1:
         found["front"] = arm in objectives.front
     if objectives.names[0] == SCORE:
@@ -120,7 +115,7 @@ def _of_objectives(objectives: Objectives, arm: str) -> Row:
 
 def candidates_notes(results: Results) -> Iterator[str]:
     """Yield how candidates are ranked and which results are not used for it."""
-    objectives = Objectives(results)
+    objectives = results.once(Objectives)
     if objectives.loss_alone:
         yield "Rank: by the last rung reached, then by Δ to the baseline there, paired by seed."
     else:
@@ -134,7 +129,7 @@ def candidates_notes(results: Results) -> Iterator[str]:
         "Only seeds at which the baseline reached that rung are used, so that effects of the seed cancel. Hurdles do "
         "not stop the baseline, which has no rank."
     )
-    losses = {arm.name: losses_of(results, arm.name) for arm in results.arms}
+    losses = results.once(_losses)
     rows = ((arm.name, reach_of(losses, arm.name)) for arm in results.arms)
     beyond = [
         f"{arm}/{seed} at {short(tokens)} tokens"
@@ -175,51 +170,35 @@ def _stop(results: Results, arm: str) -> dict[str, JsonValue]:
     }
 
 
-def candidates_grid(results: Results, candidates: Table) -> Iterator[Grid]:
-    """Yield the candidates as a grid; none without candidates."""
-    if not candidates.rows:
-        return
-    objectives = Objectives(results)
-    scored, further = objectives.names[0] == SCORE, objectives.names[1:]
+def _columns(results: Results) -> Iterator[Column]:
+    objectives = results.once(Objectives)
     at_end_of_budget = {each.trial.arm for each in results.snapshot.histories if each.stopped_at_end_of_budget}
 
-    def cells(row: Row) -> Iterator[str | Cell]:
-        tokens, level = row["tokens"], row["stopped_at_hurdle"]
-        yield from (str(row["arm"]), str(row["changes"]), str(row["rank"] or NOTHING))
-        if scored:
-            yield from (
-                _spread(row, "score", "_score", SCORE_DECIMALS),
-                difference_cell(row, SCORE_DECIMALS, "_score"),
-            )
-        for name in further:
-            measured = row["arm"] in objectives.values
-            yield objectives.text(str(row["arm"]), name) if measured else NOTHING
-        if further:
-            yield "yes" if row["front"] else NOTHING
-        yield short(tokens) if isinstance(tokens, int) else NOTHING
-        yield str(row["seeds"] or NOTHING)
-        yield _spread(row, "held_out_loss", "", LOSS_DECIMALS)
-        yield difference_cell(row, LOSS_DECIMALS)
-        yield NOTHING if level is None else f"{_stop_word(row, at_end_of_budget)} {level}"
-        yield NOTHING if level is None else _against(row)
+    def objective(name: str, row: Row) -> str:
+        return objectives.text(str(row["arm"]), name) if row["arm"] in objectives.values else NOTHING
 
-    score = [Column("mean ± sd (n)", "score"), Column("Δ [95%] (n)", "score")]
-    of_further = [Column(title_of(name), "objectives") for name in further]
-    columns = [
-        *(Column("candidate", numeric=False), Column("changes", numeric=False), Column("rank")),
-        *(score if scored else ()),
-        *((*of_further, Column("on the front", "objectives", numeric=False)) if further else ()),
-        Column("tokens", "last rung"),
-        Column("seeds", "last rung"),
-        Column("loss ± sd (n)", "last rung"),
-        Column("Δ [95%] (n)", "last rung"),
-        Column("at", "stopped", numeric=False),
-        Column(f"{results.experiment.pretraining.hurdle.compared} / threshold", "stopped"),
-    ]
-    title = "Candidates, ranked by the last rung reached and by Δ to the baseline there"
-    if not objectives.loss_alone:
-        title = f"Candidates, ranked by {objectives.title}, then by the last rung reached"
-    yield grid(candidates.name, title, columns, map(cells, candidates.rows))
+    def stopped(row: Row) -> str:
+        level = row["stopped_at_hurdle"]
+        return NOTHING if level is None else f"{_stop_word(row, at_end_of_budget)} {level}"
+
+    yield from (words("candidate", "arm"), words("changes"), Column("rank", read=_or_nothing("rank")))
+    if objectives.names[0] == SCORE:
+        yield Column("mean ± sd (n)", "score", read=spread(SCORE_DECIMALS, "score", "sd_score", "n_score"))
+        yield delta(SCORE_DECIMALS, group="score", suffix="_score")
+    for name in objectives.names[1:]:
+        yield Column(title_of(name), "objectives", read=partial(objective, name))
+    if objectives.names[1:]:
+        yield words("on the front", lambda row: "yes" if row["front"] else NOTHING, "objectives")
+    yield Column("tokens", "last rung", read=tokens)
+    yield Column("seeds", "last rung", read=_or_nothing("seeds"))
+    yield Column("loss ± sd (n)", "last rung", read=spread(LOSS_DECIMALS, "held_out_loss"))
+    yield delta(LOSS_DECIMALS, group="last rung")
+    yield words("at", stopped, "stopped")
+    yield Column(f"{results.experiment.pretraining.hurdle.compared} / threshold", "stopped", read=_against)
+
+
+def _or_nothing(name: str) -> Callable[[Row], str]:
+    return lambda row: str(row[name] or NOTHING)
 
 
 def _stop_word(row: Row, at_end_of_budget: Container[str]) -> str:
@@ -230,36 +209,31 @@ def _stop_word(row: Row, at_end_of_budget: Container[str]) -> str:
 
 
 def _against(row: Row) -> str:
-    """Return the value and the threshold, with enough decimals to show which is larger."""
+    """Return the value and the threshold, with enough decimals to show which is larger; nothing without a stop."""
     value, threshold = number(row["value"]), number(row["threshold"])
-    if value is None or threshold is None:
-        return f"{_loss_text(value)} / {_loss_text(threshold)}"
-    return " / ".join(distinct(value, threshold, LOSS_DECIMALS))
-
-
-def _spread(row: Row, name: str, suffix: str, decimals: int) -> str:
-    mean, spread = number(row[name]), number(row[f"sd{suffix}"])
-    if mean is None:
+    if row["stopped_at_hurdle"] is None:
         return NOTHING
-    return f"{fixed(mean, decimals)} ± {UNKNOWN if spread is None else fixed(spread, decimals)} ({row[f'n{suffix}']})"
-
-
-def _loss_text(value: JsonValue) -> str:
-    return fixed(value, LOSS_DECIMALS) if isinstance(value, int | float) else NOTHING
+    if value is None or threshold is None:
+        return f"{number_text(value, LOSS_DECIMALS)} / {number_text(threshold, LOSS_DECIMALS)}"
+    return " / ".join(distinct(value, threshold, LOSS_DECIMALS))
 
 
 def _notes(results: Results) -> Iterator[str]:
     yield from candidates_notes(results)
     candidates = len(results.arms) - 1
     if candidates > 1:
-        by = "loss" if Objectives(results).loss_alone else title_of(Objectives(results).names[0])
+        objectives = results.once(Objectives)
+        by = "loss" if objectives.loss_alone else title_of(objectives.names[0])
         yield f"The best of {candidates} candidates was selected by the {by} shown here, so that its Δ is optimistic."
 
 
 def _content(evidence: Evidence) -> Content:
-    candidates = candidates_table(evidence.results)
-    grids = (with_notes(each, _notes(evidence.results)) for each in candidates_grid(evidence.results, candidates))
-    return Content((candidates,), tuple(grids))
+    results, candidates = evidence.results, evidence.results.once(candidates_table)
+    objectives = results.once(Objectives)
+    title = "Candidates, ranked by the last rung reached and by Δ to the baseline there"
+    if not objectives.loss_alone:
+        title = f"Candidates, ranked by {objectives.title}, then by the last rung reached"
+    return Content((candidates,), shown("candidates", title, [*_columns(results)], candidates.rows, _notes(results)))
 
 
 SECTION = Section("candidates", _content, lambda evidence: evidence.results.is_search)

@@ -1,24 +1,34 @@
-"""Claims of the experiment and statements of the paper with their verdicts, as a table."""
+"""Claims of the experiment and statements of the paper with their verdicts, as a table and in the finding."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 
-from reports.grid import Cell, Column, Grid, grid, with_notes
-from reports.number_format import NOTHING, UNKNOWN, counted, fixed, p_text
+from reports.columns import DELTA, difference_in, interval_cell, number_text, p_value
+from reports.grid import Cell, Column, shown, words
+from reports.number_format import NOTHING, UNKNOWN, counted
 from reports.section import Content, Section
-from reports.sections.difference_cells import difference_cell
 from reports.sections.post_hoc_additions import added_text
-from reports.statistics.claims import PAPER, ClaimOutcome, JudgedClaim, TestedClaim, judged_claims, stated_claims
+from reports.statistics.claims import (
+    EXPERIMENT,
+    PAPER,
+    ClaimOutcome,
+    JudgedClaim,
+    TestedClaim,
+    judged_claims,
+    stated_claims,
+)
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric, below_reference_text
 from reports.statistics.results import Results
-from reports.table import Row, Table, interval, number, table
+from reports.table import Row, Table, compared
 from search_space.released.differences import option_departures
 from steeplechase.configuration.claims import Claim, Sign
 from steeplechase.configuration.metrics import COSTS
 
-COLUMNS = (
-    "claim by metric verdict pointwise p_supported p_contradicted probability power n delta low high afterwards "
-    "departure"
+NOUNS = {PAPER: "tested ordering{} of the paper", EXPERIMENT: "claim{} of the experiment"}
+FURTHER_NOTE = (
+    "Pointwise: the outcome without correction, by the 95% interval inside or outside of the claimed range. "
+    "Probability: of the claim, under a flat prior."
 )
 
 
@@ -27,27 +37,25 @@ def claims_table(results: Results, of_study: Sequence[TestedClaim] = ()) -> Tabl
 
     `of_study` are claims in other files of the same study, which belong to the family.
     """
-    return table("claims", COLUMNS, _rows(results, judged_claims(results, of_study)))
+    return Table.of("claims", (_row(results, judged) for judged in judged_claims(results, of_study)))
 
 
-def _rows(results: Results, claims: Iterable[JudgedClaim]) -> Iterator[Row]:
-    for judged in claims:
-        tested = judged.tested
-        yield {
-            "claim": str(tested.claim),
-            "by": tested.by,
-            "metric": tested.claim.metric,
-            "verdict": str(judged.outcome),
-            "pointwise": str(tested.pointwise),
-            "p_supported": judged.corrected.supported_p,
-            "p_contradicted": judged.corrected.contradicted_p,
-            "probability": tested.probability,
-            "power": tested.power,
-            "n": tested.difference.n,
-            **interval(tested.difference),
-            "afterwards": added_text(results, tested.claim, tested.text),
-            "departure": _departing(results, tested.claim) if tested.by == PAPER else None,
-        }
+def _row(results: Results, judged: JudgedClaim) -> Row:
+    tested = judged.tested
+    return {
+        "claim": str(tested.claim),
+        "by": tested.by,
+        "metric": tested.claim.metric,
+        "verdict": str(judged.outcome),
+        "pointwise": str(tested.pointwise),
+        "p_supported": judged.corrected.supported_p,
+        "p_contradicted": judged.corrected.contradicted_p,
+        "probability": tested.probability,
+        "power": tested.power,
+        **compared(tested.difference),
+        "afterwards": added_text(results, tested.claim, tested.text),
+        "departure": _departing(results, tested.claim) if tested.by == PAPER else None,
+    }
 
 
 def _departing(results: Results, claim: Claim) -> str | None:
@@ -57,31 +65,24 @@ def _departing(results: Results, claim: Claim) -> str | None:
     return "; ".join(departure.brief for departure in departures) or None
 
 
-def claims_grid(results: Results, claims: Table) -> Iterator[Grid]:
-    """Yield the claims as a grid; none without claims."""
-    if not claims.rows:
-        return
-
-    def cells(row: Row) -> list[str | Cell]:
+def _columns(results: Results, rows: Sequence[Row]) -> list[Column]:
+    def difference(row: Row) -> Cell:
         metric = Metric(str(row["metric"]))
-        chances = [number(row[name]) for name in ("probability", "power")]
-        texts = [
-            fallback if chance is None else fixed(chance, 2)
-            for chance, fallback in zip(chances, (UNKNOWN, NOTHING), strict=True)
-        ]
-        difference = difference_cell(row, 0 if metric.name in COSTS else results.decimals(metric))
-        caveat = ["; ".join(_caveats(row)) or NOTHING] if warned else []
-        p_values = [p_text(number(row[name])) for name in ("p_supported", "p_contradicted")]
-        verdicts = [str(row["verdict"]), str(row["pointwise"])]
-        return [str(row["claim"]), str(row["by"]), *verdicts, *p_values, *texts, difference, *caveat]
+        return interval_cell(difference_in(row), 0 if metric.name in COSTS else results.decimals(metric))
 
-    warned = any(any(_caveats(row)) for row in claims.rows)
-    columns = [Column(title, numeric=False) for title in ("claim", "by", "verdict")]
-    columns.append(Column("pointwise", numeric=False, further=True))
-    columns += [Column(title, "p", further=True) for title in ("supported", "contradicted")]
-    columns += [Column("probability"), Column("power"), Column("Δ [95%] (n)")]
-    columns += [Column("caveat", numeric=False)] if warned else []
-    yield grid("claims", "Claims and their verdicts", columns, map(cells, claims.rows))
+    def chance(name: str, unknown: str) -> Callable[[Row], str]:
+        return lambda row: unknown if row[name] is None else number_text(row[name], 2)
+
+    caveats = [words("caveat", lambda row: "; ".join(_caveats(row)) or NOTHING)]
+    return [
+        *map(words, ("claim", "by", "verdict")),
+        words("pointwise", further=True),
+        *(Column(name, "p", further=True, read=p_value(f"p_{name}")) for name in ("supported", "contradicted")),
+        Column("probability", read=chance("probability", UNKNOWN)),
+        Column("power", read=chance("power", NOTHING)),
+        Column(DELTA, read=difference),
+        *(caveats if any(any(_caveats(row)) for row in rows) else []),
+    ]
 
 
 def _caveats(row: Row) -> Iterator[str]:
@@ -106,19 +107,26 @@ def claims_note(results: Results, claims: Table) -> str:
     )
 
 
-FURTHER_NOTE = (
-    "Pointwise: the outcome without correction, by the 95% interval inside or outside of the claimed range. "
-    "Probability: of the claim, under a flat prior."
-)
+def claims_clauses(results: Results) -> Iterator[str]:
+    """Yield the number of supported, contradicted and undecided claims by who states them; none without claims."""
+    judged = judged_claims(results)
+    for by, noun in NOUNS.items():
+        stated = {one.tested.key: one for one in judged if one.tested.by == by}
+        if len(stated) == 1:
+            yield f"the only {noun.format('')} is {next(iter(stated.values())).outcome}"
+        elif stated:
+            count = Counter(one.outcome for one in stated.values())
+            supported = count.pop(ClaimOutcome.SUPPORTED, 0)
+            parts = [f"{supported or 'none'} {'are' if supported > 1 else 'is'} supported"]
+            parts += [f"{count[outcome]} {outcome}" for outcome in ClaimOutcome if count[outcome]]
+            yield f"of {len(stated)} {noun.format('s')} {', '.join(parts)}"
 
 
 def _content(evidence: Evidence) -> Content:
-    verdicts = claims_table(evidence.results)
-    grids = (
-        with_notes(shown, [claims_note(evidence.results, verdicts)], [FURTHER_NOTE])
-        for shown in claims_grid(evidence.results, verdicts)
-    )
-    return Content((verdicts,), tuple(grids))
+    results, claims = evidence.results, claims_table(evidence.results)
+    columns, title = _columns(results, claims.rows), "Claims and their verdicts"
+    notes = [claims_note(results, claims)]
+    return Content((claims,), shown("claims", title, columns, claims.rows, notes, FURTHER_NOTE))
 
 
-SECTION = Section("claims", _content)
+SECTION = Section("claims", _content, clauses=lambda evidence: claims_clauses(evidence.results))

@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from reports.section import Section
+from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from steeplechase.ledger.records import with_results
 from steeplechase.ledger.selected_settings import chosen_records
@@ -11,9 +13,9 @@ from steeplechase.ledger.stage_results import FineTuneResult
 TERM = "Collapsed fine-tunings"
 
 
-def constant_notes(results: Results) -> Iterator[tuple[str, str]]:
-    """Yield the footer's note: the number of collapsed fine-tunings by arm and task; none without one."""
-    collapsed = "; ".join(_collapsed(results))
+def _conditions(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """Yield the number of collapsed fine-tunings by arm and task; none without one."""
+    collapsed = "; ".join(_collapsed(evidence.results))
     if collapsed:
         yield TERM, f"constant predictions: {collapsed}; their correlation is set to 0"
 
@@ -30,3 +32,6 @@ def _collapsed(results: Results) -> Iterator[str]:
                 constant.update((result.task, part) for part in parts)
         for (task, part), count in sorted(constant.items()):
             yield f"{arm.name} on {task}{part} in {count} of {fine_tunings[task]} fine-tunings"
+
+
+SECTION = Section("constant_predictions", conditions=_conditions)

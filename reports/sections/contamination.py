@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
-from reports.section import Content, Section, with_rows
+from reports.section import Content, Section
 from reports.statistics.evidence import Evidence
-from reports.table import Row, Table, table
+from reports.table import Row, Table
 from steeplechase.ledger.contamination import contamination_results
 from steeplechase.ledger.records import Record
-from steeplechase.ledger.stage_results import ContaminationResult
 
 TERM = "Dev examples in the pretraining text"
 RULE = (
@@ -19,22 +18,21 @@ RULE = (
 
 def leakage_table(shared: Iterable[Record]) -> Table:
     """Return one row per task: the number of overlapping dev examples, and their share with its 95% interval."""
-    rows = (_row(result) for result in contamination_results(shared))
-    return table("leakage", "task dev_examples long_enough overlapping share low high by_sentence by_run", rows)
-
-
-def _row(result: ContaminationResult) -> Row:
-    return {
-        "task": result.task,
-        "dev_examples": result.examples,
-        "long_enough": result.told,
-        "overlapping": result.overlapping,
-        "share": result.share,
-        "low": result.interval[0],
-        "high": result.interval[1],
-        "by_sentence": result.sentences,
-        "by_run": result.runs,
-    }
+    rows: Iterator[Row] = (
+        {
+            "task": result.task,
+            "dev_examples": result.examples,
+            "long_enough": result.told,
+            "overlapping": result.overlapping,
+            "share": result.share,
+            "low": result.interval[0],
+            "high": result.interval[1],
+            "by_sentence": result.sentences,
+            "by_run": result.runs,
+        }
+        for result in contamination_results(shared)
+    )
+    return Table.of("leakage", rows)
 
 
 def leakage_notes(shared: Iterable[Record]) -> Iterator[tuple[str, str]]:
@@ -44,8 +42,8 @@ def leakage_notes(shared: Iterable[Record]) -> Iterator[tuple[str, str]]:
         yield TERM, f"{'; '.join(shares)}. Counted: {RULE}"
 
 
-def _content(evidence: Evidence) -> Content:
-    return Content(with_rows(leakage_table(evidence.results.snapshot.shared)))
-
-
-SECTION = Section("leakage", _content)
+SECTION: Section[Evidence] = Section(
+    "leakage",
+    lambda evidence: Content(leakage_table(evidence.results.snapshot.shared).filled),
+    conditions=lambda evidence: leakage_notes(evidence.results.snapshot.shared),
+)

@@ -2,34 +2,26 @@
 
 from collections.abc import Iterator
 
-from reports.grid import Column, Grid, grid
-from reports.section import Content, Section, with_rows
+from reports.grid import shown, words
+from reports.number_format import short
+from reports.section import Content, Section
 from reports.sections.paper_comparison import paper_rows
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
-from reports.table import Row, Table, table
+from reports.table import Row, Table
+from search_space.architecture import Architecture
+from search_space.architecture_kind import ENCODER
+from search_space.candidate import Candidate
+from search_space.overrides import difference
 from search_space.released.differences import departures, option_departures
-from search_space.released.models import preset_of
+from search_space.released.models import PRESETS, preset_of
 from search_space.released.papers import OptionDeparture, published
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.released_fine_tuning import fine_tuning_differences, size_of
 
 DEPARTURES = "departures"
 EVERY_ARM, NONE = "every arm", "nothing"
-
-
-def departures_table(results: Results) -> Table:
-    """Return the differences: of all arms, single arms, text and fine-tuning; empty without a paper's table."""
-    named = paper_rows(results) is not None
-    return table(DEPARTURES, "where what", _rows(results) if named else ())
-
-
-def departures_grid(departures: Table) -> Iterator[Grid]:
-    """Yield the table as a grid; none without differences."""
-    if departures.rows:
-        columns = [Column("where", numeric=False), Column("this run (the paper)", numeric=False)]
-        rows = ([str(row["where"]), str(row["what"])] for row in departures.rows)
-        yield grid(DEPARTURES, "Differences from the paper", columns, rows)
+ORIGIN = "ELECTRA-Small, arXiv 2003.10555, appendix A"
 
 
 def options_departing(results: Results) -> tuple[OptionDeparture, ...]:
@@ -37,10 +29,36 @@ def options_departing(results: Results) -> tuple[OptionDeparture, ...]:
     return option_departures(*(arm.candidate.architecture for arm in results.arms))
 
 
-def option_notes(results: Results) -> Iterator[tuple[str, str]]:
-    """Yield the same as a condition in the footer, for reports without a table of differences."""
+def _conditions(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """Yield the differences as conditions, for reports without a table of differences."""
+    results = evidence.results
+    yield from _from_origin(results)
     if paper_rows(results) is None and (options := options_departing(results)):
         yield "Options that differ from the paper's", "; ".join(option.what for option in options)
+
+
+def _from_origin(results: Results) -> Iterator[tuple[str, str]]:
+    """Yield the differences of corpus, budget and baseline from the papers' values, the defaults of Candidate.
+
+    If the experiment names a table of the paper, its table of differences has them by arm instead.
+    """
+    origin, experiment = Candidate(), results.experiment
+    if experiment.paper is None or experiment.paper.table:
+        return
+    parts = [f"corpus {experiment.corpus.kind} (ConvBERT: {published().corpora['convbert']['pretraining']})"]
+    parts.append(f"{short(experiment.pretraining.tokens)} tokens ({short(PRESETS['electra-small'].tokens)})")
+    for path in difference(origin, experiment.baseline):
+        name = path.removeprefix("recipe.").replace("_", " ")
+        parts.append(f"{name} {_plain(experiment.baseline, path)} ({_plain(origin, path)})")
+    yield "Differences from the papers", f"{', '.join(parts)}; in brackets: {ORIGIN}"
+
+
+def _plain(candidate: Candidate, path: str) -> str:
+    whole = path.partition(".")[0] in ("architecture", "objective", "recipe")
+    value: object = candidate if whole else candidate.architecture
+    for name in path.split("."):
+        value = getattr(value, name)
+    return str(getattr(value, "kind", ENCODER if isinstance(value, Architecture) else value))
 
 
 def _rows(results: Results) -> Iterator[Row]:
@@ -71,17 +89,12 @@ def _by_arm(results: Results) -> dict[str, list[str]]:
             preset_of(paper_table.rows[rows[arm.name]]) if paper_table is not None and arm.name in rows else None
         )
         if released is not None:
-            by_arm[arm.name] = [str(difference) for difference in departures(arm.candidate, tokens, released)]
+            by_arm[arm.name] = [*map(str, departures(arm.candidate, tokens, released))]
     if len(by_arm) < 2:
         return by_arm
     of_first_arm, *other_arms = by_arm.values()
-    common = [
-        difference for difference in of_first_arm if all(difference in of_other_arm for of_other_arm in other_arms)
-    ]
-    by_arm_alone = {
-        arm: [difference for difference in differences if difference not in common]
-        for arm, differences in by_arm.items()
-    }
+    common = [each for each in of_first_arm if all(each in others for others in other_arms)]
+    by_arm_alone = {arm: [each for each in found if each not in common] for arm, found in by_arm.items()}
     return {EVERY_ARM: common, **{arm: remaining for arm, remaining in by_arm_alone.items() if remaining}}
 
 
@@ -93,21 +106,20 @@ def _of_fine_tuning(results: Results) -> Iterator[str]:
     size = size_of(model)
     by_task = {task: fine_tuning_differences(tuning, task, size) for task in results.tasks}
     of_first_task, *other_tasks = by_task.values()
-    common = [
-        difference
-        for difference in of_first_task
-        if all(difference in of_other_task for of_other_task in other_tasks)
-    ]
+    common = [each for each in of_first_task if all(each in others for others in other_tasks)]
     yield from map(str, common)
     for task, differences in by_task.items():
-        of_this_task = [str(difference) for difference in differences if difference not in common]
+        of_this_task = [str(each) for each in differences if each not in common]
         if of_this_task:
             yield f"of {task}: {', '.join(of_this_task)}"
 
 
 def _content(evidence: Evidence) -> Content:
-    differences = departures_table(evidence.results)
-    return Content(with_rows(differences), tuple(departures_grid(differences)))
+    rows = _rows(evidence.results) if paper_rows(evidence.results) is not None else ()
+    differences = Table.of(DEPARTURES, rows)
+    columns = [words("where"), words("this run (the paper)", "what")]
+    grids = shown(DEPARTURES, "Differences from the paper", columns, differences.rows)
+    return Content(differences.filled, grids)
 
 
-SECTION = Section(DEPARTURES, _content)
+SECTION = Section(DEPARTURES, _content, conditions=_conditions)

@@ -5,25 +5,34 @@ a full factorial an effect is the mean over all settings of the other factors. B
 enter, and Satterthwaite's degrees of freedom add up (`analysis/welch.py`).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from reports.grid import Cell, Column, Grid, grid, with_notes
-from reports.number_format import NOTHING, counted, p_text
+from reports.columns import METRIC, delta, p_value
+from reports.grid import Column, Grid, shown, words
+from reports.number_format import NOTHING, counted, interval_text_with_n
 from reports.section import Content, Section
-from reports.sections.difference_cells import difference_cell
 from reports.statistics.comparisons import TEST_NAMES
 from reports.statistics.contrasts import Weights
 from reports.statistics.crossed import CrossedArms, crossed_arms, missing_runs_note
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, interval, number, table
+from reports.table import Row, Table, compared
 from steeplechase.analysis.contrasts import ROUNDING, Contrast, first_names
 from steeplechase.analysis.difference import ALPHA, Difference, MeanTest
 from steeplechase.analysis.paired import holm
 from steeplechase.ledger.stage_results import finite
 
+TITLES = {
+    "main": "Main effects: mean over all settings of the other factors",
+    "interaction": "Interactions: change in one factor's effect between levels of the other",
+}
+CROSSED = 2
+"""Minimum number of factors of a crossed design whose effects the finding reports."""
+NAMED = 2
+"""Maximum number of effects named in a clause."""
+KINDS = {"main": ("main effect", "main effects"), "interaction": ("interaction", "interactions")}
 SATTERTHWAITE = " with Satterthwaite's degrees of freedom"
 
 
@@ -130,20 +139,13 @@ def _tested(results: Results, effect: Effect, metric: Metric) -> TestedEffect:
     return TestedEffect(effect, metric, difference, None if p is None else degrees, spent, None)
 
 
-def factors_table(results: Results) -> Table:
-    """Return every main effect and two-way interaction on every metric, none where arms are not crossed."""
-    rows = (_row(effect) for effect in tested_effects(results))
-    return table("factors", "kind effect against metric n delta low high degrees p p_holm reason", rows)
-
-
 def _row(tested: TestedEffect) -> Row:
     return {
         "kind": tested.effect.kind,
         "effect": tested.effect.name,
         "against": tested.effect.against or None,
         "metric": tested.metric.name,
-        "n": tested.difference.n,
-        **interval(tested.difference),
+        **compared(tested.difference),
         "degrees": tested.degrees,
         "p": tested.p,
         "p_holm": tested.p_holm,
@@ -151,31 +153,23 @@ def _row(tested: TestedEffect) -> Row:
     }
 
 
-def factors_grids(results: Results, factors: Table) -> Iterator[Grid]:
-    """Yield main effects and interactions on the headline metrics."""
+def _grids(results: Results, factors: Table, notes: Sequence[str]) -> Iterator[Grid]:
+    """Yield main effects and interactions on the headline metrics; the first grid has the notes."""
     decimals = {metric.name: results.decimals(metric) for metric in results.headlines}
-    titles = {"main": "Main effects: mean over all settings of the other factors"}
-    titles["interaction"] = "Interactions: change in one factor's effect between levels of the other"
-    for kind, title in titles.items():
+    named = words(
+        "effect", lambda row: f"{row['effect']} against {row['against']}" if row["against"] else row["effect"]
+    )
+    for kind, title in TITLES.items():
         rows = [row for row in factors.rows if row["kind"] == kind and row["metric"] in decimals]
-        with_reasons = any(row["reason"] for row in rows)
-        columns = [Column("effect", numeric=False), Column("metric", numeric=False), Column("Δ [95%] (n)")]
-        columns.append(Column("Holm's p"))
-        columns += [Column("not estimable: it", numeric=False)] if with_reasons else []
-        if rows:
-            yield grid(f"factors {kind}", title, columns, (_cells(row, decimals, with_reasons) for row in rows))
+        columns = [named, METRIC, delta(decimals), Column("Holm's p", read=p_value("p_holm"))]
+        if any(row["reason"] for row in rows):
+            columns.append(words("not estimable: it", lambda row: str(row["reason"] or NOTHING)))
+        for grid in shown(f"factors {kind}", title, columns, rows, notes):
+            yield grid
+            notes = ()
 
 
-def _cells(row: Row, decimals: Mapping[str, int], with_reasons: bool) -> Iterator[str | Cell]:
-    yield f"{row['effect']} against {row['against']}" if row["against"] else str(row["effect"])
-    yield Metric(str(row["metric"])).title
-    yield difference_cell(row, decimals[str(row["metric"])])
-    yield p_text(number(row["p_holm"]))
-    if with_reasons:
-        yield str(row["reason"] or NOTHING)
-
-
-def factors_notes(results: Results, factors: Table) -> Iterator[str]:
+def _notes(results: Results, factors: Table) -> Iterator[str]:
     """Yield how effects are tested and over which tests their p is corrected."""
     headlines = {metric.name for metric in results.headlines}
     tested = sum(row["p"] is not None and row["metric"] in headlines for row in factors.rows)
@@ -198,14 +192,57 @@ def _arms_of_design(results: Results) -> str:
     return f"the {counted(len(crossed.arms), 'arm')} that vary {varied}"
 
 
+def _clauses(evidence: Evidence) -> Iterator[str]:
+    """Yield for each metric the statistically significant main effects and interactions; none without a test.
+
+    A design with a single factor has no clause: its effects are differences of arms, which the finding reports.
+    """
+    results = evidence.results
+    effects, metrics = results.once(tested_effects), results.measured_headlines
+    if len({test.effect.name.partition("=")[0] for test in effects if test.effect.kind == "main"}) < CROSSED:
+        return
+    tested = [test for test in effects if test.metric in metrics and test.difference.low is not None]
+    tests = sum(test.p is not None for test in tested)
+    for metric in metrics if tests else ():
+        on_metric = [test for test in tested if test.metric == metric]
+        if on_metric:
+            label = f"significant after Holm's correction over {tests} test{'s' if tests > 1 else ''}"
+            not_estimable = sum(bool(test.effect.reason) for test in effects if test.metric == metric)
+            remainder = f" ({not_estimable} more not estimable)" if not_estimable else ""
+            yield f"on {metric.title}, {label}: {_counted(on_metric)}{remainder}{_named(results, on_metric)}"
+
+
+def _counted(effects: Sequence[TestedEffect]) -> str:
+    parts = []
+    for kind, (singular, plural) in KINDS.items():
+        of_kind = [test for test in effects if test.effect.kind == kind]
+        significant = sum(test.significant for test in of_kind)
+        if of_kind:
+            parts.append(f"{significant or 'none'} of {len(of_kind)} {singular if len(of_kind) == 1 else plural}")
+    return ", ".join(parts)
+
+
+def _named(results: Results, effects: Sequence[TestedEffect]) -> str:
+    """Return the significant effects; without one, those whose uncorrected interval excludes 0, labelled as such."""
+    significant = [test for test in effects if test.significant]
+    uncorrected = [test for test in effects if test.p is not None and test.difference.excludes_zero]
+    named = sorted(significant or uncorrected, key=lambda test: test.p or 0.0)
+    if not named:
+        return ""
+    decimals = results.decimals(effects[0].metric)
+    texts = ", ".join(
+        f"{test.effect.title} (Δ {interval_text_with_n(test.difference, decimals)})" for test in named[:NAMED]
+    )
+    more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
+    return f", namely {texts}{more}" if significant else f"; significant without correction only: {texts}{more}"
+
+
 def _content(evidence: Evidence) -> Content:
     results = evidence.results
-    effects, missing_runs = factors_table(results), tuple(filter(None, [missing_runs_note(results)]))
-    grids = tuple(factors_grids(results, effects))
-    if not grids:
-        return Content((effects,), notes_on_results=missing_runs)
-    notes = [*missing_runs, *factors_notes(results, effects)]
-    return Content((effects,), (with_notes(grids[0], notes), *grids[1:]))
+    effects = Table.of("factors", map(_row, results.once(tested_effects)))
+    missing_runs = tuple(filter(None, [missing_runs_note(results)]))
+    grids = tuple(_grids(results, effects, (*missing_runs, *_notes(results, effects))))
+    return Content((effects,), grids, notes_on_results=() if grids else missing_runs)
 
 
-SECTION = Section("factors", _content, lambda evidence: not evidence.results.is_search)
+SECTION = Section("factors", _content, lambda evidence: not evidence.results.is_search, _clauses)

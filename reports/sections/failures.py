@@ -1,9 +1,12 @@
-"""Failed trials, whose stage raised or whose worker died, with the reason; and trials that a limit left undone."""
+"""Trials without a result: diverged, failed with the reason (a stage raised, a worker died), or left by a limit."""
 
 from collections.abc import Iterator
 
 from reports.sanitise import printable
+from reports.section import Section
+from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
+from steeplechase.configuration.arm import BASELINE
 from steeplechase.ledger.records import NOT_ENDED, TrialStatus, with_results
 from steeplechase.ledger.snapshot import Snapshot, TrialHistory
 from steeplechase.ledger.stage_results import FailedStage
@@ -39,11 +42,25 @@ def failures_clause(results: Results) -> str:
     return "; ".join(f"failed: {', '.join(arms)}: {_short(reason)}" for reason, arms in failures_of(results).items())
 
 
-def failures_notes(results: Results) -> Iterator[tuple[str, str]]:
-    """Yield the footer's note; none without a failed trial."""
+def _conditions(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    results = evidence.results
+    yield "Diverged", _diverged(results)
     failed = "; ".join(f"{', '.join(arms)}: {reason}" for reason, arms in failures_of(results).items())
     if failed:
         yield TERM, f"{failed}. A failed trial has no result; repeating the same `run` tries it again"
+    yield from limit_notes(results.snapshot)
+
+
+def _diverged(results: Results) -> str:
+    counts = {
+        arm.name: sum(history.status is TrialStatus.DIVERGED for history in results.trials[arm.name])
+        for arm in results.arms
+    }
+    by_arm = [f"{arm} {count} of {len(results.trials[arm])}" for arm, count in counts.items() if count]
+    if not by_arm:
+        return "no trial"
+    remark = f"; the {BASELINE} is one of them" if counts.get(BASELINE) else ""
+    return f"{', '.join(by_arm)} trials, left out of all means{remark}"
 
 
 def limit_notes(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
@@ -60,3 +77,6 @@ def _short(reason: str) -> str:
     """Return a reason cut to the maximum, without the punctuation that would end the sentence around it."""
     cut = reason if len(reason) <= LONGEST else f"{reason[: LONGEST - 1]}…"
     return cut.rstrip(" .;")
+
+
+SECTION = Section("failures", clauses=lambda evidence: [failures_clause(evidence.results)], conditions=_conditions)

@@ -1,15 +1,16 @@
 """Scores of generated texts with their spread over seeds and over texts, and a few texts beside their references."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import exp
 from statistics import fmean, stdev
 
-from reports.grid import Column, Grid, grid, with_notes
+from reports.columns import spread_text
+from reports.grid import Column, shown, words
 from reports.number_format import UNKNOWN, fixed
 from reports.section import Content, Section, with_rows
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
-from reports.table import Row, Table, number, table
+from reports.table import Row, Table, number
 from steeplechase.ledger.records import with_results
 from steeplechase.ledger.stage_results import FineTuneResult, finite
 
@@ -29,16 +30,6 @@ NOTE = (
 CHOSEN = "The first examples of dev, not chosen by their scores."
 
 
-def scores_table(results: Results) -> Table:
-    """Return one row per model, task and metric: the score, its interval over resampled texts, the signature."""
-    return table(NAME, "arm seed fine_tuning_seed task metric value low high texts signature", _score_rows(results))
-
-
-def samples_table(results: Results) -> Table:
-    """Return the kept texts of every arm's first pretraining and fine-tuning seed."""
-    return table(SAMPLES, "arm task source reference generated", _sample_rows(results))
-
-
 def _of_texts(results: Results) -> Iterator[tuple[str, int, FineTuneResult]]:
     for arm in results.arms:
         for history in results.trials[arm.name]:
@@ -48,89 +39,74 @@ def _of_texts(results: Results) -> Iterator[tuple[str, int, FineTuneResult]]:
 
 
 def _score_rows(results: Results) -> Iterator[Row]:
+    """Yield one row per model, task and metric: the score, its interval over resampled texts, the signature."""
     for arm, seed, result in _of_texts(results):
+        model: Row = {"arm": arm, "seed": seed, "fine_tuning_seed": result.seed, "task": result.task}
         for metric, (low, high) in (result.intervals or {}).items():
-            yield {
-                "arm": arm,
-                "seed": seed,
-                "fine_tuning_seed": result.seed,
-                "task": result.task,
-                "metric": metric,
-                "value": finite(result.scores.get(metric)),
-                "low": finite(low),
-                "high": finite(high),
-                "texts": result.examples,
-                "signature": (result.signatures or {}).get(metric, ""),
-            }
+            score: Row = {"value": finite(result.scores.get(metric)), "low": finite(low), "high": finite(high)}
+            signature = (result.signatures or {}).get(metric, "")
+            yield {**model, "metric": metric, **score, "texts": result.examples, "signature": signature}
         dev_loss = finite((result.target_losses or {}).get("dev"))
         if dev_loss is not None:
-            yield {
-                "arm": arm,
-                "seed": seed,
-                "fine_tuning_seed": result.seed,
-                "task": result.task,
-                "metric": PERPLEXITY,
-                "value": exp(dev_loss) if dev_loss < LARGEST_LOSS else None,
-                "low": None,
-                "high": None,
-                "texts": result.examples,
-                "signature": PER_TOKEN,
-            }
+            value = exp(dev_loss) if dev_loss < LARGEST_LOSS else None
+            score = {"value": value, "low": None, "high": None}
+            yield {**model, "metric": PERPLEXITY, **score, "texts": result.examples, "signature": PER_TOKEN}
 
 
 def _sample_rows(results: Results) -> Iterator[Row]:
+    """Yield the kept texts of every arm's first pretraining and fine-tuning seed."""
     told: set[tuple[str, str]] = set()
     for arm, _, result in _of_texts(results):
         if (arm, result.task) not in told and result.samples:
             told.add((arm, result.task))
             for sample in result.samples:
-                yield {
-                    "arm": arm,
-                    "task": result.task,
-                    "source": sample.source,
-                    "reference": sample.reference,
-                    "generated": sample.generated,
-                }
+                texts = {name: getattr(sample, name) for name in ("source", "reference", "generated")}
+                yield {"arm": arm, "task": result.task, **texts}
 
 
-def _score_grid(found: Table) -> Iterator[Grid]:
-    cells: dict[tuple[str, str, str], dict[int, list[Row]]] = {}
-    for row in found.rows:
-        place = (str(row["arm"]), str(row["task"]), str(row["metric"]))
-        cells.setdefault(place, {}).setdefault(int(number(row["seed"]) or 0), []).append(row)
-    if not cells:
-        return
-    columns = [Column(name, numeric=False) for name in ("arm", "task", "metric")]
-    columns += [Column("mean ± sd (n)"), Column("over texts")]
-    made = grid(NAME, TITLE, columns, [[*place, *_cells(by_seed)] for place, by_seed in cells.items()])
-    signatures = dict.fromkeys(f"{row['metric']}: {row['signature']}" for row in found.rows if row["signature"])
-    yield with_notes(made, [NOTE], signatures)
+def _over_seeds(rows: list[Row]) -> str:
+    """Return the mean and standard deviation over pretraining seeds."""
+    by_seed: dict[object, list[float]] = {}
+    for row in rows:
+        if (value := number(row["value"])) is not None:
+            by_seed.setdefault(row["seed"], []).append(value)
+    means = [fmean(each) for each in by_seed.values()]
+    if not means:
+        return UNKNOWN
+    return spread_text(fmean(means), stdev(means) if len(means) > 1 else None, len(means), DECIMALS)
 
 
-def _cells(by_seed: dict[int, list[Row]]) -> tuple[str, str]:
-    """Return the mean and standard deviation over pretraining seeds, and the mean half interval over texts."""
-    values = [[value for row in rows if (value := number(row["value"])) is not None] for rows in by_seed.values()]
-    means = [fmean(each) for each in values if each]
-    rows = [row for each in by_seed.values() for row in each]
+def _over_texts(rows: list[Row]) -> str:
+    """Return the mean half interval over texts."""
     bounds = [(number(row["low"]), number(row["high"])) for row in rows]
     halves = [(high - low) / 2 for low, high in bounds if low is not None and high is not None]
-    if not means:
-        return UNKNOWN, UNKNOWN
-    sd = fixed(stdev(means), DECIMALS) if len(means) > 1 else UNKNOWN
-    spread = f"±{fixed(fmean(halves), DECIMALS)}" if halves else UNKNOWN
-    return f"{fixed(fmean(means), DECIMALS)} ± {sd} ({len(means)})", spread
+    valued = any(number(row["value"]) is not None for row in rows)
+    return f"±{fixed(fmean(halves), DECIMALS)}" if halves and valued else UNKNOWN
 
 
-def _samples_grid(found: Table) -> Iterator[Grid]:
-    if found.rows:
-        columns = [Column(name, numeric=False) for name in ("task", "arm", "source", "reference", "generated")]
-        rows = [[str(row[column.title]) for column in columns] for row in found.rows]
-        yield with_notes(grid(SAMPLES, SAMPLES_TITLE, columns, rows), [CHOSEN])
+def _first(name: str) -> Callable[[list[Row]], str]:
+    return lambda rows: str(rows[0][name])
+
+
+COLUMNS = (
+    *(words(name, _first(name)) for name in ("arm", "task", "metric")),
+    *(Column("mean ± sd (n)", read=_over_seeds), Column("over texts", read=_over_texts)),
+)
+SAMPLE_COLUMNS = [*map(words, ("task", "arm", "source", "reference", "generated"))]
 
 
 def _content(evidence: Evidence) -> Content:
-    scores, samples = scores_table(evidence.results), samples_table(evidence.results)
-    return Content(with_rows(scores, samples), (*_score_grid(scores), *_samples_grid(samples)))
+    scores = Table.of(NAME, _score_rows(evidence.results))
+    samples = Table.of(SAMPLES, _sample_rows(evidence.results))
+    places: dict[tuple[object, ...], list[Row]] = {}
+    for row in scores.rows:
+        places.setdefault((row["arm"], row["task"], row["metric"]), []).append(row)
+    signatures = dict.fromkeys(f"{row['metric']}: {row['signature']}" for row in scores.rows if row["signature"])
+    grids = (
+        *shown(NAME, TITLE, COLUMNS, places.values(), [NOTE], *signatures),
+        *shown(SAMPLES, SAMPLES_TITLE, SAMPLE_COLUMNS, samples.rows, [CHOSEN]),
+    )
+    return Content(with_rows(scores, samples), grids)
 
 
 SECTION = Section(NAME, _content)

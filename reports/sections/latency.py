@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
+from reports.figures.latency import FIGURE
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import UNKNOWN, counted, decimals_for, fixed, milliseconds_text, scientific
 from reports.sanitise import printable
@@ -285,5 +286,8 @@ def _sizes(evidence: LatencyEvidence) -> str:
     return f"{sizes}, feed-forward width {architecture.feed_forward_width}" if block else sizes
 
 
-SECTIONS: tuple[Section[LatencyEvidence], ...] = (Section("results", _results), Section("orderings", _statements))
+SECTIONS: tuple[Section[LatencyEvidence], ...] = (
+    Section("results", _results, figure=FIGURE),
+    Section("orderings", _statements),
+)
 """Sections of latency experiments, in display order."""

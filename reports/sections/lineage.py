@@ -1,17 +1,22 @@
 """Lineage of the best candidate of a search by evolution: its ancestors from the baseline on, with their changes."""
 
-from collections.abc import Iterator
-
-from reports.grid import Column, Grid, grid
-from reports.number_format import NOTHING, fixed, short
+from reports.columns import decimal, tokens
+from reports.grid import Column, shown, words
 from reports.section import Content, Section
 from reports.sections.candidates import candidates_table
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
-from reports.table import Row, Table, number, table
+from reports.table import Table
 from steeplechase.configuration.arm import BASELINE, changes_text
 
-DECIMALS = 4
+TITLE = "Lineage of the best candidate: each is a mutant of the one above it"
+COLUMNS = (
+    *(Column("generation"), words("candidate", "arm"), words("changes")),
+    *(
+        Column("tokens", "last rung", read=tokens),
+        Column("held-out loss", "last rung", read=decimal("held_out_loss", 4)),
+    ),
+)
 
 
 def lineage_table(results: Results) -> Table:
@@ -19,10 +24,14 @@ def lineage_table(results: Results) -> Table:
 
     The held-out loss is that at the last rung that an ancestor reached; losses at different rungs do not compare.
     """
-    rows = {str(row["arm"]): row for row in candidates_table(results).rows}
+    rows = {str(row["arm"]): row for row in results.once(candidates_table).rows}
     changes = {arm.name: changes_text(arm.changes) for arm in results.arms}
-    best = next((name for name, row in rows.items() if name != BASELINE and row["rank"] is not None), None)
-    found: list[Row] = [
+    arm = next((name for name, row in rows.items() if name != BASELINE and row["rank"] is not None), None)
+    ancestors: list[str] = []
+    while arm is not None:
+        ancestors.append(arm)
+        arm = results.snapshot.parents.get(arm)
+    found = (
         {
             "generation": generation,
             "arm": name,
@@ -31,50 +40,18 @@ def lineage_table(results: Results) -> Table:
             "tokens": rows[name]["tokens"],
             "held_out_loss": rows[name]["held_out_loss"],
         }
-        for generation, name in enumerate(_ancestors(results, best))
-    ]
-    return table("lineage", "generation arm parent changes tokens held_out_loss", found)
-
-
-def _ancestors(results: Results, arm: str | None) -> list[str]:
-    """Return the ancestors of an arm, the oldest first, and the arm."""
-    found: list[str] = []
-    while arm is not None:
-        found.append(arm)
-        arm = results.snapshot.parents.get(arm)
-    return found[::-1]
-
-
-def lineage_grid(lineage: Table) -> Iterator[Grid]:
-    """Yield the lineage as a grid; none without candidates."""
-    if not lineage.rows:
-        return
-
-    def cells(row: Row) -> list[str]:
-        tokens, loss = row["tokens"], number(row["held_out_loss"])
-        return [
-            str(row["generation"]),
-            str(row["arm"]),
-            str(row["changes"]),
-            short(tokens) if isinstance(tokens, int) else NOTHING,
-            NOTHING if loss is None else fixed(loss, DECIMALS),
-        ]
-
-    columns = [
-        *(Column("generation"), Column("candidate", numeric=False), Column("changes", numeric=False)),
-        *(Column("tokens", "last rung"), Column("held-out loss", "last rung")),
-    ]
-    title = "Lineage of the best candidate: each is a mutant of the one above it"
-    yield grid(lineage.name, title, columns, map(cells, lineage.rows))
-
-
-def _applies(evidence: Evidence) -> bool:
-    return evidence.results.is_search and bool(evidence.results.snapshot.parents)
+        for generation, name in enumerate(reversed(ancestors))
+    )
+    return Table.of("lineage", found)
 
 
 def _content(evidence: Evidence) -> Content:
     lineage = lineage_table(evidence.results)
-    return Content((lineage,), tuple(lineage_grid(lineage)))
+    return Content((lineage,), shown(lineage.name, TITLE, COLUMNS, lineage.rows))
+
+
+def _applies(evidence: Evidence) -> bool:
+    return evidence.results.is_search and bool(evidence.results.snapshot.parents)
 
 
 SECTION = Section("lineage", _content, _applies)

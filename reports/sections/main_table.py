@@ -1,24 +1,36 @@
-"""The main table: one line per arm, a column group per metric, the best mean marked if significantly better."""
+"""The main table: one line per arm, a column group per metric, the best mean marked if significantly better.
 
-from collections.abc import Collection, Iterator, Sequence
+The finding says of every headline metric which arm is best and whether it differs from the baseline.
+"""
+
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from reports.grid import Cell, Column, Grid, grid, with_notes
-from reports.number_format import TWO_SEEDS, counted, difference_text, mean_text, scientific, short, two_seeds
+from reports.columns import interval_cell
+from reports.grid import Cell, Column, Grid, grid, with_notes, words
+from reports.number_format import (
+    TWO_SEEDS,
+    counted,
+    difference_text,
+    interval_text_with_n,
+    mean_text,
+    scientific,
+    short,
+    two_seeds,
+)
 from reports.section import Content, Section
-from reports.sections.difference_cells import interval_cell
-from reports.sections.matched_budget import budget_text, matched_note
+from reports.sections.matched_budget import budget_text, matched_difference, matched_note
 from reports.sections.searched_settings import settings_legend, tasks_selected_on_dev, title_of
-from reports.sections.trial_status import status_of
 from reports.sections.variance import low_variance
 from reports.sections.without_value import reasons_of
 from reports.statistics.arm_costs import costs_of
-from reports.statistics.comparisons import TEST_NAMES
+from reports.statistics.comparisons import TEST_NAMES, Verdict
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, interval, table
+from reports.statistics.trial_status import status_of
+from reports.table import Row, Table, compared, interval
 from steeplechase.analysis.difference import Effect, MeanTest
 from steeplechase.configuration.arm import BASELINE, changes_text
 from steeplechase.configuration.counting_notes import counting_note
@@ -29,11 +41,12 @@ BEST_MARK = " *"
 SIGNIFICANT_MARK = " §"
 DELTA = "Δ [95%]"
 RESULT_COLUMNS = ("arm", "metric", "n", "mean", "sd", "delta", "low", "high", "parameters", "train_flops", "status")
-MATCHED_COLUMNS = ("matched_arm", "matched_spend", "matched_n", "matched_delta", "matched_low", "matched_high")
 MATCHED_DELTA = "matched Δ [95%] (n)"
 NO_VALUE = "no value"
 LOW_VARIANCE = ", low variance"
 BELOW_REFERENCE = ", below reference"
+ARMS_NAMED = 4  # maximum number of further arms named by metric and verdict
+AT_SHARED = "at the seeds that both have"
 
 
 @dataclass(frozen=True)
@@ -52,7 +65,7 @@ class MetricColumns:
         means = {arm: effect.mean for arm, effect in self.effects.items() if effect.mean is not None}
         if not means:
             return None
-        arm = min(means, key=lambda arm: means[arm] if self.metric.lower_is_better else -means[arm])
+        arm = self.metric.best(means)
         difference = self.effects[arm].difference
         better = difference.delta is not None and self.metric.better(difference.delta, 0.0)
         return arm if arm in self.significant and better else None
@@ -66,36 +79,36 @@ def metric_columns(results: Results, metric: Metric) -> MetricColumns:
     return MetricColumns(metric, effects, results.decimals(metric), significant)
 
 
-def overview(results: Results) -> Grid:
+def _groups(results: Results) -> tuple[MetricColumns, ...]:
+    return tuple(metric_columns(results, metric) for metric in results.shown)
+
+
+def _overview(results: Results) -> Grid:
     """Return the main grid: each arm with its metrics, cost and status."""
-    groups = [metric_columns(results, metric) for metric in results.shown]
-    columns = [Column("arm", numeric=False), *([Column("changes", numeric=False)] if results.is_search else [])]
+    columns = [words("arm"), *([words("changes")] if results.is_search else [])]
     low, on_dev = low_variance(results), tasks_selected_on_dev(results)
-    for group in groups:
+    for group in results.once(_groups):
         title = title_of(group.metric, on_dev) + (LOW_VARIANCE if group.metric.name in low else "")
         title += BELOW_REFERENCE if group.metric.name in results.below_reference else ""
         titles = ["mean ± sd (n)", DELTA, *([MATCHED_DELTA] if results.matched_arms else [])]
         further = group.metric not in results.headlines
         columns += [Column(title_of_column, title, further=further) for title_of_column in titles]
     sizes = ("parameters", "train FLOPs", *(["copy's budget"] if results.matched_arms else []))
-    columns += [*(Column(size, "size") for size in sizes), Column("status", numeric=False)]
+    columns += [*(Column(size, "size") for size in sizes), words("status")]
     without = _without_value(results)
-    return grid("results", "Results", columns, (_row(results, arm, groups, without) for arm in results.arms))
+    return grid("results", "Results", columns, (_cells(results, arm, without) for arm in results.arms))
 
 
-def _row(
-    results: Results, arm: ArmRow, groups: Sequence[MetricColumns], without: Collection[str]
-) -> list[str | Cell]:
+def _cells(results: Results, arm: ArmRow, without: Collection[str]) -> list[str | Cell]:
     costs = costs_of(results, arm)
     cells: list[str | Cell] = [arm.name, *([changes_text(arm.changes)] if results.is_search else [])]
-    for group in groups:
-        effect, strong = group.effects[arm.name], group.best == arm.name
-        mark = BEST_MARK if strong else ""
-        text = NO_VALUE if group.metric.name in without else mean_text(effect, group.decimals) + mark
-        cells.append(Cell(text, strong))
+    for group in results.once(_groups):
+        strong = group.best == arm.name
+        mean = mean_text(group.effects[arm.name], group.decimals) + (BEST_MARK if strong else "")
+        cells.append(Cell(NO_VALUE if group.metric.name in without else mean, strong))
         cells.append(_difference(results, group, arm.name))
         if results.matched_arms:
-            cells.append(interval_cell(results.matched(arm.name, group.metric), group.decimals))
+            cells.append(interval_cell(matched_difference(results, arm.name, group.metric), group.decimals))
     budget = [budget_text(results, arm)] if results.matched_arms else []
     status = status_of(results.trials[arm.name], results.seeds_in_all)
     return [*cells, short(costs.parameters), scientific(costs.train_flops), *budget, status]
@@ -111,16 +124,16 @@ def _difference(results: Results, group: MetricColumns, arm: str) -> Cell:
     return Cell(text, intervals=int(difference.low is not None))
 
 
-def results_table(results: Results) -> Table:
+def results_table(results: Results, matched: bool = True) -> Table:
     """Return one row per arm and metric, the baseline first, metrics in alphabetical order.
 
-    Where arms have budget-matched copies, the row also has the copy's difference.
+    Where arms have budget-matched copies, the row also has the copy's difference; not unless `matched`.
     """
-    columns = (*RESULT_COLUMNS, *MATCHED_COLUMNS) if results.matched_arms else RESULT_COLUMNS
-    return table("results", " ".join(columns), _result_rows(results))
+    rows = tuple(_rows(results, matched and bool(results.matched_arms)))
+    return Table.declared("results", tuple(rows[0]) if rows else RESULT_COLUMNS, rows)
 
 
-def _result_rows(results: Results) -> Iterator[Row]:
+def _rows(results: Results, matched: bool) -> Iterator[Row]:
     for arm in results.arms:
         status, costs = status_of(results.trials[arm.name], results.seeds_in_all), costs_of(results, arm)
         for metric in results.metrics:
@@ -135,18 +148,15 @@ def _result_rows(results: Results) -> Iterator[Row]:
                 "parameters": costs.parameters,
                 "train_flops": costs.train_flops,
                 "status": status,
-                **(_matched(results, arm, metric) if results.matched_arms else {}),
+                **(_matched(results, arm, metric) if matched else {}),
             }
 
 
 def _matched(results: Results, arm: ArmRow, metric: Metric) -> Row:
-    difference = results.matched(arm.name, metric)
-    values = (
-        results.matched_arms.get(arm.name),
-        arm.matched_spend,
-        difference.n if arm.name in results.matched_arms else None,
-    )
-    return dict(zip(MATCHED_COLUMNS, (*values, difference.delta, difference.low, difference.high), strict=True))
+    difference = compared(matched_difference(results, arm.name, metric), prefix="matched_")
+    copy = results.matched_arms.get(arm.name)
+    n = difference["matched_n"] if copy is not None else None
+    return {"matched_arm": copy, "matched_spend": arm.matched_spend, **difference, "matched_n": n}
 
 
 def _notes(results: Results) -> Iterator[str]:
@@ -199,10 +209,68 @@ def _task_notes(results: Results) -> Iterator[str]:
     yield from settings_legend(results)
 
 
+def metric_clause(results: Results, metric: Metric) -> str:
+    """Return the clause on one metric: the arm with the best mean, its verdict, the further significant arms."""
+    means = results.means(metric)
+    rivals = {arm: mean for arm, mean in means.items() if arm != BASELINE}
+    if BASELINE not in means:
+        return f"on {metric.title} no arm can be compared: the baseline has not been measured"
+    if not rivals:
+        return f"on {metric.title} only the baseline has been measured"
+    best = metric.best(rivals)
+    return f"on {metric.title} {_verdict(results, metric, best)}{_further_arms(results, metric, best, rivals)}"
+
+
+def _further_arms(results: Results, metric: Metric, best: str, rivals: dict[str, float]) -> str:
+    """Return the significant arms beside the one with the best mean, after the correction; empty without one."""
+    verdicts = {arm: results.comparison(arm, metric).verdict for arm in rivals}
+    texts = []
+    for verdict, word in ((Verdict.HELPS, "better"), (Verdict.HURTS, "worse")):
+        arms = [arm for arm in rivals if arm != best and verdicts[arm] is verdict]
+        also = "also " if verdicts[best] is verdict else ""
+        more = f" and {len(arms) - ARMS_NAMED} more" if len(arms) > ARMS_NAMED else ""
+        texts += [f", {also}significantly {word}: {', '.join(arms[:ARMS_NAMED])}{more}"] if arms else []
+    return "".join(texts)
+
+
+def _verdict(results: Results, metric: Metric, best: str) -> str:
+    """Return the verdict on the arm with the best mean, after the correction over all arms.
+
+    A paired difference is over the seeds that both arms have, so that its sign may not be that of the means.
+    """
+    difference, found = results.difference(best, BASELINE, metric), results.comparison(best, metric)
+    delta, means = f"Δ {interval_text_with_n(difference, results.decimals(metric))}", results.means(metric)
+    behind = metric.better(means[BASELINE], means[best])
+    if difference.low is None:
+        seeds = "one seed gives" if difference.n == 1 else f"{difference.n} seeds give"
+        nearest = f"best mean: baseline, nearest: {best}" if behind else f"best mean: {best}"
+        return f"{seeds} no interval ({nearest}, {delta})"
+    which = "the baseline has the best mean, and the nearest arm" if behind else "the arm with the best mean"
+    corrected = " after the correction" if difference.excludes_zero else ""
+    of_baseline = "" if behind else " from the baseline"
+    helps = f"{best} has the best mean and is significantly better than the baseline"
+    hurts = f"all means are worse than the baseline's, the nearest, {best}, is significantly worse"
+    if behind:
+        helps = f"the baseline has the best mean, but {AT_SHARED} the nearest arm, {best}, is significantly better"
+    else:
+        hurts = f"{best} has the best mean, but {AT_SHARED} it is significantly worse than the baseline"
+    texts = {
+        Verdict.HELPS: helps,
+        Verdict.HURTS: hurts,
+        Verdict.NO_DIFFERENCE: f"{which}, {best}, is equivalent to the baseline within ±{found.margin or 0.0:g}",
+        Verdict.UNDECIDED: f"{which}, {best}, does not differ significantly{of_baseline}{corrected}",
+    }
+    return f"{texts[found.verdict]} ({delta})"
+
+
 def _content(evidence: Evidence) -> Content:
     results = evidence.results
-    grids = (with_notes(overview(results), _notes(results), _task_notes(results)),) if results.arms else ()
+    grids = (with_notes(_overview(results), _notes(results), _task_notes(results)),) if results.arms else ()
     return Content((results_table(results),), grids)
 
 
-SECTION = Section("results", _content)
+def _clauses(evidence: Evidence) -> Iterator[str]:
+    yield from (metric_clause(evidence.results, metric) for metric in evidence.results.measured_headlines)
+
+
+SECTION = Section("results", _content, clauses=_clauses)

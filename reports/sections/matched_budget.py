@@ -1,41 +1,28 @@
 """Budget-matched effects: each arm's difference from the baseline as declared, and at the baseline's budget."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 
-from reports.grid import Cell, Column, Grid, grid
+from reports.columns import DELTA, METRIC, delta
+from reports.grid import shown, words
 from reports.number_format import NOTHING, UNKNOWN, scientific, short, signed
 from reports.section import Content, Section
-from reports.sections.difference_cells import interval_cell
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, number, table
+from reports.table import Row, Table, compared
 from steeplechase.analysis.difference import Difference
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.ledger.records import ArmRow
 
 MATCHED = "matched"
-GROUP = "Δ [95%] (n)"
-COLUMNS = (
-    "arm matched_arm budget spends baseline_spends share tolerance metric "
-    "raw_n raw_delta raw_low raw_high matched_n matched_delta matched_low matched_high"
-)
-
-
-def has_matches(results: Results) -> bool:
-    """Return whether any arm has a budget-matched copy."""
-    return bool(results.matched_arms)
-
-
-def matched_table(results: Results) -> Table:
-    """Return one row per metric and arm with a copy; an arm of the baseline's budget is its own copy.
-
-    `spends` and `baseline_spends` are in the unit of the budget if the ledger has it; of seconds only the share.
-    """
-    return table(MATCHED, COLUMNS, _rows(results))
+TITLE = "Differences as declared, and at the baseline's budget"
 
 
 def _rows(results: Results) -> Iterator[Row]:
+    """Yield one row per metric and arm with a copy; an arm of the baseline's budget is its own copy.
+
+    `spends` and `baseline_spends` are in the unit of the budget if the ledger has it; of seconds only the share.
+    """
     match = results.experiment.match
     for arm in results.arms:
         if arm.name not in results.matched_arms:
@@ -51,9 +38,17 @@ def _rows(results: Results) -> Iterator[Row]:
                 "share": arm.matched_spend,
                 "tolerance": match.tolerance if match else None,
                 "metric": metric.name,
-                **_prefixed("raw", results.effect(arm.name, metric).difference),
-                **_prefixed("matched", results.matched(arm.name, metric)),
+                **compared(results.effect(arm.name, metric).difference, prefix="raw_"),
+                **compared(matched_difference(results, arm.name, metric), prefix="matched_"),
             }
+
+
+def matched_difference(results: Results, arm: str, metric: Metric) -> Difference:
+    """Return the difference of an arm's matched arm to the baseline; none where it has no matched arm."""
+    matched = results.matched_arms.get(arm)
+    if matched is None or matched not in results.values:
+        return Difference()
+    return results.effect(matched, metric).difference
 
 
 def _spends(results: Results, name: str) -> int | None:
@@ -88,45 +83,14 @@ def matched_note(results: Results) -> str:
     )
 
 
-def _prefixed(prefix: str, difference: Difference) -> Row:
-    return {
-        f"{prefix}_n": difference.n,
-        f"{prefix}_delta": difference.delta,
-        f"{prefix}_low": difference.low,
-        f"{prefix}_high": difference.high,
-    }
-
-
-def matched_grids(matched: Table, decimals: Mapping[str, int]) -> Iterable[Grid]:
-    """Return the table as a grid, for the metrics that have decimals."""
-
-    def cells(row: Row) -> list[str | Cell]:
-        digits = decimals[str(row["metric"])]
-        title = Metric(str(row["metric"])).title
-        return [
-            str(row["arm"]),
-            str(row["matched_arm"]),
-            title,
-            *(interval_cell(_difference(row, prefix), digits) for prefix in ("raw", MATCHED)),
-        ]
-
-    columns = [Column("arm", numeric=False), Column("matched_arm", numeric=False), Column("metric", numeric=False)]
-    columns += [Column("raw", GROUP), Column(MATCHED, GROUP)]
-    rows = [cells(row) for row in matched.rows if row["metric"] in decimals]
-    return (grid(MATCHED, "Differences as declared, and at the baseline's budget", columns, rows),)
-
-
-def _difference(row: Row, prefix: str) -> Difference:
-    pairs = row[f"{prefix}_n"]
-    assert isinstance(pairs, int)
-    return Difference(pairs, *(number(row[f"{prefix}_{part}"]) for part in ("delta", "low", "high")))
-
-
 def _content(evidence: Evidence) -> Content:
     results = evidence.results
-    matched = matched_table(results)
+    matched = Table.of(MATCHED, _rows(results))
     decimals = {metric.name: results.decimals(metric) for metric in results.headlines}
-    return Content((matched,), tuple(matched_grids(matched, decimals)) if matched.rows else ())
+    columns = [words("arm"), words("matched_arm"), METRIC]
+    columns += [delta(decimals, name, DELTA, prefix=f"{name}_") for name in ("raw", MATCHED)]
+    rows = [row for row in matched.rows if row["metric"] in decimals]
+    return Content((matched,), shown(MATCHED, TITLE, columns, rows))
 
 
-SECTION = Section("matched", _content, lambda evidence: has_matches(evidence.results))
+SECTION = Section(MATCHED, _content, lambda evidence: bool(evidence.results.matched_arms))

@@ -5,17 +5,18 @@ The paper's come from `search_space/released/systems/`, by the table and rows th
 
 from collections.abc import Iterator
 
-from reports.grid import Column, Grid, grid
-from reports.number_format import NOTHING, fixed, mean_text, scientific, short
-from reports.section import Content, Section, with_rows
+from reports.columns import spread_text
+from reports.grid import Column, shown, words
+from reports.number_format import NOTHING, fixed, scientific, short
+from reports.section import Content, Section
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric, in_place_of_score
 from reports.statistics.results import Results
-from reports.table import Row, Table, number, table
+from reports.table import Row, Table, number
 from search_space.cost import CONVENTIONS
 from search_space.module_counts import ModuleFault
 from search_space.released.papers import PublishedRow, PublishedTable, published
-from steeplechase.analysis.difference import Difference, Effect
+from steeplechase.analysis.difference import Effect
 from steeplechase.configuration.metrics import DESCRIPTIONS, SCORE
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.foundation.stand_ins import CodeNeeded
@@ -24,7 +25,6 @@ from steeplechase.ledger.records import ArmRow
 PAPER = "paper"
 NOT_FOUND, NOT_MEASURED = "not found", "not measured"
 PARAMETERS, TRAIN_FLOPS = "parameters", "train_flops"
-COLUMNS = "arm row measure paper source direction n mean sd beware"
 ELECTRA = CONVENTIONS["electra"]
 HALF = "here the half of dev that no setting was chosen on"
 GLUE = "table3"
@@ -40,12 +40,8 @@ def paper_rows(results: Results) -> tuple[PublishedTable, dict[str, str]] | None
     return paper_table, {arm: row for arm, row in paper.rows.items() if row in paper_table.rows}
 
 
-def comparison_table(results: Results) -> Table:
-    """Return one row per arm and measure of the paper's table; empty if the experiment names no table."""
-    return table(PAPER, COLUMNS, _rows(results))
-
-
 def _rows(results: Results) -> Iterator[Row]:
+    """Yield one row per arm and measure of the paper's table; none if the experiment names no table."""
     paper_table, rows = paper_rows(results) or (None, {})
     for arm in results.arms:
         if paper_table is not None and arm.name in rows:
@@ -125,33 +121,26 @@ def _chosen_on_half(results: Results) -> bool:
     return search is not None and search.choose_on == "held_out_half"
 
 
-def comparison_grid(results: Results, comparison: Table) -> Iterator[Grid]:
-    """Yield the table as a grid; none without rows."""
-    named = paper_rows(results)
-    if not comparison.rows or named is None:
-        return
-    columns = [Column(name, numeric=False) for name in ("arm", "the paper's row", "measure")]
-    columns += [Column("the paper"), Column("measured"), Column("not comparable: why", numeric=False)]
-    yield grid(
-        PAPER, f"The paper's numbers and the measured ones: {named[0].title}", columns, map(_cells, comparison.rows)
-    )
+def _published(row: Row) -> str:
+    text = NOT_FOUND if row["paper"] is None else _value_text(str(row["measure"]), row["paper"])
+    return f"{text}; {row['direction']}" if row["direction"] and row["paper"] is None else text
 
 
-def _cells(row: Row) -> list[str]:
-    measure, direction = str(row["measure"]), row["direction"]
-    is_cost = measure in (PARAMETERS, TRAIN_FLOPS)
-    published_text = NOT_FOUND if row["paper"] is None else _value_text(measure, row["paper"])
-    if direction and row["paper"] is None:
-        published_text = f"{published_text}; {direction}"
-    mean, sd, seeds = number(row["mean"]), number(row["sd"]), row["n"]
-    if is_cost:
-        measured = NOTHING if mean is None else _value_text(measure, mean)
-    elif isinstance(seeds, int):
-        measured = mean_text(Effect(seeds, mean, sd, Difference()), 3 if measure in DESCRIPTIONS else 1)
-    else:
-        measured = NOT_MEASURED
-    measure_words = measure.replace("_", " ").replace(":", ": ")
-    return [str(row["arm"]), str(row["row"]), measure_words, published_text, measured, str(row["beware"] or "")]
+def _own(row: Row) -> str:
+    measure, mean, seeds = str(row["measure"]), number(row["mean"]), row["n"]
+    if measure in (PARAMETERS, TRAIN_FLOPS):
+        return NOTHING if mean is None else _value_text(measure, mean)
+    if isinstance(seeds, int):
+        return spread_text(mean, number(row["sd"]), seeds, 3 if measure in DESCRIPTIONS else 1)
+    return NOT_MEASURED
+
+
+COLUMNS = (
+    *(words("arm"), words("the paper's row", "row")),
+    words("measure", lambda row: str(row["measure"]).replace("_", " ").replace(":", ": ")),
+    *(Column("the paper", read=_published), Column("measured", read=_own)),
+    words("not comparable: why", lambda row: str(row["beware"] or "")),
+)
 
 
 def _value_text(measure: str, value: JsonValue) -> str:
@@ -164,8 +153,9 @@ def _value_text(measure: str, value: JsonValue) -> str:
 
 
 def _content(evidence: Evidence) -> Content:
-    comparison = comparison_table(evidence.results)
-    return Content(with_rows(comparison), tuple(comparison_grid(evidence.results, comparison)))
+    comparison, named = Table.of(PAPER, _rows(evidence.results)), paper_rows(evidence.results)
+    title = f"The paper's numbers and the measured ones: {named[0].title if named else ''}"
+    return Content(comparison.filled, shown(PAPER, title, COLUMNS, comparison.rows))
 
 
 SECTION = Section("paper", _content)

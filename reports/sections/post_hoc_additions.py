@@ -7,6 +7,8 @@ the report lists the arms whose pretraining came entirely from the stage cache.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from reports.section import Section
+from reports.statistics.evidence import Evidence
 from reports.statistics.experiment import experiment_of, margins_of
 from reports.statistics.results import Results
 from steeplechase.configuration.claims import Claim
@@ -17,7 +19,7 @@ from steeplechase.ledger.records import Status
 
 RESULTS = (PRETRAIN, *TASK_STAGES)
 """Stages whose records are results."""
-
+POINTS_SHOWN = 3
 
 DECIDING: Mapping[str, Callable[[Experiment], object]] = {
     "margins": margins_of,
@@ -150,3 +152,20 @@ def _cached(results: Results, arm: str) -> bool | None:
     """Whether all of an arm's pretraining came from the stage cache; None without pretraining."""
     records = [record for history in results.trials[arm] for record in history.finished(PRETRAIN)]
     return all(record.reused for record in records) if records else None
+
+
+def _conditions(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """Yield results from before the start, arms and claims added after results, and points left out."""
+    results, points = evidence.results, evidence.results.snapshot.impossible
+    if not results.is_search:
+        if known := known_before(results):
+            yield "Results before the start", known
+        if added := list(addition_notes(results)):
+            yield "Added after results", "; ".join(added)
+    if points:
+        examples = "; ".join(f"{name}: {', '.join(reasons)}" for name, *reasons in points[:POINTS_SHOWN])
+        more = "; …" if len(points) > POINTS_SHOWN else ""
+        yield "Impossible points left out", f"{len(points)}: {examples}{more}"
+
+
+SECTION = Section("post_hoc_additions", conditions=_conditions)

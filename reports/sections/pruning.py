@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 
-from reports.grid import Column, Grid, grid
+from reports.grid import Column, shown
 from reports.number_format import scientific
-from reports.section import Content, Section, with_rows
-from reports.statistics.arm_costs import pruned_costs, remaining_architectures
+from reports.section import Content, Section
+from reports.statistics.arm_costs import COST_TITLES, COSTS, pruned_costs, remaining_architectures
 from reports.statistics.evidence import Evidence
-from reports.statistics.pareto import COST_TITLES, COSTS
 from reports.statistics.results import Results
-from reports.table import Row, Table, number, table
+from reports.table import Row, Table, number
 from search_space.architecture import Architecture
 from search_space.pruning import Dimension, sizes_by_layer
 from steeplechase.foundation.schema import JsonValue
@@ -21,12 +20,8 @@ TITLE = (
 SIZES: tuple[Dimension, ...] = ("heads", "key_width", "value_width", "feed_forward_width")
 
 
-def pruned_table(results: Results) -> Table:
-    """Return one row per pruned trial: costs after pruning, width, and the sizes by layer as text."""
-    return table(PRUNED, " ".join(["arm", "seed", *COSTS, "width", *SIZES]), _rows(results))
-
-
 def _rows(results: Results) -> Iterator[Row]:
+    """Yield one row per pruned trial: costs after pruning, width, and the sizes by layer as text."""
     for arm in results.arms:
         for history in results.trials[arm.name]:
             trials = zip(remaining_architectures(history), pruned_costs(results, arm, history), strict=True)
@@ -41,20 +36,16 @@ def _sizes(architecture: Architecture) -> Mapping[str, int | str]:
     return {"width": architecture.width, **by_layer}
 
 
-def _grids(found: Table) -> Iterator[Grid]:
-    if found.rows:
-        numbers = (*COSTS, "width")
-        columns = [Column(COST_TITLES.get(n, n.replace("_", " ")), numeric=n in numbers) for n in found.columns]
-        yield grid(PRUNED, TITLE, columns, [[_text(name, row) for name in found.columns] for row in found.rows])
-
-
-def _text(name: str, row: Row) -> str:
-    return scientific(int(number(row[name]) or 0)) if name.endswith("_flops") else str(row[name])
+def _column(name: str) -> Column:
+    title = COST_TITLES.get(name, name.replace("_", " "))
+    if name.endswith("_flops"):
+        return Column(title, read=lambda row: scientific(int(number(row[name]) or 0)))
+    return Column(title, numeric=name in (*COSTS, "width"), read=name)
 
 
 def _content(evidence: Evidence) -> Content:
-    found = pruned_table(evidence.results)
-    return Content(with_rows(found), tuple(_grids(found)))
+    found = Table.of(PRUNED, _rows(evidence.results))
+    return Content(found.filled, shown(PRUNED, TITLE, [*map(_column, found.columns)], found.rows))
 
 
 SECTION = Section("pruning", _content)

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from reports.section import Section
+from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 
@@ -9,8 +11,9 @@ TERM = "Sampled"
 ALONE = "seeds alone, without the sampling error of the examples"
 
 
-def sampling_notes(results: Results) -> Iterator[tuple[str, str]]:
+def _conditions(evidence: Evidence) -> Iterator[tuple[str, str]]:
     """Yield what the differences of each metric are sampled over; nothing in a search or before there are values."""
+    results = evidence.results
     by_sample: dict[str, list[str]] = {}
     for metric in () if results.is_search else results.metrics:
         if any(metric.name in values for values in results.values.values()):
@@ -30,3 +33,6 @@ def _sampled(results: Results, metric: Metric) -> str:
     tested = [arm for arm, values in results.values.items() if len(values.get(metric.name, {})) > 1]
     lacking = results.without_examples(tested, metric)
     return f"seeds and {units}" + (f" (but not those of {', '.join(lacking)})" if lacking else "")
+
+
+SECTION = Section("sampling", conditions=_conditions)

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from reports.section import Content, Section, with_rows
+from reports.section import Content, Section
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, table
+from reports.table import Row, Table
 from steeplechase.configuration.metrics import SCORE, PrimaryMetric
 from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.ledger.records import with_results
@@ -15,7 +15,6 @@ from steeplechase.ledger.selected_settings import chosen_records
 from steeplechase.ledger.stage_results import FineTuneResult, SearchChoice, finite
 
 MARK = " ‡"
-COLUMNS = "arm seed task fine_tuning_seed combinations settings choice_score choice_examples score examples chosen_on"
 
 
 class _Selected(NamedTuple):
@@ -30,11 +29,6 @@ class _Selected(NamedTuple):
     choice: SearchChoice
 
 
-def settings_table(results: Results) -> Table:
-    """Return one row per trial, task and fine-tuning seed with searched settings."""
-    return table("settings", COLUMNS, (_row(selected, results.primary) for selected in _selected(results)))
-
-
 def _selected(results: Results) -> Iterator[_Selected]:
     """Yield every fine-tuning selected among searched settings."""
     labels = results.snapshot.labels
@@ -45,6 +39,10 @@ def _selected(results: Results) -> Iterator[_Selected]:
                     cell = StageLabel.parse(record.label).cell
                     combinations = sum(StageLabel.parse(label).cell == cell for label in labels)
                     yield _Selected(arm.name, history.trial.seed, combinations, record.label, result, result.choice)
+
+
+def _every(results: Results) -> tuple[_Selected, ...]:
+    return tuple(_selected(results))
 
 
 def _row(selected: _Selected, primary: PrimaryMetric) -> Row:
@@ -66,7 +64,7 @@ def _row(selected: _Selected, primary: PrimaryMetric) -> Row:
 
 def tasks_selected_on_dev(results: Results) -> frozenset[str]:
     """Return the tasks whose settings were selected on the same examples as are reported."""
-    return frozenset(selected.result.task for selected in _selected(results) if selected.choice.chosen_on == "dev")
+    return frozenset(selected.result.task for selected in results.once(_every) if selected.choice.chosen_on == "dev")
 
 
 def title_of(metric: Metric, selected_on_dev: frozenset[str]) -> str:
@@ -81,10 +79,9 @@ def settings_legend(results: Results) -> Iterator[str]:
         yield f"{MARK.strip()}: settings were selected on the reported dev examples, which biases the score upwards."
 
 
-def settings_notes(results: Results) -> Iterator[tuple[str, str]]:
-    """Yield the footer's note; none without searched settings."""
+def _conditions(evidence: Evidence) -> Iterator[tuple[str, str]]:
     by_task: dict[str, str] = {}
-    for selected in _selected(results):
+    for selected in evidence.results.once(_every):
         by_task.setdefault(selected.result.task, _search_text(selected.combinations, selected.choice))
     if by_task:
         texts = "; ".join(f"{task}: {by_task[task]}" for task in sorted(by_task))
@@ -101,7 +98,9 @@ def _search_text(combinations: int, choice: SearchChoice) -> str:
 
 
 def _content(evidence: Evidence) -> Content:
-    return Content(with_rows(settings_table(evidence.results)))
+    primary = evidence.results.primary
+    rows = (_row(selected, primary) for selected in evidence.results.once(_every))
+    return Content(Table.of("settings", rows).filled)
 
 
-SECTION = Section("settings", _content)
+SECTION = Section("settings", _content, conditions=_conditions)

@@ -1,66 +1,225 @@
-"""Shapley values of changes, the difference that they add up to as the last row of each metric."""
+"""Shapley values of changes: each one's share over all orders of adding them, or over random ones.
 
-from collections.abc import Iterator
+The value of a set of changes is the metric of the arm that has these changes and no others. The sets are those of a
+two-level full factorial, or of a design's random orders, whose spread is then in the intervals. The values add up to
+the difference between the arm with all changes and the baseline (`analysis/shapley.py`), the last row of each metric.
+No shares are given where the interval of that difference contains 0: near 0 they grow without bound.
+"""
 
-from reports.grid import Cell, Column, Grid, grid, with_notes
-from reports.number_format import NOTHING, percent
-from reports.section import Content, Section, with_rows
-from reports.sections.difference_cells import difference_cell
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from reports.columns import METRIC, delta
+from reports.figures.figure import ReportFigure
+from reports.figures.interval_panels import Line, Panel, draw, draw_narrow
+from reports.grid import Column, shown, words
+from reports.number_format import NOTHING, difference_text, percent
+from reports.sanitise import printable
+from reports.section import Content, Section
 from reports.statistics.comparisons import TEST_NAMES
+from reports.statistics.contrasts import Weights
+from reports.statistics.crossed import LARGEST, arms_by_components, crossed_arms
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.statistics.shapley import COLUMNS, WHOLE, ShapleyValues
-from reports.table import Row, Table, number, table
+from reports.table import Row, Table, compared, number
+from steeplechase.analysis.difference import Difference
+from steeplechase.analysis.effects import interval_of
+from steeplechase.analysis.shapley import ShapleyWeights, all_orders, over_orders
+from steeplechase.configuration.designs import Coalitions
+
+WHOLE = "all changes together"
+"""The difference between the arm with all changes and the one with none."""
+
+
+@dataclass(frozen=True)
+class CoalitionArms:
+    """The arm of every set of components, and the weight of each set in every component's Shapley value."""
+
+    weights: ShapleyWeights
+    arms: tuple[str, ...]
+    """In the order of the weights' sets."""
+
+    @property
+    def orders(self) -> int | None:
+        """Number of random orders that the values are averaged over; None for all orders."""
+        return None if self.weights.by_order is None else len(self.weights.by_order)
+
+    @property
+    def whole(self) -> Weights:
+        """The difference between the arm with all components and the one with none."""
+        sizes = [len(each) for each in self.weights.coalitions]
+        return {self.arms[sizes.index(max(sizes))]: 1.0, self.arms[sizes.index(0)]: -1.0}
+
+
+def coalition_arms(results: Results) -> CoalitionArms | None:
+    """Return the sets of a two-level full factorial, else those along a design's random orders; None without."""
+    return _of_factorial(results) or _of_orders(results)
+
+
+def _of_factorial(results: Results) -> CoalitionArms | None:
+    crossed = crossed_arms(results)
+    if crossed is None or crossed.design.missing:
+        return None
+    if not (crossed.design.two_level and crossed.design.full) or len(crossed.design.factors) > LARGEST:
+        return None
+    names = [levels[1] for levels in crossed.design.level_names]
+    arms = {
+        frozenset(name for name, level in zip(names, run, strict=True) if level): arm
+        for run, arm in crossed.arms.items()
+    }
+    weights = all_orders(names)
+    return CoalitionArms(weights, tuple(arms[each] for each in weights.coalitions))
+
+
+def _of_orders(results: Results) -> CoalitionArms | None:
+    for design in results.experiment.designs:
+        if isinstance(design, Coalitions) and design.orders is not None:
+            weights = design.weights
+            arms = arms_by_components(results, design, weights.coalitions)
+            if len(arms) == len(weights.coalitions):
+                return CoalitionArms(weights, tuple(arm.name for arm in arms.values()))
+    return None
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What one change contributes to one metric."""
+
+    factor: str
+    metric: Metric
+    difference: Difference
+    share: float | None
+    """Of the difference that all changes make together; None where that may be 0."""
+
+    @property
+    def row(self) -> Row:
+        """The contribution as a row of a table."""
+        named = {"factor": self.factor, "metric": self.metric.name}
+        return {**named, **compared(self.difference), "share": self.share}
+
+
+@dataclass(frozen=True)
+class ShapleyValues:
+    """The contributions on every metric, each metric's sum last."""
+
+    rows: tuple[Contribution, ...]
+    orders: int | None
+    """Number of random orders that they are averaged over; None for all orders."""
+
+
+def shapley_values_of(results: Results) -> ShapleyValues | None:
+    """Return the Shapley value of every change on every metric; None where sets of changes are no arms."""
+    coalitions = None if results.is_search else coalition_arms(results)
+    return None if coalitions is None else ShapleyValues(tuple(_rows(results, coalitions)), coalitions.orders)
+
+
+def _rows(results: Results, coalitions: CoalitionArms) -> Iterator[Contribution]:
+    for metric in results.metrics:
+        whole = results.contrast(coalitions.whole, metric)
+        values = zip(coalitions.weights.components, _values(results, coalitions, metric), strict=True)
+        for name, difference in [*values, (WHOLE, whole)]:
+            yield Contribution(name, metric, difference, _share(difference, whole))
+
+
+def _values(results: Results, coalitions: CoalitionArms, metric: Metric) -> list[Difference]:
+    """Return the value of every component; the error of random orders is added to that of the seeds and examples."""
+    weights = [_by_arm(coalitions, row) for row in coalitions.weights.weights.tolist()]
+    found = [results.contrast(each, metric) for each in weights]
+    if coalitions.weights.by_order is None or any(each.low is None for each in found):
+        return found
+    means = np.array([results.effect(arm, metric).mean for arm in coalitions.arms], dtype=np.float64)
+    by_order = coalitions.weights.by_order @ means
+    confidence = max(map(results.confidence, coalitions.arms))
+    estimates = [
+        over_orders(results.contrasts.estimate(each, metric.name), by_order[:, [place]])
+        for place, each in enumerate(weights)
+    ]
+    return [interval_of(value, each.n, confidence) for value, each in zip(estimates, found, strict=True)]
+
+
+def _by_arm(coalitions: CoalitionArms, row: Sequence[float]) -> Weights:
+    return {arm: weight for arm, weight in zip(coalitions.arms, row, strict=True) if weight}
+
+
+def _share(value: Difference, whole: Difference) -> float | None:
+    """Return the share of the whole; None where the whole's interval contains 0 or is unknown."""
+    if value.delta is None or whole.delta is None or not whole.excludes_zero:
+        return None
+    return value.delta / whole.delta
 
 
 def shapley_table(values: ShapleyValues) -> Table:
     """Return the Shapley value of every change on every metric, and the difference that these add up to."""
-    return table("shapley", COLUMNS, (each.row for each in values.rows))
+    return Table.of("shapley", (each.row for each in values.rows))
 
 
-def shapley_grid(results: Results, values: ShapleyValues, shares: Table) -> Iterator[Grid]:
-    """Yield the values on the headline metrics."""
-    decimals = {metric.name: results.decimals(metric) for metric in results.headlines}
-    rows = [row for row in shares.rows if row["metric"] in decimals and row["n"]]
-    columns = [Column("factor", numeric=False), Column("metric", numeric=False), Column("Δ [95%] (n)")]
-    columns.append(Column("share of the whole"))
-    if rows:
-        orders = "all" if values.orders is None else f"{values.orders} random"
-        title = f"Shapley values: what each change contributes, averaged over {orders} orders of adding them"
-        shown = grid("shapley", title, columns, (_cells(row, decimals[str(row["metric"])]) for row in rows))
-        left_out = [str(row["metric"]) for row in rows if row["factor"] == WHOLE and row["share"] is None]
-        yield with_notes(shown, [_note(results, values), *_why_no_share(left_out)])
-
-
-def _cells(row: Row, decimals: int) -> list[str | Cell]:
+def _share_text(row: Row) -> str:
     share = number(row["share"])
-    text = NOTHING if share is None else percent(share)
-    return [str(row["factor"]), Metric(str(row["metric"])).title, difference_cell(row, decimals), text]
+    return NOTHING if share is None else percent(share)
 
 
-def _note(results: Results, values: ShapleyValues) -> str:
+def _notes(results: Results, values: ShapleyValues, rows: Sequence[Row]) -> Iterator[str]:
     test = TEST_NAMES[results.test]
     test += "" if values.orders is None else ", the spread between the random orders added"
-    return (
+    yield (
         f"The values of a metric add up to {WHOLE}: the arm with all of them minus the one with none. A share is "
         f"negative where a change works against that. Own 95% intervals by {test}, without "
         "correction."
     )
-
-
-def _why_no_share(metrics: list[str]) -> list[str]:
-    names = ", ".join(Metric(name).title for name in metrics)
-    why = "the interval of all changes together contains 0 or is unknown, so that the denominator may be 0"
-    return [f"No shares on {names}: {why}."] if metrics else []
+    without = [Metric(str(row["metric"])).title for row in rows if row["factor"] == WHOLE and row["share"] is None]
+    if without:
+        why = "the interval of all changes together contains 0 or is unknown, so that the denominator may be 0"
+        yield f"No shares on {', '.join(without)}: {why}."
 
 
 def _content(evidence: Evidence) -> Content:
-    values = evidence.shapley_values
+    results, values = evidence.results, evidence.results.once(shapley_values_of)
     if values is None:
         return Content()
     shares = shapley_table(values)
-    return Content(with_rows(shares), tuple(shapley_grid(evidence.results, values, shares)))
+    decimals = {metric.name: results.decimals(metric) for metric in results.headlines}
+    rows = [row for row in shares.rows if row["metric"] in decimals and row["n"]]
+    orders = "all" if values.orders is None else f"{values.orders} random"
+    title = f"Shapley values: what each change contributes, averaged over {orders} orders of adding them"
+    columns = [words("factor"), METRIC, delta(decimals), Column("share of the whole", read=_share_text)]
+    return Content(shares.filled, shown("shapley", title, columns, rows, _notes(results, values, rows)))
 
 
-SECTION = Section("shapley", _content, lambda evidence: not evidence.results.is_search)
+@dataclass(frozen=True)
+class Contributions:
+    """Contributions to the headline metrics, each metric's sum last, with their panels."""
+
+    rows: tuple[Contribution, ...]
+    panels: tuple[Panel, ...]
+
+
+def _contributions(evidence: Evidence) -> Contributions | None:
+    """Return the Shapley values on every headline metric with an interval; None without one."""
+    results, values = evidence.results, evidence.results.once(shapley_values_of)
+    contributions, panels = [], []
+    for metric in results.headlines:
+        rows = [each for each in (values.rows if values else ()) if each.metric == metric]
+        if any(each.difference.low is not None for each in rows):
+            lines = tuple(_line(each, results.decimals(metric)) for each in rows)
+            panels.append(Panel(f"Shapley values, Δ {metric.title}", metric, lines))
+            contributions += rows
+    return Contributions(tuple(contributions), tuple(panels)) if panels else None
+
+
+def _line(row: Contribution, decimals: int) -> Line:
+    share = "" if row.share is None else f"  {percent(row.share)}"
+    return Line(printable(row.factor), row.difference, f"{difference_text(row.difference, decimals)}{share}")
+
+
+FIGURE = ReportFigure(
+    "contributions",
+    lambda contributions: "What each change contributes",
+    _contributions,
+    lambda contributions: Table.of("contributions", (each.row for each in contributions.rows)),
+    draw,
+    draw_narrow,
+)
+SECTION = Section("shapley", _content, lambda evidence: not evidence.results.is_search, figure=FIGURE)

@@ -3,58 +3,154 @@
 Pairs of the baseline and an arm with one change are left out: the main table has them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from reports.grid import Cell, Column, Grid, grid, with_notes
+from reports.columns import METRIC, delta
+from reports.grid import Grid, shown, words
+from reports.number_format import interval_text_with_n
 from reports.section import Content, Section
-from reports.sections.difference_cells import difference_cell
 from reports.statistics.evidence import Evidence
-from reports.statistics.isolated_pairs import IsolatedPair, isolated_pairs
+from reports.statistics.levels import fields_changed
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, interval, table
+from reports.table import Row, Table, compared
+from search_space.candidate import Candidate
+from steeplechase.analysis.difference import Difference
+from steeplechase.configuration.arm import Arm
+from steeplechase.foundation.schema import JsonValue
+
+PAIRS_NAMED = 2  # maximum number of single-change effects named in a sentence
+NOTE = "Differences of two arms, without correction for multiple comparisons."
+Changes = Mapping[str, JsonValue]
 
 
-def isolated_table(results: Results, pairs: tuple[IsolatedPair, ...]) -> Table:
-    """Return the difference of every pair on every metric."""
-    return table("isolated", "arm reference path metric n delta low high", _rows(results, pairs))
+@dataclass(frozen=True)
+class IsolatedPair:
+    """Two arms: `arm` has a change at `path` that `reference` lacks, and all other fields are equal."""
+
+    arm: str
+    reference: str
+    path: str
+    """The factor's name in the design, else the field that differs: `convolution.kernel_size`."""
 
 
-def _rows(results: Results, pairs: tuple[IsolatedPair, ...]) -> Iterator[Row]:
-    for pair in pairs:
+def isolated_pairs(arms: Sequence[Arm], baseline: Candidate) -> tuple[IsolatedPair, ...]:
+    """Return every pair in the order of the arms; the reference is never the baseline."""
+    fields = {arm.name: fields_changed(arm.changes, baseline) for arm in arms}
+    return tuple(_pairs(arms, fields))
+
+
+def _pairs(arms: Sequence[Arm], fields: Mapping[str, Changes]) -> Iterator[IsolatedPair]:
+    for arm in arms:
+        for reference in arms:
+            if not reference.changes:
+                continue
+            factors, field = _factors(arm, reference), _extra(fields[arm.name], fields[reference.name])
+            option = None if len(factors) > 1 else _extra(arm.changes, reference.changes)
+            if field is not None or option is not None:
+                yield IsolatedPair(
+                    arm.name, reference.name, factors[0] if len(factors) == 1 else field or option or ""
+                )
+
+
+def _extra(changes: Changes, reference: Changes) -> str | None:
+    """Return the only path that `changes` has and `reference` lacks; None if other fields differ."""
+    extra = changes.keys() - reference.keys()
+    more = len(changes) == len(reference) + 1
+    if len(extra) != 1 or not more or any(changes[path] != reference[path] for path in reference):
+        return None
+    return next(iter(extra))
+
+
+def _factors(arm: Arm, reference: Arm) -> list[str]:
+    """Return the factors of the designs of both arms in which they differ; none for arms without levels in common."""
+    names = [name for name in arm.levels if name in reference.levels]
+    return [name for name in names if arm.levels[name] != reference.levels[name]]
+
+
+def _pairs_of(results: Results) -> tuple[IsolatedPair, ...]:
+    return isolated_pairs(results.arms, results.experiment.baseline)
+
+
+def _rows(results: Results) -> Iterator[Row]:
+    """Yield the difference of every pair on every metric."""
+    for pair in results.once(_pairs_of):
         for metric in results.metrics:
-            difference = results.difference(pair.arm, pair.reference, metric)
-            yield {
-                "arm": pair.arm,
-                "reference": pair.reference,
-                "path": pair.path,
-                "metric": metric.name,
-                "n": difference.n,
-                **interval(difference),
-            }
+            named = {"arm": pair.arm, "reference": pair.reference, "path": pair.path, "metric": metric.name}
+            yield {**named, **compared(results.difference(pair.arm, pair.reference, metric))}
 
 
-def isolated_grids(isolated: Table, decimals: Mapping[str, int]) -> Iterator[Grid]:
-    """Yield one grid per path, with the path in its title."""
-    columns = [Column("arms", numeric=False), Column("metric", numeric=False), Column("Δ [95%] (n)")]
-    for path in dict.fromkeys(row["path"] for row in isolated.rows):
+def _grids(isolated: Table, decimals: Mapping[str, int]) -> Iterator[Grid]:
+    """Yield one grid per path, with the path in its title; the last one has the note."""
+    columns = [words("arms", lambda row: f"{row['arm']} − {row['reference']}"), METRIC, delta(decimals)]
+    paths = list(dict.fromkeys(row["path"] for row in isolated.rows))
+    for path in paths:
         rows = [row for row in isolated.rows if row["path"] == path and row["metric"] in decimals]
-        cells = (_pair_cells(row, decimals) for row in rows)
         title = f"Effect of {path} alone: pairs of arms with all other fields equal"
-        yield grid(isolated.name, title, columns, cells)
-
-
-def _pair_cells(row: Row, decimals: Mapping[str, int]) -> list[str | Cell]:
-    metric = Metric(str(row["metric"]))
-    return [f"{row['arm']} − {row['reference']}", metric.title, difference_cell(row, decimals[metric.name])]
+        yield from shown(isolated.name, title, columns, rows, [NOTE] if path == paths[-1] else ())
 
 
 def _content(evidence: Evidence) -> Content:
     results = evidence.results
-    isolated = isolated_table(results, isolated_pairs(results.arms, results.experiment.baseline))
-    grids = [*isolated_grids(isolated, {metric.name: results.decimals(metric) for metric in results.headlines})]
-    note = "Differences of two arms, without correction for multiple comparisons."
-    return Content((isolated,), (*grids[:-1], *(with_notes(last, [note]) for last in grids[-1:])))
+    isolated = Table.of("isolated", _rows(results))
+    decimals = {metric.name: results.decimals(metric) for metric in results.headlines}
+    return Content((isolated,), tuple(_grids(isolated, decimals)))
 
 
-SECTION = Section("isolated", _content, lambda evidence: not evidence.results.is_search)
+def _best_pairs(results: Results, pairs: Sequence[IsolatedPair], metric: Metric) -> Iterator[IsolatedPair]:
+    """Yield for each path and reference the pair with the best arm by mean."""
+    means = results.means(metric)
+    for path, reference in dict.fromkeys((pair.path, pair.reference) for pair in pairs):
+        same_path = [pair for pair in pairs if (pair.path, pair.reference) == (path, reference) and pair.arm in means]
+        if same_path and reference in means:
+            best = metric.best({pair.arm: means[pair.arm] for pair in same_path})
+            yield next(pair for pair in same_path if pair.arm == best)
+
+
+def _clauses(evidence: Evidence) -> Iterator[str]:
+    """Yield single-change effects: one pair per path if few, else the number of pairs with a significant effect."""
+    results = evidence.results
+    pairs, metrics = results.once(_pairs_of), results.measured_headlines
+    best_pairs = list(_best_pairs(results, pairs, metrics[0])) if metrics else []
+    if len(best_pairs) <= PAIRS_NAMED:
+        for pair in best_pairs:
+            yield f"the effect of {_named(pair)} (without correction): {_isolated(results, pair, metrics)}"
+        return
+    significant_metrics = {
+        pair: [metric for metric in metrics if _difference(results, pair, metric).excludes_zero] for pair in pairs
+    }
+    significant_pairs = [
+        f"{_named(pair)}: {_isolated(results, pair, on)}" for pair, on in significant_metrics.items() if on
+    ]
+    named = f" ({', '.join(significant_pairs)})" if 0 < len(significant_pairs) <= PAIRS_NAMED else ""
+    count = f"{len(significant_pairs) or 'none'} {'are' if len(significant_pairs) > 1 else 'is'} significant"
+    yield f"of {len(pairs)} single-change comparisons (without correction) {count}{named}"
+
+
+def _difference(results: Results, pair: IsolatedPair, metric: Metric) -> Difference:
+    return results.difference(pair.arm, pair.reference, metric)
+
+
+def _named(pair: IsolatedPair) -> str:
+    return f"{pair.path} alone, {pair.arm} against {pair.reference}"
+
+
+def _isolated(results: Results, pair: IsolatedPair, metrics: Sequence[Metric]) -> str:
+    parts = []
+    for metric in metrics:
+        difference = _difference(results, pair, metric)
+        direction = _direction(difference, metric)
+        parts.append(f"{metric.title} {direction} ({interval_text_with_n(difference, results.decimals(metric))})")
+    return ", ".join(parts)
+
+
+def _direction(difference: Difference, metric: Metric) -> str:
+    if difference.low is None or difference.delta is None:
+        return "without an interval"
+    if not difference.excludes_zero:
+        return "not significant"
+    return "better" if metric.better(difference.delta, 0.0) else "worse"
+
+
+SECTION = Section("isolated", _content, lambda evidence: not evidence.results.is_search, _clauses)

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
+from reports.section import Section
+from reports.statistics.evidence import Evidence
 from steeplechase.configuration.stage_label import FINE_TUNE
 from steeplechase.ledger.records import Record, with_results
 from steeplechase.ledger.snapshot import Snapshot
@@ -66,3 +68,10 @@ def _threshold(snapshot: Snapshot, task: str) -> str:
     questions, unanswerable = first_result.threshold_questions, first_result.threshold_unanswerable
     chosen_on = f"{questions} held-out train questions, {unanswerable} of them without an answer"
     return f"; no-answer threshold {thresholds}, the best F1 on {chosen_on}; not selected on dev"
+
+
+SECTION: Section[Evidence] = Section(
+    "squad",
+    clauses=lambda evidence: [absent_answers_clause(evidence.results.snapshot.shared)],
+    conditions=lambda evidence: squad_notes(evidence.results.snapshot),
+)

@@ -6,11 +6,11 @@ truncated; `squad.py` reports its lost answers.
 
 from collections.abc import Iterable, Iterator
 
-from reports.section import Content, Section, with_rows
+from reports.section import Content, Section
 from reports.statistics.evidence import Evidence
-from reports.table import Row, Table, number, table
+from reports.table import Row, Table, number
 from steeplechase.ledger.records import Record, with_results
-from steeplechase.ledger.stage_results import EncodedPart, ExamplesResult, SquadPart, finite
+from steeplechase.ledger.stage_results import EncodedPart, ExamplesResult, finite
 
 TRUNCATION = "truncation"
 TERM = "Truncated inputs"
@@ -21,7 +21,7 @@ NOTED = ("dev", "train")
 
 def truncation_table(shared: Iterable[Record]) -> Table:
     """Return one row per task and split: examples, the truncated share of them, and the answers lost."""
-    return table(TRUNCATION, "task split examples truncated_share answers_lost", _rows(shared))
+    return Table.of(TRUNCATION, _rows(shared))
 
 
 def _rows(shared: Iterable[Record]) -> Iterator[Row]:
@@ -31,17 +31,13 @@ def _rows(shared: Iterable[Record]) -> Iterator[Row]:
             part = result.parts.get(split)
             share = part.truncated_share if isinstance(part, EncodedPart) else None
             if part is not None and (share is not None or part.answers_lost is not None):
-                yield _row(result.task, split, part, finite(share))
-
-
-def _row(task: str, split: str, part: EncodedPart | SquadPart, share: float | None) -> Row:
-    return {
-        "task": task,
-        "split": split,
-        "examples": part.examples,
-        "truncated_share": share,
-        "answers_lost": part.answers_lost,
-    }
+                yield {
+                    "task": result.task,
+                    "split": split,
+                    "examples": part.examples,
+                    "truncated_share": finite(share),
+                    "answers_lost": part.answers_lost,
+                }
 
 
 def truncation_notes(shared: Iterable[Record]) -> Iterator[tuple[str, str]]:
@@ -56,8 +52,7 @@ def truncation_notes(shared: Iterable[Record]) -> Iterator[tuple[str, str]]:
 
 
 def _parts(rows: list[Row]) -> str:
-    ordered = sorted(rows, key=lambda row: NOTED.index(str(row["split"])))
-    return " and ".join(map(_part, ordered))
+    return " and ".join(map(_part, sorted(rows, key=lambda row: NOTED.index(str(row["split"])))))
 
 
 def _part(row: Row) -> str:
@@ -66,8 +61,8 @@ def _part(row: Row) -> str:
     return f"{100 * share:.1f}% of {row['examples']} {row['split']} inputs{answers}"
 
 
-def _content(evidence: Evidence) -> Content:
-    return Content(with_rows(truncation_table(evidence.results.snapshot.shared)))
-
-
-SECTION = Section("truncation", _content)
+SECTION: Section[Evidence] = Section(
+    TRUNCATION,
+    lambda evidence: Content(truncation_table(evidence.results.snapshot.shared).filled),
+    conditions=lambda evidence: truncation_notes(evidence.results.snapshot.shared),
+)

@@ -5,43 +5,35 @@ of tests, each corrected for multiplicity separately.
 """
 
 from collections.abc import Iterator
+from functools import partial
 
-from reports.grid import Cell, Column, Grid, grid, with_notes
+from reports.columns import DELTA, interval_cell
+from reports.grid import Cell, Column, Grid, shown, words
 from reports.number_format import NOTHING, counted
 from reports.section import Content, Section
-from reports.sections.difference_cells import interval_cell
-from reports.sections.main_table import RESULT_COLUMNS, results_table
+from reports.sections.main_table import results_table
 from reports.sections.verdicts import verdict_text
 from reports.statistics.comparisons import Comparison
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, table
+from reports.table import Row, Table, compared
 from steeplechase.analysis.difference import Difference
 from steeplechase.configuration.arm import BASELINE
 
 TUNED = "tuned"
-SIDES = ("shared", "own")
-PARTS = ("n", "delta", "low", "high", "p", "p_adjusted", "verdict")
-COLUMNS = " ".join(["arm", "metric", "recipe", *(f"{side}_{part}" for side in SIDES for part in PARTS)])
-
-
-def tuned_tables(shared: Results, own: Results | None) -> Iterator[Table]:
-    """Yield both differences of every arm on every metric, then the results at own recipes."""
-    yield table(TUNED, COLUMNS, _rows(shared, own))
-    if own is not None:
-        yield Table("own_recipe", RESULT_COLUMNS, results_table(own).rows)
 
 
 def _rows(shared: Results, own: Results | None) -> Iterator[Row]:
+    """Yield both differences of every arm on every metric."""
     for arm in shared.arms:
         for metric in shared.metrics if arm.name != BASELINE else ():
             yield {
                 "arm": arm.name,
                 "metric": metric.name,
                 "recipe": _recipe(shared, arm.name),
-                **_prefixed("shared", shared, arm.name, metric),
-                **_prefixed("own", own, arm.name, metric),
+                **_prefixed("shared_", shared, arm.name, metric),
+                **_prefixed("own_", own, arm.name, metric),
             }
 
 
@@ -60,35 +52,35 @@ def _compared(results: Results | None, arm: str, metric: Metric) -> tuple[Differ
 
 
 def _prefixed(prefix: str, results: Results | None, arm: str, metric: Metric) -> Row:
-    difference, compared = _compared(results, arm, metric)
-    values = (difference.n, difference.delta, difference.low, difference.high)
-    test_values = (None, None, None) if compared is None else (compared.p, compared.p_adjusted, str(compared.verdict))
-    return {f"{prefix}_{part}": value for part, value in zip(PARTS, (*values, *test_values), strict=True)}
+    difference, found = _compared(results, arm, metric)
+    tested = (None, None, None) if found is None else (found.p, found.p_adjusted, str(found.verdict))
+    of_test = zip(("p", "p_adjusted", "verdict"), tested, strict=True)
+    return {**compared(difference, prefix=prefix), **{f"{prefix}{name}": value for name, value in of_test}}
 
 
-def tuned_grids(shared: Results, own: Results | None) -> Iterator[Grid]:
-    """Yield one grid per headline metric with both differences."""
-    columns = [Column("arm", numeric=False)]
-    columns += [Column(side, "Δ [95%] (n)") for side in ("shared recipe", "own recipe")]
-    columns += [Column(side, "verdict", numeric=False) for side in ("shared recipe", "own recipe")]
+def _grids(shared: Results, own: Results | None, notes: tuple[str, ...]) -> Iterator[Grid]:
+    """Yield one grid per headline metric with both differences; the last one has the notes."""
     for metric in shared.headlines:
-        rows = [
-            [arm.name, *_cells(shared, own, arm.name, metric)]
-            for arm in shared.arms
-            if arm.name != BASELINE and _compared(shared, arm.name, metric)[0].n
-        ]
-        if rows:
-            title = f"Differences in {metric.title}: at the shared recipe, and with every arm at its own recipe"
-            yield grid(TUNED, title, columns, rows)
+        arms = [arm.name for arm in shared.arms if arm.name != BASELINE and _compared(shared, arm.name, metric)[0].n]
+        columns = [words("arm", str), *_columns(shared, own, metric)]
+        title = f"Differences in {metric.title}: at the shared recipe, and with every arm at its own recipe"
+        yield from shown(TUNED, title, columns, arms, notes if metric == shared.headlines[-1] else ())
 
 
-def _cells(shared: Results, own: Results | None, arm: str, metric: Metric) -> list[str | Cell]:
-    sides = [_compared(results, arm, metric) for results in (shared, own)]
-    verdicts = (NOTHING if compared is None else verdict_text(compared) for _, compared in sides)
-    return [*(interval_cell(difference, shared.decimals(metric)) for difference, _ in sides), *verdicts]
+def _columns(shared: Results, own: Results | None, metric: Metric) -> Iterator[Column]:
+    def difference(results: Results | None, arm: str) -> Cell:
+        return interval_cell(_compared(results, arm, metric)[0], shared.decimals(metric))
+
+    def verdict(results: Results | None, arm: str) -> str:
+        found = _compared(results, arm, metric)[1]
+        return NOTHING if found is None else verdict_text(found)
+
+    sides = {"shared recipe": shared, "own recipe": own}
+    yield from (Column(title, DELTA, read=partial(difference, results)) for title, results in sides.items())
+    yield from (words(title, partial(verdict, results), "verdict") for title, results in sides.items())
 
 
-def tuned_notes(own: Results | None) -> Iterator[str]:
+def _notes(own: Results | None) -> Iterator[str]:
     """Yield the correction of the verdicts at own recipes."""
     if own is None:
         return
@@ -102,10 +94,12 @@ def tuned_notes(own: Results | None) -> Iterator[str]:
 
 def _content(evidence: Evidence) -> Content:
     shared, own = evidence.results, evidence.own_recipes
-    notes, grids, tables = tuple(tuned_notes(own)), tuple(tuned_grids(shared, own)), tuple(tuned_tables(shared, own))
-    if not grids:
-        return Content(tables, notes_on_results=notes)
-    return Content(tables, (*grids[:-1], with_notes(grids[-1], notes)))
+    tables = [Table.of(TUNED, _rows(shared, own))]
+    if own is not None:
+        tables.append(Table.of("own_recipe", results_table(own, matched=False).rows))
+    notes = tuple(_notes(own))
+    grids = tuple(_grids(shared, own, notes))
+    return Content(tuple(tables), grids, notes_on_results=() if grids else notes)
 
 
 SECTION = Section(TUNED, _content, lambda evidence: evidence.results.snapshot.tuning is not None)

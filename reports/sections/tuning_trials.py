@@ -1,13 +1,15 @@
 """Tuning: the points tried for every arm, their values, the selected point, and whether it lies at an edge."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 
-from reports.grid import Cell, Column, Grid, grid, with_notes
-from reports.number_format import NOTHING, counted, fixed, short
+from reports.columns import number_text
+from reports.grid import Cell, Column, Grid, shown, words
+from reports.number_format import NOTHING, counted, short
 from reports.section import Content, Section
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
-from reports.table import Row, Table, table
+from reports.table import Row, Table
 from steeplechase.configuration.metrics import HELD_OUT_LOSS
 from steeplechase.foundation.schema import JsonValue, canonical_text
 from steeplechase.ledger.records import NOT_ENDED, TrialStatus
@@ -17,15 +19,10 @@ from steeplechase.ledger.tuning_selection import Choice
 TUNING = "tuning"
 CHOSEN = " chosen"
 LOSS_DECIMALS, SCORE_DECIMALS = 4, 2
-COLUMNS = "arm point name changes trials finished diverged value chosen edge"
-
-
-def tuning_table(tuning: Tuning) -> Table:
-    """Return one row per arm and point; values are those of the selection, None before it."""
-    return table(TUNING, COLUMNS, _rows(tuning))
 
 
 def _rows(tuning: Tuning) -> Iterator[Row]:
+    """Yield one row per arm and point; values are those of the selection, None before it."""
     choices = {choice.arm: choice for choice in tuning.choices}
     points = len(tuning.tried.points)
     for position, row in enumerate(tuning.arms):
@@ -61,42 +58,34 @@ def edges(tuning: Tuning, choice: Choice) -> Iterator[str]:
             yield f"{_leaf(path)} {selected:g}, the smallest"
 
 
-def tuning_grids(tuning: Tuning) -> Iterator[Grid]:
+def _grids(tuning: Tuning, notes: Iterable[str]) -> Iterator[Grid]:
     """Yield the selected points by arm, then the values of all points; none before the selection."""
-    if not tuning.choices:
-        return
-    metric = Metric(tuning.tried.metric)
+    metric, tried = Metric(tuning.tried.metric), tuning.tried
     decimals = LOSS_DECIMALS if metric.name == HELD_OUT_LOSS else SCORE_DECIMALS
-    titles = map(_leaf, tuning.tried.shared)
-    columns = [Column("arm", numeric=False), *(Column(title, "chosen", numeric=False) for title in titles)]
-    columns += [Column("shared recipe", metric.title), Column("own recipe", metric.title)]
-    columns.append(Column("at an edge", numeric=False))
-    yield grid(
-        "choices",
-        f"Tuning: each arm's own recipe, by mean {metric.title} over {_seeds(tuning)}",
-        columns,
-        (_choice_cells(tuning, choice, decimals) for choice in tuning.choices),
-    )
-    columns = [Column("point", numeric=False), *(Column(choice.arm) for choice in tuning.choices)]
-    rows = (_point_cells(tuning, number, decimals) for number in range(len(tuning.tried.points)))
-    yield grid(TUNING, f"Tuning: {metric.title} at every point that was tried", columns, rows)
 
+    def chosen(path: str, choice: Choice) -> str:
+        return _text(tried.values(path)[choice.point])
 
-def _choice_cells(tuning: Tuning, choice: Choice, decimals: int) -> list[str]:
-    chosen = [_text(tuning.tried.values(path)[choice.point]) for path in tuning.tried.shared]
-    values = [_value(choice.values[number], decimals) for number in (0, choice.point)]
-    return [choice.arm, *chosen, *values, "; ".join(edges(tuning, choice)) or NOTHING]
-
-
-def _point_cells(tuning: Tuning, number: int, decimals: int) -> list[str | Cell]:
-    cells: list[str | Cell] = [tuning.tried.names[number]]
-    for choice in tuning.choices:
+    def point(choice: Choice, number: int) -> Cell:
         selected = choice.point == number
-        cells.append(Cell(_value(choice.values[number], decimals) + (CHOSEN if selected else ""), selected))
-    return cells
+        return Cell(number_text(choice.values[number], decimals) + (CHOSEN if selected else ""), selected)
+
+    columns = [
+        words("arm", lambda choice: choice.arm),
+        *(words(_leaf(path), partial(chosen, path), "chosen") for path in tried.shared),
+        Column("shared recipe", metric.title, read=lambda choice: number_text(choice.values[0], decimals)),
+        Column("own recipe", metric.title, read=lambda choice: number_text(choice.values[choice.point], decimals)),
+        words("at an edge", lambda choice: "; ".join(edges(tuning, choice)) or NOTHING),
+    ]
+    title = f"Tuning: each arm's own recipe, by mean {metric.title} over {_seeds(tuning)}"
+    yield from shown("choices", title, columns, tuning.choices, notes)
+    columns = [words("point", lambda number: tried.names[number])]
+    columns += [Column(choice.arm, read=partial(point, choice)) for choice in tuning.choices]
+    rows = range(len(tried.points)) if tuning.choices else ()
+    yield from shown(TUNING, f"Tuning: {metric.title} at every point that was tried", columns, rows)
 
 
-def tuning_notes(tuning: Tuning) -> Iterator[str]:
+def _notes(tuning: Tuning) -> Iterator[str]:
     """Yield the procedure of tuning and the selections at an edge."""
     plan = tuning.tried
     best = "smallest mean held-out loss" if plan.metric == HELD_OUT_LOSS else f"largest mean {plan.metric}"
@@ -117,7 +106,7 @@ def tuning_notes(tuning: Tuning) -> Iterator[str]:
         yield f"Warning: selected at the edge of the tried range, so a better value may lie outside it: {listed}."
 
 
-def tuning_footer(tuning: Tuning) -> tuple[str, str]:
+def _condition(tuning: Tuning) -> tuple[str, str]:
     """Return the footer's note on tuning: its trials and how many of them did not finish."""
     plan, statuses = tuning.tried, [history.status for history in tuning.histories]
     arms, points = len({row.tuning_trial_of for row in tuning.arms}), len(plan.points)
@@ -134,10 +123,6 @@ def tuning_footer(tuning: Tuning) -> tuple[str, str]:
 def _seeds(tuning: Tuning) -> str:
     seeds = tuning.tried.seeds
     return f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
-
-
-def _value(value: float | None, decimals: int) -> str:
-    return NOTHING if value is None else fixed(value, decimals)
 
 
 def _text(value: JsonValue) -> str:
@@ -157,10 +142,16 @@ def _leaf(path: str) -> str:
 def _content(evidence: Evidence) -> Content:
     tuning = evidence.results.snapshot.tuning
     assert tuning is not None
-    notes, grids = tuple(tuning_notes(tuning)), tuple(tuning_grids(tuning))
-    if not grids:
-        return Content((tuning_table(tuning),), notes_on_results=notes)
-    return Content((tuning_table(tuning),), (with_notes(grids[0], notes), *grids[1:]))
+    notes = tuple(_notes(tuning))
+    grids = tuple(_grids(tuning, notes))
+    return Content((Table.of(TUNING, _rows(tuning)),), grids, notes_on_results=() if grids else notes)
 
 
-SECTION = Section(TUNING, _content, lambda evidence: evidence.results.snapshot.tuning is not None)
+def _conditions(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    if (tuning := evidence.results.snapshot.tuning) is not None:
+        yield _condition(tuning)
+
+
+SECTION = Section(
+    TUNING, _content, lambda evidence: evidence.results.snapshot.tuning is not None, conditions=_conditions
+)

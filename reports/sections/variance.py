@@ -4,30 +4,27 @@ Tasks differ more than tenfold in the standard deviation over seeds (`richarddwa
 0.10), so that a task of low variance can detect effects that one of high variance cannot.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from statistics import median
 
-from reports.grid import Column, Grid, grid, with_notes
-from reports.number_format import NOTHING, decimals_for, fixed
+from reports.columns import METRIC, number_text
+from reports.grid import Column, shown, words
+from reports.number_format import decimals_for
 from reports.section import Content, Section
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, number, table
-from steeplechase.analysis.detectable import detectable_effect
+from reports.table import Row, Table, number
 from steeplechase.analysis.difference import ALPHA, MeanTest
+from steeplechase.analysis.power import detectable_effect
 from steeplechase.analysis.variance_components import Spread, spread_of
 from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
 
+SHOWN = ("sd_pretraining", "sd_fine_tuning", "smallest_effect")
+KINDS_OF_SEEDS = ("pretraining", "fine-tuning")
+NOTE = "Minimum detectable Δ: by one uncorrected test at 5% with 80% power, for the sd pooled over all arms."
 LOW_SHARE = 0.5
 """Maximum ratio of a low-variance task's sd to the tasks' median sd."""
-
-
-def noise_table(results: Results) -> Table:
-    """Return the standard deviations of every metric, pooled over arms; `low_variance` is set for tasks only."""
-    return table(
-        "noise", "metric n sd_pretraining sd_fine_tuning sd_difference smallest_effect low_variance", _rows(results)
-    )
 
 
 def _rows(results: Results) -> Iterator[Row]:
@@ -76,31 +73,27 @@ def _total(results: Results, metric: Metric) -> float | None:
     return spread_of([{seed: (value,) for seed, value in sample.items()} for sample in samples]).pretraining
 
 
-def noise_grid(results: Results, noise: Table) -> Iterator[Grid]:
-    """Yield the standard deviations as a grid; none without tasks or with a single seed."""
-    metrics = {metric.name for metric in results.shown}
-    rows = [row for row in noise.rows if row["metric"] in metrics and row["smallest_effect"] is not None]
-    if not any(row["metric"] != HELD_OUT_LOSS for row in rows):
-        return
+def _columns(results: Results) -> list[Column]:
+    """Return what is shown of a metric, all its numbers with the decimals of their own sizes."""
 
-    def cells(row: Row) -> list[str]:
-        numbers = [number(row[name]) for name in ("sd_pretraining", "sd_fine_tuning", "smallest_effect")]
-        decimals = decimals_for(numbers, fallback=3)
-        texts = [NOTHING if value is None else fixed(value, decimals) for value in numbers]
-        texts = texts if results.experiment.pretrains else [texts[0], texts[2]]
-        return [Metric(str(row["metric"])).title, *texts, "low variance" if row["low_variance"] else ""]
+    def read(name: str) -> Callable[[Row], str]:
+        return lambda row: number_text(row[name], decimals_for([number(row[each]) for each in SHOWN], fallback=3))
 
-    seeds = ["pretraining", "fine-tuning"] if results.experiment.pretrains else ["fine-tuning"]
-    columns = [Column("metric", numeric=False), *(Column(name, "sd over seeds") for name in seeds)]
-    columns += [Column("min. detectable Δ"), Column("mark", numeric=False)]
-    yield grid("noise", "Variance of each metric over seeds", columns, map(cells, rows))
+    seeds = [Column("fine-tuning", "sd over seeds", read=read("sd_pretraining"))]
+    if results.experiment.pretrains:
+        seeds = [Column(name, "sd over seeds", read=read(f"sd_{name.replace('-', '_')}")) for name in KINDS_OF_SEEDS]
+    smallest = Column("min. detectable Δ", read=read("smallest_effect"))
+    return [METRIC, *seeds, smallest, words("mark", lambda row: "low variance" if row["low_variance"] else "")]
 
 
 def _content(evidence: Evidence) -> Content:
-    noise = noise_table(evidence.results)
-    note = "Minimum detectable Δ: by one uncorrected test at 5% with 80% power, for the sd pooled over all arms."
-    grids = (with_notes(noise_of_metrics, [note]) for noise_of_metrics in noise_grid(evidence.results, noise))
-    return Content((noise,), tuple(grids))
+    results = evidence.results
+    noise = Table.of("noise", _rows(results))
+    metrics = {metric.name for metric in results.shown}
+    rows = [row for row in noise.rows if row["metric"] in metrics and row["smallest_effect"] is not None]
+    tasks = any(row["metric"] != HELD_OUT_LOSS for row in rows)
+    title = "Variance of each metric over seeds"
+    return Content((noise,), shown("noise", title, _columns(results), rows if tasks else (), [NOTE]))
 
 
 SECTION = Section("noise", _content)

@@ -1,113 +1,116 @@
-"""Verdicts: every arm against the baseline on every metric, with p values, intervals and the detectable effect."""
+"""Verdicts: every arm against the baseline on every metric, with p values, intervals and the detectable effect.
 
-from collections.abc import Iterator
+The figure is a forest plot: differences to the baseline with intervals, a panel per metric, a line per arm.
+"""
 
-from reports.grid import Column, Grid, grid, with_notes
-from reports.number_format import NOTHING, UNKNOWN, fixed, p_text, simultaneous_text
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from reports.figures.figure import ReportFigure
+from reports.figures.interval_panels import Line, Panel, draw, draw_narrow
+from reports.grid import Column, shown, words
+from reports.number_format import NOTHING, UNKNOWN, difference_text, fixed, p_text, simultaneous_text
+from reports.sanitise import printable
 from reports.section import Content, Section
 from reports.statistics.comparisons import TEST_NAMES, Comparison, Verdict
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, interval, table
-from steeplechase.analysis.difference import MeanTest
+from reports.table import Row, Table, compared, interval
+from steeplechase.analysis.difference import Difference, MeanTest
 from steeplechase.analysis.estimates import array_of
-from steeplechase.analysis.pairing import PairingGain, pairing_gain
 from steeplechase.analysis.power import MOST_SEEDS
+from steeplechase.analysis.variance_components import PairingGain, pairing_gain
 from steeplechase.configuration.arm import BASELINE
 
-COLUMNS = (
-    "arm metric n delta low high test degrees p p_paired p_adjusted level simultaneous_low simultaneous_high "
-    "smallest_effect detectable_low detectable_high margin p_equivalence verdict seeds_to_decide diverged trials"
-)
+
+@dataclass(frozen=True)
+class _Tested:
+    """An arm on a headline metric."""
+
+    arm: str
+    metric: Metric
+    comparison: Comparison
+    decimals: int
 
 
 def effects_table(results: Results) -> Table:
     """Return a verdict for every arm but the baseline on every metric."""
-    return table("effects", COLUMNS, _rows(results))
+    return Table.of("effects", _rows(results))
 
 
 def _rows(results: Results) -> Iterator[Row]:
     for arm in results.arms:
         for metric in results.metrics if arm.name != BASELINE else ():
-            difference = results.effect(arm.name, metric).difference
-            compared = results.comparison(arm.name, metric)
+            found = results.comparison(arm.name, metric)
             diverged, trials = results.diverged(arm.name)
             yield {
                 "arm": arm.name,
                 "metric": metric.name,
-                "n": difference.n,
-                **interval(difference),
-                **_test_cells(compared),
-                "margin": compared.margin,
-                "p_equivalence": compared.p_equivalence,
-                "verdict": str(compared.verdict),
-                "seeds_to_decide": compared.seeds_to_decide,
+                **compared(results.effect(arm.name, metric).difference),
+                **_test_cells(found),
+                "margin": found.margin,
+                "p_equivalence": found.p_equivalence,
+                "verdict": str(found.verdict),
+                "seeds_to_decide": found.seeds_to_decide,
                 "diverged": diverged,
                 "trials": trials,
             }
 
 
-def _test_cells(compared: Comparison) -> Row:
-    detectable = compared.detectable
+def _test_cells(found: Comparison) -> Row:
+    detectable, corrected = found.detectable, found.corrected
     return {
-        "test": str(compared.test),
-        "degrees": compared.degrees,
-        "p": compared.p,
-        "p_paired": compared.p_paired,
-        "p_adjusted": compared.p_adjusted,
-        "level": compared.corrected.level,
-        "simultaneous_low": compared.corrected.low,
-        "simultaneous_high": compared.corrected.high,
-        "smallest_effect": compared.smallest_effect,
+        "test": str(found.test),
+        "degrees": found.degrees,
+        "p": found.p,
+        "p_paired": found.p_paired,
+        "p_adjusted": found.p_adjusted,
+        "level": corrected.level,
+        "simultaneous_low": corrected.low,
+        "simultaneous_high": corrected.high,
+        "smallest_effect": found.smallest_effect,
         "detectable_low": None if detectable is None else detectable.low,
         "detectable_high": None if detectable is None else detectable.high,
     }
 
 
-def effects_grid(results: Results) -> Iterator[Grid]:
-    """Yield the verdicts on the headline metrics; none without seeds that compare."""
-    cells = [
-        [arm.name, metric.title, *_cells(results, arm.name, metric)]
-        for metric in results.headlines
-        for arm in results.arms
-        if arm.name != BASELINE and results.effect(arm.name, metric).difference.n
-    ]
-    if not cells:
-        return
-    columns = [Column("arm", numeric=False), Column("metric", numeric=False), Column("verdict", numeric=False)]
-    columns += [Column("simultaneous 95%"), Column("adjusted", "p")]
-    columns += [Column(title, "p", further=True) for title in ("uncorrected", "paired t")]
-    columns += [Column(title, further=True) for title in ("min. detectable Δ", "seeds needed")]
-    yield grid("effects", "Tests against the baseline", columns, cells)
+def _behind_gate(read: Callable[[_Tested], str]) -> Callable[[_Tested], str]:
+    """Return a reader that shows nothing of a cell that was not tested because its arm's gate is shut."""
+    return lambda tested: NOTHING if tested.comparison.gate_shut else read(tested)
 
 
-def _cells(results: Results, arm: str, metric: Metric) -> Iterator[str]:
-    compared, decimals = results.comparison(arm, metric), results.decimals(metric)
-    yield verdict_text(compared)
-    yield _simultaneous(compared, decimals)
-    yield NOTHING if compared.gate_shut else p_text(compared.p_adjusted)
-    yield from (p_text(p) for p in (compared.p, compared.p_paired))
-    yield _detectable(compared, decimals)
-    if compared.verdict is not Verdict.UNDECIDED or compared.p is None or compared.gate_shut:
-        yield NOTHING
-    else:
-        yield f"> {MOST_SEEDS}" if compared.seeds_to_decide is None else str(compared.seeds_to_decide)
+def _simultaneous(tested: _Tested) -> str:
+    corrected = tested.comparison.corrected
+    return UNKNOWN if corrected.p is None else simultaneous_text(corrected.low, corrected.high, tested.decimals)
 
 
-def _simultaneous(compared: Comparison, decimals: int) -> str:
-    if compared.gate_shut:
-        return NOTHING
-    corrected = compared.corrected
-    return UNKNOWN if corrected.p is None else simultaneous_text(corrected.low, corrected.high, decimals)
-
-
-def _detectable(compared: Comparison, decimals: int) -> str:
-    detectable = compared.detectable
+def _detectable(tested: _Tested) -> str:
+    detectable = tested.comparison.detectable
     if detectable is None:
-        return NOTHING if compared.gate_shut else UNKNOWN
-    value, low, high = (fixed(each, decimals) for each in (detectable.value, detectable.low, detectable.high))
+        return UNKNOWN
+    bounds = (detectable.value, detectable.low, detectable.high)
+    value, low, high = (fixed(each, tested.decimals) for each in bounds)
     return f"{value} ({low} to {high})"
+
+
+def _seeds_needed(tested: _Tested) -> str:
+    found = tested.comparison
+    if found.verdict is not Verdict.UNDECIDED or found.p is None:
+        return NOTHING
+    return f"> {MOST_SEEDS}" if found.seeds_to_decide is None else str(found.seeds_to_decide)
+
+
+COLUMNS = (
+    *(words("arm", lambda tested: tested.arm), words("metric", lambda tested: tested.metric.title)),
+    words("verdict", lambda tested: verdict_text(tested.comparison)),
+    Column("simultaneous 95%", read=_behind_gate(_simultaneous)),
+    Column("adjusted", "p", read=_behind_gate(lambda tested: p_text(tested.comparison.p_adjusted))),
+    Column("uncorrected", "p", further=True, read=lambda tested: p_text(tested.comparison.p)),
+    Column("paired t", "p", further=True, read=lambda tested: p_text(tested.comparison.p_paired)),
+    Column("min. detectable Δ", further=True, read=_behind_gate(_detectable)),
+    Column("seeds needed", further=True, read=_behind_gate(_seeds_needed)),
+)
 
 
 def verdict_text(compared: Comparison) -> str:
@@ -184,8 +187,48 @@ def gain_of_pairing(results: Results, metric: Metric) -> PairingGain | None:
 
 def _content(evidence: Evidence) -> Content:
     results = evidence.results
-    grids = (with_notes(shown, verdict_notes(results), _test_notes(results)) for shown in effects_grid(results))
-    return Content((effects_table(results),), tuple(grids))
+    tested = [
+        _Tested(arm.name, metric, results.comparison(arm.name, metric), results.decimals(metric))
+        for metric in results.headlines
+        for arm in results.arms
+        if arm.name != BASELINE and results.effect(arm.name, metric).difference.n
+    ]
+    title = "Tests against the baseline"
+    notes, further = ([*verdict_notes(results)], [*_test_notes(results)]) if tested else ([], [])
+    return Content((effects_table(results),), shown("effects", title, COLUMNS, tested, notes, *further))
 
 
-SECTION = Section("effects", _content)
+@dataclass(frozen=True)
+class Forest:
+    """Differences to the baseline with their intervals, a panel per metric, arms in the table's order."""
+
+    panels: tuple[Panel, ...]
+
+
+def _forest(evidence: Evidence) -> Forest | None:
+    """Return the differences on every metric with an interval; None without one."""
+    results, panels = evidence.results, []
+    rivals = [arm.name for arm in results.arms if arm.name != BASELINE]
+    for metric in results.shown:
+        decimals = results.decimals(metric)
+        lines = [_line(arm, results.effect(arm, metric).difference, decimals) for arm in rivals]
+        if any(line.difference.low is not None for line in lines):
+            panels.append(Panel(f"Δ {metric.title} to the baseline", metric, tuple(lines)))
+    return Forest(tuple(panels)) if panels else None
+
+
+def _line(arm: str, difference: Difference, decimals: int) -> Line:
+    return Line(printable(arm), difference, f"{difference_text(difference, decimals)}  n = {difference.n}")
+
+
+def _forest_table(forest: Forest) -> Table:
+    rows = (
+        {"metric": panel.metric.name, "arm": line.name, "pairs": line.difference.n, **interval(line.difference)}
+        for panel in forest.panels
+        for line in panel.lines
+    )
+    return Table.of("forest", rows)
+
+
+FIGURE = ReportFigure("forest", lambda _: "Differences to the baseline", _forest, _forest_table, draw, draw_narrow)
+SECTION = Section("effects", _content, figure=FIGURE)

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
+from reports.section import Section
+from reports.statistics.evidence import Evidence
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.ledger.records import Record, with_results
 from steeplechase.ledger.stage_results import TokensResult
@@ -21,3 +23,9 @@ def vocabulary_notes(experiment: Experiment, shared: Iterable[Record]) -> Iterat
             text = f"the corpus gives {learned:,} pieces and architecture.vocabulary_size is {asked:,}"
             cost = f"{asked - learned:,} embeddings have no piece, and count among the parameters"
             yield TERM, f"{text}: {cost}. Write vocabulary_size: {learned}, or take a larger corpus"
+
+
+SECTION: Section[Evidence] = Section(
+    "vocabulary",
+    conditions=lambda evidence: vocabulary_notes(evidence.results.experiment, evidence.results.snapshot.shared),
+)

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from reports.section import Section
+from reports.statistics.evidence import Evidence
 from steeplechase.ledger.records import Record, with_results
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import FineTuneResult
@@ -24,9 +26,8 @@ def without_value_clause(snapshot: Snapshot) -> str:
     return "; ".join(_said(snapshot))
 
 
-def without_value_notes(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    """Yield the footer's note; none where every metric has a value."""
-    if text := without_value_clause(snapshot):
+def _conditions(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    if text := without_value_clause(evidence.results.snapshot):
         yield TERM, text
 
 
@@ -38,3 +39,10 @@ def _said(snapshot: Snapshot) -> Iterator[str]:
         for reason, metrics in by_reason.items():
             have = "has" if len(metrics) == 1 else "have"
             yield f"on {task} {', '.join(metrics)} {have} no value: {reason}, in dev"
+
+
+SECTION = Section(
+    "without_value",
+    clauses=lambda evidence: [without_value_clause(evidence.results.snapshot)],
+    conditions=_conditions,
+)

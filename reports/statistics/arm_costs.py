@@ -6,11 +6,19 @@ from statistics import fmean
 
 from reports.statistics.results import Results
 from search_space.architecture import Architecture
-from steeplechase.configuration.stage_label import PRETRAIN
+from steeplechase.configuration.stage_label import PRETRAIN, UNPRUNED
 from steeplechase.foundation.schema import canonical_text
 from steeplechase.ledger.records import ArmRow, with_results
 from steeplechase.ledger.snapshot import TrialHistory
 from steeplechase.ledger.stage_results import PretrainResult
+
+COSTS = ("parameters", "forward_flops", "train_flops")
+COST_TITLES = {
+    "parameters": "parameters",
+    "forward_flops": "forward FLOPs",
+    "train_flops": "train FLOPs",
+    "seconds": "seconds",
+}
 
 
 @dataclass(frozen=True)
@@ -27,8 +35,7 @@ def costs_of(results: Results, arm: ArmRow) -> ArmCosts:
     measured = [each for history in results.trials[arm.name] for each in pruned_costs(results, arm, history)]
     if not measured:
         return ArmCosts(arm.parameters, arm.forward_flops, arm.train_flops)
-    names = ("parameters", "forward_flops", "train_flops")
-    return ArmCosts(*(round(fmean(getattr(each, name) for each in measured)) for name in names))
+    return ArmCosts(*(round(fmean(getattr(each, name) for each in measured)) for name in COSTS))
 
 
 def pruned_costs(results: Results, arm: ArmRow, history: TrialHistory) -> Iterator[ArmCosts]:
@@ -48,3 +55,11 @@ def remaining_architectures(history: TrialHistory) -> Iterator[Architecture]:
     for _, result in with_results(history.finished(PRETRAIN), PretrainResult):
         if result.architecture is not None:
             yield Architecture.model_validate_json(canonical_text(dict(result.architecture)))
+
+
+def price_of(results: Results, arm: ArmRow, cost: str) -> float:
+    """Return an arm's cost; seconds are the mean pretraining time of its trials."""
+    if cost in COSTS:
+        return float(getattr(costs_of(results, arm), cost))
+    phases = [(h.finished(UNPRUNED), h.finished(PRETRAIN)) for h in results.trials[arm.name]]
+    return fmean(sum(record.seconds for phase in of_trial for record in phase) for of_trial in phases)

@@ -18,7 +18,6 @@ from statistics import variance
 import numpy as np
 
 from reports.statistics.metrics import Metric
-from steeplechase.analysis.detectable import DetectableEffect, detectable_effect
 from steeplechase.analysis.difference import ALPHA, MeanTest, SeedValues
 from steeplechase.analysis.effects import differences_of, estimate, stacked, wider
 from steeplechase.analysis.equivalence import equivalence_p
@@ -27,7 +26,13 @@ from steeplechase.analysis.graphical import gated, graphical_test, holm
 from steeplechase.analysis.group_sequential import Looks
 from steeplechase.analysis.paired import holm as holm_p
 from steeplechase.analysis.paired import t_p
-from steeplechase.analysis.power import power_of_t, power_of_t_within, seeds_needed
+from steeplechase.analysis.power import (
+    DetectableEffect,
+    detectable_effect,
+    power_of_t,
+    power_of_t_within,
+    seeds_needed,
+)
 from steeplechase.analysis.simultaneous import step_down
 from steeplechase.ledger.stage_results import finite
 

@@ -1,6 +1,6 @@
 """Metrics on which arms are compared: the held-out loss, the tasks' metrics, and the score, their mean."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from steeplechase.configuration.metrics import ATTENTION_DIAGONAL, DESCRIPTIONS, HELD_OUT_LOSS, SCORE
@@ -33,6 +33,10 @@ class Metric:
     def further(self) -> bool:
         """Whether it is a secondary metric of a task."""
         return ":" in self.name
+
+    def best(self, means: Mapping[str, float]) -> str:
+        """Return the arm with the best mean; the first one if several are equal."""
+        return min(means, key=lambda arm: means[arm] if self.lower_is_better else -means[arm])
 
     def better(self, first: float, second: float) -> bool:
         """Whether the first value is strictly better."""

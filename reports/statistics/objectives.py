@@ -1,16 +1,17 @@
 """The declared objectives of a search: their values of the candidates that have all of them, and the Pareto front."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
 
 from reports.number_format import fixed, short
+from reports.statistics.arm_costs import COST_TITLES, COSTS, price_of
 from reports.statistics.metrics import Metric
-from reports.statistics.pareto import COST_TITLES, COSTS, adjusted_mean, front, price_of
 from reports.statistics.results import Results
 from steeplechase.analysis.difference import Difference, SeedValues
 from steeplechase.analysis.effects import paired
+from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
 
 LOSS_DECIMALS = 4
@@ -105,3 +106,43 @@ def value_text(name: str, value: float) -> str:
     return (
         f"{fixed(value, 0)} s" if name == "seconds" else fixed(value, LOSS_DECIMALS if name == HELD_OUT_LOSS else 1)
     )
+
+
+def front(points: Sequence[Sequence[float]]) -> tuple[int, ...]:
+    """Return the indices of the non-dominated points; smaller is better on every axis.
+
+    A point is dominated if another one is at least as good on every axis and better on one. What dominates a point
+    comes before it in sorted order, and is on the front or dominated by a point of it.
+    """
+    found: list[tuple[float, ...]] = []
+    for point in sorted({tuple(point) for point in points}):
+        if not any(all(a <= b for a, b in zip(rival, point, strict=True)) for rival in found):
+            found.append(point)
+    on_front = set(found)
+    return tuple(index for index, point in enumerate(points) if tuple(point) in on_front)
+
+
+def adjusted_mean(measured: Mapping[str, Mapping[int, float]], arm: str) -> float | None:
+    """Return an arm's mean adjusted to the baseline's seeds: mean over shared seeds plus the baseline's shift there.
+
+    The adjustment removes effects of the seed if arms have different seeds. Without a measured baseline the mean of
+    all arms replaces it. None if the arm shares no seed with the reference.
+    """
+    values, reference = measured.get(arm, {}), measured.get(BASELINE) or _mean_by_seed(measured.values())
+    shared = sorted(values.keys() & reference.keys())
+    if not shared:
+        return None
+    shift = (
+        0.0
+        if len(shared) == len(reference)
+        else fmean(reference.values()) - fmean(reference[seed] for seed in shared)
+    )
+    return fmean(values[seed] for seed in shared) + shift
+
+
+def _mean_by_seed(measured: Iterable[Mapping[int, float]]) -> dict[int, float]:
+    by_seed: dict[int, list[float]] = {}
+    for values in measured:
+        for seed, value in values.items():
+            by_seed.setdefault(seed, []).append(value)
+    return {seed: fmean(values) for seed, values in by_seed.items()}

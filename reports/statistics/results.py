@@ -1,17 +1,16 @@
 """All results of an experiment by arm, metric and seed, with effects and comparisons computed on demand."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any, TypeVar
 
 from reports.number_format import decimals_for
 from reports.statistics.comparisons import Cell, CellTest, Comparison, compare
-from reports.statistics.contrasts import Contrasts, Weights
-from reports.statistics.curves import longest_curves
+from reports.statistics.contrasts import Contrasts, SampledExamples, Weights, sampled_examples
 from reports.statistics.experiment import experiment_of, margins_of
 from reports.statistics.metrics import Metric, in_place_of_score, ordered
-from reports.statistics.sampled_examples import SampledExamples, sampled_examples
 from steeplechase.analysis.difference import ALPHA, Difference, Effect, MeanTest
 from steeplechase.analysis.effects import effect
 from steeplechase.analysis.estimates import Estimates
@@ -28,6 +27,7 @@ from steeplechase.ledger.snapshot import Snapshot, TrialHistory
 from steeplechase.ledger.stage_results import AttentionResult
 from steeplechase.ledger.task_standing import TaskStanding, task_standings, tasks_in_score
 
+T = TypeVar("T")
 NO_EXAMPLES: Mapping[str, ExampleTable] = MappingProxyType({})
 
 
@@ -51,6 +51,14 @@ class Results:
     """Of the tasks that have references and values."""
     example_tables: Mapping[str, ExampleTable] = field(default_factory=dict)
     """Losses and scores of single examples by metric, where they were kept."""
+    _answers: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def once(self, ask: "Callable[[Results], T]") -> T:
+        """Return what a function of the results returns, computed the first time it is asked for."""
+        if ask not in self._answers:
+            self._answers[ask] = ask(self)
+        found: T = self._answers[ask]
+        return found
 
     @property
     def is_search(self) -> bool:
@@ -133,10 +141,6 @@ class Results:
         """Return the difference of an arm to a reference arm as an estimate; NaN with too few seeds."""
         return self.contrasts.estimate({arm: 1.0, reference: -1.0}, metric.name)
 
-    def estimate_over_seeds(self, arm: str, reference: str, metric: Metric) -> Estimates:
-        """Return the difference of an arm to a reference arm as an estimate over seeds alone."""
-        return self.contrasts.over_seeds({arm: 1.0, reference: -1.0}, metric.name)
-
     @cached_property
     def contrasts(self) -> Contrasts:
         """Weighted sums of arms, over seeds and the examples whose values were kept."""
@@ -168,15 +172,6 @@ class Results:
         found = shared_evaluation_set(self.snapshot.shared)
         return 1 if found is None else found.questions // found.sequences
 
-    def learning_curves(self, arm: str) -> tuple[dict[int, float], ...]:
-        """Return the held-out curves of an arm's furthest seeds; none if its loss is not comparable."""
-        return () if arm in self.arms_with_other_loss else longest_curves(self.trials[arm])
-
-    @cached_property
-    def arms_with_other_loss(self) -> frozenset[str]:
-        """The arms whose held-out loss is another than the baseline's."""
-        return self.snapshot.arms_with_other_loss
-
     @cached_property
     def matched_arms(self) -> Mapping[str, str]:
         """Budget-matched copy by arm; several arms may share one."""
@@ -184,13 +179,6 @@ class Results:
             arm.matches: arm.name for arm in self.arms if arm.matches is not None
         }  # ledgers of earlier versions
         return earlier | {arm.name: arm.matched_arm for arm in self.arms if arm.matched_arm is not None}
-
-    def matched(self, arm: str, metric: Metric) -> Difference:
-        """Return the difference of an arm's matched arm to the baseline; none where it has no matched arm."""
-        matched = self.matched_arms.get(arm)
-        if matched is None or matched not in self.values:
-            return Difference()
-        return self.effect(matched, metric).difference
 
     def comparison(self, arm: str, metric: Metric) -> Comparison:
         """Return the comparison of an arm with the baseline on one metric."""
@@ -261,6 +249,16 @@ class Results:
         """
         declared = {in_place_of_score(name, self.tasks) for name in self.experiment.headline_metrics}
         return tuple(m for m in self.shown if m.name in declared and m.name not in self.below_reference)
+
+    @cached_property
+    def measured_headlines(self) -> tuple[Metric, ...]:
+        """The headline metrics that at least one arm has a value on."""
+        return tuple(metric for metric in self.headlines if self.means(metric))
+
+    def means(self, metric: Metric) -> dict[str, float]:
+        """Return the mean of every arm that has one."""
+        means = {arm.name: self.effect(arm.name, metric).mean for arm in self.arms}
+        return {arm: mean for arm, mean in means.items() if mean is not None}
 
     @property
     def replicates(self) -> str:

@@ -9,9 +9,8 @@ import numpy as np
 
 from steeplechase.analysis.difference import CONFIDENCE, Effect, MeanTest
 from steeplechase.analysis.effects import effect
-from steeplechase.analysis.hypervolume import hypervolume
 from steeplechase.analysis.paired import interval
-from steeplechase.analysis.search_trace import SearchTrace, Training
+from steeplechase.analysis.search_trace import SearchTrace, Training, hypervolume
 
 SEVERAL = 2
 COSTS_SHOWN = 8

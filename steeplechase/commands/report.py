@@ -8,16 +8,15 @@ from typing import Annotated
 
 import typer
 
-from reports.brief import brief
 from reports.document import Report
 from reports.formats import format_names, render
 from reports.pair_report import pair_report, pairs_of
 from reports.report import build
-from reports.sections.task_pilot import pilot_grid
+from reports.sections.task_pilot import pilot_grid, pilot_of, qualifying_tasks
 from reports.statistics.latency import is_latency
 from reports.statistics.predictions import tables_of_predictions
 from reports.statistics.results import results_of
-from reports.statistics.task_pilot import pilot_of, qualifying_tasks
+from reports.summary import brief
 from reports.write import write_predictions
 from runners.flags import StoreUrl
 from steeplechase.commands.arguments import ResultsFolder

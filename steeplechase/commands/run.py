@@ -15,7 +15,6 @@ from statistics import fmean
 import typer
 from rich.console import Console
 
-from reports.brief import brief
 from reports.document import Report
 from reports.explorer.plotly_library import is_installed as explorer_is_installed
 from reports.made_with import PROGRAM
@@ -23,6 +22,7 @@ from reports.number_format import duration
 from reports.report import build
 from reports.sections.squad import answer_lines
 from reports.sections.vocabulary import vocabulary_notes
+from reports.summary import brief
 from reports.write import REPORT_FILES, files_to_attach, refuse_foreign, refuse_taken, write_report
 from runners.dag import SharedStages
 from runners.limits import LimitReached

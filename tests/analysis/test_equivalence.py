@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from steeplechase.analysis.detectable import detectable_effect
 from steeplechase.analysis.equivalence import equivalence_p
 from steeplechase.analysis.estimates import Estimates, moments, one_sample
-from steeplechase.analysis.power import power_of_t_within
+from steeplechase.analysis.power import detectable_effect, power_of_t_within
 from steeplechase.analysis.welch import against_first
 
 

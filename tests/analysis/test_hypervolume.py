@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from optuna._hypervolume import compute_hypervolume
 
-from steeplechase.analysis.hypervolume import hypervolume
+from steeplechase.analysis.search_trace import hypervolume
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 40])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from steeplechase.analysis.pairing import pairing_gain
+from steeplechase.analysis.variance_components import pairing_gain
 
 SHAPES = st.tuples(st.integers(2, 6), st.integers(2, 6), st.integers(0, 1000))
 

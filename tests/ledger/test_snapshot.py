@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.sections.trial_status import status_of
+from reports.statistics.trial_status import status_of
 from runners.tracking.run_texts import stop_reason
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.records import Decision, Record, Status, TrialRow, TrialStatus

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from reports.brief import brief
 from reports.formats import render
 from reports.formats.terminal import draw
 from reports.report import build
+from reports.summary import brief
 from steeplechase.ledger.records import WITHOUT_SCALES
 from tests.factories.reports import document, search, snapshot, table2, troubled
 from tests.reports.test_finding import scored

@@ -8,11 +8,9 @@ from urllib.parse import unquote
 
 import pytest
 
-from reports.figures.style import LIGHT
+from reports.figures.style import LIGHT, following_the_page
 from reports.formats import markdown
-from reports.formats.html import VERDICTS, page, render, without_files
-from reports.links import links_beside
-from reports.palette import following_the_page
+from reports.formats.html import VERDICTS, links_beside, page, render, without_files
 from reports.report import Report, build
 from reports.write import files_to_attach, write_report
 from tests.factories.reports import Trial, empty, search, snapshot, table2, troubled, tuned

@@ -11,10 +11,9 @@ import pytest
 
 from reports.by_recipe import at_shared_recipe
 from reports.claim_row import NOT_RUN, ClaimRow
-from reports.claims_page import markdown
 from reports.formats.markdown import escape
 from reports.number_format import NOTHING, signed
-from reports.paper_claims import OVER_SEEDS_ALONE, claim_rows
+from reports.paper_claims import OVER_SEEDS_ALONE, claim_rows, markdown
 from reports.paper_claims_file import FILE, DeclaredTest, read_paper_claims
 from reports.sections.claims import claims_table
 from reports.sections.sampling import ALONE, TERM

@@ -1,29 +1,20 @@
 """A report has every section and every figure exactly once."""
 
-import pkgutil
-from collections import Counter
 from dataclasses import replace
-from importlib import import_module
-from types import ModuleType
 
 import pytest
 
-import reports.figures
-import reports.sections
 from reports.by_recipe import at_own_recipes, at_shared_recipe
-from reports.figures import FIGURES, LATENCY_FIGURES
-from reports.report import LATENCY_SECTIONS, LISTED_FIRST, SECTIONS, build
+from reports.report import LISTED_FIRST, build
+from reports.section import Content, Section
+from reports.sections import CLAUSES, CONDITIONS, FIGURES, TABLES, in_order, sections
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import results_of
+from reports.table import Table
 from steeplechase.foundation.errors import CorruptionError
 from tests.factories.reports import empty, primary, search, table2, troubled, tuned
 
 VIEWS = {"table2": table2, "search": search, "tuned": tuned, "troubled": troubled, "empty": empty}
-
-
-def declared(package: ModuleType, name: str) -> list[object]:
-    modules = (import_module(f"{package.__name__}.{each.name}") for each in pkgutil.iter_modules(package.__path__))
-    return [getattr(module, name) for module in modules if hasattr(module, name)]
 
 
 def evidence_of(view: str) -> Evidence:
@@ -34,20 +25,35 @@ def evidence_of(view: str) -> Evidence:
     )
 
 
-def test_every_section_and_every_figure_of_the_folders_is_in_the_report_once() -> None:
-    sections, figures = (SECTIONS, LATENCY_SECTIONS), (FIGURES, LATENCY_FIGURES)
-    for package, name, kinds in ((reports.sections, "SECTION", sections), (reports.figures, "FIGURE", figures)):
-        listed = [id(each) for kind in kinds for each in kind]
-        assert Counter(listed) == Counter(map(id, declared(package, name)))
-    for kind in (*sections, *figures):
-        assert len({each.name for each in kind}) == len(kind)
+def test_every_section_has_its_own_name_and_the_orders_name_each_file_once() -> None:
+    names = [section.name for section in sections().values()]
+    figures = [section.figure.name for section in sections().values() if section.figure is not None]
+    assert len({*names}) == len(names)
+    assert len({*figures}) == len(figures)
+    for order in (TABLES, FIGURES, CLAUSES, CONDITIONS):
+        assert len({*order}) == len(order)
+        assert {*order} <= sections().keys()
+
+
+def test_what_a_section_offers_is_ordered() -> None:
+    offers = {"content": TABLES, "clauses": CLAUSES, "conditions": CONDITIONS, "figure": FIGURES}
+    for attribute, order in offers.items():
+        nothing = getattr(Section("nothing"), attribute)
+        offering = {name for name, found in sections().items() if getattr(found, attribute) is not nothing}
+        assert offering == {*order}
+
+
+def test_a_file_of_the_folder_is_a_question_of_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    named = Section[Evidence]("arms", lambda evidence: Content((Table.of("arms", [{"arm": "a"}]),)))
+    monkeypatch.setitem(sections(), "arms", named)
+    assert "arms" in {table.name for table in build(table2(), primary).tables}
 
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_tables_are_named_once_and_notes_are_below_some_table(view: str) -> None:
     evidence = evidence_of(view)
     report = build(VIEWS[view](), primary)
-    contents = [section.content(evidence) for section in SECTIONS if section.applies(evidence)]
+    contents = [section.content(evidence) for section in in_order(TABLES) if section.applies(evidence)]
     names = [table.name for content in contents for table in content.tables]
     assert len(set(names)) == len(names)
     assert sorted(names) == sorted(table.name for table in report.tables)

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.figures.axis_response import covers_of, cut_of, draw, draw_narrow
-from reports.figures.axis_response_data import AxisPanel, AxisPoint, AxisResponse
+from reports.figures.axis_response import AxisPanel, AxisPoint, AxisResponse, covers_of, cut_of, draw, draw_narrow
 from reports.figures.matplotlib_style import Figure
 from reports.report import build
 from search_space.candidate import Candidate

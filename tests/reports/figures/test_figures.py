@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.image import imread
 
-from reports.figures.curves import LABEL_GAP, Curves, HurdleMark
 from reports.figures.matplotlib_style import png_bytes, spread, svg_document
 from reports.report import build
+from reports.sections.curves import LABEL_GAP, Curves, HurdleMark
 from reports.write import figure_files
 from steeplechase.ledger import snapshot as states
 from steeplechase.ledger.csv_export import read_export

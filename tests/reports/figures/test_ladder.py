@@ -8,14 +8,12 @@ from typing import Any
 
 import pytest
 
-from reports.figures.contributions import FIGURE, Contributions
 from reports.figures.interval_panels import draw, draw_narrow
-from reports.figures.ladder import Ladder
 from reports.figures.matplotlib_style import Figure, svg_text
 from reports.report import build
-from reports.sections.shapley import shapley_table
+from reports.sections.ladder import Ladder
+from reports.sections.shapley import FIGURE, WHOLE, Contributions, shapley_table, shapley_values_of
 from reports.statistics.evidence import Evidence
-from reports.statistics.shapley import WHOLE
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from steeplechase.configuration.designs import Coalitions, KeepOne
@@ -106,9 +104,10 @@ def evidence(tmp_path: Path) -> Evidence:
 def test_it_has_the_rows_of_the_table_on_headline_metrics(evidence: Evidence) -> None:
     picture = FIGURE.picture_of(evidence)
     assert picture is not None
-    assert evidence.shapley_values is not None
+    values = shapley_values_of(evidence.results)
+    assert values is not None
     headlines = [metric.name for metric in evidence.results.headlines]
-    rows = [row for row in shapley_table(evidence.shapley_values).rows if row["metric"] in headlines]
+    rows = [row for row in shapley_table(values).rows if row["metric"] in headlines]
     assert list(picture.numbers.rows) == rows
     assert len(rows) == len(headlines) * (len(CONTRIBUTION_PARTS) + 1)
 

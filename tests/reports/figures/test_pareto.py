@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reports.report import build
-from reports.statistics.pareto import Pareto, front
+from reports.sections.pareto import Pareto
+from reports.statistics.objectives import front
 from tests.factories.reports import Trial, document, figure_data, picture, search_design, snapshot
 
 POINTS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5)), max_size=12)

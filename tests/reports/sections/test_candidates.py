@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reports.number_format import distinct
 from reports.report import build
 from reports.sections.candidates import candidates_table
-from reports.statistics.pareto import pareto_of
+from reports.sections.pareto import pareto_of
 from reports.statistics.results import Results, results_of
 from runners.tracking.run_texts import stop_reason
 from steeplechase.configuration.metrics import primary_metric

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from reports.claim_row import PowerBySeeds
 from reports.report import build
 from reports.statistics.claims import ClaimOutcome, TestedClaim, decide, family_of
-from reports.statistics.power_by_seeds import PowerBySeeds
 from reports.statistics.results import results_of
 from reports.table import Row
 from steeplechase.analysis.difference import MeanTest

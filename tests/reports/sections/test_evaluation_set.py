@@ -5,14 +5,8 @@ from dataclasses import replace
 import pytest
 
 from reports.report import build
-from reports.sections.evaluation_set import (
-    ENTROPY,
-    TERM,
-    TRAINED_OTHERWISE,
-    evaluation_set_notes,
-    objective_notes,
-    segment_pair_notes,
-)
+from reports.sections.evaluation_set import ENTROPY, TERM, evaluation_set_notes
+from reports.sections.objectives_by_arm import TRAINED_OTHERWISE, objective_notes, segment_pair_notes
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel
 from search_space.overrides import apply

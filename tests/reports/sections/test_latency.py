@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from reports.brief import brief
 from reports.formats import format_names
 from reports.formats import render as render_report
 from reports.report import build
+from reports.summary import brief
 from reports.write import write_report
 from steeplechase.ledger.snapshot import Snapshot
 from tests.factories.latencies import ARMS, experiment, snapshot_of

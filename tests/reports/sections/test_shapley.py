@@ -8,10 +8,9 @@ import pytest
 
 from reports.formats import render
 from reports.report import build
-from reports.sections.shapley import SECTION, shapley_table
+from reports.sections.shapley import SECTION, WHOLE, shapley_table, shapley_values_of
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
-from reports.statistics.shapley import WHOLE, shapley_values_of
 from reports.table import Row, number
 from steeplechase.configuration.designs import Coalitions, KeepOne, LeaveOneOut, ListDesign
 from steeplechase.configuration.designs.point import PointDesign

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from reports.report import build
-from reports.statistics.budgets import budget_gaps_of
+from reports.sections.gap_by_budget import budget_gaps_of
 from reports.statistics.results import results_of
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.ledger.snapshot import Snapshot

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from reports.statistics.compared_pairs import ComparedPair, compared_pairs
+from reports.pair_report import ComparedPair, compared_pairs
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from steeplechase.analysis.paired import holm

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from reports.statistics.comparisons import CellTest
-from reports.statistics.contrasts import Contrasts
+from reports.statistics.contrasts import Contrasts, SampledExamples, sampled_examples
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results, results_of
-from reports.statistics.sampled_examples import SampledExamples, sampled_examples
 from steeplechase.analysis.difference import MeanTest
 from steeplechase.analysis.effects import contrast_estimate
 from steeplechase.analysis.estimates import Estimates

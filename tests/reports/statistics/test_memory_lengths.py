@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from reports.figures.perplexity_by_memory import memory_table
 from reports.report import Report, build
+from reports.sections.perplexity import FIGURE, MemoryLengths
 from reports.statistics.experiment import experiment_of
-from reports.statistics.memory_lengths import MemoryLengths
 from search_space.overrides import apply
 from tests.factories.reports import Trial, document, figure_data, snapshot
 
@@ -61,7 +60,7 @@ def test_an_arm_with_a_memory_has_a_point_for_every_length_and_an_arm_without_on
 
 
 def test_each_point_has_every_seed_once_and_the_interval_of_the_mean() -> None:
-    table = memory_table(lengths())
+    table = FIGURE.table(lengths())
     rows = {(row["arm"], row["memory"]): row for row in table.rows}
     values = [math.exp(nats / 50) for nats in (95.0, 105.0)]
     row = rows["baseline", 16]

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from reports.figures.curves import Curves
 from reports.report import build
+from reports.sections.curves import Curves
 from reports.sections.evaluation_set import OTHER, TERM
 from reports.statistics.metrics import Metric
 from reports.statistics.results import results_of

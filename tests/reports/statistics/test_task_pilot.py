@@ -10,9 +10,8 @@ from scipy import stats
 
 from reports.report import build
 from reports.sections.reference import reference_grid, reference_table
-from reports.sections.task_pilot import pilot_grid
+from reports.sections.task_pilot import PilotedArm, pilot_grid, pilot_of, qualifying_tasks
 from reports.statistics.results import results_of
-from reports.statistics.task_pilot import PilotedArm, pilot_of, qualifying_tasks
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.task_standing import pooled
 from tests.factories.reports import Trial, document, primary, shared, snapshot

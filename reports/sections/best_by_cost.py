@@ -9,9 +9,10 @@ from reports.figures.matplotlib_style import Figure, series_style
 from reports.figures.named_lines import narrow_panel, wide_panel
 from reports.figures.style import COLOURS, QUIET
 from reports.sanitise import printable
+from reports.section import Section
 from reports.statistics.evidence import Evidence
 from reports.statistics.search_comparison import BestByCost, ComparedSearch, SearchComparison
-from reports.table import Row, Table, table
+from reports.table import Row, Table
 from steeplechase.ledger.search_trace import recorded_trace
 
 FIRST_STYLE = 1  # the first of all is the baseline's elsewhere
@@ -27,11 +28,6 @@ def _of_evidence(evidence: Evidence) -> SearchComparison | None:
     trace = recorded_trace(results.snapshot, results.experiment)
     found = SearchComparison((ComparedSearch(results.experiment.experiment, (trace,), "this ledger"),))
     return found if len(found.best_by_cost[0].costs) > 1 else None
-
-
-def best_by_cost_table(comparison: SearchComparison) -> Table:
-    """Return the points of the curves."""
-    return table("best_by_cost", "search n cost mean low high", _rows(comparison))
 
 
 def _rows(comparison: SearchComparison) -> Iterator[Row]:
@@ -75,7 +71,8 @@ FIGURE = ReportFigure(
     "best_by_cost",
     lambda comparison: "Lowest loss by what the search has spent",
     _of_evidence,
-    best_by_cost_table,
+    lambda comparison: Table.of("best_by_cost", _rows(comparison)),
     draw,
     draw_narrow,
 )
+SECTION: Section[Evidence] = Section("best_by_cost", figure=FIGURE)

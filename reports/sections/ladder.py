@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from reports.figures.figure import ReportFigure
-from reports.figures.intervals import draw_interval
+from reports.figures.interval_panels import draw_interval
 from reports.figures.matplotlib_style import Figure, new_figure
 from reports.figures.style import COLOURS, QUIET
 from reports.number_format import difference_text, fixed, scientific, short
 from reports.sanitise import printable
+from reports.section import Section
 from reports.statistics.arm_costs import costs_of
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, interval, table
+from reports.table import Row, Table, interval
 from steeplechase.analysis.difference import Difference
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.designs import Ladder as LadderDesign
@@ -61,12 +62,6 @@ def ladder_of(evidence: Evidence) -> Ladder | None:
             rungs = tuple(_rung(results, metrics, position, measured) for position in range(len(measured)))
             return Ladder(rungs, tuple((metric, results.decimals(metric)) for metric in metrics))
     return None
-
-
-def ladder_table(ladder: Ladder) -> Table:
-    """Return a row per rung and metric."""
-    columns = "rung arm parameters train_flops metric n mean pairs delta low high"
-    return table("ladder", columns, _rows(ladder))
 
 
 def _rows(ladder: Ladder) -> Iterator[Row]:
@@ -219,4 +214,12 @@ def _draw_sizes(axes: Any, ladder: Ladder) -> None:
     axes.spines["bottom"].set_visible(False)
 
 
-FIGURE = ReportFigure("ladder", lambda ladder: "Effect of each step", ladder_of, ladder_table, draw, draw_narrow)
+FIGURE = ReportFigure(
+    "ladder",
+    lambda ladder: "Effect of each step",
+    ladder_of,
+    lambda ladder: Table.of("ladder", _rows(ladder)),
+    draw,
+    draw_narrow,
+)
+SECTION: Section[Evidence] = Section("ladder", figure=FIGURE)

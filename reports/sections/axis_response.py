@@ -6,15 +6,17 @@ smallest value. This removes effects of the seed and makes lines with different 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from reports.figures.axis_response import AxisLine, AxisPanel, AxisPoint, AxisResponse, draw, draw_narrow
+from reports.figures.figure import ReportFigure
 from reports.sanitise import printable
+from reports.section import Section
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
-from reports.table import Row, Table, interval, table
+from reports.table import Row, Table, interval
 from search_space.candidate import Candidate
 from steeplechase.analysis.difference import Difference
 from steeplechase.foundation.schema import JsonValue, canonical, canonical_text
@@ -27,47 +29,6 @@ MOST_LINES = 8
 KERNEL_SIZE, LENGTH, DEPTH = "architecture.convolution.kernel_size", "recipe.sequence_length", "architecture.depth"
 PREFERRED = (LENGTH,)
 """Fields preferred for the lines' labels if lines differ in several."""
-
-
-@dataclass(frozen=True)
-class AxisPoint:
-    """One arm on the axis: its mean over n seeds, and its paired difference to the line's reference."""
-
-    value: float
-    arm: str
-    n: int
-    mean: float
-    difference: Difference
-
-
-@dataclass(frozen=True)
-class AxisLine:
-    """Arms that differ in the axis only, by increasing value."""
-
-    label: str
-    points: tuple[AxisPoint, ...]
-    reference: float
-    """The reference value: the same on every line of a panel, or each line's smallest."""
-    cover: float | None = None
-    """The kernel size 1 + (n - 1) / L from which L layers cover a whole sequence of n tokens."""
-
-
-@dataclass(frozen=True)
-class AxisPanel:
-    """The lines on one metric."""
-
-    metric: Metric
-    decimals: int
-    lines: tuple[AxisLine, ...]
-
-
-@dataclass(frozen=True)
-class AxisResponse:
-    """The headline metrics along one axis."""
-
-    axis: str
-    """The axis for display."""
-    panels: tuple[AxisPanel, ...]
 
 
 def axis_response_of(evidence: Evidence) -> AxisResponse | None:
@@ -101,11 +62,6 @@ def axis_response_of(evidence: Evidence) -> AxisResponse | None:
         if axis_lines:
             panels.append(AxisPanel(metric, results.decimals(metric), axis_lines))
     return AxisResponse(_words(path), tuple(panels)) if panels else None
-
-
-def axis_table(curve: AxisResponse) -> Table:
-    """Return one row per point, ordered by metric and line."""
-    return table("axis", "axis metric line cover reference value arm n mean pairs delta low high", _rows(curve))
 
 
 def _rows(curve: AxisResponse) -> Iterator[Row]:
@@ -235,3 +191,14 @@ def default_value(arm: ArmRow, path: str) -> float | None:
     except ValidationError:  # the field has no default
         return None
     return float(value) if isinstance(value, int | float) else None
+
+
+FIGURE = ReportFigure(
+    "axis",
+    lambda curve: f"Results by {curve.axis}",
+    axis_response_of,
+    lambda curve: Table.of("axis", _rows(curve)),
+    draw,
+    draw_narrow,
+)
+SECTION: Section[Evidence] = Section("axis_response", figure=FIGURE)

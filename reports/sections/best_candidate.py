@@ -4,8 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from reports.number_format import counted, difference_text, fixed, interval_text_with_n, short
+from reports.section import Section
 from reports.sections.audit import audit_sentence, better_than_survivors
 from reports.sections.candidates import candidates_table
+from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric, in_place_of_score
 from reports.statistics.objectives import LOSS_DECIMALS, Objectives
 from reports.statistics.results import Results
@@ -31,7 +33,7 @@ END_OF_BUDGET = "stopped by the end of the budget"
 
 def search_finding(results: Results) -> str:
     """Return the finding; the best candidate is named among the finished ones, or else by the last rung reached."""
-    rows = [row for row in candidates_table(results).rows if row["arm"] != BASELINE]
+    rows = [row for row in results.once(candidates_table).rows if row["arm"] != BASELINE]
     ends = {str(row["arm"]): _end_of(results, str(row["arm"])) for row in rows}
     ranked = [row for row in rows if row["rank"] is not None]
     finished = [row for row in ranked if ends[str(row["arm"])] == "finished"]
@@ -61,7 +63,7 @@ def _ended(results: Results, ends: dict[str, str]) -> str:
     """Return how many candidates finished, and how the others ended; where nothing has a result, that it has none."""
     baseline, candidates = _end_of(results, BASELINE) if results.trials.get(BASELINE) else "not over", len(ends)
     counts = Counter(ends.values())
-    measured = any(row["tokens"] is not None for row in candidates_table(results).rows)
+    measured = any(row["tokens"] is not None for row in results.once(candidates_table).rows)
     if not measured and (not results.arms or "not over" in (baseline, *ends.values())):
         return f"No result yet: none of {counted(candidates, 'candidate')} has reached a rung"
     if not measured and {baseline, *ends.values()} == {"diverged"}:
@@ -71,7 +73,9 @@ def _ended(results: Results, ends: dict[str, str]) -> str:
     others = [f"{counts[word]} {word}" for word in words if counts[word]]
     text = f"Of {counted(candidates, 'candidate')} {counts['finished'] or 'none'} finished"
     text += f" ({', '.join(others)})" if others else ""
-    if measured and all(row["tokens"] is None for row in candidates_table(results).rows if row["arm"] != BASELINE):
+    if measured and all(
+        row["tokens"] is None for row in results.once(candidates_table).rows if row["arm"] != BASELINE
+    ):
         return f"{text}; the baseline alone has a result"
     return text if measured else f"No result: {text[0].lower()}{text[1:]}, and the baseline {baseline}"
 
@@ -84,7 +88,7 @@ def _named(best: Row) -> str:
 
 def _to_baseline(results: Results, finished: Sequence[Row]) -> str:
     """Return the difference of the best candidate to the baseline in the first objective."""
-    arm, objectives = str(finished[0]["arm"]), Objectives(results)
+    arm, objectives = str(finished[0]["arm"]), results.once(Objectives)
     if objectives.names[0] == HELD_OUT_LOSS:
         comparison = against_baseline(results, arm)
         if comparison is None:
@@ -123,7 +127,7 @@ def _not_distinguishable(results: Results, finished: Sequence[Row]) -> str:
     not_different = [name for name, difference in differences.items() if not difference.excludes_zero]
     if not not_different:
         return ""
-    text = interval_text_with_n(differences[not_different[0]], _decimals(results, Objectives(results).first))
+    text = interval_text_with_n(differences[not_different[0]], _decimals(results, results.once(Objectives).first))
     nearest = f"{not_different[0]}, Δ {text}"
     if len(others) == 1:
         return f", and not distinguishable from the only other finished candidate ({nearest})"
@@ -133,7 +137,7 @@ def _not_distinguishable(results: Results, finished: Sequence[Row]) -> str:
 
 
 def _between(results: Results, arm: str, other: str, tokens: object) -> Difference:
-    objectives = Objectives(results)
+    objectives = results.once(Objectives)
     if objectives.names[0] == HELD_OUT_LOSS and isinstance(tokens, int):
         return between(results, arm, other, tokens)
     return objectives.difference(arm, other)
@@ -141,7 +145,7 @@ def _between(results: Results, arm: str, other: str, tokens: object) -> Differen
 
 def _front(results: Results) -> str:
     """Return the arms on the Pareto front of several objectives, with their further ones; empty of one objective."""
-    objectives = Objectives(results)
+    objectives = results.once(Objectives)
     if not objectives.front:
         return ""
     texts = [
@@ -189,3 +193,6 @@ def _audited(results: Results) -> str:
     ]
     trials = "trials" if len(texts) > 1 else "trial"
     return f"Audited {trials} that ended better than every survivor: {'; '.join(texts)} nats."
+
+
+SECTION: Section[Evidence] = Section("best_candidate", clauses=lambda evidence: [search_finding(evidence.results)])

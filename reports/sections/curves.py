@@ -10,9 +10,12 @@ from reports.figures.matplotlib_style import Figure, draw_sample, new_figure, se
 from reports.figures.style import COLOURS, INK, LINE_STYLES, MARKERS, QUIET, SETTINGS
 from reports.number_format import short
 from reports.sanitise import printable
+from reports.section import Section
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
-from reports.table import Row, Table, table
+from reports.table import Row, Table
+from steeplechase.configuration.stage_label import PRETRAIN
+from steeplechase.ledger.records import TrialStatus, curve_of
 from steeplechase.ledger.snapshot import TrialHistory
 
 LEFT_INCHES, PLOT_INCHES, NAMES_INCHES, HEIGHT_INCHES = 0.63, 4.96, 1.81, 4.0
@@ -60,20 +63,36 @@ def curves_of(evidence: Evidence) -> Curves | None:
     return Curves(lines, tuple(_hurdles(results))) if lines else None
 
 
-def curves_table(curves: Curves) -> Table:
-    """Return one row per point of a curve."""
-    return table("curves", "arm n tokens loss low high", _curve_rows(curves))
-
-
 def _curve_rows(curves: Curves) -> Iterator[Row]:
     for line in curves.lines:
         for tokens, loss, low, high in zip(line.tokens, line.mean, line.low, line.high, strict=True):
             yield {"arm": line.arm, "n": line.n, "tokens": tokens, "loss": loss, "low": low, "high": high}
 
 
+def learning_curves(results: Results, arm: str) -> tuple[dict[int, float], ...]:
+    """Return the held-out curves of an arm's seeds with the most tokens seen; none if its loss is not comparable."""
+    if arm in results.once(_with_other_loss):
+        return ()
+    curves = [_points(trial) for trial in results.trials[arm] if trial.status is not TrialStatus.DIVERGED]
+    furthest = max((max(points) for points in curves if points), default=0)
+    return tuple(points for points in curves if points and max(points) == furthest)
+
+
+def _with_other_loss(results: Results) -> frozenset[str]:
+    return results.snapshot.arms_with_other_loss
+
+
+def _points(trial: TrialHistory) -> dict[int, float]:
+    """Return the held-out loss in nats by tokens seen."""
+    points: dict[int, float] = {}
+    for record in trial.finished(PRETRAIN):
+        points |= curve_of(record)
+    return points
+
+
 def _line(results: Results, arm: str) -> Line | None:
     """Return the mean over the seeds with the most tokens seen, so that the seeds are the same along the line."""
-    seed_curves = results.learning_curves(arm)
+    seed_curves = learning_curves(results, arm)
     if not seed_curves:
         return None
     tokens = tuple(sorted(set.intersection(*(set(points) for points in seed_curves))))
@@ -222,5 +241,11 @@ def _name(line: Line, end: int) -> str:
 
 
 FIGURE = ReportFigure(
-    "curves", lambda curves: "Held-out loss by tokens seen", curves_of, curves_table, draw, draw_narrow
+    "curves",
+    lambda curves: "Held-out loss by tokens seen",
+    curves_of,
+    lambda curves: Table.of("curves", _curve_rows(curves)),
+    draw,
+    draw_narrow,
 )
+SECTION: Section[Evidence] = Section("curves", figure=FIGURE)

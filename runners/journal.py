@@ -1,8 +1,8 @@
 """The journal of a run: every row is written to the ledger, then applied to the scheduler's state."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import dropwhile
 
 from runners.dag import SharedStages
@@ -12,7 +12,7 @@ from runners.scheduler import ProposalRequest, Step, entry_step, next_step
 from runners.scheduling.rows import Fact, Row, rows_of
 from runners.scheduling.state import RunState
 from runners.scheduling.trial import Trial
-from runners.scoring import NO_METRICS, scored_result
+from runners.scoring import NO_METRICS, metrics_with_sources, scored_result
 from runners.search.next_arms import proposed_entries
 from runners.search.tuning_phase import tuning_plan
 from runners.search.warm_start import earlier_results
@@ -45,6 +45,11 @@ class StageFailed(MachineError):
         return cls([f"shared stage {label}: {failure.error}", *where, remedy])
 
 
+def has_metrics(result: FineTuneResult, own_metrics: Mapping[str, Mapping[str, str]]) -> bool:
+    """Return whether a fine-tuning's scores are of a user's metrics by task as they are now, and of no others."""
+    return dict(result.own_metrics or {}) == dict(own_metrics.get(result.task, {}))
+
+
 @dataclass(frozen=True)
 class ReusedTrials:
     """Finds the records of whole trials in reused rows, so that no stage needs the weights of another."""
@@ -52,6 +57,8 @@ class ReusedTrials:
     rows: ReusedRows
     fine_tuning_runs: Mapping[str, FineTuningRun]
     """By label, of the experiment that runs."""
+    own_metrics: Mapping[str, Mapping[str, str]]
+    """By task, of the experiment that runs: a user's metrics, each with the hash of its source."""
 
     def record(self, trial: Trial, task: StageTask) -> Record | None:
         """Return the record of a stage; None if the rows lack it, or another stage of its trial."""
@@ -69,11 +76,13 @@ class ReusedTrials:
         return True
 
     def _record(self, label: str, key: str) -> Record | None:
-        """Return a record; of a fine-tuning only if its scores are of the examples that they are of here."""
+        """Return a record; of a fine-tuning only if its metrics, and the examples they are of, are those of here."""
         row, run = self.rows.find(key), self.fine_tuning_runs.get(label)
         if row is None:
             return None
         result = row.record.result
+        if isinstance(result, FineTuneResult) and not has_metrics(result, self.own_metrics):
+            return None
         choice = result.choice if isinstance(result, FineTuneResult) else None
         chosen_on = None if run is None else run.chosen_on
         return row.record if (None if choice is None else choice.chosen_on) == chosen_on else None
@@ -103,10 +112,10 @@ class Journal:
             RunProgress(self.state, self.started, shared=part) for part in (True, False)
         )
         self._ledger, self._examples = ledger, ExampleKeeper(ledger, store)
-        runs = () if experiment is None else fine_tuning_runs(experiment.fine_tuning)
-        self._fine_tuning_runs = {run.label: run for run in runs}
-        self._own_metrics = NO_METRICS if experiment is None else experiment.fine_tuning.metrics
-        self._reused = ReusedTrials(reused, self._fine_tuning_runs)
+        tuning = None if experiment is None else experiment.fine_tuning
+        self._fine_tuning_runs = {} if tuning is None else {run.label: run for run in fine_tuning_runs(tuning)}
+        self._own_metrics = NO_METRICS if tuning is None else metrics_with_sources(tuning)
+        self._reused = ReusedTrials(reused, self._fine_tuning_runs, self._own_metrics)
         self._attempts: Counter[TaskId] = Counter()
         self._step: Step | None = None
         self._recorded_shared = {row.label: row for row in rows if isinstance(row, Record) and row.trial is None}
@@ -123,6 +132,33 @@ class Journal:
         """Record every shared stage whose result is stored; the others are recomputed, even if recorded before."""
         for task in self.state.shared_pending:
             self.reuse(task)
+
+    @property
+    def outdated(self) -> tuple[tuple[StageTask, Record], ...]:
+        """The finished fine-tunings of trials whose record lacks a user's metric of now, or has one of then."""
+        return tuple(
+            (self.task_of((name, label)), record)
+            for name, trial in self.state.trials.items()
+            for label, record in trial.records.items()
+            if self.state.experiment.may_grow and self._is_outdated(record)
+        )
+
+    def rescore(self) -> None:
+        """Compute a user's metrics of now for all finished fine-tunings from their predictions; nothing is trained.
+
+        The records are written in one transaction, so that no two trials have different metrics. Raises MachineError
+        if predictions are no longer in the store.
+        """
+        found, rows = self.outdated, []
+        outcomes = [self.store.outcome(task.stage.kind, task.stage.key) for task, _ in found]
+        if None in outcomes:
+            raise MachineError(_without_predictions(self._ledger, [record for _, record in found], outcomes))
+        for (task, record), outcome in zip(found, outcomes, strict=True):
+            assert outcome is not None
+            rows.append(replace(record, result=self._scored(task, outcome)))
+        with self._ledger.transaction():
+            rows = [self._ledger.add_record(row) for row in rows]
+        self._apply(rows)
 
     def has_result(self, task: StageTask) -> bool:
         """Return whether a trial's stage has a result, in the store or in reused rows, that `reuse` would record."""
@@ -204,13 +240,19 @@ class Journal:
         self.state.apply_all(rows)
 
     def _record(self, task: StageTask, outcome: Outcome, reused: bool) -> None:
-        if task.trial is None and task.label in self._recorded_shared:
-            assert outcome.status is self._recorded_shared[task.label].status
-            self._apply([self._recorded_shared[task.label]])
+        recorded = self._recorded_shared.get(task.label) if task.trial is None else None
+        if recorded is not None and not self._is_outdated(recorded):
+            assert outcome.status is recorded.status
+            self._apply([recorded])
             return
+        self._add(task, outcome.status, self._scored(task, outcome), outcome.seconds, reused)
+
+    def _scored(self, task: StageTask, outcome: Outcome) -> StageResult:
         run = self._fine_tuning_runs.get(task.label)
-        result = scored_result(task.stage, outcome, self.store, run, self._own_metrics)
-        self._add(task, outcome.status, result, outcome.seconds, reused)
+        return scored_result(task.stage, outcome, self.store, run, self._own_metrics)
+
+    def _is_outdated(self, record: Record) -> bool:
+        return isinstance(record.result, FineTuneResult) and not has_metrics(record.result, self._own_metrics)
 
     def _fail(self, task: StageTask, failure: Failure) -> None:
         error = user_error_of(failure)
@@ -231,6 +273,17 @@ class Journal:
         record = self._ledger.add_record(row)
         (self.shared_progress if task.trial is None else self.trial_progress).recorded.append(record)
         self._apply([record])
+
+
+def _without_predictions(ledger: Ledger, records: Sequence[Record], outcomes: Sequence[Outcome | None]) -> list[str]:
+    """Return why metrics cannot be computed for finished fine-tunings, and what can be done."""
+    missing = [record for record, outcome in zip(records, outcomes, strict=True) if outcome is None]
+    count = f"{missing[0].label} of {missing[0].trial}" + (f" and {len(missing) - 1} more" if missing[1:] else "")
+    return [
+        f"{ledger.path}: fine_tuning.metrics differ from those of the finished fine-tunings, and the predictions of",
+        f"  {count} are not in the store, so that the metrics cannot be computed for all; nothing was changed.",
+        "Restore the stages, give their store, or declare the metrics that were declared before.",
+    ]
 
 
 def user_error_of(failure: Failure) -> UserError | None:

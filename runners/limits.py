@@ -137,7 +137,8 @@ def tokens_of(task: StageTask) -> int:
 
 def spent_in_ledger(records: Iterable[Record], task_of: Callable[[TaskId], StageTask]) -> Spent:
     """Return the tokens and seconds of the computed stages among the records; a failed one has neither."""
-    computed = [record for record in records if not record.reused and record.status is not Status.FAILED]
+    ended = {(each.trial, each.label): each for each in records if each.status is not Status.FAILED}
+    computed = [record for record in ended.values() if not record.reused]  # a record with other metrics costs nothing
     return Spent(
         tokens=sum(tokens_of(task_of((record.trial, record.label))) for record in computed),
         stage_seconds=sum(

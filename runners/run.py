@@ -51,6 +51,9 @@ def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
         ExampleKeeper(ledger, store).keep_all()
         refuse_missing_examples(request.paths.folder, ledger, settings.store)
         journal = Journal(experiment, shared, store, ledger, reused, request.part)
+        if journal.outdated:
+            counted = f"{len(journal.outdated)} finished fine-tunings from their predictions; nothing is trained"
+            request.on_warning(f"fine_tuning.metrics have changed: computed for {counted}")
         meter = Meter(settings, journal, sessions(ledger), began)
         try:
             with timed(ledger, request, on_progress, meter) as reporter, _executor_of(request) as executor:
@@ -88,6 +91,7 @@ def run_stages(
             advance(journal, executor, meter, report, watch)
     if not journal.state.has_trials:
         return
+    journal.rescore()
     journal.decide_next()  # declares the first cohort before its progress is reported
     with reporter(journal.trial_progress) as report:
         while advance(journal, executor, meter, report, watch):

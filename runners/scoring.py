@@ -14,8 +14,11 @@ from runners.frozen_scoring import frozen_scores
 from runners.named_predictions import named_pairs
 from runners.stages.fine_tune import FineTuneStage
 from runners.stages.stage import Stage, TaskStage
+from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun
+from steeplechase.configuration.plugins import sources_of
 from steeplechase.foundation.errors import CorruptionError
+from steeplechase.foundation.plugin_layout import written_name
 from steeplechase.foundation.schema import JsonValue, canonical_text
 from steeplechase.ledger.artifacts import ArtifactStore, Outcome
 from steeplechase.ledger.records import Status
@@ -29,15 +32,25 @@ from steeplechase.tasks.labelled.task import DownstreamTask, Version
 from steeplechase.tasks.labelled.text_pairs import EncodedTextPairs, load_text_pairs
 from steeplechase.tasks.labelled.without_value import without_value
 from steeplechase.tasks.labelled.words import EncodedWords, load_words
-from steeplechase.tasks.own_metrics import own_scores
+from steeplechase.tasks.own_metrics import module_of, own_scores
 from steeplechase.tasks.squad.official_metrics import squad_scores
 from steeplechase.tasks.squad.subsets import selection_half_of_questions
 from steeplechase.tasks.squad.windows_on_disk import load_questions
 from steeplechase.tasks.text_metrics import TextScores, text_scores
 
-NO_METRICS: Mapping[str, tuple[str, ...]] = {}
+NO_METRICS: Mapping[str, Mapping[str, str]] = {}
 SAMPLES = 3
 SAMPLE_CHARACTERS = 300
+
+
+def metrics_with_sources(tuning: FineTuning) -> dict[str, dict[str, str]]:
+    """Return a user's metrics by task, each with the hash of the source that it is computed by."""
+    sources = sources_of(tuning)
+    return {
+        task: {each: str(sources[written_name(module_of(each))]) for each in references}
+        for task, references in tuning.metrics.items()
+        if references
+    }
 
 
 def scored_result(
@@ -45,22 +58,25 @@ def scored_result(
     outcome: Outcome,
     store: ArtifactStore,
     run: FineTuningRun | None = None,
-    own_metrics: Mapping[str, tuple[str, ...]] = NO_METRICS,
+    own_metrics: Mapping[str, Mapping[str, str]] = NO_METRICS,
 ) -> StageResult:
     """Return the result of a stage for the ledger; of a stage that evaluates a downstream task, with its scores.
 
     If `run` is one combination of a hyperparameter search, the scores are those of the reporting half of dev, and the
-    selection score on the other half is part of the result. `own_metrics` has a user's metrics by task. Raises
-    CorruptionError if the stored result is not a valid result of this kind of stage, DataError if a metric fails.
+    selection score on the other half is part of the result. `own_metrics` has a user's metrics by task, each with the
+    hash of its source, which the result keeps. Raises CorruptionError if the stored result is not a valid result of
+    this kind of stage, DataError if a metric fails.
     """
     declaration = stage.declaration
     result = dict(outcome.result)
     if isinstance(declaration, TaskStage) and outcome.status is Status.FINISHED:
+        own = own_metrics.get(declaration.task, {})
         seed = declaration.seed if isinstance(declaration, FineTuneStage) else 0  # a frozen encoder draws nothing
         result = {
             "task": declaration.task,
             "seed": seed,
-            **_scores(stage, declaration, store, run, own_metrics.get(declaration.task, ())),
+            **_scores(stage, declaration, store, run, tuple(own)),
+            **({"own_metrics": {**own}} if own else {}),
             **result,
         }
         if isinstance(declaration, FineTuneStage) and declaration.own_task is not None:

@@ -3,6 +3,7 @@
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from shutil import rmtree
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -15,13 +16,15 @@ from reports.report import build
 from runners.opening import RunRequest, open_ledger
 from runners.settings import RunSettings
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.foundation.errors import ConflictError
+from steeplechase.foundation.errors import ConflictError, MachineError
 from steeplechase.ledger.amendments import amendments
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.declared_rows import declared_rows
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.snapshot import Snapshot, snapshot
+from steeplechase.ledger.stage_results import FineTuneResult
 from tests.factories import simulated_training as simulated
+from tests.factories.plugins import loaded
 from tests.factories.simulated_training import ARCHITECTURE, RECIPE, Killed, Track
 
 ARMS: dict[str, Any] = {
@@ -225,6 +228,61 @@ def test_a_folder_in_which_no_trial_has_ended_is_taken_over(tmp_path: Path) -> N
     (warning,) = here.warnings
     assert "no trial of the experiment in it had ended; begun anew" in warning
     assert (tmp_path / "results" / "ledger.former-1.sqlite").is_file()
+
+
+METRIC = """
+def agreed(references, predictions):
+    return {scale} * sum(a == b for a, b in zip(references, predictions)) / len(references)
+"""
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_metric_that_is_added_edited_or_removed_covers_every_finished_trial(tmp_path: Path, killed: bool) -> None:
+    here, tasks, file = Study(tmp_path), ["docs_pair"], tmp_path / "plugin" / "tasks" / "own_metrics" / "mine.py"
+    file.parent.mkdir(parents=True)
+
+    def version(seeds: list[int], metric: bool = True, where: Study = here) -> Snapshot | None:
+        tuning = {**FINE_TUNING, **({"metrics": {"docs_pair": ["mine:agreed"]}} if metric else {})}
+        return where.run(study(tmp_path, ["narrow"], seeds, tasks, fine_tuning=tuning))
+
+    version([1], metric=False)
+    for scale, seeds in ((100, [1, 2]), (50, [1, 2])):
+        file.write_text(METRIC.format(scale=scale))
+        with loaded(tmp_path / "plugin"):
+            if killed:
+                here.run(
+                    study(tmp_path, ["narrow"], seeds, tasks, fine_tuning={**FINE_TUNING, "metrics": {}}),
+                    killed_after=1,
+                )
+            computed = len(here.computed)
+            found = version(seeds)
+            assert found is not None
+            assert len({record.label for history in found.histories for record in history.records}) == 2
+            scores = [
+                record.result.scores
+                for history in found.histories
+                for record in history.records
+                if isinstance(record.result, FineTuneResult)
+            ]
+            assert [each["agreed"] for each in scores] == pytest.approx(
+                [scale * each["accuracy"] / 100 for each in scores]
+            )
+            assert len(scores) == 2 * len(seeds)
+            assert len(here.computed) - computed <= (6 if scale == 100 else 0)  # those of the added seed alone
+            assert table(found) == table(version(seeds, where=Study(tmp_path / f"apart{scale}")))
+    assert "agreed" not in table(version([1, 2], metric=False))
+
+
+def test_a_metric_is_refused_where_predictions_of_finished_trials_are_gone(tmp_path: Path) -> None:
+    here, file = Study(tmp_path), tmp_path / "plugin" / "tasks" / "own_metrics" / "mine.py"
+    here.run(study(tmp_path, ["narrow"], [1], ["docs_pair"]))
+    file.parent.mkdir(parents=True)
+    file.write_text(METRIC.format(scale=100))
+    for folder in (tmp_path / "results" / "stages").glob("fine_tune*/*"):
+        rmtree(folder)
+    tuning = {**FINE_TUNING, "metrics": {"docs_pair": ["mine:agreed"]}}
+    with loaded(tmp_path / "plugin"), pytest.raises(MachineError, match="cannot be computed for all"):
+        here.run(study(tmp_path, ["narrow"], [1], ["docs_pair"], fine_tuning=tuning))
 
 
 @pytest.mark.parametrize(("before", "after", "grows"), [(4, 8, True), (6, 8, False), (8, 4, False)])

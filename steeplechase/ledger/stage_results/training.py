@@ -108,6 +108,8 @@ class FineTuneResult(Result, extra="allow"):
     target_losses: Mapping[str, Real] | None = None
     """Of targets that are texts, by part: the mean loss of their tokens in nats, ends included."""
     choice: SearchChoice | None = None
+    own_metrics: Mapping[str, Sha256] | None = None
+    """The user's metrics among the scores, as the experiment names them, each with the hash of its source."""
     constant: bool | None = None
     """True where every example of dev was given the same answer."""
     others: Mapping[str, Whole] | None = None

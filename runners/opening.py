@@ -102,7 +102,7 @@ def open_ledger(request: RunRequest, shared: SharedStages | None = None) -> Iter
             ledger = opened.enter_context(_ledger_in(request.paths.folder))
             if ledger.fact("identity") is not None:
                 shared = shared or stages_of(request.experiment)
-                refuse_another_machine(ledger.records(), shared.named().values(), ledger.path)
+                refuse_another_machine(ledger, shared.named().values())
                 change = change_of(ledger, request.experiment, shared)
                 if change.reasons and change.has_results:
                     raise ConflictError(conflict(request.paths, change, request.command))

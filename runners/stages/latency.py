@@ -26,7 +26,8 @@ from steeplechase.foundation.environment import manifest
 from steeplechase.foundation.errors import ConflictError, MachineError
 from steeplechase.foundation.randomness import stream, stream_seed
 from steeplechase.foundation.schema import Count, JsonValue, Name, Seed, fingerprint
-from steeplechase.ledger.records import Record, with_results
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.records import with_results
 from steeplechase.ledger.stage_results import LatencyResult, Machine
 
 if TYPE_CHECKING:
@@ -96,18 +97,15 @@ class LatencyStage(StageDeclaration):
         return result.model_dump(mode="json")
 
 
-def refuse_another_machine(records: Iterable[Record], stages: Iterable[Stage], place: Path) -> None:
+def refuse_another_machine(ledger: Ledger, stages: Iterable[Stage]) -> None:
     """Raise ConflictError, with the differences, if the times in a ledger are from another machine than a stage's."""
-    found = [result.machine for _, result in with_results(records, LatencyResult)]
-    for stage in stages if found else ():
-        declared = stage.declaration
-        here = declared.machine.model_dump() if isinstance(declared, LatencyStage) else None
-        for machine in found if here is not None else ():
-            if differing := [*differences(machine.model_dump(), here, "machine")]:
-                first = f"{place}: holds times of another machine; nothing was changed. What differs:"
-                raise ConflictError(
-                    [first, *(f"  {line}" for line in differing), "Did you mean another --out folder?"]
-                )
+    timed = [stage.declaration for stage in stages if isinstance(stage.declaration, LatencyStage)]
+    for _, recorded in with_results(ledger.records(), LatencyResult) if timed else ():
+        differing = [*differences(recorded.machine.model_dump(), timed[0].machine.model_dump(), "machine")]
+        if differing:
+            first = f"{ledger.path}: holds times of another machine; nothing was changed. What differs:"
+            remedy = "Did you mean another --out folder?"
+            raise ConflictError([first, *(f"  {line}" for line in differing), remedy])
 
 
 def this_machine(device_name: Literal["cpu", "cuda"]) -> Machine:

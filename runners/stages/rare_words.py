@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self
 
 from runners.stages.context import StageContext
-from runners.stages.stage import MeasurementStage
+from runners.stages.stage import MeasurementStage, StageDeclaration
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.rare_words import RareWords
@@ -16,31 +16,79 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.randomness import stream
 from steeplechase.foundation.schema import Count, JsonValue, Seed
+from steeplechase.tasks.tokenizer import Tokenizer, load_tokenizer
 
 if TYPE_CHECKING:
     from jaxtyping import Float
     from torch import Tensor
 
-    from runners.training.mimicking import Word
+    from runners.training.mimicking import Tokens, Word, WordSource
+    from steeplechase.models.encoder import Encoder
+    from steeplechase.models.rare_words import RareWordModel
     from steeplechase.tasks.rare_words.ngrams import NgramTable
 
 
-class RareWordsStage(MeasurementStage):
-    """Train embeddings of words from form and contexts, and measure them on words left out.
+class TextRead(NamedTuple):
+    """A frozen encoder, and the beginning of the training text as tokens, with its most frequent words."""
+
+    encoder: Encoder
+    tokenizer: Tokenizer
+    tokens: Tokens
+    frequent: tuple[Word, ...]
+
+
+class MimickingStage(StageDeclaration):
+    """A stage that trains embeddings of words from form and contexts to mimic those of a frozen encoder.
 
     Reads `pretrained` and `tokens`.
     """
 
-    stage: ClassVar[str] = "rare_words"
-    code_version: ClassVar[int] = 1
+    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
+    uses_kernels: ClassVar[bool] = True
     architecture: Architecture
     settings: RareWords
     occurrences: Count
     text_tokens: Count
     most_words: Count
-    held_out_share: float
     seed: Seed
     device: Literal["cpu", "cuda"] = "cpu"
+
+    def read(self, context: StageContext, place: str) -> TextRead:
+        """Return the inputs. Raises DataError for fewer than 4 frequent words, which names the setting at `place`."""
+        from runners.training.mimicking import frequent_words
+        from runners.training.pretrained import read_encoder
+        from steeplechase.tasks.tokens import read_tokens
+
+        encoder = read_encoder(context.inputs["pretrained"], self.architecture, self.device)
+        tokenizer = load_tokenizer(context.inputs["tokens"])
+        tokens = read_tokens(context.inputs["tokens"] / "train.npy")[: self.text_tokens]
+        words = frequent_words(tokens, tokenizer, self.occurrences)
+        if len(words) < 4:
+            reason = f"{len(words)} words of one token occur as often; too few to train and to measure"
+            raise DataError(f"{place}.occurrences {self.occurrences}: {reason}")
+        chosen = sorted(words, key=lambda word: (-len(word.starts), word.text))[: self.most_words]
+        return TextRead(encoder, tokenizer, tokens, tuple(chosen))
+
+    def learned(
+        self, read: TextRead, taught: tuple[Word, ...], context: StageContext
+    ) -> tuple[RareWordModel, WordSource, dict[str, JsonValue]]:
+        """Return a model that was trained on the words, what its batches are made of, and the errors of training."""
+        from runners.training.mimicking import WordSource, mimicking_model, train_to_mimic
+        from steeplechase.tasks.rare_words.ngrams import NgramTable
+
+        ngrams = NgramTable.of([word.text for word in taught], self.settings)
+        source = WordSource(read.tokens, read.tokenizer, ngrams, self.settings)
+        model = mimicking_model(read.encoder, source, self.seed)
+        context.progress(f"mimicking {len(taught)} words", 0.0)
+        return model, source, {**train_to_mimic(model, taught, source, self.seed)}
+
+
+class RareWordsStage(MimickingStage, MeasurementStage):
+    """Train embeddings of words from form and contexts, and measure them on words left out."""
+
+    stage: ClassVar[str] = "rare_words"
+    code_version: ClassVar[int] = 1
+    held_out_share: float
 
     @classmethod
     def of(cls, experiment: Experiment, candidate: Candidate, name: str | None, seed: int) -> Self:
@@ -61,26 +109,13 @@ class RareWordsStage(MeasurementStage):
 
     def compute(self, context: StageContext) -> dict[str, JsonValue]:
         """Return how well the embeddings of unseen words are mimicked. Raises DataError where words are too few."""
-        from runners.training.mimicking import (
-            WordSource,
-            embeddings_of,
-            explained_variance,
-            mimicking_model,
-            train_to_mimic,
-        )
-        from runners.training.mimicking_inputs import MimickingInputs
-        from steeplechase.tasks.rare_words.ngrams import NgramTable
+        from runners.training.mimicking import embeddings_of, explained_variance
 
-        read = MimickingInputs.read(context.inputs, self.architecture, self.device, self.text_tokens)
-        encoder = read.encoder
-        split = _split(self, read.most_frequent(self.occurrences, self.most_words, "measure.rare_words"))
-        ngrams = NgramTable.of([word.text for word in split.taught], self.settings)
-        source = WordSource(read.tokens, read.tokenizer, ngrams, self.settings)
-        model = mimicking_model(encoder, source, self.seed)
-        context.progress(f"mimicking {len(split.taught)} words", 0.0)
-        errors = train_to_mimic(model, split.taught, source, self.seed)
-        held_out = _embeddable(split.held_out, ngrams)
-        targets = encoder.embeddings.tokens.weight.detach()[[word.pieces[0] for word in held_out]]
+        read = self.read(context, "measure.rare_words")
+        split = _split(self, read.frequent)
+        model, source, errors = self.learned(read, split.taught, context)
+        held_out = _embeddable(split.held_out, source.ngrams)
+        targets = read.encoder.embeddings.tokens.weight.detach()[[word.pieces[0] for word in held_out]]
         found = embeddings_of(model, held_out, source)
         return {
             "variant": self.settings.variant,
@@ -88,7 +123,7 @@ class RareWordsStage(MeasurementStage):
             "held_out": len(held_out),
             "explained_variance": explained_variance(found, targets),
             "cosine": _centred_cosine(found, targets),
-            "training_error": {**errors},
+            "training_error": errors,
         }
 
 

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from runners.stages.context import StageContext
-from runners.stages.stage import StageDeclaration
-from search_space.architecture import Architecture
+from runners.stages.rare_words import MimickingStage
 from search_space.candidate import Candidate
-from search_space.rare_words import RareWords
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.stage_label import WORD_EMBEDDINGS, StageLabel
-from steeplechase.foundation.schema import Count, JsonValue, Seed
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.result_files import RARE_WORDS
 from steeplechase.tasks.own_tasks.rarified import RareWordsTask
 
@@ -30,7 +28,7 @@ EMBEDDINGS = "embeddings.npy"
 """The file of the embeddings, in the order of the words' tokens."""
 
 
-class WordEmbeddingsStage(StageDeclaration):
+class WordEmbeddingsStage(MimickingStage):
     """Train embeddings of words from form and contexts, and compute those of the rare words of a task's examples.
 
     Reads `pretrained`, `tokens` and `examples`.
@@ -38,17 +36,8 @@ class WordEmbeddingsStage(StageDeclaration):
 
     stage: ClassVar[str] = "word_embeddings"
     code_version: ClassVar[int] = 1
-    libraries: ClassVar[tuple[str, ...]] = ("torch", "numpy")
-    uses_kernels: ClassVar[bool] = True
-    architecture: Architecture
     task: str
     """The task whose rare words are embedded, for messages."""
-    settings: RareWords
-    occurrences: Count
-    text_tokens: Count
-    most_words: Count
-    seed: Seed
-    device: Literal["cpu", "cuda"] = "cpu"
 
     @staticmethod
     def label(experiment: Experiment, task: str) -> str | None:
@@ -83,27 +72,14 @@ class WordEmbeddingsStage(StageDeclaration):
         """Write an embedding for every rare word of the examples. Raises DataError where frequent words are few."""
         import numpy as np
 
-        from runners.training.mimicking import (
-            WordSource,
-            embeddings_of,
-            found_words,
-            mimicking_model,
-            train_to_mimic,
-        )
-        from runners.training.mimicking_inputs import MimickingInputs
+        from runners.training.mimicking import embeddings_of, found_words
         from steeplechase.models.rare_words import CONTEXT
-        from steeplechase.tasks.rare_words.ngrams import NgramTable
 
-        read = MimickingInputs.read(context.inputs, self.architecture, self.device, self.text_tokens)
-        taught = read.most_frequent(self.occurrences, self.most_words, f"fine_tuning.own_tasks.{self.task}")
-        ngrams = NgramTable.of([word.text for word in taught], self.settings)
-        source = WordSource(read.tokens, read.tokenizer, ngrams, self.settings)
-        model = mimicking_model(read.encoder, source, self.seed)
-        context.progress(f"mimicking {len(taught)} words", 0.0)
-        errors = train_to_mimic(model, taught, source, self.seed)
+        read = self.read(context, f"fine_tuning.own_tasks.{self.task}")
+        model, source, errors = self.learned(read, read.frequent, context)
         words = json.loads((context.inputs["examples"] / RARE_WORDS).read_text())
         rare = found_words(words, read.tokens, read.tokenizer)
-        with_form = [self.settings.variant == CONTEXT or bool(ngrams.known(word.text)) for word in rare]
+        with_form = [self.settings.variant == CONTEXT or bool(source.ngrams.known(word.text)) for word in rare]
         table = _means_of_pieces(read.encoder.embeddings.tokens.weight.detach(), rare)
         rows = [row for row, known in enumerate(with_form) if known]
         if rows:
@@ -111,10 +87,10 @@ class WordEmbeddingsStage(StageDeclaration):
         np.save(context.folder / EMBEDDINGS, table.float().cpu().numpy(), allow_pickle=False)
         return {
             "variant": self.settings.variant,
-            "taught": len(taught),
+            "taught": len(read.frequent),
             "words": len(rare),
             "without_ngram": len(rare) - len(rows),
-            "training_error": {**errors},
+            "training_error": errors,
         }
 
 

@@ -30,12 +30,8 @@ from steeplechase.ledger.stage_results.shared import CorpusResult as CorpusResul
 from steeplechase.ledger.stage_results.shared import EncodedPart as EncodedPart
 from steeplechase.ledger.stage_results.shared import EvaluationSetResult as EvaluationSetResult
 from steeplechase.ledger.stage_results.shared import ExamplesResult as ExamplesResult
-from steeplechase.ledger.stage_results.shared import SplitCounts as SplitCounts
 from steeplechase.ledger.stage_results.shared import SquadPart as SquadPart
-from steeplechase.ledger.stage_results.shared import TokenCounts as TokenCounts
 from steeplechase.ledger.stage_results.shared import TokensResult as TokensResult
-from steeplechase.ledger.stage_results.training import CONSTANT as CONSTANT
-from steeplechase.ledger.stage_results.training import SCORES as SCORES
 from steeplechase.ledger.stage_results.training import DivergedFineTuning as DivergedFineTuning
 from steeplechase.ledger.stage_results.training import DivergedPretraining as DivergedPretraining
 from steeplechase.ledger.stage_results.training import ExampleValues as ExampleValues

@@ -99,8 +99,6 @@ class Chosen:
     scale: str
     scales: tuple[str, ...] = ()
     """All scales of its file."""
-    command: str = ""
-    """The command line that runs it, for messages."""
 
 
 def choose(path: Path, scale: str | None, packages: Sequence[str] = ()) -> Chosen:

@@ -8,7 +8,7 @@ import pytest
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.released.papers import published
 from search_space.source_encoder import parameters_with_source_encoder
-from steeplechase.commands.planning.plan_source_encoders import lines
+from steeplechase.commands.planning.costs import source_encoders
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.data_folder import HINT, VARIABLE
@@ -138,7 +138,7 @@ def test_the_count_of_arms_and_the_seeds_of_repeats_are_stated(
 
 def test_a_line_for_each_different_encoder() -> None:
     experiment = experiment_of("bart/translation.yaml", "paper")
-    found = list(lines(experiment))
+    found = list(source_encoders(experiment))
     assert [line.partition(":")[0] for line in found] == [
         f"source encoder of {task}" for task in ("two_stages", "first_stage", "one_stage")
     ]

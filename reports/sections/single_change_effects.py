@@ -4,69 +4,20 @@ Pairs of the baseline and an arm with one change are left out: the main table ha
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from reports.columns import METRIC, delta
 from reports.grid import Grid, shown, words
 from reports.number_format import interval_text_with_n
 from reports.section import Content, Section
 from reports.statistics.evidence import Evidence
-from reports.statistics.levels import fields_changed
+from reports.statistics.isolated_pairs import IsolatedPair, isolated_pairs
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, compared
-from search_space.candidate import Candidate
 from steeplechase.analysis.difference import Difference
-from steeplechase.configuration.arm import Arm
-from steeplechase.foundation.schema import JsonValue
 
 PAIRS_NAMED = 2  # maximum number of single-change effects named in a sentence
 NOTE = "Differences of two arms, without correction for multiple comparisons."
-Changes = Mapping[str, JsonValue]
-
-
-@dataclass(frozen=True)
-class IsolatedPair:
-    """Two arms: `arm` has a change at `path` that `reference` lacks, and all other fields are equal."""
-
-    arm: str
-    reference: str
-    path: str
-    """The factor's name in the design, else the field that differs: `convolution.kernel_size`."""
-
-
-def isolated_pairs(arms: Sequence[Arm], baseline: Candidate) -> tuple[IsolatedPair, ...]:
-    """Return every pair in the order of the arms; the reference is never the baseline."""
-    fields = {arm.name: fields_changed(arm.changes, baseline) for arm in arms}
-    return tuple(_pairs(arms, fields))
-
-
-def _pairs(arms: Sequence[Arm], fields: Mapping[str, Changes]) -> Iterator[IsolatedPair]:
-    for arm in arms:
-        for reference in arms:
-            if not reference.changes:
-                continue
-            factors, field = _factors(arm, reference), _extra(fields[arm.name], fields[reference.name])
-            option = None if len(factors) > 1 else _extra(arm.changes, reference.changes)
-            if field is not None or option is not None:
-                yield IsolatedPair(
-                    arm.name, reference.name, factors[0] if len(factors) == 1 else field or option or ""
-                )
-
-
-def _extra(changes: Changes, reference: Changes) -> str | None:
-    """Return the only path that `changes` has and `reference` lacks; None if other fields differ."""
-    extra = changes.keys() - reference.keys()
-    more = len(changes) == len(reference) + 1
-    if len(extra) != 1 or not more or any(changes[path] != reference[path] for path in reference):
-        return None
-    return next(iter(extra))
-
-
-def _factors(arm: Arm, reference: Arm) -> list[str]:
-    """Return the factors of the designs of both arms in which they differ; none for arms without levels in common."""
-    names = [name for name in arm.levels if name in reference.levels]
-    return [name for name in names if arm.levels[name] != reference.levels[name]]
 
 
 def _pairs_of(results: Results) -> tuple[IsolatedPair, ...]:

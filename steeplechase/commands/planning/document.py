@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from reports.sections.single_change_effects import isolated_pairs
+from reports.statistics.isolated_pairs import isolated_pairs
 from runners.cost_estimate.prediction import Prediction
 from runners.plan import ArmPlan, Plan
 from runners.plan_tuning import TuningCost

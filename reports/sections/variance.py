@@ -27,6 +27,11 @@ LOW_SHARE = 0.5
 """Maximum ratio of a low-variance task's sd to the tasks' median sd."""
 
 
+def _table(results: Results) -> Table:
+    """Return the standard deviations of every metric, pooled over arms; `low_variance` is set for tasks only."""
+    return Table.of("noise", _rows(results))
+
+
 def _rows(results: Results) -> Iterator[Row]:
     spreads = {metric.name: _spread(results, metric) for metric in results.metrics}
     tasks = [metric for metric in results.metrics if metric.name not in (HELD_OUT_LOSS, SCORE) and not metric.further]
@@ -60,7 +65,7 @@ def _smallest_effect(results: Results, sd: float | None, seeds: int) -> float | 
 
 def low_variance(results: Results) -> frozenset[str]:
     """Return the tasks of low variance."""
-    return frozenset(str(row["metric"]) for row in _rows(results) if row["low_variance"])
+    return frozenset(str(row["metric"]) for row in results.once(_table).rows if row["low_variance"])
 
 
 def _spread(results: Results, metric: Metric) -> Spread:
@@ -88,7 +93,7 @@ def _columns(results: Results) -> list[Column]:
 
 def _content(evidence: Evidence) -> Content:
     results = evidence.results
-    noise = Table.of("noise", _rows(results))
+    noise = results.once(_table)
     metrics = {metric.name for metric in results.shown}
     rows = [row for row in noise.rows if row["metric"] in metrics and row["smallest_effect"] is not None]
     tasks = any(row["metric"] != HELD_OUT_LOSS for row in rows)

@@ -23,6 +23,7 @@ from steeplechase.analysis.distributions import chi_squared_below, chi_squared_q
 
 POWER = 0.8
 MOST_SEEDS = 100
+ROUNDING = 1e-14
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)
 FAR = 9.0
 """Standard deviations beyond which a normal mean has no weight."""
@@ -44,13 +45,22 @@ def power_of_t_within(low: float, high: float, degrees: float, alpha: float = AL
 @lru_cache(maxsize=1024)
 def detectable_shift(degrees: float, alpha: float = ALPHA, chance: float = POWER) -> float:
     """Return the true value, in standard errors, that a two-sided t test detects with a power."""
-    low, high = 0.0, 1.0
-    while power_of_t(high, degrees, alpha) < chance:
-        high *= 2
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if power_of_t(middle, degrees, alpha) < chance else (low, middle)
-    return high
+    low, high, below, above = 0.0, 1.0, alpha - chance, power_of_t(1.0, degrees, alpha) - chance
+    while above < 0:
+        low, high, below, above = high, 2 * high, above, power_of_t(2 * high, degrees, alpha) - chance
+    shift, kept = high, 0
+    for _ in range(60):  # false position; the end that stays is halved (Illinois, Dowell and Jarratt 1971)
+        shift = high - above * (high - low) / (above - below)
+        found = power_of_t(shift, degrees, alpha) - chance
+        if abs(found) < ROUNDING:
+            break
+        side = 1 if found > 0 else -1
+        if side > 0:
+            high, above, below = shift, found, below / 2 if kept == side else below
+        else:
+            low, below, above = shift, found, above / 2 if kept == side else above
+        kept = side
+    return shift
 
 
 def seeds_needed(chance: Callable[[int], float], start: int) -> int | None:

@@ -6,6 +6,7 @@ import io
 import os
 import re
 from dataclasses import replace
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -42,6 +43,7 @@ HOSTILE = (
 )
 
 
+@cache
 def report_of(view: str) -> Report:
     shares = {"convolution": 0.7, "bottleneck_ratio": 0.2} if view == "search" else {}
     return build(replace(VIEWS[view](), importance=shares))
@@ -79,6 +81,7 @@ class _Page(HTMLParser):
         self.attributes += [(name, value or "") for name, value in attrs]
 
 
+@cache
 def hostile_report(name: str) -> Report:
     trials = [Trial("baseline", seed).pretrained(6.0 + seed / 10) for seed in (1, 2, 3)]
     for seed in (1, 2, 3):
@@ -91,19 +94,26 @@ def hostile_report(name: str) -> Report:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_html_is_text(name: str) -> None:
-    text = render(hostile_report(name), "html")
+def test_hostile_names_are_text_in_every_format(name: str) -> None:
+    report = hostile_report(name)
+    _html_is_text(name, render(report, "html"))
+    _latex_holds_no_command(render(report, "latex"))
+    _csv_starts_no_formula(render(report, "csv"))
+    _lines_stay_in_their_cells(name, render(report, "markdown"), draw(report, 100, colour=False))
+    assert render(report, "json").isascii()
+    for form in ("html", "latex", "csv", "json"):
+        assert "\x1b" not in render(report, form)
+
+
+def _html_is_text(name: str, text: str) -> None:
     page, plain = _Page(text), _Page(render(report_of("table2"), "html"))
     assert page.tags <= plain.tags
     assert not [attribute for attribute, _ in page.attributes if attribute.startswith("on")]
     assert not re.search(r"""(src|href)\s*=\s*["'](?!#|data:)""", "".join(f'{n}="{v}"' for n, v in page.attributes))
-    assert "\x1b" not in text
     assert name != "{{ 7 * 7 }}{% for %}" or name in text
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_latex_holds_no_command(name: str) -> None:
-    text = render(hostile_report(name), "latex")
+def _latex_holds_no_command(text: str) -> None:
     ours = {
         *("paragraph", "begin", "end", "centering", "small", "caption", "toprule", "midrule", "bottomrule", "textbf"),
         *("noindent", "par", "pm", "Delta", "times", "textbackslash", "textasciitilde", "textless", "textgreater"),
@@ -111,7 +121,21 @@ def test_hostile_latex_holds_no_command(name: str) -> None:
     }
     assert set(re.findall(r"\\([A-Za-z]+)", text)) <= ours
     assert not re.search(r"(?<!\\)[%#]", text)
-    assert "\x1b" not in text
+
+
+def _csv_starts_no_formula(text: str) -> None:
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert len(rows) == len(text.splitlines()) - 1 == 2 * 2
+    texts = [row[column] for row in rows for column in ("arm", "metric", "status")]
+    assert not any(entry.startswith(("=", "+", "-", "@", "\t", "\r")) for entry in texts)
+
+
+def _lines_stay_in_their_cells(name: str, markdown: str, drawn: str) -> None:
+    table = [line for line in markdown.splitlines() if line.startswith("|")]
+    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table[:4]}) == 1
+    assert not re.search(r"(?<!\\)[<`]", markdown)
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028]", markdown + drawn)
+    assert name != "[red]red[/red]" or "[red]red[/red]" in drawn
 
 
 def letters_of_reports() -> set[str]:
@@ -136,35 +160,6 @@ def test_a_terminal_without_unicode_gets_no_question_mark_for_another_mark() -> 
         assert "?" not in letter.translate(terminal.ASCII)  # which is the mark of a single seed
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_csv_starts_no_formula_and_keeps_its_lines(name: str) -> None:
-    text = render(hostile_report(name), "csv")
-    rows = list(csv.DictReader(io.StringIO(text)))
-    assert len(rows) == len(text.splitlines()) - 1 == 2 * 2
-    texts = [row[column] for row in rows for column in ("arm", "metric", "status")]
-    assert not any(entry.startswith(("=", "+", "-", "@", "\t", "\r")) for entry in texts)
-    assert "\x1b" not in text
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_markdown_and_terminal_stay_in_their_cells(name: str) -> None:
-    report = hostile_report(name)
-    markdown, drawn = render(report, "markdown"), draw(report, 100, colour=False)
-    table = [line for line in markdown.splitlines() if line.startswith("|")]
-    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table[:4]}) == 1
-    assert not re.search(r"(?<!\\)[<`]", markdown)
-    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028]", markdown + drawn)
-    if name == "[red]red[/red]":
-        assert "[red]red[/red]" in drawn
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_json_is_ascii(name: str) -> None:
-    text = render(hostile_report(name), "json")
-    assert text.isascii()
-    assert "\x1b" not in text
-
-
 def test_numbers_keep_their_sign_in_csv() -> None:
     text = render(report_of("table2"), "csv")
     assert re.search(
@@ -172,7 +167,7 @@ def test_numbers_keep_their_sign_in_csv() -> None:
     )
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 100, 140, 200])
+@pytest.mark.parametrize("width", [40, 80, 140])
 def test_terminal_keeps_to_its_width(width: int) -> None:
     for view in VIEWS:
         assert max(len(line) for line in draw(report_of(view), width, colour=False).splitlines()) <= width
@@ -198,8 +193,7 @@ def test_the_page_fetches_nothing() -> None:
 
 
 def test_figures_are_the_same_every_time() -> None:
-    report = report_of("table2")
-    again = report_of("table2")
+    report, again = build(table2()), build(table2())
     drawn = {picture.name: picture.svg for picture in report.pictures}
     assert {"curves", "forest"} <= drawn.keys()
     assert drawn == {picture.name: picture.svg for picture in again.pictures}

@@ -16,7 +16,6 @@ from reports.table import Row
 from steeplechase.analysis.difference import MeanTest
 from steeplechase.analysis.group_sequential import Looks
 from steeplechase.analysis.paired import holm
-from steeplechase.analysis.proportions import wilson
 from steeplechase.analysis.variance_components import spread_of
 from tests.factories.reports import TOKENS, Trial, document, primary, search_design, snapshot, table2
 
@@ -124,23 +123,6 @@ def test_diverged_seeds_are_counted_left_out_and_replaced_by_the_worst() -> None
     assert (row["rate_low"], row["rate_high"]) == pytest.approx((low, high))
     assert row["delta"] == pytest.approx(5.91 - 6.02)
     assert row["delta_all"] == pytest.approx((-0.11 - 0.10 + 9.9 - 6.03) / 3)
-
-
-@pytest.mark.parametrize(("count", "total"), [(0, 3), (1, 3), (3, 3), (7, 50)])
-def test_rates_have_wilsons_interval(count: int, total: int) -> None:
-    oracle = stats.binomtest(count, total).proportion_ci(method="wilson")
-    assert wilson(count, total) == pytest.approx((oracle.low, oracle.high), abs=1e-9)
-
-
-def test_planted_components_of_variance_are_recovered() -> None:
-    random = np.random.default_rng(2)
-    arms = []
-    for _ in range(40):
-        means = random.normal(0, 2.0, 8)
-        arms.append({seed: (mean + random.normal(0, 3.0, 4)).tolist() for seed, mean in enumerate(means)})
-    spread = spread_of(arms)
-    assert spread.pretraining == pytest.approx(2.0, abs=0.3)
-    assert spread.fine_tuning == pytest.approx(3.0, abs=0.3)
 
 
 def test_planted_components_are_recovered_where_seeds_have_different_numbers_of_values() -> None:

@@ -44,8 +44,8 @@ class Recipe(Schema):
     schedule: Schedule = Field(default_factory=LinearSchedule)
     """The learning rate over the tokens.
 
-    `linear` and `cosine` decay to zero, `inverse_square_root` decays without an end, and `constant` stays at its
-    peak.
+    `linear` and `cosine` decay to zero, `warmup_stable_decay` does over the last part, `inverse_square_root` decays
+    without an end, and `constant` stays at its peak.
     """
     weight_decay: float = Field(default=0.01, ge=0)
     """Weight decay of matrices; normalisations and biases have none.

@@ -7,6 +7,7 @@ from search_space.schedule.cosine import CosineSchedule
 from search_space.schedule.inverse_square_root import InverseSquareRootSchedule
 from search_space.schedule.linear import LinearSchedule
 from search_space.schedule.option import ScheduleOption
+from search_space.schedule.warmup_stable_decay import WarmupStableDecaySchedule
 from steeplechase.foundation.schema import OPTION
 
 Schedule = Annotated[ScheduleOption, OPTION]
@@ -18,4 +19,5 @@ __all__ = [
     "LinearSchedule",
     "Schedule",
     "ScheduleOption",
+    "WarmupStableDecaySchedule",
 ]

@@ -178,6 +178,16 @@ def test_with_a_schedule_without_a_horizon_a_longer_budget_continues_the_shorter
     assert further.keys() - shorter.keys() == {"pretrain@5120"}
 
 
+def test_a_longer_budget_continues_the_stable_phase_of_a_shorter_one(tmp_path: Path) -> None:
+    stable = {"kind": "warmup_stable_decay", "warmup_tokens": 64, "decay_share": 0.25}
+    recipe = {"baseline": {**baseline(), "recipe": {**RECIPE, "schedule": stable}}}
+    rungs = {"hurdle": hurdles(640, 1920)}
+    short = simulated.search(tmp_path, **recipe, pretraining={**budget(2560), "evaluations": 4, **rungs})
+    longer = simulated.search(tmp_path, **recipe, pretraining={**budget(5120), "evaluations": 8, **rungs})
+    shorter, further = pretraining(short), pretraining(longer)
+    assert {label for label in shorter if shorter[label] == further.get(label)} == {"pretrain@640", "pretrain@1920"}
+
+
 def test_the_inputs_of_every_stage_precede_it(tmp_path: Path) -> None:
     for experiment in (simulated.experiment(tmp_path), simulated.search(tmp_path)):
         shared = shared_stages(experiment)

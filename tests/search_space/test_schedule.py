@@ -15,6 +15,7 @@ from search_space.schedule import (
     InverseSquareRootSchedule,
     LinearSchedule,
     ScheduleOption,
+    WarmupStableDecaySchedule,
 )
 from steeplechase.foundation.schema import options_of
 
@@ -26,6 +27,9 @@ DRAWN: dict[type[ScheduleOption], st.SearchStrategy[ScheduleOption]] = {
     CosineSchedule: st.builds(CosineSchedule, warmup_tokens=WARMUPS),
     InverseSquareRootSchedule: st.builds(
         InverseSquareRootSchedule, warmup_tokens=WARMUPS, decay_from_tokens=st.none() | TOKENS
+    ),
+    WarmupStableDecaySchedule: st.builds(
+        WarmupStableDecaySchedule, warmup_tokens=WARMUPS, decay_share=st.floats(0.01, 1)
     ),
 }
 ANY = st.one_of(*DRAWN.values())
@@ -89,6 +93,17 @@ def test_a_cosine_is_halfway_down_halfway_through(warmup: int, half: int) -> Non
     assert schedule.multiplier(total, total) == pytest.approx(0, abs=1e-12)
 
 
+@given(WARMUPS, st.floats(0.01, 1), st.integers(1000, 10**9))
+def test_the_stable_phase_is_constant_and_the_decay_a_straight_line(warmup: int, share: float, total: int) -> None:
+    schedule = WarmupStableDecaySchedule(warmup_tokens=min(warmup, total // 1000), decay_share=share)
+    start = math.floor((1 - share) * total)
+    if start >= schedule.warmup_tokens:
+        assert schedule.multiplier(start, total) == 1
+    halfway = round(total * (1 - share / 2))
+    assert schedule.multiplier(halfway, total) == pytest.approx(0.5, abs=1 / (share * total))
+    assert schedule.multiplier(total, total) == 0
+
+
 @given(ANY, st.integers(1, 64), st.integers(1, 64), st.integers(1, 10**6), st.integers(1, 10**6))
 def test_equal_tokens_mean_equal_phase_whatever_the_batch(
     schedule: ScheduleOption, batch: int, times: int, step: int, more: int
@@ -103,12 +118,15 @@ def test_equal_tokens_mean_equal_phase_whatever_the_batch(
         for recipe in (small, large)
     )
     # the horizon is one update past the last, so that none is spent at a rate of 0: that is all the batch decides
-    steepest = max(1.0, horizon / max(1, horizon - schedule.warmup_tokens)) * 2
+    steepest = max(1.0, horizon / max(1, horizon - schedule.warmup_tokens)) * 2 / getattr(schedule, "decay_share", 1)
     slack = steepest * small.peak_learning_rate * large.tokens_per_step / horizon
     assert by_small == pytest.approx(by_large, abs=slack)
 
 
-def test_the_rates_of_linear_decay_alone_depend_on_the_budget() -> None:
+def test_a_stable_rung_is_shared_and_the_decay_is_not() -> None:
+    schedule = WarmupStableDecaySchedule(warmup_tokens=0, decay_share=0.2)
+    assert schedule.horizon(1000, 800) is None
+    assert schedule.horizon(1000, 801) == 1000
     assert LinearSchedule().horizon(1000, 1) == 1000
     assert ConstantSchedule().horizon(1000, 1000) is None
 

@@ -9,17 +9,17 @@ from reports.number_format import NOTHING, difference_text, fixed, mean_text, sh
 from reports.sections import sections
 from reports.sections.failures import INCOMPLETE
 from reports.sections.failures import TERM as FAILED
-from reports.sections.main_table import BEST_MARK, MetricColumns, metric_clause, metric_columns
+from reports.sections.main_table import BEST_MARK, MetricColumns, lowered_by, metric_clause, metric_columns
 from reports.sections.tuned_effects import TUNED
 from reports.sections.verdicts import verdict_text
 from reports.statistics.arm_costs import costs_of
-from reports.statistics.comparisons import TEST_NAMES, Verdict
+from reports.statistics.comparisons import TEST_NAMES, Comparison, Verdict
 from reports.statistics.evidence import Evidence
-from reports.statistics.metrics import Metric
+from reports.statistics.metrics import TITLES, Metric
 from reports.statistics.results import Results
 from steeplechase.analysis.power import MOST_SEEDS
 from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.metrics import SCORE
+from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
 from steeplechase.ledger.task_references import TITLES as REFERENCE_TITLES
 
 CLAUSES_IN_SUMMARY = ("claims", "equal_arms", "without_value", "squad", "failures")
@@ -35,27 +35,30 @@ def summary_of(evidence: Evidence) -> Summary | None:
     if results.is_search or not results.arms or not (measured or results.below_reference):
         return None
     others = (clause for name in CLAUSES_IN_SUMMARY for clause in sections()[name].clauses(evidence))
-    clauses = [*(metric_clause(results, metric) for metric in measured), "; ".join(filter(None, others))]
+    first = [metric_clause(results, metric) for metric in measured] or sections()["reference"].clauses(evidence)
+    clauses = [*first, "; ".join(filter(None, others))]
     undecided = dict(_undecided(results))
-    known = [seeds for seeds in undecided.values() if seeds is not None]
+    known = [each.seeds_to_decide for each in undecided.values() if each.seeds_to_decide is not None]
     return Summary(
         finding=" ".join(f"{clause[0].upper()}{clause[1:]}." for clause in clauses if clause),
         table=_table(results),
-        undecided=tuple(f"{name} ({_needed(seeds)})" for name, seeds in undecided.items()),
+        undecided=tuple(f"{name} ({_needed(each)})" for name, each in undecided.items()),
         seeds_to_decide=max(known) if len(known) == len(undecided) > 0 else None,
     )
 
 
-def _undecided(results: Results) -> Iterator[tuple[str, int | None]]:
+def _undecided(results: Results) -> Iterator[tuple[str, Comparison]]:
     for metric in results.headlines:
         for arm in results.arms:
             compared = None if arm.name == BASELINE else results.comparison(arm.name, metric)
             if compared is not None and compared.verdict is Verdict.UNDECIDED and compared.p is not None:
-                yield f"{arm.name} on {metric.title}", compared.seeds_to_decide
+                yield f"{arm.name} on {metric.title}", compared
 
 
-def _needed(seeds: int | None) -> str:
-    return f"over {MOST_SEEDS} seeds, or not tested" if seeds is None else f"{seeds} seeds"
+def _needed(compared: Comparison) -> str:
+    if compared.gate_shut:
+        return f"not tested, since its {TITLES[HELD_OUT_LOSS]} does not differ"
+    return f"over {MOST_SEEDS} seeds" if compared.seeds_to_decide is None else f"{compared.seeds_to_decide} seeds"
 
 
 def _table(results: Results) -> Grid:
@@ -112,8 +115,8 @@ def _notes(results: Results) -> Iterator[str]:
         known = {REFERENCE_TITLES[name]: standing.references.known[name] for name in standing.missed}
         missed = ", ".join(f"{title} {fixed(value, 1)}" for title, value in known.items())
         yield (
-            f"{BELOW_REFERENCE} {task}: the mean over all arms, {fixed(standing.mean, 1)}, does not exceed {missed}; "
-            "no difference is claimed."
+            f"{BELOW_REFERENCE} {task}: the mean over all arms, {fixed(standing.mean, 1)}, does not significantly "
+            f"exceed {missed}{lowered_by(results, task)}; no difference is claimed."
         )
 
 
@@ -131,9 +134,12 @@ def brief(report: Report, command: str) -> Report:
     summary = report.summary
     kept = [each for each in report.grids if each.name in VERDICTS and not (summary and each.name in IN_SUMMARY)]
     footer = tuple((term, text) for term, text in report.footer if term in CONDITIONS)
-    left_out = len(report.grids) - len(kept)
+    repeated = ("candidates", "results")  # the second says what the first does
+    if not summary and {*repeated} <= {each.name for each in kept}:
+        kept = [each for each in kept if each.name != repeated[1]]
+    left_out = len(report.grids) - len(kept) - bool(summary)  # the summary is the table of results
     tables = {0: "", 1: "1 more table, "}.get(left_out, f"{left_out} more tables, ")
-    more = f"{tables}all columns and the conditions: {command}"
+    more = f"{tables}all columns and the conditions:\n{command}"
     if summary is None:
         return replace(report, grids=tuple(each.brief for each in kept), footer=footer, more=more)
     grids = (summary.table, *(each.brief for each in kept))

@@ -186,6 +186,11 @@ def _notes(experiment: Experiment) -> list[str]:
     corpus = experiment.corpus
     if isinstance(corpus, HuggingFaceCorpus):
         notes.append(f"corpus: {corpus.name} is read from the Hugging Face hub, which needs the network")
+    if _reads_for_nothing(experiment):
+        notes.append(
+            f"corpus: {corpus.kind} is read and tokenized although no training and no task reads a document; "
+            "a short file as `corpus: { kind: text_files, path: FILE }` saves the time"
+        )
     for design in experiment.designs:
         if isinstance(design, Search):
             size = grid_size(design.space, experiment.baseline)
@@ -199,6 +204,13 @@ def _notes(experiment: Experiment) -> list[str]:
         if isinstance(design, Factorial):
             notes += [f"{design.kind}: {warning}" for warning in _missing_runs(experiment, design)]
     return notes
+
+
+def _reads_for_nothing(experiment: Experiment) -> bool:
+    """Return whether nothing but the key of the examples depends on the pretraining text."""
+    tuning = experiment.fine_tuning
+    from_files = all(tuning.is_table(name) or tuning.find(name).files for name in tuning.tasks)
+    return experiment.corpus.kind == "documentation" and not experiment.pretrains and from_files
 
 
 def _missing_runs(experiment: Experiment, design: Factorial) -> Iterator[str]:

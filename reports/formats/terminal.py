@@ -51,6 +51,8 @@ def draw(report: Report, width: int, colour: bool) -> str:
     )
     for block in _blocks(report, width):
         console.print(block)
+    if report.more:
+        console.print(Text(f"\n{report.more}"), soft_wrap=True)  # its command is one line
     return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
 
 
@@ -70,8 +72,6 @@ def _blocks(report: Report, width: int) -> Iterator[RenderableType]:
     if report.footer:
         yield Text("")
     yield from (_labelled(term, text) for term, text in report.footer)
-    if report.more:
-        yield Text(f"\n{report.more}")
 
 
 def _labelled(term: str, text: str) -> Text:

@@ -128,12 +128,14 @@ def _not_distinguishable(results: Results, finished: Sequence[Row]) -> str:
     if not not_different:
         return ""
     text = interval_text_with_n(differences[not_different[0]], _decimals(results, results.once(Objectives).first))
-    nearest = f"{not_different[0]}, Δ {text}"
+    nearest = f"{arm} minus {not_different[0]}: {text}"
+    if all(difference.n == 1 for difference in differences.values()):
+        return f"; whether it differs from the next cannot be tested with one seed ({nearest})"
     if len(others) == 1:
         return f", and not distinguishable from the only other finished candidate ({nearest})"
     few = len(not_different) < len(others)
     count = f"{len(not_different)} of the {len(others)}" if few else f"any of the {len(others)}"
-    return f", and not distinguishable from {count} other finished candidates (next: {nearest})"
+    return f", and not distinguishable from {count} other finished candidates (next, {nearest})"
 
 
 def _between(results: Results, arm: str, other: str, tokens: object) -> Difference:

@@ -143,8 +143,8 @@ def candidates_notes(results: Results) -> Iterator[str]:
     audited = [history.trial.name for history in results.snapshot.histories if history.audit]
     if audited:
         yield (
-            f"Audited: {', '.join(audited)}, trained to the end of the budget after a hurdle stopped them. Only the "
-            "audit uses these results; ranks, Results and the Pareto front leave them out."
+            f"Audited (trained to the end of the budget after a hurdle had stopped it): {', '.join(audited)}. "
+            "Only the audit uses these results; ranks, Results and the Pareto front leave them out."
         )
     repeats = sum(history.trial.cohort is not None for history in _of_candidates(results))
     if repeats:

@@ -3,7 +3,7 @@
 The finding says of every headline metric which arm is best and whether it differs from the baseline.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -97,6 +97,25 @@ def _overview(results: Results) -> Grid:
     columns += [*(Column(size, "size") for size in sizes), words("status")]
     without = _without_value(results)
     return grid("results", "Results", columns, (_cells(results, arm, without) for arm in results.arms))
+
+
+def further_metrics(results: Results) -> Iterator[Grid]:
+    """Yield the further metrics of the tasks, a user's own included; none without one."""
+    groups = [metric_columns(results, metric) for metric in results.metrics if metric.further]
+    if not groups:
+        return
+    columns = [words("arm")]
+    for group in groups:
+        below = BELOW_REFERENCE if group.metric.task in results.below_reference else ""
+        columns += [Column(title, f"{group.metric.title}{below}") for title in ("mean ± sd (n)", DELTA)]
+    rows = [[arm.name, *_metric_cells(results, groups, arm.name)] for arm in results.arms]
+    yield grid("further metrics", "Further metrics of the tasks", columns, rows)
+
+
+def _metric_cells(results: Results, groups: Sequence[MetricColumns], arm: str) -> Iterator[str | Cell]:
+    for group in groups:
+        yield mean_text(group.effects[arm], group.decimals)
+        yield _difference(results, group, arm)
 
 
 def _cells(results: Results, arm: ArmRow, without: Collection[str]) -> list[str | Cell]:
@@ -201,8 +220,9 @@ def _task_notes(results: Results) -> Iterator[str]:
         standing = results.standings[task]
         missed = ", ".join(REFERENCE_TITLES[name] for name in standing.missed)
         yield (
-            f"below reference: on {task} the mean over all arms, {standing.mean:.1f}, does not exceed {missed} "
-            "(one-sided t at 5%, sd pooled over arms). It is no part of the score, the finding or the gate."
+            f"below reference: on {task} the mean over all arms, {standing.mean:.1f}, does not significantly exceed "
+            f"{missed} (one-sided t at 5%, sd pooled over arms){lowered_by(results, task)}. It is no part of "
+            "the score, the finding or the gate."
         )
     if low_variance(results):
         yield "low variance: sd over seeds at most half the tasks' median; smaller differences are detectable."
@@ -218,7 +238,9 @@ def metric_clause(results: Results, metric: Metric) -> str:
     if not rivals:
         return f"on {metric.title} only the baseline has been measured"
     best = metric.best(rivals)
-    return f"on {metric.title} {_verdict(results, metric, best)}{_further_arms(results, metric, best, rivals)}"
+    helping = all(results.comparison(arm, metric).verdict is Verdict.HELPS for arm in rivals)
+    every = "every arm is significantly better than the baseline; " if helping and len(rivals) > 1 else ""
+    return f"on {metric.title} {every}{_verdict(results, metric, best)}{_further_arms(results, metric, best, rivals)}"
 
 
 def _further_arms(results: Results, metric: Metric, best: str, rivals: dict[str, float]) -> str:
@@ -230,7 +252,24 @@ def _further_arms(results: Results, metric: Metric, best: str, rivals: dict[str,
         also = "also " if verdicts[best] is verdict else ""
         more = f" and {len(arms) - ARMS_NAMED} more" if len(arms) > ARMS_NAMED else ""
         texts += [f", {also}significantly {word}: {', '.join(arms[:ARMS_NAMED])}{more}"] if arms else []
+        texts += [_as_good(results, metric, best, arms)] if also and verdict is Verdict.HELPS else []
     return "".join(texts)
+
+
+def _as_good(results: Results, metric: Metric, best: str, others: Sequence[str]) -> str:
+    """Return the further significant arms that no 95% interval of a difference tells from the best; or nothing."""
+    found = [arm for arm in others if not _differs(results, metric, best, arm)]
+    if not found:
+        return ""
+    if len(found) == len(others):
+        return f", not distinguishable from {best}" if len(others) == 1 else f", none distinguishable from {best}"
+    more = f" and {len(found) - ARMS_NAMED} more" if len(found) > ARMS_NAMED else ""
+    return f", of these not distinguishable from {best}: {', '.join(found[:ARMS_NAMED])}{more}"
+
+
+def _differs(results: Results, metric: Metric, best: str, other: str) -> bool:
+    difference = results.difference(best, other, metric)
+    return difference.low is None or difference.excludes_zero
 
 
 def _verdict(results: Results, metric: Metric, best: str) -> str:
@@ -263,10 +302,18 @@ def _verdict(results: Results, metric: Metric, best: str) -> str:
     return f"{texts[found.verdict]} ({delta})"
 
 
+def lowered_by(results: Results, task: str) -> str:
+    """Return the arms without which, each alone, a task is not below a reference; empty without one."""
+    arms = results.lowering(task)
+    return f"; without {' or '.join(arms)} it would" if arms else ""
+
+
 def _content(evidence: Evidence) -> Content:
     results = evidence.results
-    grids = (with_notes(_overview(results), _notes(results), _task_notes(results)),) if results.arms else ()
-    return Content((results_table(results),), grids)
+    if not results.arms:
+        return Content((results_table(results),), ())
+    shown = with_notes(_overview(results), _notes(results), _task_notes(results))
+    return Content((results_table(results),), (shown, *further_metrics(results)))
 
 
 def _clauses(evidence: Evidence) -> Iterator[str]:

@@ -84,7 +84,7 @@ def reference_grid(references: Table) -> tuple[Grid, ...]:
 def _below_reference(results: Results) -> Iterator[str]:
     """Yield the tasks on which no difference is claimed."""
     if below := results.below_reference:
-        reason = "because the mean over all arms does not exceed every reference"
+        reason = "because the mean over all arms does not significantly exceed every reference"
         tasks = len(results.tasks)
         in_score = "" if tasks == 1 else f" (not in the score: {len(below)} of {tasks} tasks)"
         yield f"on {', '.join(below)} no difference is claimed, {reason}{in_score}"

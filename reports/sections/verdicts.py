@@ -153,8 +153,9 @@ def _test_notes(results: Results) -> Iterator[str]:
     )
     if any(results.examples(metric.name) for metric in results.metrics):
         yield (
-            "Where examples are sampled (see the conditions): the deciding test over seeds or the two-way analysis "
-            "of variance over seeds and examples, whichever has the wider 95% interval."
+            "Where examples are sampled (see the conditions), a difference is tested over seeds, and over seeds and "
+            "examples by a two-way analysis of variance; interval and p are those of the one with the wider 95% "
+            "interval."
         )
     yield from _pairing_note(results)
     if results.looks.counts:

@@ -50,6 +50,12 @@ class Verdict(StrEnum):
     NO_DIFFERENCE = "no difference"
     """Shown to lie within the equivalence margin."""
     UNDECIDED = "undecided"
+    BELOW_REFERENCE = "below reference"
+    """Of a task on which the arms do not exceed what is known without pretraining: no difference is claimed."""
+
+
+SEEDS_AND_EXAMPLES = "seeds_and_examples"
+"""The test by the two-way analysis of variance, which decides where its 95% interval is wider."""
 
 
 @dataclass(frozen=True)
@@ -78,11 +84,24 @@ class CellTest:
     test: MeanTest = MeanTest.WELCH
     over_examples: Estimates | None = None
     """The difference over seeds and examples, where the values of examples were kept."""
+    below_reference: bool = False
+    """Whether it is a metric of a task on which no difference is claimed."""
 
     @cached_property
     def estimate(self) -> Estimates:
         """The difference as an estimate of one cell: the wider of over seeds, and over seeds and examples."""
-        return wider(estimate(self.values, self.baseline, self.test), self.over_examples)
+        return wider(self._over_seeds, self.over_examples)
+
+    @cached_property
+    def _over_seeds(self) -> Estimates:
+        return estimate(self.values, self.baseline, self.test)
+
+    @property
+    def deciding(self) -> str:
+        """The name of the test that the estimate, its interval and its p are of."""
+        taken = self.estimate.standard_error.item(), self.estimate.degrees.item()
+        over_seeds = self._over_seeds.standard_error.item(), self._over_seeds.degrees.item()
+        return str(self.test) if self.over_examples is None or taken == over_seeds else SEEDS_AND_EXAMPLES
 
     @property
     def differences(self) -> list[float]:
@@ -129,9 +148,9 @@ class Comparison:
     """Number of arms that are compared with the baseline."""
 
     @property
-    def test(self) -> MeanTest:
-        """The test that decides."""
-        return self.tested.test
+    def test(self) -> str:
+        """The name of the test that decides, whose interval and p are given."""
+        return self.tested.deciding
 
     @property
     def margin(self) -> float | None:
@@ -186,6 +205,10 @@ class Comparison:
     @property
     def verdict(self) -> Verdict:
         """The verdict on the arm."""
+        return Verdict.BELOW_REFERENCE if self.tested.below_reference else self._tested_verdict
+
+    @property
+    def _tested_verdict(self) -> Verdict:
         return verdict_of(self.tested.metric, self.tested.estimate.value.item(), self.p_adjusted, self.p_equivalence)
 
     @property
@@ -199,7 +222,7 @@ class Comparison:
 
         None if more than a hundred are needed, no spread is known or the gate is shut.
         """
-        if self.verdict is not Verdict.UNDECIDED or self._estimate is None or not self.corrected.level:
+        if self._tested_verdict is not Verdict.UNDECIDED or self._estimate is None or not self.corrected.level:
             return None
         delta, level = self._estimate[0], self.corrected.level / self.tested.share * self.last_share
         level_within = 2 * ALPHA * self.last_share / self.arms

@@ -25,7 +25,7 @@ from steeplechase.ledger.metrics import attention_of
 from steeplechase.ledger.records import ArmRow, TrialStatus, shared_evaluation_set
 from steeplechase.ledger.snapshot import Snapshot, TrialHistory
 from steeplechase.ledger.stage_results import AttentionResult
-from steeplechase.ledger.task_standing import TaskStanding, task_standings, tasks_in_score
+from steeplechase.ledger.task_standing import TaskStanding, standing_of, task_standings, tasks_in_score
 
 T = TypeVar("T")
 NO_EXAMPLES: Mapping[str, ExampleTable] = MappingProxyType({})
@@ -74,6 +74,13 @@ class Results:
     def below_reference(self) -> tuple[str, ...]:
         """The tasks on which the mean over all arms does not exceed every reference; they are not in the score."""
         return tuple(task for task, standing in self.standings.items() if standing.below)
+
+    def lowering(self, task: str) -> tuple[str, ...]:
+        """Return the arms of a task below a reference without which, each alone, its mean exceeds every one."""
+        samples = {arm: [*of.get(task, {}).values()] for arm, of in self.values.items()}
+        others = {arm: [each for name, each in samples.items() if name != arm] for arm in samples}
+        found = {arm: standing_of(self.standings[task].references, each) for arm, each in others.items()}
+        return tuple(arm for arm, standing in found.items() if standing is not None and not standing.below)
 
     @cached_property
     def margins(self) -> Mapping[str, float]:
@@ -193,7 +200,9 @@ class Results:
     def _cell_test(self, arm: str, name: str) -> CellTest:
         values, baseline = (self.values.get(name_of_arm, {}).get(name, {}) for name_of_arm in (arm, BASELINE))
         over = self.contrasts.over_examples({arm: 1.0, BASELINE: -1.0}, name)
-        return CellTest(Metric(name), values, baseline, self.margins.get(name), self._share(arm), self.test, over)
+        metric, share = Metric(name), self._share(arm)
+        below = metric.task in self.below_reference
+        return CellTest(metric, values, baseline, self.margins.get(name), share, self.test, over, below)
 
     @cached_property
     def families(self) -> tuple[tuple[Cell, ...], tuple[Cell, ...]]:

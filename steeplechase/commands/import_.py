@@ -21,7 +21,7 @@ def import_(
 ) -> None:
     """Import a BERT, RoBERTa, ALBERT, ELECTRA, ConvBERT, GPT, XLNet, BART or Marian as an initial checkpoint.
 
-    An experiment starts from it by `pretraining: { init_checkpoint: OUT }`.
+    An experiment starts from it by `baseline: { init_checkpoint: OUT }`.
     """
     refuse_existing(out)
     import_folder(folder, out, str(out))

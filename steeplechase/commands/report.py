@@ -1,5 +1,6 @@
 """`steeplechase report`, `compare` and `pilot`: reports of a results folder or a published export, in any format."""
 
+import shlex
 import sys
 from dataclasses import replace
 from io import TextIOWrapper
@@ -20,7 +21,7 @@ from reports.summary import brief
 from reports.write import write_predictions
 from runners.flags import StoreUrl
 from steeplechase.commands.arguments import ResultsFolder
-from steeplechase.commands.output import tell
+from steeplechase.commands.output import program, tell
 from steeplechase.foundation.errors import DataError
 from steeplechase.ledger.example_tables import kept_example_tables
 from steeplechase.ledger.reading import snapshot_at
@@ -77,7 +78,7 @@ def report(
 
 def all_of(folder: Path) -> str:
     """Return the command that shows the complete report of a folder."""
-    return f"steeplechase report {folder} --all"
+    return f"{program()} report {shlex.quote(str(folder))} --all"
 
 
 def compare(

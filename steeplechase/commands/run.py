@@ -2,9 +2,7 @@
 
 import os
 import shlex
-import shutil
 import socket
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -17,7 +15,6 @@ from rich.console import Console
 
 from reports.document import Report
 from reports.explorer.plotly_library import is_installed as explorer_is_installed
-from reports.made_with import PROGRAM
 from reports.number_format import duration
 from reports.report import build
 from reports.sections.squad import answer_lines
@@ -34,7 +31,7 @@ from runners.run_progress import RunProgress
 from runners.settings import RAY, RunSettings
 from runners.task_sources import table_warnings
 from steeplechase.commands.arguments import ExperimentFile, choose_any, with_flags_of
-from steeplechase.commands.output import readers_may_go
+from steeplechase.commands.output import program, readers_may_go
 from steeplechase.commands.report import all_of, print_report
 from steeplechase.commands.stopping import Stopping, stopping
 from steeplechase.commands.terminal.live_view import LiveView
@@ -59,13 +56,6 @@ from steeplechase.ledger.snapshot import Snapshot
 SEEDS = "pretraining.seeds"
 
 
-def program() -> str:
-    """Return how this program was called: its name where the shell finds it, otherwise the path to it."""
-    called = Path(sys.argv[0])
-    found = shutil.which(PROGRAM)
-    return PROGRAM if called.name != PROGRAM or (found and Path(found).samefile(called)) else str(called)
-
-
 def deciding_lines(request: RunRequest, snapshot: Snapshot, report: Report) -> Iterator[str]:
     """Yield what is undecided, and the command with the seeds that decide it; nothing for seeds added by a rule."""
     experiment, summary = request.experiment, report.summary
@@ -78,6 +68,10 @@ def deciding_lines(request: RunRequest, snapshot: Snapshot, report: Report) -> I
     if needed is not None:
         time = _time(snapshot, len(snapshot.arms) * (needed - len(seeds)), request.settings.workers)
         yield f"decide{time}: {_command(request, _with_more(seeds, needed))}"
+        yield (
+            "the verdicts of that run are exploratory: their error rates do not count this look at the results; "
+            "`seeds: { until_decided: … }` in a new folder counts every look"
+        )
 
 
 def _time(snapshot: Snapshot, trials: int, workers: int) -> str:

@@ -1,5 +1,6 @@
 """The example folders of tasks, metrics, schedules and optimisers, and what a metric of a user's own must return."""
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,11 @@ from runners.training.optimisers import build_optimiser
 from steeplechase.commands.plugin_contracts import checked, unused_files
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.foundation.errors import ConfigurationError, DataError
+from steeplechase.tasks.contracts.own_metrics import own_metric_contracts
 from steeplechase.tasks.contracts.tasks import task_contracts
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.labelled.task import DownstreamTask, Examples
-from steeplechase.tasks.own_metrics import own_scores
+from steeplechase.tasks.own_metrics import module_of, own_scores
 from tests.factories.paths import ROOT
 from tests.factories.plugins import copy_of, loaded
 
@@ -80,6 +82,25 @@ def test_a_metric_is_a_function_that_its_own_file_defines_and_returns_finite_num
         }.items():
             with pytest.raises(DataError, match=reason):
                 own_scores(f"mine:{name}", ["a"], ["a"])
+
+
+def test_a_metric_that_knows_no_invented_label_is_skipped_and_one_that_returns_no_number_is_broken(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "plugin" / "tasks" / "own_metrics" / "mine.py"
+    file.parent.mkdir(parents=True)
+    recall = """
+def recall(references, predictions):
+    asked = [b for a, b in zip(references, predictions) if a == "code"]
+    return 100 * sum(b == "code" for b in asked) / len(asked)
+def text(references, predictions):
+    return "high"
+"""
+    file.write_text(recall)
+    with loaded(tmp_path / "plugin"):
+        outcomes = {each.option: each for each in own_metric_contracts(import_module(module_of("mine:recall")))}
+    assert "it knows none of the invented labels" in outcomes["mine:recall"].skipped
+    assert "it returned 'high'" in outcomes["mine:text"].problem
 
 
 @pytest.mark.parametrize(

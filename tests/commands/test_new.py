@@ -60,7 +60,7 @@ def test_nothing_is_overwritten_and_a_name_is_a_name(call: Call, tmp_path: Path)
     assert call("new", tmp_path / "a b").code == 3
     answer = call("new", tmp_path / "other", "--like", "tabel2")
     assert (answer.code, answer.err) == (
-        5,
+        3,
         "tabel2: No such file or directory. Did you mean experiments/table2.yaml?\n",
     )
     assert not (tmp_path / "other.yaml").exists()

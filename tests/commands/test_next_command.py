@@ -34,7 +34,8 @@ def lines_of(seeds: tuple[int, ...], delta: float, folder: Path) -> list[str]:
 def test_an_undecided_test_is_named_with_the_seeds_that_decide_it(
     seeds: tuple[int, ...], set_to: str, tmp_path: Path
 ) -> None:
-    undecided, decide = lines_of(seeds, -0.15, tmp_path)
+    undecided, decide, caveat = lines_of(seeds, -0.15, tmp_path)
+    assert "exploratory" in caveat
     assert undecided.startswith("undecided: wide on held-out loss (")
     words = shlex.split(decide.partition(": ")[2])
     settings = [words[at + 1] for at, word in enumerate(words) if word == "--set"]

@@ -26,7 +26,9 @@ def test_a_brief_report_has_three_sentences_and_one_table_and_names_the_rest() -
     assert (shown.name, shown.columns[-1].title) == ("summary", "parameters")  # results before sizes
     assert [row[0].text for row in shown.rows] == [arm.name for arm in table2().arms]
     text = draw(short, 80, colour=False)
-    assert text.rstrip().endswith(f"5 more tables, all columns and the conditions: {COMMAND}".rsplit(" ", 1)[-1])
+    others = len(report.grids) - 1  # beside the results, which are shown
+    assert text.endswith(f"{others} more tables, all columns and the conditions:\n{COMMAND}\n")
+    assert draw(short, 20, colour=False).splitlines()[-1] == COMMAND
     assert "Corpus:" not in text
     assert max(map(len, text.splitlines())) <= 80
     assert len(text.splitlines()) <= 43
@@ -36,7 +38,7 @@ def test_a_task_below_a_reference_is_shown_with_its_mark_and_the_reference() -> 
     (shown,) = brief(scored(47.0, 49.2), COMMAND).grids
     marked = [column.title for column in shown.columns if column.title.endswith("‡")]
     assert marked
-    missed = "does not exceed chance 50.0, bag of words 51.2; no difference is claimed"
+    missed = "does not significantly exceed chance 50.0, bag of words 51.2; no difference is claimed"
     assert any(missed in note for note in shown.notes)
 
 

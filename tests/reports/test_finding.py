@@ -155,8 +155,8 @@ def scored(baseline: float, wide: float, spread: float = 0.5, loss_spread: float
 def test_a_task_below_a_reference_is_not_claimed_and_no_part_of_the_gate() -> None:
     at_chance = scored(47.0, 49.2)
     assert (
-        "on docs_pair no difference is claimed, because the mean over all arms does not exceed every reference"
-        in at_chance.finding
+        "on docs_pair no difference is claimed, because the mean over all arms does not significantly exceed every "
+        "reference" in at_chance.finding
     )
     assert "better" not in at_chance.finding.partition("docs_pair")[2]
     assert not column(at_chance, "effects", "verdict", "docs_pair")
@@ -164,7 +164,30 @@ def test_a_task_below_a_reference_is_not_claimed_and_no_part_of_the_gate() -> No
     (results,) = [grid for grid in at_chance.grids if grid.name == "results"]
     assert "docs_pair, below reference" in {column.group for column in results.columns}
     (row,) = [row for t in at_chance.tables if t.name == "effects" for row in t.rows if row["metric"] == "docs_pair"]
-    assert row["verdict"] == "helps"  # for programs: what the test of the difference says
+    assert (row["verdict"], row["p_adjusted"] < 0.05) == ("below reference", True)  # whatever the difference says
+    assert not any("§" in cell.text for shown in results.rows for cell in shown)
+
+
+def test_the_arm_that_pulls_a_task_below_its_reference_is_named() -> None:
+    pulled = scored(70.0, 20.0)
+    (note,) = [note for note in pulled.notes if note.startswith("below reference: on docs_pair")]
+    assert "; without wide it would." in note
+    (mark,) = [note for note in pulled.summary.table.notes if note.startswith("‡")] if pulled.summary else ()
+    assert "without wide it would; no difference is claimed" in mark
+
+
+def test_arms_that_are_better_but_not_distinguishable_from_the_best_are_named() -> None:
+    trials = [
+        Trial(arm, seed).pretrained(loss + 0.01 * seed)
+        for arm, loss in (("baseline", 6.0), ("near", 4.001), ("wide", 4.0), ("far", 5.0))
+        for seed in (1, 2, 3)
+    ]
+    arms = {"baseline": {}, "near": {"width": 384}, "wide": {"width": 512}, "far": {"depth": 6}}
+    finding = build(snapshot(trials, arms, resolved=document([]))).finding
+    assert finding.startswith(
+        "On held-out loss every arm is significantly better than the baseline; wide has the best"
+    )
+    assert "also significantly better: near, far, of these not distinguishable from wide: near" in finding
 
 
 def headlines(*metrics: str, score: float = 70.0) -> Report:
@@ -193,7 +216,10 @@ def test_the_score_is_tested_without_a_gate_where_it_is_the_only_headline_metric
 
 def test_a_report_whose_only_headline_task_is_below_a_reference_says_so() -> None:
     report = headlines("score", score=49.2)
-    assert report.finding.startswith("On docs_pair no difference is claimed, because the mean over all arms")
+    said = "On docs_pair no difference is claimed, because the mean over all arms"
+    assert report.finding.startswith(said)
+    assert report.summary is not None
+    assert report.summary.finding.startswith(said)
     assert all(render(report, name) for name in format_names())
 
 

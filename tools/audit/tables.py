@@ -31,18 +31,23 @@ def effects(study: Study) -> Iterator[Row]:
     """Yield the test of every arm on every metric with its verdict."""
     margins = study.margins(study.paper.get("margins", {}) | study.document.get("equivalence_margin", {}))
     cells = {cell: study.difference(*cell) for cell in product(study.metrics, study.rivals)}
-    corrected = _corrected(study, cells)
+    corrected, declared = _corrected(study, cells), study.document.get("comparison", "welch")
     for metric in study.metrics:
         margin, estimates = margins.get(metric, math.nan), [cells[metric, arm] for arm in study.rivals]
         equivalent = holm([max(each.tails(-margin)[0], each.tails(margin)[1]) for each in estimates])[0]
         for arm, found, within in zip(study.rivals, estimates, equivalent, strict=True):
-            paired = contrast([study.values[metric][each] for each in (arm, BASELINE)], (1.0, -1.0), (), paired=True)
+            paired, seeds = (
+                contrast([study.values[metric][each] for each in (arm, BASELINE)], (1.0, -1.0), (), paired=each)
+                for each in (True, declared == "paired")
+            )
+            test = declared if seeds.degrees == found.degrees or math.isnan(found.degrees) else "seeds_and_examples"
             tests = dict(zip(TESTS, corrected[metric, arm], strict=True))
             verdict = "helps" if (found.value < 0) == (metric == LOSS) else "hurts"
             verdict = verdict if tests["p_adjusted"] <= ALPHA else "undecided"
             row = {"arm": arm, "metric": metric, **found.columns, "degrees": found.degrees, "p": found.p, **tests}
-            row |= {"test": study.document.get("comparison", "welch"), "p_paired": paired.p, "margin": margin}
-            yield {**row, "p_equivalence": within, "verdict": "no difference" if within <= ALPHA else verdict}
+            row |= {"test": test, "p_paired": paired.p, "margin": margin, "p_equivalence": within}
+            verdict = "no difference" if within <= ALPHA else verdict
+            yield {**row, "verdict": "below reference" if metric.partition(":")[0] in study.below else verdict}
 
 
 def _corrected(study: Study, cells: Mapping[Cell, Estimate]) -> dict[Cell, np.ndarray]:

@@ -98,7 +98,18 @@ def _published_table(rows: list[tuple[str, ...]]) -> Table:
 
 
 def _changes(row: ArmPlan) -> list[str]:
-    return [printable(f"{path}: {_short(value)}") for path, value in row.arm.changes.items()]
+    return [printable(f"{path}: {_short(value)}") for path, value in _with_levels(row).items()]
+
+
+def _with_levels(row: ArmPlan) -> dict[str, JsonValue]:
+    """Return the changes of an arm with the varied fields of an option, also those that equal its default."""
+    shown = {**row.arm.changes}
+    for path, level in row.arm.levels.items():
+        option, _, field = path.rpartition(".")
+        inside = shown.get(option)
+        if isinstance(inside, dict) and "kind" in inside:
+            shown[option] = {**inside, field: level}
+    return shown
 
 
 def _numbers(row: ArmPlan) -> Iterator[str]:
@@ -167,22 +178,23 @@ def _remaining_work(chosen: Chosen, plan: Plan) -> Iterator[str]:
     cached += (tuning.cached or 0) if tuning else 0
     known = " of the known arms" if chosen.experiment.search is not None else ""
     yield f"in the cache: {cached} of {stages} stages{known}"
-    yield from _predicted(plan.prediction, chosen.experiment.search is not None)
+    yield from _predicted(plan.prediction, chosen.experiment.search is not None, bool(chosen.scales))
 
 
-def _predicted(prediction: Prediction, searches: bool) -> Iterator[str]:
+def _predicted(prediction: Prediction, searches: bool, scales: bool) -> Iterator[str]:
     if prediction.seconds is None:
         never = ", ".join(prediction.never_measured)
+        smallest = ". A run at the smallest scale gives one" if scales else ""
         yield (
-            f"time, disk: no estimate yet; these stages have never run on this machine: {never}. A run at the "
-            "smallest scale gives one"
+            "time, disk: no estimate yet; these stages have not run on this machine at these sizes: "
+            f"{never}{smallest}"
             if never
             else "time, disk: nothing is left to compute"
         )
         return
     bound = ", if no hurdle stops any candidate and all are of the baseline's size" if searches else ""
     without = (
-        f", without {', '.join(prediction.never_measured)}, which have never run on this machine"
+        f", without {', '.join(prediction.never_measured)}, which have not run on this machine at these sizes"
         if prediction.never_measured
         else ""
     )

@@ -234,6 +234,8 @@ def _shown_label(work: StageTask) -> str:
     declaration = work.stage.declaration
     if not isinstance(declaration, PretrainStage) or StageLabel.parse(work.label).tokens is None:
         return work.label
+    if not declaration.to_step:
+        return "initial checkpoint"  # without pretraining
     recipe = declaration.candidate.recipe
     own = f" (trains {declaration.to_step * recipe.tokens_per_step})" if recipe.token_share != 1 else ""
     return f"{work.label}{own}"

@@ -167,7 +167,7 @@ def _undecidable_reason(metric: str, tuning: FineTuning) -> str | None:
 
 
 def _unknown_task(name: str, known: Collection[str]) -> str:
-    return f"{name!r} is not a task. Allowed: {', '.join(known)}{did_you_mean(name, known, '. ')}"
+    return f"{name!r} is not a task.{did_you_mean(name, known)} Allowed: {', '.join(known)}"
 
 
 def _fine_tuning_violations(experiment: Experiment) -> Iterator[Violation]:

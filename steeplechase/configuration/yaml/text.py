@@ -10,7 +10,7 @@ import yaml
 from steeplechase.configuration.yaml.errors import Mistake, refuse
 from steeplechase.configuration.yaml.experiment_files import experiment_files, shown
 from steeplechase.foundation.atomic_files import read_regular
-from steeplechase.foundation.errors import MachineError, closest
+from steeplechase.foundation.errors import ConfigurationError, MachineError, closest
 
 # a key without a space before its value, as in `lr:0.1`, but not `http://…` or `12:30`
 GLUED = re.compile(r"[\s{,\[-]*([A-Za-z_][\w-]*:(?=[^\s:/])[^\s,}\]]*)")
@@ -122,8 +122,9 @@ def _read_bytes(path: Path) -> bytes:
     try:
         return read_regular(path, BYTES_AT_MOST + 1)
     except OSError as error:
-        meant = _meant(path) if isinstance(error, FileNotFoundError) else ""
-        raise MachineError(f"{path}: {error.strerror}{meant}") from None
+        if isinstance(error, FileNotFoundError):  # a wrong name
+            raise ConfigurationError(f"{path}: {error.strerror}{_meant(path)}") from None
+        raise MachineError(f"{path}: {error.strerror}") from None
     except ValueError:  # a NUL in the name
         raise MachineError(f"{str(path)!r}: not a file name") from None
 

@@ -17,6 +17,9 @@ KINDS: Mapping[str, tuple[Sequence[Any], Sequence[Any]]] = {
 """By kind of a task's targets: references, and predictions that are all wrong."""
 FINITE, LARGER = "it returns finite numbers", "right answers score higher than wrong ones"
 
+UNKNOWN = "it knows none of the invented labels"
+"""Why a metric of certain labels is not measured: those of the contracts are yes and no, O and B."""
+
 
 def own_metric_contracts(module: ModuleType) -> Iterator[Outcome]:
     """Yield the outcomes of every public function that a file defines, on the first kind of targets that it reads."""
@@ -30,16 +33,25 @@ def own_metric_contracts(module: ModuleType) -> Iterator[Outcome]:
 
 
 def _function_contracts(reference: str) -> Iterator[Outcome]:
-    refusals = []
+    refusals, broken = [], False
     for kind, (references, wrong) in KINDS.items():
         try:
             right, others = own_scores(reference, references, references), own_scores(reference, references, wrong)
         except DataError as refusal:
+            broken |= not isinstance(refusal.__cause__, Exception)  # it returned what is no number
             refusals.append(f"of {kind}: {refusal.lines[0].removeprefix(f'{reference}: ')}")
+            continue
+        if right == others:
+            refusals.append(f"of {kind}: {right} for right and for wrong answers")
             continue
         yield Outcome(reference, FINITE)
         rising = all(right[name] > others.get(name, right[name] - 1) for name in right)
         problem = "" if rising else f"of {kind}: {right} for right answers, {others} for wrong ones"
         yield Outcome(reference, LARGER, problem=problem)
         return
-    yield Outcome(reference, FINITE, problem="; ".join(refusals))
+    text = "; ".join(refusals)
+    yield (
+        Outcome(reference, FINITE, problem=text)
+        if broken
+        else Outcome(reference, LARGER, skipped=f"{UNKNOWN}: {text}")
+    )

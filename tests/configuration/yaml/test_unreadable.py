@@ -62,6 +62,8 @@ def test_more_than_fifty_thousand_values_are_refused(refusal_lines: Tell) -> Non
 def test_a_path_that_is_not_a_regular_file_is_an_environment_error(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    for path in (pipe, tmp_path, tmp_path / "missing.yaml", Path("/dev/zero"), Path("a\0b"), pipe / "x"):
+    for path in (pipe, tmp_path, Path("/dev/zero"), Path("a\0b"), pipe / "x"):
         with pytest.raises(MachineError):
             load(path, Plate, None)
+    with pytest.raises(ConfigurationError, match="No such file"):  # a wrong name
+        load(tmp_path / "missing.yaml", Plate, None)

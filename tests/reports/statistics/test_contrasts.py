@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reports.statistics.comparisons import CellTest
+from reports.statistics.comparisons import SEEDS_AND_EXAMPLES, CellTest
 from reports.statistics.contrasts import Contrasts, SampledExamples, sampled_examples
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results, results_of
@@ -142,6 +142,7 @@ def test_seeds_do_not_reduce_what_the_examples_add(test: MeanTest, of_seeds: flo
     assert later[1] >= now[1]
     alone = CellTest(Metric(LOSS), values, others, test=test)
     assert alone.at(10**6)[0] < 1e-3
+    assert (tested.deciding, alone.deciding) == (SEEDS_AND_EXAMPLES, str(test))
 
 
 @pytest.mark.parametrize("test", MeanTest)

@@ -169,7 +169,7 @@ def test_all_mistakes_of_a_file_are_reported_at_once_with_their_lines(call: Call
         (("describe", "electra-small", "--length", "513"), 3, ["513", "512 positions"]),
         (("describe", TABLE, "--arm", "dynamik"), 3, ["Did you mean dynamic?"]),
         (("describe", TABLE, "--scale", "huge"), 3, ["huge", "smoke"]),
-        (("describe", "experiments/nothing.yaml"), 5, ["experiments/nothing.yaml"]),
+        (("describe", "experiments/nothing.yaml"), 3, ["experiments/nothing.yaml"]),
     ],
 )
 def test_an_invalid_target_of_describe_is_an_error(

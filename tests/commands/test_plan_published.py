@@ -114,7 +114,7 @@ def test_a_plan_at_paper_scale_has_the_printed_counts_beside_ours(call: Call, na
 def test_a_file_of_a_sub_folder_is_suggested(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(EXPERIMENTS.parent)
     answer = call("plan", "experiments/albert/tabel4.yaml")
-    assert answer.code == 5
+    assert answer.code == 3
     assert "Did you mean experiments/albert/table4.yaml?" in answer.err
 
 

@@ -37,7 +37,10 @@ def test_time_and_disk_are_unknown_without_measurements(call: Call, tmp_path: Pa
     kinds = ["contamination", "corpus", "evaluation_set", "examples", "fine_tune", "pretrain", "tokens"]
     assert document["prediction"]["never_measured"] == kinds
     answer = " ".join(call("plan", TABLE, "--out", tmp_path).out.split())
-    assert "time, disk: no estimate yet; these stages have never run on this machine: contamination" in answer
+    assert (
+        "time, disk: no estimate yet; these stages have not run on this machine at these sizes: contamination"
+        in answer
+    )
     assert list(tmp_path.iterdir()) == []
 
 

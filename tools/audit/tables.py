@@ -40,7 +40,8 @@ def effects(study: Study) -> Iterator[Row]:
                 contrast([study.values[metric][each] for each in (arm, BASELINE)], (1.0, -1.0), (), paired=each)
                 for each in (True, declared == "paired")
             )
-            test = declared if seeds.degrees == found.degrees or math.isnan(found.degrees) else "seeds_and_examples"
+            same = all(map(math.isclose, (seeds.degrees, seeds.error), (found.degrees, found.error)))
+            test = declared if same or math.isnan(found.degrees) else "seeds_and_examples"
             tests = dict(zip(TESTS, corrected[metric, arm], strict=True))
             verdict = "helps" if (found.value < 0) == (metric == LOSS) else "hurts"
             verdict = verdict if tests["p_adjusted"] <= ALPHA else "undecided"

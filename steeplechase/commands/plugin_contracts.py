@@ -49,7 +49,7 @@ EXPERIMENT = "experiment"
 """The key that every experiment file has."""
 OPTIONS = ("search_space", "steeplechase.tasks.corpora")
 """Packages whose files are options of axes."""
-FACTORIES = "models"
+FACTORIES = "steeplechase.models"
 OWN_METRICS = "steeplechase.tasks.own_metrics"
 """The package of files with factories."""
 OF_AXES: Mapping[type, Callable[[Any], Iterator[Outcome]]] = {
@@ -138,7 +138,7 @@ def unused_files(plugin: Plugin) -> Iterator[Outcome]:
     """
     declared = {name for name in plugin.files if _declares(name)}
     used = set[str]().union(*map(plugin.source, declared))
-    for module in sorted(plugin.files.keys() - used):
+    for module in sorted(plugin.files.keys() - used, key=place_of):
         package, _, name = module.rpartition(".")
         if package == FACTORIES or name.startswith("_"):
             continue

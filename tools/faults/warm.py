@@ -26,7 +26,7 @@ from runners.executors import local, worker
 from steeplechase.commands.main import main
 from tools.faults.layer import SCRATCH
 
-PACKAGES = ("commands", "configuration", "ledger", "models", "reports", "runners", "search_space", "tasks")
+PACKAGES = ("reports", "runners", "search_space", "steeplechase")
 NOT_IMPORTED = ("runners.executors.ray", "runners.executors.tune", "steeplechase.models.kernels")
 IMPORTED_WHERE_USED = (
     *("alembic.command", "fontTools.subset", "matplotlib.backends.backend_agg", "mlflow.tracking", "optuna.samplers"),

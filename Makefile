@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --constraint constraints.txt
+PIP := $(BIN)/python -m pip install $(PIP_OPTIONS) --quiet --disable-pip-version-check --constraint constraints.txt
 
 # Published data sets lie in data/ or where STEEPLECHASE_DATA says; a checkout beside a folder of shared data uses that.
 ifneq ($(wildcard ../shared/data/.),)

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 from reports.document import Report, Summary
 from reports.grid import Cell, Column, Grid, grid, with_notes
+from reports.metric_clause import metric_clause
 from reports.number_format import NOTHING, difference_text, fixed, mean_text, short
 from reports.sections import sections
 from reports.sections.failures import INCOMPLETE
 from reports.sections.failures import TERM as FAILED
-from reports.sections.main_table import BEST_MARK, MetricColumns, lowered_by, metric_clause, metric_columns
+from reports.sections.main_table import BEST_MARK, MetricColumns, lowered_by, metric_columns
 from reports.sections.tuned_effects import TUNED
 from reports.sections.verdicts import verdict_text
 from reports.statistics.arm_costs import costs_of

@@ -51,8 +51,8 @@ def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
         ExampleKeeper(ledger, store).keep_all()
         refuse_missing_examples(request.paths.folder, ledger, settings.store)
         journal = Journal(experiment, shared, store, ledger, reused, request.part)
-        if journal.outdated:
-            counted = f"{len(journal.outdated)} finished fine-tunings from their predictions; nothing is trained"
+        if outdated := len(journal.outdated):
+            counted = f"{outdated} finished fine-tunings from their predictions; nothing is trained"
             request.on_warning(f"fine_tuning.metrics have changed: computed for {counted}")
         meter = Meter(settings, journal, sessions(ledger), began)
         try:

@@ -9,11 +9,11 @@ from functools import cached_property
 
 from reports.columns import interval_cell
 from reports.grid import Cell, Column, Grid, grid, with_notes, words
+from reports.metric_clause import metric_clause
 from reports.number_format import (
     TWO_SEEDS,
     counted,
     difference_text,
-    interval_text_with_n,
     mean_text,
     scientific,
     short,
@@ -25,7 +25,7 @@ from reports.sections.searched_settings import settings_legend, tasks_selected_o
 from reports.sections.variance import low_variance
 from reports.sections.without_value import reasons_of
 from reports.statistics.arm_costs import costs_of
-from reports.statistics.comparisons import TEST_NAMES, Verdict
+from reports.statistics.comparisons import TEST_NAMES
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
@@ -45,8 +45,6 @@ MATCHED_DELTA = "matched Δ [95%] (n)"
 NO_VALUE = "no value"
 LOW_VARIANCE = ", low variance"
 BELOW_REFERENCE = ", below reference"
-ARMS_NAMED = 4  # maximum number of further arms named by metric and verdict
-AT_SHARED = "at the seeds that both have"
 
 
 @dataclass(frozen=True)
@@ -227,79 +225,6 @@ def _task_notes(results: Results) -> Iterator[str]:
     if low_variance(results):
         yield "low variance: sd over seeds at most half the tasks' median; smaller differences are detectable."
     yield from settings_legend(results)
-
-
-def metric_clause(results: Results, metric: Metric) -> str:
-    """Return the clause on one metric: the arm with the best mean, its verdict, the further significant arms."""
-    means = results.means(metric)
-    rivals = {arm: mean for arm, mean in means.items() if arm != BASELINE}
-    if BASELINE not in means:
-        return f"on {metric.title} no arm can be compared: the baseline has not been measured"
-    if not rivals:
-        return f"on {metric.title} only the baseline has been measured"
-    best = metric.best(rivals)
-    helping = all(results.comparison(arm, metric).verdict is Verdict.HELPS for arm in rivals)
-    every = "every arm is significantly better than the baseline; " if helping and len(rivals) > 1 else ""
-    return f"on {metric.title} {every}{_verdict(results, metric, best)}{_further_arms(results, metric, best, rivals)}"
-
-
-def _further_arms(results: Results, metric: Metric, best: str, rivals: dict[str, float]) -> str:
-    """Return the significant arms beside the one with the best mean, after the correction; empty without one."""
-    verdicts = {arm: results.comparison(arm, metric).verdict for arm in rivals}
-    texts = []
-    for verdict, word in ((Verdict.HELPS, "better"), (Verdict.HURTS, "worse")):
-        arms = [arm for arm in rivals if arm != best and verdicts[arm] is verdict]
-        also = "also " if verdicts[best] is verdict else ""
-        more = f" and {len(arms) - ARMS_NAMED} more" if len(arms) > ARMS_NAMED else ""
-        texts += [f", {also}significantly {word}: {', '.join(arms[:ARMS_NAMED])}{more}"] if arms else []
-        texts += [_as_good(results, metric, best, arms)] if also and verdict is Verdict.HELPS else []
-    return "".join(texts)
-
-
-def _as_good(results: Results, metric: Metric, best: str, others: Sequence[str]) -> str:
-    """Return the further significant arms that no 95% interval of a difference tells from the best; or nothing."""
-    found = [arm for arm in others if not _differs(results, metric, best, arm)]
-    if not found:
-        return ""
-    if len(found) == len(others):
-        return f", not distinguishable from {best}" if len(others) == 1 else f", none distinguishable from {best}"
-    more = f" and {len(found) - ARMS_NAMED} more" if len(found) > ARMS_NAMED else ""
-    return f", of these not distinguishable from {best}: {', '.join(found[:ARMS_NAMED])}{more}"
-
-
-def _differs(results: Results, metric: Metric, best: str, other: str) -> bool:
-    difference = results.difference(best, other, metric)
-    return difference.low is None or difference.excludes_zero
-
-
-def _verdict(results: Results, metric: Metric, best: str) -> str:
-    """Return the verdict on the arm with the best mean, after the correction over all arms.
-
-    A paired difference is over the seeds that both arms have, so that its sign may not be that of the means.
-    """
-    difference, found = results.difference(best, BASELINE, metric), results.comparison(best, metric)
-    delta, means = f"Δ {interval_text_with_n(difference, results.decimals(metric))}", results.means(metric)
-    behind = metric.better(means[BASELINE], means[best])
-    if difference.low is None:
-        seeds = "one seed gives" if difference.n == 1 else f"{difference.n} seeds give"
-        nearest = f"best mean: baseline, nearest: {best}" if behind else f"best mean: {best}"
-        return f"{seeds} no interval ({nearest}, {delta})"
-    which = "the baseline has the best mean, and the nearest arm" if behind else "the arm with the best mean"
-    corrected = " after the correction" if difference.excludes_zero else ""
-    of_baseline = "" if behind else " from the baseline"
-    helps = f"{best} has the best mean and is significantly better than the baseline"
-    hurts = f"all means are worse than the baseline's, the nearest, {best}, is significantly worse"
-    if behind:
-        helps = f"the baseline has the best mean, but {AT_SHARED} the nearest arm, {best}, is significantly better"
-    else:
-        hurts = f"{best} has the best mean, but {AT_SHARED} it is significantly worse than the baseline"
-    texts = {
-        Verdict.HELPS: helps,
-        Verdict.HURTS: hurts,
-        Verdict.NO_DIFFERENCE: f"{which}, {best}, is equivalent to the baseline within ±{found.margin or 0.0:g}",
-        Verdict.UNDECIDED: f"{which}, {best}, does not differ significantly{of_baseline}{corrected}",
-    }
-    return f"{texts[found.verdict]} ({delta})"
 
 
 def lowered_by(results: Results, task: str) -> str:

@@ -1,9 +1,9 @@
-"""Audit of the hurdles: the share of wrong stops, rank correlation of early and final loss, and regret.
+"""Audit of the hurdles: the share of wrong stops, rank correlation of early and final value, and regret.
 
-A stop is wrong if the trial, trained to the end of its budget, has a lower loss than the median survivor. The audited
-trials are a sample of all trials stopped at their hurdle and are weighted accordingly. Trials whose values set a
-hurdle stop there without a decision and have a row of their own. Final losses at several seeds are compared after
-subtracting the baseline's deviation at that seed.
+The final value is the search's first objective, the held-out loss or the score. A stop is wrong if the trial, trained
+to the end of its budget, is better than the median survivor. The audited trials are a sample of all trials stopped at
+their hurdle and are weighted accordingly. Trials whose values set a hurdle stop there without a decision and have a
+row of their own. Final values at several seeds are compared after subtracting the baseline's deviation at that seed.
 Intervals: Wilson 1927 for shares, the stratified bootstrap (Efron 1979) for Kendall's rank correlation; 95% both.
 """
 
@@ -16,14 +16,16 @@ from reports.grid import Column, shown, words
 from reports.number_format import NOTHING, UNKNOWN, fixed
 from reports.section import Content, Section
 from reports.statistics.evidence import Evidence
+from reports.statistics.objectives import Objectives
 from reports.statistics.results import Results
 from reports.statistics.trial_status import Stop, stop_of
 from reports.table import Row, Table, number
 from steeplechase.analysis.proportions import wilson
 from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.stage_label import pretraining_marks
-from steeplechase.ledger.metrics import final_loss
-from steeplechase.ledger.records import TrialStatus, final_loss_of
+from steeplechase.configuration.metrics import SCORE
+from steeplechase.configuration.stage_label import FINE_TUNE, StageLabel, pretraining_marks
+from steeplechase.ledger.records import Record, TrialStatus, final_loss_of
+from steeplechase.ledger.selected_settings import score_of
 from steeplechase.ledger.snapshot import TrialHistory
 
 DRAWS, LEAST_FOR_INTERVAL = 1000, 4
@@ -37,9 +39,9 @@ class Ending:
     values: tuple[float | None, ...]
     """Its value at each hurdle that decided on it."""
     final: float
-    """Final held-out loss minus the baseline's deviation at the same seed; infinite if the trial diverged."""
+    """Final value minus the baseline's deviation at the same seed; infinite if the trial diverged."""
     measured: float
-    """Final held-out loss as measured."""
+    """Final value without that subtraction."""
     stopped_at: Stop | None = None
 
 
@@ -66,35 +68,43 @@ def _candidate_trials(results: Results) -> Iterator[TrialHistory]:
 def _endings(results: Results) -> Iterator[tuple[str, Ending]]:
     """Yield the name and the ending of every trial that was trained to the end of its budget."""
     sign = -1.0 if results.experiment.pretraining.hurdle.larger_is_better else 1.0
-    last = next(reversed(pretraining_marks(results.snapshot.labels)), None)
     added = _added_by_seed(results)
     for history in _candidate_trials(results):
         values = tuple(None if decision.value is None else sign * decision.value for decision in history.decisions)
         final, stop = None, None
         if history.status is TrialStatus.FINISHED:
-            final = final_loss(history, results.snapshot.labels)
+            final = _final_value(results, history.records)
         elif history.audit and (stop := stop_of(history)) is not None:
             diverged = any(record.status.value == "diverged" for record in history.audit)
-            ends = [final_loss_of(record) for record in history.audit if record.label == last]
-            final = float("inf") if diverged else ends[-1] if ends else None
+            final = float("inf") if diverged else _final_value(results, history.audit)
         if final is not None:
             less = added.get(history.trial.seed, 0.0)
             yield history.trial.name, Ending(values, final - less, final, stop)
 
 
+def _final_value(results: Results, records: Sequence[Record]) -> float | None:
+    """Return a trial's first objective at the end of its budget, signed so that lower is better; None without it."""
+    labels = results.snapshot.labels
+    if results.once(Objectives).first.name == SCORE:
+        score = score_of(records, [label for label in labels if StageLabel.parse(label).kind == FINE_TUNE])
+        return None if score is None else -score
+    last = next(reversed(pretraining_marks(labels)), None)
+    ends = [final_loss_of(record) for record in records if record.label == last]
+    return ends[-1] if ends else None
+
+
 def _added_by_seed(results: Results) -> dict[int, float]:
-    """Return by seed the baseline's final loss minus its mean over seeds; only seeds that the baseline finished."""
+    """Return by seed the baseline's final value minus its mean over seeds; only seeds that the baseline finished."""
     ends = {
         history.trial.seed: final
         for history in results.trials.get(BASELINE, ())
-        if history.status is TrialStatus.FINISHED
-        and (final := final_loss(history, results.snapshot.labels)) is not None
+        if history.status is TrialStatus.FINISHED and (final := _final_value(results, history.records)) is not None
     }
     return {seed: final - fmean(ends.values()) for seed, final in ends.items()}
 
 
 def better_than_survivors(results: Results) -> tuple[tuple[str, Ending], ...]:
-    """Return the audited trials whose final loss is lower than every survivor's, the lowest first."""
+    """Return the audited trials whose final value is better than every survivor's, the best first."""
     endings = tuple(_endings(results))
     survivors = [ending.final for _, ending in endings if ending.stopped_at is None]
     better = (
@@ -141,7 +151,7 @@ def interval_of_share(hits: int, trials: int) -> tuple[float | None, float | Non
 def _agreement(
     level: int, stops: list[Stop], endings: tuple[Ending, ...]
 ) -> tuple[float | None, float | None, float | None, int]:
-    """Return Kendall's tau of the values at a hurdle with the final losses, its interval, and the trials."""
+    """Return Kendall's tau of the values at a hurdle with the final values, its interval, and the trials."""
     measured = [
         (ending, value)
         for ending in endings
@@ -212,9 +222,18 @@ def audit_sentence(results: Results) -> str:
     wrong_stops = f"{total['wrong']} ended better than the median survivor (95% interval: {share}% of stops wrong)"
     hurdle = str(first["hurdle"]).partition(",")[0]
     compared = results.experiment.pretraining.hurdle.compared
-    ranks = f"; rank correlation of the {compared} at hurdle {hurdle} with the final loss {_tau(first)}"
+    objective = results.once(Objectives).first
+    final = "score" if objective.name == SCORE else "loss"
+    ranks = f"; rank correlation of the {compared} at hurdle {hurdle} with the final {final} {_tau(first)}"
     correlation = ranks if first["correlation"] is not None else ""
-    return f"{counted}: {wrong_stops}{correlation}; regret {fixed(number(total['regret']) or 0.0, 4)} nats."
+    return f"{counted}: {wrong_stops}{correlation}; regret {in_units(results, number(total['regret']) or 0.0)}."
+
+
+def in_units(results: Results, value: float) -> str:
+    """Return a value of the first objective with its unit: nats of a loss, points of a score."""
+    if results.once(Objectives).first.name == SCORE:
+        return f"{fixed(abs(value), 1)} points"
+    return f"{fixed(value, 4)} nats"
 
 
 def _count(name: str) -> Callable[[Row], str]:
@@ -234,19 +253,21 @@ def _tau(row: Row) -> str:
 
 
 SURVIVORS = "better than survivors:"
-COLUMNS = (
-    *(words("hurdle"), Column("stopped"), Column("audited")),
-    Column("the median", SURVIVORS, read=_count("wrong")),
-    Column("the worst", SURVIVORS, read=_count("beat_worst")),
-    *(Column("wrong stops [95%]", read=_share), Column("τ hurdle, final [95%] (n)", read=_tau)),
-    Column("regret, nats", read=decimal("regret", 4)),
-)
+
+
+def _columns(results: Results) -> Iterator[Column]:
+    yield from (words("hurdle"), Column("stopped"), Column("audited"))
+    yield Column("the median", SURVIVORS, read=_count("wrong"))
+    yield Column("the worst", SURVIVORS, read=_count("beat_worst"))
+    yield from (Column("wrong stops [95%]", read=_share), Column("τ hurdle, final [95%] (n)", read=_tau))
+    scored = results.once(Objectives).first.name == SCORE
+    yield Column("regret, points" if scored else "regret, nats", read=decimal("regret", 1 if scored else 4))
 
 
 def _content(evidence: Evidence) -> Content:
     rates = evidence.results.once(audit_table)
     title = "Audit of the hurdles: stopped trials trained to the end"
-    return Content(rates.filled, shown("audit", title, COLUMNS, rates.rows))
+    return Content(rates.filled, shown("audit", title, [*_columns(evidence.results)], rates.rows))
 
 
 SECTION = Section("audit", _content, lambda evidence: evidence.results.is_search)

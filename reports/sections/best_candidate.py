@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from reports.number_format import counted, difference_text, fixed, interval_text_with_n, short
+from reports.number_format import counted, difference_text, interval_text_with_n, short
 from reports.section import Section
-from reports.sections.audit import audit_sentence, better_than_survivors
+from reports.sections.audit import audit_sentence, better_than_survivors, in_units
 from reports.sections.candidates import candidates_table
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric, in_place_of_score
@@ -183,18 +183,17 @@ def _space(results: Results) -> str:
 
 
 def _audited(results: Results) -> str:
-    """Return the audited trials with a lower final loss than every survivor; empty without one."""
+    """Return the audited trials that ended better than every survivor; empty without one."""
     better = better_than_survivors(results)
     if not better:
         return ""
-    decimals = max(results.decimals(LOSS), LOSS_DECIMALS)
     texts = [
-        f"{name}, stopped at hurdle {ending.stopped_at.level + 1}, at {fixed(ending.measured, decimals)}"
+        f"{name}, stopped at hurdle {ending.stopped_at.level + 1}, at {in_units(results, ending.measured)}"
         for name, ending in better
         if ending.stopped_at is not None
     ]
     trials = "trials" if len(texts) > 1 else "trial"
-    return f"Audited {trials} that ended better than every survivor: {'; '.join(texts)} nats."
+    return f"Audited {trials} that ended better than every survivor: {'; '.join(texts)}."
 
 
 SECTION: Section[Evidence] = Section("best_candidate", clauses=lambda evidence: [search_finding(evidence.results)])

@@ -1,4 +1,4 @@
-"""Importance of each axis of a search: its share of the variance of the held-out loss at the first hurdle."""
+"""Importance of each axis of a search: its share of the variance of the first objective at the first hurdle."""
 
 from collections.abc import Iterator
 
@@ -7,9 +7,11 @@ from reports.grid import Column, shown, words
 from reports.section import Content, Section
 from reports.sections.candidates import candidates_table
 from reports.statistics.evidence import Evidence
+from reports.statistics.objectives import Objectives
+from reports.statistics.results import Results
 from reports.table import Row, Table
+from steeplechase.configuration.metrics import SCORE
 
-TITLE = "Importance: share of the variance of the held-out loss at the first hurdle"
 COLUMNS = (words("axis", "path"), Column("share of variance", read=decimal("importance", 2)), Column("candidates"))
 
 
@@ -18,7 +20,16 @@ def _content(evidence: Evidence) -> Content:
     ranked = sorted(evidence.results.snapshot.importance.items(), key=lambda item: (-item[1], item[0]))
     rows: Iterator[Row] = ({"path": path, "importance": share, "candidates": measured} for path, share in ranked)
     shares = Table.of("importance", rows)
-    return Content((shares,), shown(shares.name, TITLE, COLUMNS, shares.rows))
+    return Content((shares,), shown(shares.name, _title(evidence.results), COLUMNS, shares.rows))
+
+
+def _title(results: Results) -> str:
+    """Return of what the shares are: a score that no probe measures at a hurdle is that at the end."""
+    objective = results.once(Objectives).first
+    at_end = objective.name == SCORE and results.experiment.pretraining.hurdle.probe is None
+    value = "score of the probe" if objective.name == SCORE and not at_end else objective.title
+    where = "at the end of the budget" if at_end else "at the first hurdle"
+    return f"Importance: share of the variance of the {value} {where}"
 
 
 def _applies(evidence: Evidence) -> bool:

@@ -8,10 +8,10 @@ from runners.search.observation import Observation
 from runners.stage_labels import fine_tune_labels, pretrain_labels
 from steeplechase.configuration.designs.search import MEASURED
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.stage_label import PRETRAIN, StageLabel, fine_tuning_cells
+from steeplechase.configuration.stage_label import PRETRAIN, PROBE
 from steeplechase.foundation.schema import JsonValue
-from steeplechase.ledger.records import ArmRow, final_loss_of, primary_score
-from steeplechase.ledger.selected_settings import chosen_records
+from steeplechase.ledger.records import ArmRow, TrialStatus, final_loss_of, primary_score
+from steeplechase.ledger.selected_settings import score_of
 from steeplechase.ledger.snapshot import TrialHistory
 
 
@@ -19,20 +19,33 @@ def observation_of(
     experiment: Experiment, arm: ArmRow, histories: Sequence[TrialHistory], objectives: Sequence[str], proposed: bool
 ) -> Observation:
     """Return the observation of one arm: means over the seeds of its trials, up to the rung that all have reached."""
-    per_seed = [_losses(history) for history in histories]
-    reached = min(len(losses) for losses in per_seed)
     values = [_measured(experiment, arm, history) for history in histories]
     last = pretrain_labels(experiment)[-1]
     trained = all(any(record.label == last for record in history.finished(PRETRAIN)) for history in histories)
     complete = trained and all(name in measured for measured in values for name in objectives)
+    known = complete or any(name not in MEASURED for name in objectives)
     return Observation(
         dict(arm.changes),
-        tuple(fmean(losses[level] for losses in per_seed) for level in range(reached)),
+        _means([_losses(history) for history in histories]),
         complete,
-        tuple(fmean(measured[name] for measured in values) for name in objectives) if complete else (),
+        tuple(_mean(name, values, complete) for name in objectives) if known else (),
         proposed,
         len(histories),
+        _means([_scores(history) for history in histories]),
+        any(history.status is TrialStatus.DIVERGED for history in histories),
     )
+
+
+def _means(per_seed: Sequence[Sequence[float]]) -> tuple[float, ...]:
+    """Return the means over seeds at each rung, up to the last one that all have reached."""
+    reached = min(map(len, per_seed))
+    return tuple(fmean(values[level] for values in per_seed) for level in range(reached))
+
+
+def _mean(objective: str, values: Sequence[Mapping[str, float]], complete: bool) -> float | None:
+    """Return an objective's mean over seeds; None of one that an incomplete candidate has no final value of."""
+    at_end = objective in MEASURED or objective == "seconds"
+    return None if at_end and not complete else fmean(measured[objective] for measured in values)
 
 
 def shifted_by_baseline(
@@ -43,22 +56,34 @@ def shifted_by_baseline(
     `from_baseline` is the baseline at the candidate's seeds, `to_baseline` at the other seeds. Values that the
     baseline lacks at either are dropped, since differences between seeds would bias those between candidates.
     """
-    shifts = [new - old for old, new in zip(from_baseline.losses, to_baseline.losses, strict=False)]
     complete = observation.complete and from_baseline.complete and to_baseline.complete
     values = (
         zip(objectives, observation.values, from_baseline.values, to_baseline.values, strict=True) if complete else ()
     )
     return replace(
         observation,
-        losses=tuple(loss + shift for loss, shift in zip(observation.losses, shifts, strict=False)),
+        losses=_shifted(observation.losses, from_baseline.losses, to_baseline.losses),
+        scores=_shifted(observation.scores, from_baseline.scores, to_baseline.scores),
         complete=complete,
-        objectives=tuple(value + (new - old if name in MEASURED else 0.0) for name, value, old, new in values),
+        objectives=tuple(value + (new - old if name in MEASURED else 0.0) for name, value, old, new in values)
+        if complete
+        else observation.objectives,
     )
+
+
+def _shifted(values: Sequence[float], old: Sequence[float], new: Sequence[float]) -> tuple[float, ...]:
+    return tuple(value + to - since for value, since, to in zip(values, old, new, strict=False))
 
 
 def _losses(history: TrialHistory) -> list[float]:
     losses = map(final_loss_of, history.finished(PRETRAIN))
     return [loss for loss in losses if loss is not None]
+
+
+def _scores(history: TrialHistory) -> list[float]:
+    """Return the score of the hurdle's probe at each rung; empty without a probe."""
+    scores = map(primary_score, history.finished(PROBE))
+    return [score for score in scores if score is not None]
 
 
 def _measured(experiment: Experiment, arm: ArmRow, history: TrialHistory) -> Mapping[str, float]:
@@ -72,21 +97,8 @@ def _measured(experiment: Experiment, arm: ArmRow, history: TrialHistory) -> Map
     }
     if losses:
         measured["held_out_loss"] = losses[-1]
-    score = score_of(experiment, history)
+    score = score_of(history.records, fine_tune_labels(experiment))
     return measured if score is None else {**measured, "score": score}
-
-
-def score_of(experiment: Experiment, history: TrialHistory) -> float | None:
-    """Return the mean over tasks of the mean over fine-tuning seeds, None if a score is missing."""
-    labels = fine_tune_labels(experiment)
-    records = {StageLabel.parse(record.label).cell: record for record in chosen_records(history.records, labels)}
-    scores: dict[str | None, list[float]] = {}
-    for cell in fine_tuning_cells(labels):
-        value = primary_score(records[cell]) if cell in records else None
-        if value is None:
-            return None
-        scores.setdefault(cell.task, []).append(value)
-    return fmean(fmean(task_scores) for task_scores in scores.values()) if scores else None
 
 
 def as_json(observation: Observation) -> JsonValue:

@@ -1,11 +1,14 @@
 """Samplers from Optuna: propose points of a search space given earlier observations. The only import of Optuna.
 
 The study is in memory and is rebuilt from the ledger for every cohort. A stopped candidate is added as PRUNED with
-its losses so far, a diverged or failed one as FAIL, so that a short training is never taken for a complete one.
+its values at the rungs (`study_values`), or with the values that it is expected to have at the end where the sampler
+cannot use pruned trials; a diverged or failed one as FAIL.
 """
 
 import warnings
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +27,7 @@ from runners.search.encoding import (
 )
 from runners.search.evolution import Individual, offspring
 from runners.search.observation import Observation
+from runners.search.study_values import MAXIMISED, expected_values, order_of_fitness, values_at_rungs
 from search_space.candidate import Candidate
 from search_space.overrides import apply
 from steeplechase.configuration.designs.search import NON_ADAPTIVE, Search
@@ -35,7 +39,6 @@ if TYPE_CHECKING:
 ASKS_BEFORE_UNIFORM = 20  # TPE may propose the same point repeatedly; afterwards points are drawn uniformly
 ASKS_PER_POINT = 200  # repeated and invalid points are redrawn this often; then the space counts as exhausted
 RELATIVE = ("gp", "nsga2")  # Optuna samples with these only on axes that all finished trials have
-LARGER_IS_BETTER = ("score",)
 
 Point = dict[str, Any]
 
@@ -129,9 +132,11 @@ class _CohortSampler:
 
     def _child(self) -> Point | None:
         design, baseline = self._design, self._baseline
+        keys = [order_of_fitness(design.objectives[0], observation) for observation in self._observations]
+        ranks = {key: float(rank) for rank, key in enumerate(sorted(set(keys)))}
         individuals = [
-            Individual(point_of(design, apply(baseline, dict(observation.changes))), _fitness(observation))
-            for observation in self._observations
+            Individual(point_of(design, apply(baseline, dict(observation.changes))), ranks[key])
+            for observation, key in zip(self._observations, keys, strict=True)
         ]
         individuals = individuals or [Individual(point_of(design, baseline), float("inf"))]
         number = stream_seed(self._cohort, "number of a child", self._ask_count) % 2**32
@@ -143,24 +148,36 @@ class _CohortSampler:
 
 
 def importance(design: Search, baseline: Candidate, observations: tuple[Observation, ...]) -> dict[str, float]:
-    """Return each axis's share of the variance of the loss at the first rung; empty if too few have reached it."""
+    """Return each axis's share of the variance of the first objective; empty if too few candidates have a value.
+
+    At the first rung, which every candidate reaches; of a score that no probe measures there, at the end.
+    """
     import optuna
 
-    single = design.model_copy(update={"objectives": ("held_out_loss",), "sampler": "random"})
+    objective = design.objectives[0]
+    single = design.model_copy(update={"objectives": (objective,), "sampler": "random"})
     study = _study(single, baseline, (), 0)
     for observation in observations:
-        if observation.losses:
-            first = Observation(observation.changes, observation.losses[:1], complete=True)
+        value = _first_value(objective, observation)
+        if value is not None:
+            first = Observation(observation.changes, (value,), complete=True)
             trial = _frozen_trial(single, baseline, first, 0)
             assert trial is not None
             study.add_trial(trial)
     params = [trial.params for trial in study.trials]
-    shared = [path for path in axes_of(design, baseline) if "." not in path and all(path in each for each in params)]
+    shared = [path for path in axes_of(design, baseline) if all(path in each for each in params)]
     try:
         evaluator = optuna.importance.PedAnovaImportanceEvaluator()
         return dict(optuna.importance.get_param_importances(study, evaluator=evaluator, params=shared))
     except (ValueError, RuntimeError):
         return {}
+
+
+def _first_value(objective: str, observation: Observation) -> float | None:
+    if objective in MAXIMISED and not observation.scores:
+        return observation.values[0] if observation.complete else None
+    at_rungs = values_at_rungs(objective, observation)
+    return at_rungs[0] if at_rungs else None
 
 
 def _study(design: Search, baseline: Candidate, observations: tuple[Observation, ...], cohort: int) -> "optuna.Study":
@@ -179,15 +196,26 @@ def _study(design: Search, baseline: Candidate, observations: tuple[Observation,
     }
     warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)  # seeds and version are pinned
     direction = optuna.study.StudyDirection
-    directions = [
-        direction.MAXIMIZE if name in LARGER_IS_BETTER else direction.MINIMIZE for name in design.objectives
-    ]
+    directions = [direction.MAXIMIZE if name in MAXIMISED else direction.MINIMIZE for name in design.objectives]
     study = optuna.create_study(directions=directions, sampler=samplers[design.sampler]())  # type: ignore[no-untyped-call]
-    for number, observation in enumerate(observations):
+    for number, observation in enumerate(_as_told(design, observations)):
         trial = _frozen_trial(design, baseline, observation, number)
         if trial is not None:
             study.add_trial(trial)
     return study
+
+
+def _as_told(design: Search, observations: tuple[Observation, ...]) -> Iterator[Observation]:
+    """Yield the observations; stopped ones at their expected values where the sampler cannot use pruned trials."""
+    if len(design.objectives) == 1 and design.sampler not in RELATIVE:
+        yield from observations
+        return
+    finished = [each for each in observations if each.complete]
+    reference = next((each for each in observations if not each.changes), None)
+    for each in observations:
+        stopped = bool(each.losses) and not each.complete
+        values = expected_values(design.objectives, each, reference, finished) if stopped else None
+        yield each if values is None else replace(each, complete=True, objectives=values)
 
 
 def _genetic_sampler(population: int, seed: int) -> "optuna.samplers.BaseSampler":
@@ -248,20 +276,16 @@ def _frozen_trial(
         choose = uniformly(stream(design.seed, "values of axes that a candidate lacks", number))
         axes = axes_of(design, baseline)
         point = {path: point.get(path) or choose(path, labels(design, path, baseline)) for path in axes}
-    multi_objective = len(design.objectives) > 1  # Optuna cannot use unfinished trials of multi-objective studies
-    stopped = _states().PRUNED if observation.losses and not multi_objective else _states().FAIL
+    single = len(design.objectives) == 1
+    at_rungs = values_at_rungs(design.objectives[0], observation) if single else ()
+    stopped = _states().PRUNED if at_rungs else _states().FAIL
     return optuna.trial.create_trial(
         state=_states().COMPLETE if observation.complete else stopped,
         values=list(observation.values) if observation.complete else None,
         params={path: encoded(design, path, label) for path, label in point.items()},
         distributions={path: _distribution(design, path, baseline) for path in point},
-        intermediate_values={} if multi_objective else dict(enumerate(observation.losses)),
+        intermediate_values=dict(enumerate(at_rungs)),
     )
-
-
-def _fitness(observation: Observation) -> float:
-    """Return the fitness for a tournament: the last known loss, at any rung, as in So et al. 2019."""
-    return observation.losses[-1] if observation.losses else float("inf")
 
 
 def _states() -> Any:

@@ -6,7 +6,6 @@ The plan and the choices are write-once facts in the ledger. Pure: nothing is wr
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from runners.search.observations import score_of
 from runners.stage_labels import fine_tune_labels, pretrain_labels
 from search_space.overrides import apply, difference
 from steeplechase.configuration.arm import BASELINE, Arm
@@ -17,6 +16,7 @@ from steeplechase.configuration.tuning import AT, Point, change_size, name_of, p
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.records import TrialStatus, final_loss_of
+from steeplechase.ledger.selected_settings import score_of
 from steeplechase.ledger.snapshot import TrialHistory, histories_of
 from steeplechase.ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
 from steeplechase.ledger.tuning_selection import Choice, chosen, mean_over_seeds
@@ -127,5 +127,5 @@ def _value(view: Experiment, metric: str, history: TrialHistory) -> float | None
     if history.status is not TrialStatus.FINISHED:
         return None
     if metric == "score":
-        return score_of(view, history)
+        return score_of(history.records, fine_tune_labels(view))
     return final_loss_of(history.finished(PRETRAIN)[-1])

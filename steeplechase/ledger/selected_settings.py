@@ -1,9 +1,10 @@
 """Selection of searched fine-tuning settings, per task and fine-tuning seed, by the selection score alone."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
 
-from steeplechase.configuration.stage_label import FINE_TUNE, TASK_STAGES, StageLabel
-from steeplechase.ledger.records import Record, Status, TrialStatus
+from steeplechase.configuration.stage_label import FINE_TUNE, TASK_STAGES, StageLabel, fine_tuning_cells
+from steeplechase.ledger.records import Record, Status, TrialStatus, primary_score
 from steeplechase.ledger.stage_results import FineTuneResult
 
 
@@ -21,6 +22,18 @@ def chosen_records(records: Iterable[Record], labels: Sequence[str]) -> tuple[Re
             cells.setdefault(parsed.cell, {})[label] = None
     chosen = (_chosen([by_label.get(label) for label in cell_labels]) for cell_labels in cells.values())
     return tuple(record for record in chosen if record is not None)
+
+
+def score_of(records: Iterable[Record], labels: Sequence[str]) -> float | None:
+    """Return the mean over tasks of the mean over fine-tuning seeds, None if a score of the labels is missing."""
+    chosen = {StageLabel.parse(record.label).cell: record for record in chosen_records(records, labels)}
+    scores: dict[str | None, list[float]] = {}
+    for cell in fine_tuning_cells(labels):
+        value = primary_score(chosen[cell]) if cell in chosen else None
+        if value is None:
+            return None
+        scores.setdefault(cell.task, []).append(value)
+    return fmean(fmean(task_scores) for task_scores in scores.values()) if scores else None
 
 
 def first_fine_tunings(records: Iterable[Record], labels: Sequence[str]) -> dict[str, Record]:

@@ -1,0 +1,131 @@
+"""Samplers learn from the declared objectives alone, of finished and of stopped candidates."""
+
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+from runners.search.observation import Observation
+from runners.search.optuna_sampler import importance, propose
+from runners.search.study_values import expected_values, order_of_fitness, values_at_rungs
+from search_space.candidate import Candidate
+from steeplechase.configuration.designs import Search
+
+BASELINE = Candidate()
+DROPOUTS = tuple(number / 40 for number in range(16))
+DECAYS = tuple(number / 100 for number in range(16))
+SPACE: dict[str, Any] = {
+    "recipe.dropout": DROPOUTS,
+    "recipe.weight_decay": DECAYS,
+    "feed_forward_groups": (1, 2, 4),  # moves nothing
+}
+OBJECTIVES = (("held_out_loss",), ("score",), ("held_out_loss", "parameters"), ("score", "parameters"))
+LEARNING = ("tpe", "gp", "nsga2", "tournament")
+TOLD, SEEDS, UNIFORM = 20, (0, 1, 2), 0.5
+
+
+def search(sampler: str, objectives: tuple[str, ...], seed: int) -> Search:
+    tournament = {"mutation_rate": 0.2, "tournament_size": 10, "population": 30}
+    known = {"space": SPACE, "sampler": sampler, "seed": seed, "cohort": 4, "tournament": tournament}
+    return Search.model_validate({**known, "objectives": objectives, "max_candidates": 99, "max_seeds": 9})
+
+
+def cases() -> list[Any]:
+    return [
+        pytest.param(sampler, objectives, id=f"{sampler}-{'-'.join(objectives)}")
+        for sampler in LEARNING
+        for objectives in OBJECTIVES
+        if sampler != "tournament" or len(objectives) == 1
+    ]
+
+
+def observed(point: dict[str, Any], objectives: tuple[str, ...], finishes: bool, probed: bool) -> Observation:
+    """Return a candidate whose dropout moves the score alone, and whose weight decay moves the loss alone."""
+    quality = {"score": position(point, "recipe.dropout"), "held_out_loss": position(point, "recipe.weight_decay")}
+    measured = {"score": 50 + 20 * quality["score"], "held_out_loss": 4 - quality["held_out_loss"]}
+    at_end = tuple(measured.get(name, 1000.0) if finishes or name not in measured else None for name in objectives)
+    losses = (measured["held_out_loss"] + 2, *((measured["held_out_loss"],) if finishes else ()))
+    scores = (measured["score"] - 10,) if probed else ()
+    return Observation(point, losses, finishes, at_end, seeds=1, scores=scores)
+
+
+def position(point: dict[str, Any], axis: str) -> float:
+    """Return the place of a value on its axis from 0 to 1; 1 is the best."""
+    return SPACE[axis].index(point.get(axis, SPACE[axis][0])) / 15
+
+
+def history(design: Search, bar: float, probed: bool, count: int = TOLD) -> tuple[Observation, ...]:
+    """Return the baseline and uniform candidates; those below `bar` in the hurdle's value were stopped."""
+    even = search("random", ("held_out_loss",), design.seed)
+    points = propose(even, BASELINE, (), 0, count)
+    compared = "recipe.dropout" if probed else "recipe.weight_decay"
+    seen = (observed(point, design.objectives, position(point, compared) >= bar, probed) for point in points)
+    return (observed({}, design.objectives, True, probed), *seen)
+
+
+@pytest.mark.parametrize(("sampler", "objectives"), cases())
+@pytest.mark.parametrize(
+    ("bar", "probed"), [(0.0, False), (0.5, True), (0.5, False)], ids=["no hurdle", "probe", "loss"]
+)
+def test_an_axis_that_moves_the_first_objective_alone_is_found(
+    sampler: str, objectives: tuple[str, ...], bar: float, probed: bool
+) -> None:
+    moved = "recipe.dropout" if objectives[0] == "score" else "recipe.weight_decay"
+    found = []
+    for seed in SEEDS:
+        design = search(sampler, objectives, seed)
+        found += [position(point, moved) for point in propose(design, BASELINE, history(design, bar, probed), 7, 10)]
+    assert fmean(found) > UNIFORM + 0.1, found
+
+
+@pytest.mark.parametrize(("sampler", "objectives"), cases())
+def test_of_stopped_candidates_alone_the_better_half_is_proposed(sampler: str, objectives: tuple[str, ...]) -> None:
+    moved = "recipe.dropout" if objectives[0] == "score" else "recipe.weight_decay"
+    design = search(sampler, objectives, 1)
+    points: list[dict[str, Any]] = [{moved: value} for value in SPACE[moved][1:]]
+    stopped = tuple(observed(point, objectives, False, probed=True) for point in points)
+    proposed = propose(design, BASELINE, stopped, 5, 10)
+    assert fmean(position(point, moved) for point in proposed) > UNIFORM + 0.1
+
+
+def test_a_loss_that_stands_in_for_a_score_has_the_direction_of_the_study() -> None:
+    better, worse = Observation({}, (3.0,), False), Observation({}, (5.0,), False)
+    assert values_at_rungs("score", better)[-1] > values_at_rungs("score", worse)[-1]
+    assert values_at_rungs("held_out_loss", better)[-1] < values_at_rungs("held_out_loss", worse)[-1]
+
+
+def test_the_fittest_is_the_best_finished_score_then_the_furthest_and_best_probe() -> None:
+    in_order = [
+        Observation({}, (3.5, 3.4, 3.3), True, (90.0,), scores=(40.0, 50.0)),
+        Observation({}, (3.0, 2.9, 2.8), True, (10.0,), scores=(60.0, 70.0)),
+        Observation({}, (3.0, 2.9), False, scores=(60.0, 65.0)),
+        Observation({}, (2.0,), False, scores=(99.0,)),
+        Observation({}, (), False),
+    ]
+    keys = [order_of_fitness("score", each) for each in in_order]
+    assert keys == sorted(keys)
+    assert len({*keys}) == len(keys)
+
+
+def test_a_diverged_candidate_is_worse_than_every_other() -> None:
+    diverged = Observation({}, (1.0,), False, scores=(99.0,), diverged=True)
+    stopped, finished = Observation({}, (9.0,), False, scores=(1.0,)), Observation({}, (5.0, 4.0), True, (40.0,))
+    for objective in ("held_out_loss", "score"):
+        assert order_of_fitness(objective, diverged) > order_of_fitness(objective, stopped)
+    assert expected_values(("score",), diverged, None, [finished]) == (40.0,)
+    assert expected_values(("score",), diverged, None, []) is None
+
+
+def test_a_stopped_candidate_is_expected_at_its_difference_from_the_baseline() -> None:
+    objectives = ("score", "parameters")
+    baseline = Observation({}, (4.0, 3.0), True, (70.0, 500.0), scores=(50.0,))
+    stopped = Observation({"recipe.dropout": 0.1}, (5.0,), False, (None, 300.0), scores=(45.0,))
+    assert expected_values(objectives, stopped, baseline, [baseline]) == (65.0, 300.0)
+
+
+@pytest.mark.parametrize("objective", ["score", "held_out_loss"])
+def test_importance_is_that_of_the_first_objective(objective: str) -> None:
+    designs = [search("random", (objective,), seed) for seed in range(5)]
+    shares = [importance(each, BASELINE, history(each, 0.5, probed=True, count=80)) for each in designs]
+    moved = "recipe.dropout" if objective == "score" else "recipe.weight_decay"
+    assert max(SPACE, key=lambda path: fmean(each[path] for each in shares)) == moved

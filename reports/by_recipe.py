@@ -23,10 +23,11 @@ def at_own_recipes(snapshot: Snapshot) -> Snapshot | None:
 def examples_at_own_recipes(snapshot: Snapshot, tables: Mapping[str, ExampleTable]) -> dict[str, ExampleTable]:
     """Return the values of single examples of each arm at its own recipe, under its usual name."""
     names = {row.name: arm for arm, row in _chosen(snapshot).items()}
-    return {metric: _renamed(table, names) for metric, table in tables.items()}
+    return {metric: renamed_examples(table, names) for metric, table in tables.items()}
 
 
-def _renamed(table: ExampleTable, names: Mapping[str, str]) -> ExampleTable:
+def renamed_examples(table: ExampleTable, names: Mapping[str, str]) -> ExampleTable:
+    """Return the values of the arms that are keys of `names`, under the names that these have there."""
     places = [at for at, replicate in enumerate(table.replicates) if replicate.arm in names]
     renamed = tuple(replace(table.replicates[at], arm=names[table.replicates[at].arm]) for at in places)
     return replace(table, replicates=renamed, values=table.values[places])

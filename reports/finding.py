@@ -1,12 +1,15 @@
 """The finding of a report: one sentence that joins the clauses of its sections, computed from the results."""
 
+from reports.number_format import counted
 from reports.sections import CLAUSES, in_order
 from reports.sections.best_candidate import search_finding
 from reports.sections.failures import failures_clause
 from reports.sections.task_pilot import pretraining_sentence
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
+from steeplechase.configuration.arm import BASELINE, changes_text
 from steeplechase.ledger.records import NOT_ENDED
+from steeplechase.ledger.snapshot import FinalComparison, Snapshot
 
 
 def finding_of(evidence: Evidence) -> str:
@@ -37,6 +40,35 @@ def results_finding(evidence: Evidence, without: str = "") -> str:
     if ended < total:
         return f"So far, with {ended} of {total} trials ended: {sentence}"
     return sentence[0].upper() + sentence[1:]
+
+
+def chosen_sentence(snapshot: Snapshot) -> str:
+    """Return which candidates of a search are compared at the end, and with what changes; empty without them."""
+    final = snapshot.final
+    if final is None or not final.plan.finalists:
+        return ""
+    candidates = len(snapshot.arms) - 1
+    named = "; ".join(f"{name}: {changes_text(changes)}" for name, changes in final.plan.finalists.items())
+    ablated = f" The arms beside them ablate {final.winner}, the best of them." if _has_ablation(final) else ""
+    return f"Of {counted(candidates, 'candidate')} the search chose {named}.{ablated} "
+
+
+def _has_ablation(final: FinalComparison) -> bool:
+    return any(arm.final_of not in (BASELINE, *final.plan.finalists) for arm in final.arms)
+
+
+def final_finding(evidence: Evidence, snapshot: Snapshot) -> str:
+    """Return the finding of a search's final comparison as further sentences; empty without one."""
+    final = snapshot.final
+    if final is None:
+        return ""
+    sentence = results_finding(evidence)
+    names, count = ", ".join(final.plan.finalists), len(final.plan.seeds)
+    if not final.plan.declared:
+        seeds = "the seed" if count == 1 else "the seeds"
+        how = f"{names}, the best at its last rung, was trained on at {seeds} of the search"
+        return f" No candidate had finished; {how}: {sentence}"
+    return f" Final comparison of {names} with the baseline at {count} seeds that the search had not used: {sentence}"
 
 
 def _scope(results: Results) -> str:

@@ -8,7 +8,8 @@ from pydantic import BaseModel
 from reports.by_recipe import at_own_recipes, at_shared_recipe, examples_at_own_recipes
 from reports.document import Notes, Report
 from reports.figures.figure import Picture
-from reports.finding import finding_of
+from reports.final_comparison import at_final_seeds, examples_at_final_seeds
+from reports.finding import chosen_sentence, final_finding, finding_of
 from reports.grid import Grid, with_notes
 from reports.made_with import made_with_of
 from reports.sanitise import printable
@@ -65,24 +66,26 @@ def _training_report(
     own = at_own_recipes(snapshot)
     results = results_of(at_shared_recipe(snapshot), primary, example_tables)
     own_tables = examples_at_own_recipes(snapshot, example_tables)
-    evidence = Evidence(results, None if own is None else results_of(own, primary, own_tables))
-    contents = _contents(in_order(TABLES), evidence)
+    searched = Evidence(results, None if own is None else results_of(own, primary, own_tables))
+    final, final_tables = at_final_seeds(snapshot), examples_at_final_seeds(snapshot, example_tables)
+    evidence = searched if final is None else Evidence(results_of(final, primary, final_tables))
+    contents = _contents(in_order(TABLES), evidence, searched)
     grids = tuple(_with_notes_on_results(contents))
-    paper, conditions = results.experiment.paper, (*conditions_of(evidence), *_intervals(grids))
+    paper, conditions = results.experiment.paper, (*conditions_of(evidence, searched), *_intervals(grids))
     return Report(
         experiment=printable(snapshot.experiment),
         scale=printable(scale_of(snapshot.scale)),
         question=printable(results.experiment.question),
-        finding=printable(finding_of(evidence)),
+        finding=printable(finding_of(searched) + final_finding(evidence, snapshot)),
         paper=printable(f"{paper.statement} ({paper.source})") if paper else "",
         tables=_tables(contents),
         grids=grids,
         footer=tuple((term, printable(text)) for term, text in conditions),
-        trials=trial_values(results),
+        trials=trial_values(results) if final is None else trial_values(results, evidence.results),
         declaration=_declaration(snapshot, results.experiment),
-        pictures=_pictures(in_order(FIGURES), evidence),
+        pictures=_pictures(in_order(FIGURES), evidence, searched),
         made_with=made_with_of(snapshot),
-        summary=summary_of(evidence),
+        summary=summary_of(evidence, chosen_sentence(snapshot)),
     )
 
 
@@ -107,9 +110,10 @@ def _latency_report(snapshot: Snapshot) -> Report:
     )
 
 
-def conditions_of(evidence: Evidence) -> Notes:
-    """Return the conditions under which the numbers were measured."""
-    return tuple(condition for section in in_order(CONDITIONS) for condition in section.conditions(evidence))
+def conditions_of(*evidence: Evidence) -> Notes:
+    """Return the conditions under which the numbers were measured, each section's of the first evidence with any."""
+    found = (filter(None, (tuple(section.conditions(each)) for each in evidence)) for section in in_order(CONDITIONS))
+    return tuple(condition for of_section in found for condition in next(of_section, ()))
 
 
 def _intervals(grids: Iterable[Grid]) -> Notes:
@@ -124,9 +128,11 @@ def _intervals(grids: Iterable[Grid]) -> Notes:
     return (("Intervals", text),)
 
 
-def _pictures(sections: Iterable[Section[E]], evidence: E) -> tuple[Picture, ...]:
-    figures = (section.figure.picture_of(evidence) for section in sections if section.figure is not None)
-    return tuple(picture for picture in figures if picture is not None)
+def _pictures(sections: Iterable[Section[E]], *evidence: E) -> tuple[Picture, ...]:
+    """Return the figures, each of the first evidence that has it."""
+    figures = [section.figure for section in sections if section.figure is not None]
+    found = (next(filter(None, map(figure.picture_of, evidence)), None) for figure in figures)
+    return tuple(picture for picture in found if picture is not None)
 
 
 def _declaration(snapshot: Snapshot, experiment: BaseModel) -> str:
@@ -136,8 +142,10 @@ def _declaration(snapshot: Snapshot, experiment: BaseModel) -> str:
     return experiment_text(experiment, printable(remark))
 
 
-def _contents(sections: Iterable[Section[E]], evidence: E) -> tuple[Content, ...]:
-    return tuple(section.content(evidence) for section in sections if section.applies(evidence))
+def _contents(sections: Iterable[Section[E]], *evidence: E) -> tuple[Content, ...]:
+    """Return what the sections have, each of the first evidence that it applies to."""
+    found = ((section, next(filter(section.applies, evidence), None)) for section in sections)
+    return tuple(section.content(each) for section, each in found if each is not None)
 
 
 def _tables(contents: Iterable[Content]) -> tuple[Table, ...]:

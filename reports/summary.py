@@ -29,8 +29,11 @@ BELOW_REFERENCE = "‡"
 """Mark of a task below a reference."""
 
 
-def summary_of(evidence: Evidence) -> Summary | None:
-    """Return the summary of an experiment whose arms are compared; None for a search and before any result."""
+def summary_of(evidence: Evidence, chosen: str = "") -> Summary | None:
+    """Return the summary of an experiment whose arms are compared; None for a search and before any result.
+
+    `chosen` says how the arms were chosen, where a search has done it.
+    """
     results = evidence.results
     measured = results.measured_headlines
     if results.is_search or not results.arms or not (measured or results.below_reference):
@@ -41,7 +44,7 @@ def summary_of(evidence: Evidence) -> Summary | None:
     undecided = dict(_undecided(results))
     known = [each.seeds_to_decide for each in undecided.values() if each.seeds_to_decide is not None]
     return Summary(
-        finding=" ".join(f"{clause[0].upper()}{clause[1:]}." for clause in clauses if clause),
+        finding=chosen + " ".join(f"{clause[0].upper()}{clause[1:]}." for clause in clauses if clause),
         table=_table(results),
         undecided=tuple(f"{name} ({_needed(each)})" for name, each in undecided.items()),
         seeds_to_decide=max(known) if len(known) == len(undecided) > 0 else None,
@@ -122,7 +125,7 @@ def _notes(results: Results) -> Iterator[str]:
 
 
 VERDICTS = ("candidates", "results", "factors main", "factors interaction", "effects", "claims", "orderings", TUNED)
-IN_SUMMARY = ("results", "effects", "claims", "orderings")
+IN_SUMMARY = ("candidates", "results", "effects", "claims", "orderings")
 """Tables that the summary of a comparison replaces."""
 CONDITIONS = (FAILED, INCOMPLETE)
 

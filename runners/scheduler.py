@@ -13,6 +13,7 @@ from runners.scheduling.decisions import AUDIT, audited
 from runners.scheduling.rows import rows_of
 from runners.scheduling.state import RunState
 from runners.search.extra_seeds import extra_seeds
+from runners.search.final_phase import final_entries, finalists_fact, winner_fact
 from runners.search.next_arms import ArmEntry, arm_row, count_of_proposals, listed_entries
 from runners.search.tuning_phase import choices, own_arms, tuning_arms
 from runners.search.warm_start import WARM_START
@@ -23,6 +24,7 @@ from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.contamination import refuse_contamination
 from steeplechase.ledger.database import LedgerRows
+from steeplechase.ledger.final_plan import FINALISTS, WINNER
 from steeplechase.ledger.records import ArmRow, Decision, TrialRow
 from steeplechase.ledger.tuning_plan import CHOICES, TUNING
 
@@ -92,7 +94,7 @@ def _policy_step(state: RunState) -> Step | None:
     race = state.race
     if race is None or state.cohort < 0:
         return None
-    rows = [arm for arm in state.rows.arms() if arm.name != BASELINE]
+    rows = [arm for arm in state.rows.arms() if arm.name != BASELINE and arm.final_of is None]
     if (arm := race.not_entered(rows, state.rows.path)) is not None:
         return entry_step(state, [ArmEntry(arm, first_seeds(state.experiment.pretraining.seeds))])
     decisions = race.decisions(state.trials, state.rows.path)
@@ -113,7 +115,7 @@ def _next_cohort(state: RunState) -> Step:
     experiment = state.experiment
     if state.failed and (experiment.search is not None or experiment.tune is not None):
         return DONE
-    if state.rows.fact(AUDIT) is not None:
+    if state.rows.fact(AUDIT) is not None or state.rows.fact(FINALISTS) is not None:
         return _after_last_cohort(state)
     if experiment.search is not None:
         return _next_search_step(state)
@@ -154,7 +156,7 @@ def _next_tuning_step(state: RunState) -> Step:
 
 
 def _after_last_cohort(state: RunState) -> Step:
-    """Return the extra seeds of a sequential design, then the audit."""
+    """Return the extra seeds of a sequential design, then the audit, then the final comparison of a search."""
     if state.failed or not state.trials:
         return DONE
     seeds = extra_seeds(state.experiment, state.rows)
@@ -165,7 +167,18 @@ def _after_last_cohort(state: RunState) -> Step:
     chosen = audited(state.experiment.pretraining, state.trials)
     if chosen is not None and state.rows.fact(AUDIT) is None:
         return Step(facts={AUDIT: [*chosen]})
-    return DONE
+    return DONE if state.experiment.search is None else _final_step(state)
+
+
+def _final_step(state: RunState) -> Step:
+    """Return the finalists of a search at their seeds, then the winner and the arms of its ablation."""
+    experiment, rows = state.experiment, state.rows
+    if rows.fact(FINALISTS) is None:
+        chosen = finalists_fact(experiment, rows)
+        return DONE if chosen is None else Step(facts={FINALISTS: chosen})
+    if (entering := entry_step(state, final_entries(experiment, rows))) is not None:
+        return entering
+    return Step(facts={WINNER: winner_fact(experiment, rows)}) if rows.fact(WINNER) is None else DONE
 
 
 def entry_step(state: RunState, entries: Iterable[ArmEntry]) -> Step | None:

@@ -16,9 +16,10 @@ from reports.section import Content, Section
 from reports.statistics.arm_costs import COST_TITLES, COSTS, costs_of, price_of
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric, in_place_of_score
-from reports.statistics.objectives import adjusted_mean, front
+from reports.statistics.objectives import adjusted_mean
 from reports.statistics.results import Results
 from reports.table import Row, Table, number
+from steeplechase.analysis.pareto_front import front
 from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
 
 FEWEST_ARMS = 3

@@ -1,6 +1,6 @@
 """The declared objectives of a search: their values of the candidates that have all of them, and the Pareto front."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
@@ -11,6 +11,7 @@ from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from steeplechase.analysis.difference import Difference, SeedValues
 from steeplechase.analysis.effects import paired
+from steeplechase.analysis.pareto_front import front
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
 
@@ -106,20 +107,6 @@ def value_text(name: str, value: float) -> str:
     return (
         f"{fixed(value, 0)} s" if name == "seconds" else fixed(value, LOSS_DECIMALS if name == HELD_OUT_LOSS else 1)
     )
-
-
-def front(points: Sequence[Sequence[float]]) -> tuple[int, ...]:
-    """Return the indices of the non-dominated points; smaller is better on every axis.
-
-    A point is dominated if another one is at least as good on every axis and better on one. What dominates a point
-    comes before it in sorted order, and is on the front or dominated by a point of it.
-    """
-    found: list[tuple[float, ...]] = []
-    for point in sorted({tuple(point) for point in points}):
-        if not any(all(a <= b for a, b in zip(rival, point, strict=True)) for rival in found):
-            found.append(point)
-    on_front = set(found)
-    return tuple(index for index, point in enumerate(points) if tuple(point) in on_front)
 
 
 def adjusted_mean(measured: Mapping[str, Mapping[int, float]], arm: str) -> float | None:

@@ -5,17 +5,23 @@ from collections.abc import Iterator
 from reports.statistics.latency import MILLISECOND, LatencyEvidence
 from reports.statistics.results import Results
 from reports.table import Row, Table, table
+from steeplechase.foundation.schema import JsonValue
 
 COLUMNS = "arm seed task metric value"
 
 
-def trial_values(results: Results) -> Table:
+def trial_values(*results: Results) -> Table:
     """Return one row per arm, pretraining seed and metric: the mean over the seed's fine-tuning seeds.
+
+    Of a search and its final comparison, a trial of both has the rows of the first.
 
     `task` is empty for the held-out loss (nats per token), the score and descriptive measurements. Arms are in the
     order of the results table, then metrics, then seeds. A trial without a value on a metric has no row of it.
     """
-    return table("trials", COLUMNS, _rows(results))
+    found: dict[tuple[JsonValue, ...], Row] = {}
+    for row in (row for each in results for row in _rows(each)):
+        found.setdefault((row["arm"], row["seed"], row["task"], row["metric"]), row)
+    return table("trials", COLUMNS, iter(found.values()))
 
 
 def latency_values(evidence: LatencyEvidence) -> Table:

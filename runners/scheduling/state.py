@@ -19,7 +19,8 @@ from runners.stages.stage import Stage
 from runners.stages.word_embeddings import WordEmbeddingsStage
 from runners.work_queue import StageTask
 from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.experiment import Experiment, tuning_view
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.final_comparison import settings_of
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE, UNPRUNED
 from steeplechase.foundation.errors import ConflictError
@@ -131,7 +132,7 @@ class RunState:
         arm = self._arms[row.arm]
         cohort = arm.cohort if row.cohort is None else row.cohort
         self.cohort = max(self.cohort, cohort)
-        view = self.experiment if arm.tuning_trial_of is None else tuning_view(self.experiment)
+        view = settings_of(self.experiment, arm)
         plan = TrialPlan(
             row,
             cohort,
@@ -140,10 +141,11 @@ class RunState:
             hurdle_labels(view),
             gates=(LONG_SEQUENCE_PHASE, UNPRUNED, *WordEmbeddingsStage.labels(view)),
             probed=self._probed,
-            exempt=arm.name == BASELINE,
+            exempt=arm.name == BASELINE or arm.final_of is not None,
         )
         self._listed -= row.seed in self._replicates
-        self._replicates[self._replicate_of(plan)].append(row.name)
+        if arm.final_of is None:  # no hurdle sees the trials of the final comparison
+            self._replicates[self._replicate_of(plan)].append(row.name)
         seed = 0 if self.has_policy else self._seeds.setdefault(row.seed, len(self._seeds))
         insort(self._order, (cohort, seed, len(self._order), row.name))
         self._replace(Trial(plan))

@@ -18,13 +18,14 @@ class SearchHistory:
     def __init__(self, experiment: Experiment, ledger: LedgerRows) -> None:
         assert experiment.search is not None
         self._experiment, self._objectives = experiment, experiment.search.objectives
-        self.arms = ledger.arms()
+        self.arms = tuple(arm for arm in ledger.arms() if arm.final_of is None)
         self.trials: dict[str, list[TrialRow]] = {arm.name: [] for arm in self.arms}
         self._histories: dict[str, TrialHistory] = {
             history.trial.name: history for history in histories_of(ledger, ())
         }
         for trial in ledger.trials():
-            self.trials[trial.arm].append(trial)
+            if trial.arm in self.trials:
+                self.trials[trial.arm].append(trial)
 
     @property
     def proposals(self) -> int:
@@ -48,6 +49,11 @@ class SearchHistory:
     def baseline(self) -> Observation | None:
         """Observation of the baseline at the seeds of every candidate; None before it is declared."""
         return next((self._at_first_seeds(arm) for arm in self.arms if arm.name == BASELINE), None)
+
+    @property
+    def candidates(self) -> dict[str, Observation]:
+        """The observation of every candidate at the first seeds, by name."""
+        return {arm.name: self._at_first_seeds(arm) for arm in self.arms if arm.name != BASELINE}
 
     def observations(self) -> tuple[Observation, ...]:
         """Return the observations in the order of the proposals; a repeat is an observation of its own.

@@ -7,7 +7,8 @@ from runners.search.history import SearchHistory
 from runners.search.optuna_sampler import importance, propose
 from runners.search.warm_start import warm_start_observations
 from steeplechase.configuration.arm import BASELINE, Arm, changed_arm
-from steeplechase.configuration.experiment import Experiment, tuning_view
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.final_comparison import settings_of
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database import LedgerRows
@@ -35,7 +36,7 @@ def listed_entries(experiment: Experiment, rows: LedgerRows) -> tuple[ArmEntry, 
 def arm_row(experiment: Experiment, arm: Arm, position: int, cohort: int, after_record: int) -> ArmRow:
     """Return the row of an arm in the ledger, with its costs."""
     candidate = arm.candidate
-    view = experiment if arm.tuning_trial_of is None else tuning_view(experiment)
+    view = settings_of(experiment, arm)
     return ArmRow(
         **vars(arm),
         position=position,

@@ -58,7 +58,7 @@ def families(rows: LedgerRows) -> Iterator[Family]:
     """Yield the arms at the shared recipe and, once recipes are selected, the arms at their own."""
     yield Family(
         BASELINE,
-        frozenset(arm.name for arm in rows.arms() if arm.tuning_trial_of is None and arm.tuned_from is None),
+        frozenset(arm.name for arm in rows.arms() if not (arm.tuning_trial_of or arm.tuned_from or arm.final_of)),
     )
     own = {choice.arm: choice.own for choice in choices_of(rows.fact(CHOICES))}
     if own:

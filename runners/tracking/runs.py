@@ -52,6 +52,8 @@ ALL = "all"  # value of a grouping tag on a run above the group
 ORDER_PER_ARM = 1000  # rows between an arm and the next, for its trials
 LONGEST_NAME_CHARACTERS = 150
 FULL_PARAMETERS = "whole_parameters.json"
+FINAL_PREFIX = "final "
+"""Of the level tag of the arms and trials of a search's final comparison."""
 
 
 def study_name(experiment: str, scale: str) -> str:
@@ -73,6 +75,9 @@ def projected(snapshot: Snapshot, artifacts: Sequence[Path]) -> tuple[MirroredRu
     if snapshot.tuning is not None:
         tuning = replace(snapshot, labels=snapshot.tuning.tried.labels, histories=snapshot.tuning.histories)
         runs += replace(projection, snapshot=tuning, prefix="tuning ").arms(tried)
+    if (final := snapshot.final) is not None:
+        compared = replace(snapshot, labels=final.plan.labels, arms=final.arms, histories=final.histories)
+        runs += replace(projection, snapshot=compared, score=score_of(compared), prefix=FINAL_PREFIX).arms(final.arms)
     return tuple(runs)
 
 
@@ -194,13 +199,19 @@ class _Projection:
         yield from arm_values(list(values.values()))
         if arm_status(self._of_arm(arm.name)) is TrialStatus.STOPPED:
             yield from arm_values([last_rung(each) for each in self._of_arm(arm.name)])
-        if self.prefix or BASELINE in (arm.name, arm.tuned_from):
+        if self.prefix not in ("", FINAL_PREFIX) or BASELINE in (arm.name, arm.tuned_from, arm.final_of):
             return
-        own = next((each.name for each in self.snapshot.arms if each.tuned_from == BASELINE), BASELINE)
-        baseline = BASELINE if arm.tuned_from is None else own  # at its own recipe, if it differs
+        baseline = self._baseline_of(arm)
         if STATUS[arm_status(self._of_arm(baseline))].ended:
             test = MeanTest(str(self.snapshot.document.get("comparison", MeanTest.WELCH)))
             yield from differences(values, self._finals(baseline), test)
+
+    def _baseline_of(self, arm: ArmRow) -> str:
+        """Return the baseline of an arm: at its own recipe, if it differs, or of the final comparison."""
+        if arm.final_of is not None:
+            return next((each.name for each in self.snapshot.arms if each.final_of == BASELINE), BASELINE)
+        own = next((each.name for each in self.snapshot.arms if each.tuned_from == BASELINE), BASELINE)
+        return BASELINE if arm.tuned_from is None else own
 
     def _finals(self, arm: str) -> dict[int, dict[str, FinalValue]]:
         """Return the final values by seed and metric, without a held-out loss that is another than the baseline's."""

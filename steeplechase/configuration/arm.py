@@ -35,6 +35,8 @@ class Arm:
     """Of a tuning trial: the arm that is tuned. Such an arm is not a row of a table."""
     tuned_from: str | None = None
     """Of an arm at its tuned recipe: the arm at the shared recipe."""
+    final_of: str | None = None
+    """Of an arm of the comparison at the end of a search: its name there, such as that of the candidate."""
 
     @property
     def identity(self) -> str:

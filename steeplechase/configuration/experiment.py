@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from itertools import product
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -183,6 +183,11 @@ class Experiment(Recorded):
     def impossible_points(self) -> list[JsonValue]:
         """The impossible points that were left out, each as its name and its reasons."""
         return [[point.name, *point.reasons] for point in self.arm_table.impossible]
+
+    def with_parts(self, **parts: Any) -> "Experiment":
+        """Return a copy with other sections, whose rules are not checked, and nothing that was computed before."""
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self).model_construct(self.model_fields_set | parts.keys(), **{**fields, **parts})
 
     def identity(self) -> dict[str, JsonValue]:
         """Return every field that changes a result, and no other; the order of tasks changes none."""

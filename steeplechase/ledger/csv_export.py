@@ -61,6 +61,7 @@ TEXT_COLUMNS = {
     "matched_arm",
     "tuning_trial_of",
     "tuned_from",
+    "final_of",
 }
 
 

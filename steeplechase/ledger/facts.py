@@ -8,6 +8,7 @@ from pydantic import Field, FiniteFloat, TypeAdapter, ValidationError
 
 from steeplechase.foundation.names import Sha256
 from steeplechase.foundation.schema import Count, JsonValue, Schema, Seed, Whole, first_fault, parsed_json
+from steeplechase.ledger.final_plan import FINALISTS, WINNER, FinalPlan
 from steeplechase.ledger.records import Label
 from steeplechase.ledger.tuning_plan import CHOICES, TUNING, TuningPlan
 
@@ -133,6 +134,8 @@ _FACTS: Mapping[str, Callable[[JsonValue], object]] = {
     "warm_start": _checked_by(list[_Search]),
     TUNING: TuningPlan.of,
     CHOICES: _choices,
+    FINALISTS: FinalPlan.of,
+    WINNER: _checked_by(list[str]),
 }
 """By name, without the number of a version, of a session or of a source."""
 

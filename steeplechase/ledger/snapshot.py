@@ -14,6 +14,7 @@ from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.amendments import Amendment, amendments, fact_of_version
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.declared_rows import declared_rows, refuse_unknown_rungs
+from steeplechase.ledger.final_plan import FINALISTS, WINNER, FinalPlan, winner_of
 from steeplechase.ledger.records import NOT_ENDED, ArmRow, Decision, Record, Status, TrialRow, TrialStatus
 from steeplechase.ledger.reused_sources import ReusedSource, reused_sources
 from steeplechase.ledger.selected_settings import trial_status
@@ -65,6 +66,18 @@ class Tuning:
 
 
 @dataclass(frozen=True)
+class FinalComparison:
+    """The comparison at the end of a search: its finalists, the ablation of the winner, and their trials."""
+
+    plan: FinalPlan
+    winner: str | None
+    """None before it is known, or if no finalist has finished."""
+    arms: tuple[ArmRow, ...]
+    """The baseline, the finalists and the arms of the ablation."""
+    histories: tuple[TrialHistory, ...]
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """Everything that reports, tables and MLflow need, read from the ledger at one moment."""
 
@@ -90,6 +103,8 @@ class Snapshot:
     """Impossible points of the designs: the name, then the reasons."""
     tuning: Tuning | None = None
     """Tuning, whose arms and trials are not in `arms` and `histories`."""
+    final: FinalComparison | None = None
+    """The final comparison of a search, whose arms and trials are not in `arms` and `histories`."""
     part_flops: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Of a timing experiment with plugins: the FLOPs of the timed part by arm and length."""
     manifest: Mapping[str, JsonValue] = field(default_factory=dict, compare=False)
@@ -114,8 +129,9 @@ class Snapshot:
 
     @property
     def every_history(self) -> tuple[TrialHistory, ...]:
-        """The trials of tuning, then those of the comparison."""
-        return (*(self.tuning.histories if self.tuning else ()), *self.histories)
+        """The trials of tuning, then those of the table or of the search, then those of its final comparison."""
+        tuned, final = (part.histories if part else () for part in (self.tuning, self.final))
+        return (*tuned, *self.histories, *final)
 
     @property
     def failed(self) -> tuple[TrialHistory, ...]:
@@ -159,7 +175,8 @@ def snapshot(ledger: LedgerRows) -> Snapshot:
     assert isinstance(document, dict)
     names = tuple(map(str, labels)) if isinstance(labels, list) else ()  # an export leaves out empty facts
     tuning, manifest = _tuning(ledger), ledger.fact("manifest")
-    tuning_arms = {arm.name for arm in tuning.arms} if tuning else set()
+    final = _final(ledger)
+    apart = {arm.name for part in (tuning, final) if part is not None for arm in part.arms}
     added = amendments(ledger)
     if names and not added:
         refuse_unknown_rungs(ledger, names)
@@ -168,8 +185,8 @@ def snapshot(ledger: LedgerRows) -> Snapshot:
         scale=str(fact_of_version(ledger, "scale")),
         document=added[-1].document if added else document,
         labels=names,
-        arms=tuple(arm for arm in ledger.arms() if arm.name not in tuning_arms),
-        histories=tuple(h for h in histories_of(ledger, names) if h.trial.arm not in tuning_arms),
+        arms=tuple(arm for arm in ledger.arms() if arm.name not in apart),
+        histories=tuple(h for h in histories_of(ledger, names) if h.trial.arm not in apart),
         shared=shared_records(ledger),
         amendments=added,
         first_document=document if added else {},
@@ -177,6 +194,7 @@ def snapshot(ledger: LedgerRows) -> Snapshot:
         parents=_names(fact_of_version(ledger, PARENTS)),
         impossible=_texts(added[-1].impossible if added else ledger.fact("impossible")),
         tuning=tuning,
+        final=final,
         part_flops=recorded_flops(ledger.fact(OPTIONS)),
         manifest=manifest if isinstance(manifest, dict) else {},
         sessions=sessions(ledger),
@@ -199,6 +217,16 @@ def _tuning(ledger: LedgerRows) -> Tuning | None:
     names = {arm.name for arm in arms}
     histories = tuple(h for h in histories_of(ledger, plan.labels) if h.trial.arm in names)
     return Tuning(plan, arms, histories, choices_of(ledger.fact(CHOICES)))
+
+
+def _final(ledger: LedgerRows) -> FinalComparison | None:
+    plan = FinalPlan.of(ledger.fact(FINALISTS))
+    if plan is None:
+        return None
+    arms = tuple(arm for arm in ledger.arms() if arm.final_of is not None)
+    names = {arm.name for arm in arms}
+    histories = tuple(h for h in histories_of(ledger, plan.labels) if h.trial.arm in names)
+    return FinalComparison(plan, winner_of(ledger.fact(WINNER)), arms, histories)
 
 
 def _texts(fact: JsonValue) -> tuple[tuple[str, ...], ...]:

@@ -12,6 +12,7 @@ from search_space.structure import Structure
 from search_space.structure.option import StackName
 from steeplechase.configuration.designs.axes import impossible_with_every_option
 from steeplechase.configuration.designs.axis_values import Axis
+from steeplechase.configuration.designs.finalists import Ablation, Finalists
 from steeplechase.foundation.errors import Violation, listed_twice
 from steeplechase.foundation.schema import Count, PositiveNumber, Schema, Seed
 
@@ -88,6 +89,12 @@ class Search(Schema):
     again. Default: the number of `pretraining.seeds`, so that no seed is added."""
     warm_start: tuple[str, ...] = ()
     """Results folders of earlier searches of this space, whose finished trials the sampler starts from."""
+    finalists: Finalists | None = None
+    """The best candidates, trained to the end at fresh seeds and compared with the baseline. Default: none, unless no
+    candidate finishes; then the best is trained to the end at the search's own seeds."""
+    ablate_winner: Ablation | None = None
+    """Arms between the baseline and the best finalist, at the same seeds: `one_factor`, each of its changes alone;
+    `leave_one_out`, all but one; `coalitions`, every set of them, with Shapley values."""
 
     policy: PolicyName | None = None
     """A policy that draws `max_candidates` candidates, decides which of them trains next and how far, and pauses
@@ -102,6 +109,9 @@ class Search(Schema):
         yield from self._objective_violations()
         yield from self._policy_violations()
         yield from self._tournament_violations()
+        if self.ablate_winner is not None and self.finalists is None:
+            message = "needs finalists, of which the best is ablated: finalists: { count: 3, seeds: 5 }"
+            yield Violation(("ablate_winner",), message)
         yield from self._structure_violations(baseline.architecture)
         for path, values in self.space.items():
             if not values:

@@ -1,0 +1,83 @@
+"""The comparison at the end of a search: its finalists and the ablation of the winner, as an experiment of arms.
+
+The finalists are listed; the components of the ablation are the winner's changes, one per axis.
+"""
+
+from collections.abc import Mapping
+
+from search_space.overrides import absolute_path
+from steeplechase.configuration.arm import Arm
+from steeplechase.configuration.designs import Coalitions, LeaveOneOut, ListDesign, OneDesign
+from steeplechase.configuration.designs.finalists import Ablation
+from steeplechase.configuration.designs.search import MEASURED
+from steeplechase.configuration.experiment import Experiment, tuning_view
+from steeplechase.configuration.hurdles import Finite, ZeroCost
+from steeplechase.configuration.hurdles.rungs import Rungs
+from steeplechase.foundation.schema import JsonValue
+
+FINAL = "@final"
+"""Ends the name in the ledger of an arm of the final comparison."""
+OWN_FIELDS = ("architecture", "recipe", "fine_tuning")
+"""Parts of a candidate whose fields are axes of their own; an option's fields go with the option."""
+EVERY_SET_UP_TO, ORDERS = 5, 8
+"""Components of which every set is an arm, 31 at most; of more the sets along this many random orders are."""
+
+Changes = Mapping[str, JsonValue]
+
+
+def settings_of(experiment: Experiment, arm: Arm) -> Experiment:
+    """Return the settings that an arm's trials have: those of tuning trials and of the final comparison differ."""
+    if arm.tuning_trial_of is not None:
+        return tuning_view(experiment)
+    return experiment if arm.final_of is None else final_settings(experiment)
+
+
+def final_settings(experiment: Experiment) -> Experiment:
+    """Return the settings without hurdle decisions; stages end at the rungs, so that searched ones are shared."""
+    hurdle = experiment.pretraining.hurdle
+    if isinstance(hurdle, Rungs):
+        hurdle = hurdle.model_copy(update={"probe": None})
+    without = Finite() if isinstance(hurdle, ZeroCost) else hurdle
+    pretraining = experiment.pretraining.model_copy(update={"hurdle": without, "audit": None})
+    return experiment.with_parts(pretraining=pretraining)
+
+
+def final_experiment(
+    experiment: Experiment, finalists: Mapping[str, Changes], seeds: tuple[int, ...], winner: str | None
+) -> Experiment:
+    """Return the experiment of the final comparison, with the ablation once the winner is known.
+
+    It is about the measured objectives of the search. Sets of changes that break a rule of the architecture are left
+    out.
+    """
+    settings, search = final_settings(experiment), experiment.search
+    assert search is not None
+    designs: list[OneDesign] = [ListDesign(arms=finalists)] if finalists else []
+    if winner is not None and search.ablate_winner is not None:
+        designs += ablation_of(components_of(finalists[winner]), search.ablate_winner)
+    pretraining = settings.pretraining.model_copy(update={"seeds": seeds})
+    headlines = tuple(name for name in search.objectives if name in MEASURED)
+    return settings.with_parts(
+        pretraining=pretraining, design=tuple(designs), on_invalid="skip", headline_metrics=headlines
+    )
+
+
+def ablation_of(components: Mapping[str, Changes], ablation: Ablation) -> list[OneDesign]:
+    """Return the design of an ablation; none of a single component, which the winner itself is."""
+    if len(components) < 2:
+        return []
+    if ablation == "one_factor":
+        return [ListDesign(arms=components)]
+    if ablation == "leave_one_out":
+        return [LeaveOneOut(components=components)]
+    return [Coalitions(components=components, orders=None if len(components) <= EVERY_SET_UP_TO else ORDERS)]
+
+
+def components_of(changes: Changes) -> dict[str, dict[str, JsonValue]]:
+    """Return a candidate's changes by axis: an option with its fields is one."""
+    components: dict[str, dict[str, JsonValue]] = {}
+    for path, value in changes.items():
+        part, *fields = absolute_path(path)
+        name = fields[0] if part in OWN_FIELDS and fields else part
+        components.setdefault(name, {})[path] = value
+    return components

@@ -22,8 +22,8 @@ SECONDS_TO_DIE = 5.0
 BYTES_AT_ONCE = 1 << 16
 ONE_THREAD = {name: str(THREADS) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
 QUIET = {"PYTHONHASHSEED": "0", "TOKENIZERS_PARALLELISM": "false", "CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
-RETURNED_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "131072", "MALLOC_TRIM_THRESHOLD_": "131072"}
-"""glibc raises both thresholds as it goes; fixed, what a stage has freed does not stay as fragments."""
+RETURNED_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "33554432", "MALLOC_TRIM_THRESHOLD_": "67108864"}
+"""glibc: tensors below 32 MB reuse the heap, which is trimmed after a stage; a mapping each costs page faults."""
 
 
 class LocalExecutor:

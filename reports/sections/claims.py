@@ -26,6 +26,10 @@ from steeplechase.configuration.claims import Claim, Sign
 from steeplechase.configuration.metrics import COSTS
 
 NOUNS = {PAPER: "tested ordering{} of the paper", EXPERIMENT: "claim{} of the experiment"}
+NAMED = (ClaimOutcome.SUPPORTED, ClaimOutcome.CONTRADICTED)
+"""Outcomes that the finding counts in their own words."""
+MOST_NAMED = 3
+"""Contradicted claims that the finding names; the table has all."""
 FURTHER_NOTE = (
     "Pointwise: the outcome without correction, by the 95% interval inside or outside of the claimed range. "
     "Probability: of the claim, under a flat prior."
@@ -108,7 +112,7 @@ def claims_note(results: Results, claims: Table) -> str:
 
 
 def claims_clauses(results: Results) -> Iterator[str]:
-    """Yield the number of supported, contradicted and undecided claims by who states them; none without claims."""
+    """Yield how many claims are supported, undecided and contradicted, and which are, by who states them."""
     judged = judged_claims(results)
     for by, noun in NOUNS.items():
         stated = {one.tested.key: one for one in judged if one.tested.by == by}
@@ -116,10 +120,26 @@ def claims_clauses(results: Results) -> Iterator[str]:
             yield f"the only {noun.format('')} is {next(iter(stated.values())).outcome}"
         elif stated:
             count = Counter(one.outcome for one in stated.values())
-            supported = count.pop(ClaimOutcome.SUPPORTED, 0)
+            supported = count[ClaimOutcome.SUPPORTED]
             parts = [f"{supported or 'none'} {'are' if supported > 1 else 'is'} supported"]
-            parts += [f"{count[outcome]} {outcome}" for outcome in ClaimOutcome if count[outcome]]
+            against = [one.tested for one in stated.values() if one.outcome is ClaimOutcome.CONTRADICTED]
+            parts += [f"{count[each]} {each}" for each in ClaimOutcome if each in count and each not in NAMED]
+            parts += [f"{len(against)} contradicted: {_named(against)}"] if against else []
             yield f"of {len(stated)} {noun.format('s')} {', '.join(parts)}"
+
+
+def _named(claims: Sequence[TestedClaim]) -> str:
+    """Return the first claims by name, an ordering of the paper once with its metrics."""
+    metrics: dict[str, list[str]] = {}
+    for one in claims:
+        claim, of_paper = one.claim, one.by == PAPER
+        ordering = f"{claim.first} {'~' if claim.sign is Sign.LEVEL else '>'} {claim.second}"
+        metrics.setdefault(ordering if of_paper else str(claim), []).extend(
+            [Metric(claim.metric).title] if of_paper else []
+        )
+    names = [f"{name} on {' and '.join(titles)}" if titles else name for name, titles in metrics.items()]
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _content(evidence: Evidence) -> Content:

@@ -87,10 +87,15 @@ def test_claims_and_orderings_of_the_paper_are_counted_by_outcome() -> None:
     paper = {"source": "a paper", "statement": "wide is best", "orderings": ["baseline > wide > deep"]}
     found = ends(losses, paper=paper, claims=["held_out_loss(wide) < held_out_loss(baseline)"])
     assert found.endswith(
-        "; of 2 tested orderings of the paper 1 is supported, 1 contradicted; "
+        "; of 2 tested orderings of the paper 1 is supported, 1 contradicted: baseline > wide on held-out loss; "
         "the only claim of the experiment is supported."
     )
     assert "ordering" not in ends(losses)
+    against = ends(losses, claims=[f"held_out_loss({first}) > held_out_loss(baseline)" for first in ("wide", "deep")])
+    assert against.endswith(
+        "of 2 claims of the experiment none is supported, 2 contradicted: "
+        "held_out_loss(wide) > held_out_loss(baseline), held_out_loss(deep) > held_out_loss(baseline)."
+    )
 
 
 def test_nothing_measured_is_said() -> None:

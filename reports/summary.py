@@ -21,6 +21,7 @@ from reports.statistics.results import Results
 from steeplechase.analysis.power import MOST_SEEDS
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
+from steeplechase.ledger.records import TrialStatus
 from steeplechase.ledger.task_references import TITLES as REFERENCE_TITLES
 
 CLAUSES_IN_SUMMARY = ("claims", "equal_arms", "without_value", "squad", "failures")
@@ -74,6 +75,7 @@ def _table(results: Results) -> Grid:
         titles = ("mean ± sd (n)", "Δ [95%]", "verdict")
         columns += [Column(title, group.metric.title, numeric=title != "verdict") for title in titles]
     columns += [Column(_marked(results, group.metric.title)) for group in further]
+    waiting = _waiting(results)
     rows = [
         [
             arm.name,
@@ -82,8 +84,18 @@ def _table(results: Results) -> Grid:
             short(costs_of(results, arm).parameters),
         ]
         for arm in results.arms
+        if arm.name not in waiting
     ]
     return with_notes(grid("summary", "Results", [*columns, Column("parameters")], rows), _notes(results))
+
+
+def _waiting(results: Results) -> tuple[str, ...]:
+    """Return the arms of which no trial has begun, such as those that --arms leaves for later."""
+    return tuple(
+        arm.name
+        for arm in results.arms
+        if all(history.status is TrialStatus.WAITING for history in results.trials.get(arm.name, ()))
+    )
 
 
 def _further(results: Results) -> list[Metric]:
@@ -114,6 +126,8 @@ def _notes(results: Results) -> Iterator[str]:
     test = TEST_NAMES[results.test]
     yield f"n: {results.replicates}. Δ: difference from the baseline with its own 95% interval ({test})."
     yield "Verdict: after the correction for all tests on the headline metrics."
+    if waiting := _waiting(results):
+        yield f"Not run yet: {', '.join(waiting)}."
     for task in results.below_reference:
         standing = results.standings[task]
         known = {REFERENCE_TITLES[name]: standing.references.known[name] for name in standing.missed}

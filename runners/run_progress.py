@@ -8,7 +8,7 @@ from steeplechase.ledger.records import Record, TrialRow, TrialStatus
 
 
 class RunProgress:
-    """Read-only view of one part of a run: the shared stages, or the trials."""
+    """Read-only view of half a run, shared stages or trials, without what --arms, --seeds and --tasks leave out."""
 
     def __init__(self, state: RunState, started: Mapping[TaskId, StageTask], shared: bool) -> None:
         self._state, self._started, self._shared = state, started, shared
@@ -29,6 +29,7 @@ class RunProgress:
             StageTask(name, label, trial.plan.stages[label])
             for name, trial in self._state.trials.items()
             for label in trial.statuses
+            if self._state.runs_stage(trial.plan.row, label)
         )
 
     def beside(self) -> int:
@@ -45,15 +46,22 @@ class RunProgress:
         """The remaining stages, running ones included, if no hurdle stops a trial."""
         if self._shared:
             return self._state.shared_pending
-        return tuple(task for trial in self._state.live if not trial.terminated for task in trial.pending)
+        return tuple(
+            task
+            for trial in self._state.live
+            if not trial.terminated
+            for task in trial.pending
+            if self._state.runs_stage(trial.plan.row, task.label)
+        )
 
     @property
     def statuses(self) -> tuple[tuple[TrialRow, TrialStatus], ...]:
-        """The status of each declared trial, in the order of the table; empty for shared stages."""
+        """The status of each declared trial that is run now, in the order of the table; empty for shared stages."""
         if self._shared:
             return ()
         names = {trial for trial, _ in self._started}
         return tuple(
             (trial.plan.row, TrialStatus.RUNNING if name in names else trial.status)
             for name, trial in self._state.trials.items()
+            if self._state.runs(trial.plan.row)
         )

@@ -74,16 +74,26 @@ class RunState:
         return self._listed > 0
 
     def stages_of_trials(self) -> int:
-        """Return the number of stages of the trials that have entered and of those that the file names; slow."""
+        """Return the number of stages, in the part, of the trials that have entered and that the file names; slow."""
         if not self.has_trials:
             return 0
         entered = {(trial.plan.row.arm, trial.plan.row.seed) for trial in self.trials.values()}
-        return sum(len(trial.plan.stages) for trial in self.trials.values()) + sum(
-            len(trial_stages(self.experiment, self._shared, arm.candidate, seed))
+        of_trials = [trial.plan.stages for trial in self.trials.values() if self.runs(trial.plan.row)]
+        of_trials += [
+            trial_stages(self.experiment, self._shared, arm.candidate, seed)
             for arm in self.experiment.arms
             for seed in first_seeds(self.experiment.pretraining.seeds)
             if (arm.name, seed) not in entered and self.part.has_trial(arm.name, seed)
-        )
+        ]
+        return sum(self.part.has_stage(label) for stages in of_trials for label in stages)
+
+    def runs(self, row: TrialRow) -> bool:
+        """Return whether a trial is in the part that is run now."""
+        return self.part.has_trial(row.arm, row.seed)
+
+    def runs_stage(self, row: TrialRow, label: str) -> bool:
+        """Return whether a stage of a trial is in that part."""
+        return self.runs(row) and self.part.has_stage(label)
 
     @property
     def _may_grow(self) -> bool:
@@ -217,8 +227,7 @@ class RunState:
     def ready_of(self, trial: Trial) -> Iterator[StageTask]:
         """Yield the stages of a trial that may run now and are in the part."""
         row = trial.plan.row
-        if self.part.has_trial(row.arm, row.seed):
-            yield from (task for task in trial.ready if self.part.has_stage(task.label))
+        yield from (task for task in trial.ready if self.runs_stage(row, task.label))
 
     def names_from(self, name: str) -> frozenset[str]:
         """Return the names of a trial and of all later ones."""

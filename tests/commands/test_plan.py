@@ -31,6 +31,13 @@ def test_every_arm_is_shown_with_its_changes_costs_and_cells(call: Call, scale: 
     assert document["arms"][3]["uses"]["one-change comparison"] == ["lightweight − bottleneck"]
 
 
+def test_a_part_is_counted_and_compared_with_the_paper_alone(call: Call, tmp_path: Path) -> None:
+    part = ("--arms", "baseline,dynamic", "--seeds", "1")
+    out = call("plan", TABLE, "--scale", "demo", *part, "--out", tmp_path).out
+    assert re.search(r"^2 of 6 arms x 1 pretraining seed of ", out, re.MULTILINE)
+    assert "span_dynamic" not in out
+
+
 @pytest.mark.parametrize("columns", [80, 100, 200])
 @pytest.mark.parametrize("name", ["table2", "table3", "heads", "table7"])
 def test_no_change_of_an_arm_is_cut_whatever_the_terminal(

@@ -8,8 +8,8 @@ from reports.formats import render
 from reports.formats.terminal import draw
 from reports.report import build
 from reports.summary import brief
-from steeplechase.ledger.records import WITHOUT_SCALES
-from tests.factories.reports import document, search, snapshot, table2, troubled
+from steeplechase.ledger.records import WITHOUT_SCALES, TrialStatus
+from tests.factories.reports import Trial, document, search, snapshot, table2, troubled
 from tests.reports.test_finding import scored
 from tests.reports.test_intervals import everything
 
@@ -40,6 +40,14 @@ def test_a_task_below_a_reference_is_shown_with_its_mark_and_the_reference() -> 
     assert marked
     missed = "does not significantly exceed chance 50.0, bag of words 51.2; no difference is claimed"
     assert any(missed in note for note in shown.notes)
+
+
+def test_arms_that_are_left_for_later_are_named_below_the_table() -> None:
+    trials = [Trial("baseline", seed).pretrained(6.0 + seed / 100) for seed in (1, 2)]
+    trials += [Trial(arm, seed, TrialStatus.WAITING) for arm in ("bottleneck", "dynamic") for seed in (1, 2)]
+    table, *_ = brief(build(snapshot(trials)), "").grids
+    assert [row[0].text for row in table.rows] == ["baseline"]
+    assert any(note.startswith("Not run yet: bottleneck, ") for note in table.notes)
 
 
 def test_notes_are_below_the_table_that_they_explain() -> None:

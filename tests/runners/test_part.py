@@ -18,11 +18,13 @@ def test_a_part_runs_its_trials_and_tasks_alone_and_the_whole_runs_the_rest(tmp_
     part = part_of(declared, ["narrow", "baseline"], "2", ["docs_pair"])
     assert part == Part(("narrow", "baseline"), (2,), ("docs_pair",))
 
+    journals: list[Journal] = []
+
     class OfPart(Track):
         def journal(self, ledger: Ledger) -> Journal:
-            found = super().journal(ledger)
-            found.state.part = part
-            return found
+            journals.append(super().journal(ledger))
+            journals[-1].state.part = part
+            return journals[-1]
 
     track = OfPart(declared, tmp_path / "results")
     found = track.run()
@@ -31,6 +33,10 @@ def test_a_part_runs_its_trials_and_tasks_alone_and_the_whole_runs_the_rest(tmp_
         name: {"pretrain@2560", "docs_pair#1", "docs_pair#2"} for name in ("baseline/2", "narrow/2")
     }
     assert len(begun) == 6  # the others are declared
+    told = journals[-1].trial_progress
+    assert [row.name for row, _ in told.statuses] == ["baseline/2", "narrow/2"]
+    assert (len(told.done), told.remaining) == (6, ())  # what stays for later is in no count and no time
+    assert journals[-1].shared_progress.beside() == 6
     rest = Track(declared, tmp_path / "results", computed=track.computed)
     whole = Track(declared, tmp_path / "whole")
     assert simulated.found(rest.run()) == simulated.found(whole.run())

@@ -19,7 +19,6 @@ from steeplechase.commands.planning.document import Uses, uses_of
 from steeplechase.configuration.counting_notes import counting_note
 from steeplechase.configuration.designs import Search
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.schema import JsonValue, canonical_text
 from steeplechase.ledger.records import WITHOUT_SCALES
 
@@ -45,9 +44,10 @@ def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
     for line in plan.growth:
         console.print(printable(line), highlight=False)
     _show_arms(console, experiment, plan.arms)
-    for line in (_work(chosen), *_remarks(plan), *_remaining_work(chosen, plan), *gpu_hours(experiment, plan)):
+    for line in (_work(chosen, plan), *_remarks(plan), *_remaining_work(chosen, plan), *gpu_hours(experiment, plan)):
         console.print(line, highlight=False)
-    if rows := list(published.rows(experiment)):
+    planned = {row.arm.name for row in plan.arms}
+    if rows := [row for row in published.rows(experiment) if row[0] in planned]:
         console.print(_published_table(rows))
     for line in (*published.lines(experiment), *source_encoders(experiment)):
         console.print(line, highlight=False)
@@ -119,10 +119,11 @@ def _numbers(row: ArmPlan) -> Iterator[str]:
     yield "?" if row.cached is None else f"{row.cached}/{row.stages}"
 
 
-def _work(chosen: Chosen) -> str:
-    experiment, search = chosen.experiment, chosen.experiment.search
-    arms = f"{len(experiment.arms)} arms" if search is None else _searched(search, len(experiment.arms))
-    seeds = len(first_seeds(experiment.pretraining.seeds))
+def _work(chosen: Chosen, plan: Plan) -> str:
+    experiment, search, shown = chosen.experiment, chosen.experiment.search, len(plan.arms)
+    some = f"{shown} of " if shown < len(experiment.arms) else ""
+    arms = f"{some}{len(experiment.arms)} arms" if search is None else _searched(search, len(experiment.arms))
+    seeds = plan.values_per_cell[0]
     fine_tunings = len(fine_tune_labels(experiment))
     if not experiment.pretrains:
         each = f"{arms} x {seeds} fine-tuning seed{'s' if seeds > 1 else ''} of one checkpoint"

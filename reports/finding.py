@@ -1,5 +1,7 @@
 """The finding of a report: one sentence that joins the clauses of its sections, computed from the results."""
 
+from collections.abc import Iterator
+
 from reports.number_format import counted
 from reports.sections import CLAUSES, in_order
 from reports.sections.best_candidate import search_finding
@@ -13,10 +15,16 @@ from steeplechase.ledger.snapshot import FinalComparison, Snapshot
 
 
 def finding_of(evidence: Evidence) -> str:
-    """Return the finding at the shared recipe, what pretraining is worth, and own recipes if tuned."""
+    """Return the finding at the shared recipe, what pretraining is worth, own recipes if tuned, and further ones."""
+    further = [section.sentence(evidence) for section in in_order((), evidence)]
+    return " ".join(filter(None, [*(_of_trials(evidence)), *further]))
+
+
+def _of_trials(evidence: Evidence) -> Iterator[str]:
     results = evidence.results
-    own = _own_recipes(evidence.own_recipes)
-    return results_finding(evidence) + pretraining_sentence(results) + _scope(results) + own
+    if results.experiment.has_trials:
+        own = _own_recipes(evidence.own_recipes)
+        yield results_finding(evidence) + pretraining_sentence(results) + _scope(results) + own
 
 
 def results_finding(evidence: Evidence, without: str = "") -> str:
@@ -34,7 +42,7 @@ def results_finding(evidence: Evidence, without: str = "") -> str:
         why = f"; {failed}" if failed else ""
         ended_how = f"{ended} of {total} trials have ended, and none was measured at the end of its budget"
         return f"No result yet: {ended_how}{why}."
-    said = (section for section in in_order(CLAUSES) if section.name != without)
+    said = (section for section in in_order(CLAUSES, evidence) if section.name != without)
     clauses = (clause for section in said for clause in section.clauses(evidence))
     sentence = "; ".join(filter(None, clauses)) + "."
     if ended < total:

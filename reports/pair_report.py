@@ -19,7 +19,6 @@ from reports.report import conditions_of
 from reports.sanitise import printable
 from reports.sections.setup import scale_of
 from reports.statistics.evidence import Evidence
-from reports.statistics.latency import is_latency
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results, results_of
 from reports.statistics.trial_values import trial_values
@@ -105,8 +104,8 @@ def pairs_of(
     Without names: all arms, and held-out loss and score. Raises ConfigurationError with every wrong name, DataError
     for results without two arms.
     """
-    if is_latency(snapshot):
-        raise DataError(f"{snapshot.experiment}: a timing experiment; `steeplechase report` has its comparisons")
+    if not snapshot.has_trials:
+        raise DataError(f"{snapshot.experiment}: no model is trained; `steeplechase report` has its comparisons")
     results = results_of(at_shared_recipe(snapshot), example_tables=example_tables)
     known, measured = [arm.name for arm in results.arms], {metric.name: metric for metric in results.metrics}
     if len(known) < 2:
@@ -138,7 +137,7 @@ def pair_report(results: Results, pairs: Sequence[ComparedPair]) -> Report:
         tables=(pairs_table(pairs),),
         grids=tuple(_grids(results, pairs)),
         footer=tuple((term, printable(text)) for term, text in conditions if term in CONDITIONS),
-        trials=trial_values(results),
+        trials=trial_values([results]),
         made_with=made_with_of(snapshot),
     )
 

@@ -20,19 +20,17 @@ from reports.claim_row import (
     shown_claim,
 )
 from reports.formats.markdown import escape, table_lines
-from reports.number_format import NOTHING, fixed, scientific, short
+from reports.number_format import NOTHING, scientific, short
 from reports.paper_claims_file import DeclaredTest, read_paper_claims
-from reports.report import build
 from reports.searched_claims import searched_claims
 from reports.sections.claims import claims_table
+from reports.speed_claims import claimed_speeds
 from reports.statistics.claims import ClaimOutcome, TestedClaim, on_the_single_task, tested_claims
-from reports.statistics.latency import is_latency, latency_evidence_of
 from reports.statistics.metrics import Metric, below_reference_text
 from reports.statistics.results import Results, results_of
 from reports.table import Row, number
 from steeplechase.analysis.difference import Difference
 from steeplechase.configuration.claims import Claim, parse_claim
-from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import experiment_in
 from steeplechase.configuration.metrics import DESCRIPTIONS
 from steeplechase.configuration.seeds import first_seeds
@@ -63,8 +61,8 @@ def _at_scale(tested: DeclaredTest, scale: str, published: Path, experiments: Pa
     folder = published / f"{tested.experiment}-{scale}"
     if has_export(folder):
         rows = snapshot(read_export(folder))
-        if is_latency(rows):
-            yield from _of_latency(tested, rows)
+        if not rows.has_trials:
+            yield from claimed_speeds(results_of(rows), tested.claims)
         else:
             tables = kept_example_tables(folder)
             yield from _of_training(tested, rows, tables, [*_of_study(rows, published, folder)])
@@ -85,7 +83,7 @@ def _not_run(claims: Iterable[str], reason: str) -> ClaimRow:
 def _cost(file: Path, scale: str) -> str:
     """Return the trials, tokens and FLOPs of an experiment's pretraining; empty if its arms are not known before."""
     experiment = experiment_in(read_file(file), scale)
-    if not isinstance(experiment, Experiment) or experiment.search is not None:
+    if experiment.search is not None:
         return ""
     seeds, tokens = len(first_seeds(experiment.pretraining.seeds)), experiment.pretraining.tokens
     candidates = [arm.candidate for arm in experiment.arms]
@@ -193,36 +191,6 @@ def _difference(row: Row) -> Difference:
     n = row["n"]
     assert isinstance(n, int)
     return Difference(n, *(number(row[name]) for name in ("delta", "low", "high")))
-
-
-def _of_latency(tested: DeclaredTest, rows: Snapshot) -> Iterator[ClaimRow]:
-    """Yield the tests of a latency experiment: each statement at all lengths, on FLOPs and on time."""
-    (orderings,) = (table for table in build(rows).tables if table.name == "orderings")
-    experiment = latency_evidence_of(rows).experiment
-    scope = f"{experiment.timing.part} alone, width {experiment.architecture.width}, on {experiment.timing.device}"
-    for text in tested.claims:
-        for measure in dict.fromkeys(str(row["measure"]) for row in orderings.rows):
-            found = [row for row in orderings.rows if (row["statement"], row["measure"]) == (text, measure)]
-            if found:
-                yield _of_statement(text, measure, found, scope)
-
-
-def _of_statement(text: str, measure: str, rows: list[Row], scope: str) -> ClaimRow:
-    verdicts = [str(row["verdict"]) for row in rows]
-    counts = {verdict: verdicts.count(verdict) for verdict in dict.fromkeys(verdicts)}
-    ratios = sorted(ratio for ratio in (number(row["ratio"]) for row in rows) if ratio is not None)
-    rounds = [n for n in (row["n"] for row in rows) if isinstance(n, int)]
-    return ClaimRow(
-        claim="",
-        experiment="",
-        metric=measure,
-        test=f"`{text}`",
-        verdict=", ".join(f"{verdict} at {count} of {len(rows)} lengths" for verdict, count in counts.items()),
-        scope=scope,
-        n=min(rounds, default=None),
-        replicates="rounds" if rounds else "",
-        difference=f"{fixed(ratios[0], 3)}x to {fixed(ratios[-1], 3)}x" if ratios else NOTHING,
-    )
 
 
 HEADINGS = ("claim", "experiment", "metric", "test", "n", "Δ [95%]", "detectable", "verdict")

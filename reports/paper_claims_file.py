@@ -20,7 +20,7 @@ class DeclaredTest(Schema):
     """Name of the experiment: its file, and the published folder's name up to the scale."""
     scales: tuple[str, ...] = Field(min_length=1)
     claims: tuple[str, ...] = Field(min_length=1)
-    """Claims in their short form; of a latency experiment its orderings."""
+    """Claims in their short form; without trials the orderings of what is timed."""
     not_run: str = ""
     """Why no report is published."""
     departure: str = ""

@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from pydantic import BaseModel
-
 from reports.by_recipe import at_own_recipes, at_shared_recipe, examples_at_own_recipes
 from reports.document import Notes, Report
 from reports.figures.figure import Picture
@@ -14,15 +12,15 @@ from reports.grid import Grid, with_notes
 from reports.made_with import made_with_of
 from reports.sanitise import printable
 from reports.section import Content, Section
-from reports.sections import CONDITIONS, FIGURES, TABLES, in_order, latency, main_table
+from reports.sections import CONDITIONS, FIGURES, TABLES, in_order, main_table
 from reports.sections.setup import scale_of
 from reports.statistics.evidence import Evidence
-from reports.statistics.latency import is_latency, latency_evidence_of
 from reports.statistics.results import NO_EXAMPLES, results_of
-from reports.statistics.trial_values import latency_values, trial_values
+from reports.statistics.trial_values import trial_values
 from reports.summary import summary_of
 from reports.table import Table
 from steeplechase.analysis.difference import ALPHA
+from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.metrics import PrimaryMetric
 from steeplechase.configuration.yaml.writing import experiment_text
 from steeplechase.ledger.example_tables import ExampleTable
@@ -57,19 +55,13 @@ def build(
 
     Raises CorruptionError if this version cannot read the experiment.
     """
-    return _latency_report(snapshot) if is_latency(snapshot) else _training_report(snapshot, primary, example_tables)
-
-
-def _training_report(
-    snapshot: Snapshot, primary: PrimaryMetric | None, example_tables: Mapping[str, ExampleTable]
-) -> Report:
     own = at_own_recipes(snapshot)
     results = results_of(at_shared_recipe(snapshot), primary, example_tables)
     own_tables = examples_at_own_recipes(snapshot, example_tables)
     searched = Evidence(results, None if own is None else results_of(own, primary, own_tables))
     final, final_tables = at_final_seeds(snapshot), examples_at_final_seeds(snapshot, example_tables)
     evidence = searched if final is None else Evidence(results_of(final, primary, final_tables))
-    contents = _contents(in_order(TABLES), evidence, searched)
+    contents = _contents(in_order(TABLES, evidence), evidence, searched)
     grids = tuple(_with_notes_on_results(contents))
     paper, conditions = results.experiment.paper, (*conditions_of(evidence, searched), *_intervals(grids))
     return Report(
@@ -81,38 +73,21 @@ def _training_report(
         tables=_tables(contents),
         grids=grids,
         footer=tuple((term, printable(text)) for term, text in conditions),
-        trials=trial_values(results) if final is None else trial_values(results, evidence.results),
+        trials=trial_values(
+            [results] if final is None else [results, evidence.results],
+            *(section.values(evidence) for section in in_order((), evidence)),
+        ),
         declaration=_declaration(snapshot, results.experiment),
-        pictures=_pictures(in_order(FIGURES), evidence, searched),
+        pictures=_pictures(in_order(FIGURES, evidence), evidence, searched),
         made_with=made_with_of(snapshot),
         summary=summary_of(evidence, chosen_sentence(snapshot)),
     )
 
 
-def _latency_report(snapshot: Snapshot) -> Report:
-    evidence = latency_evidence_of(snapshot)
-    experiment, contents = evidence.experiment, _contents(latency.SECTIONS, evidence)
-    scale, paper = scale_of(snapshot.scale), experiment.paper
-    conditions = (("Scale", scale or "none declared"), *latency.conditions(evidence))
-    return Report(
-        experiment=printable(experiment.experiment),
-        scale=printable(scale),
-        question=printable(experiment.question),
-        finding=printable(latency.finding(evidence)),
-        paper=printable(f"{paper.statement} ({paper.source})") if paper else "",
-        tables=_tables(contents),
-        grids=tuple(_with_notes_on_results(contents)),
-        footer=tuple((term, printable(text)) for term, text in conditions),
-        trials=latency_values(evidence),
-        declaration=_declaration(snapshot, experiment),
-        pictures=_pictures(latency.SECTIONS, evidence),
-        made_with=made_with_of(snapshot),
-    )
-
-
 def conditions_of(*evidence: Evidence) -> Notes:
     """Return the conditions under which the numbers were measured, each section's of the first evidence with any."""
-    found = (filter(None, (tuple(section.conditions(each)) for each in evidence)) for section in in_order(CONDITIONS))
+    sections = in_order(CONDITIONS, evidence[0])
+    found = (filter(None, (tuple(section.conditions(each)) for each in evidence)) for section in sections)
     return tuple(condition for of_section in found for condition in next(of_section, ()))
 
 
@@ -135,7 +110,7 @@ def _pictures(sections: Iterable[Section[E]], *evidence: E) -> tuple[Picture, ..
     return tuple(picture for picture in found if picture is not None)
 
 
-def _declaration(snapshot: Snapshot, experiment: BaseModel) -> str:
+def _declaration(snapshot: Snapshot, experiment: Experiment) -> str:
     scale = scale_of(snapshot.scale)
     resolved = f"resolved at scale {scale}" if scale else "as it was run"
     remark = f"{snapshot.experiment}, {resolved}: what differs from the defaults"

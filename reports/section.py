@@ -9,10 +9,10 @@ from typing import Any, Generic, TypeVar
 
 from reports.figures.figure import ReportFigure
 from reports.grid import Grid
-from reports.table import Table
+from reports.table import Row, Table
 
 Evidence = TypeVar("Evidence")
-"""The results of an experiment: of training or of latencies."""
+"""The results of an experiment."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,11 @@ def nothing(evidence: object) -> Iterable[Any]:
     return ()
 
 
+def no_sentence(evidence: object) -> str:
+    """Return no sentence."""
+    return ""
+
+
 @dataclass(frozen=True)
 class Section(Generic[Evidence]):
     """One question of a report."""
@@ -51,9 +56,15 @@ class Section(Generic[Evidence]):
     """Whether the tables apply; clauses, conditions and figures are empty where they do not."""
     clauses: Callable[[Evidence], Iterable[str]] = nothing
     """Its part of the finding; empty texts are left out."""
+    sentence: Callable[[Evidence], str] = no_sentence
+    """Its sentences of the finding, after the clauses."""
     conditions: Callable[[Evidence], Iterable[tuple[str, str]]] = nothing
     """Terms with texts of the footer: the conditions under which the numbers were measured."""
+    values: Callable[[Evidence], Iterable[Row]] = nothing
+    """Measured values that are of no trial, as rows of the values in long form."""
     figure: ReportFigure[Evidence, Any] | None = None
+    of_trials: bool = True
+    """Whether it is about trained models, so that an experiment without trials does not ask it."""
 
 
 def with_rows(*tables: Table) -> tuple[Table, ...]:

@@ -138,7 +138,10 @@ def _notes(results: Results) -> Iterator[str]:
         )
 
 
-VERDICTS = ("candidates", "results", "factors main", "factors interaction", "effects", "claims", "orderings", TUNED)
+VERDICTS = (
+    *("candidates", "results", "latency", "factors main", "factors interaction", "effects", "claims", "orderings"),
+    TUNED,
+)
 IN_SUMMARY = ("candidates", "results", "effects", "claims", "orderings")
 """Tables that the summary of a comparison replaces."""
 CONDITIONS = (FAILED, INCOMPLETE)

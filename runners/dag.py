@@ -1,7 +1,7 @@
 """The stages of an experiment, with their labels and inputs, as a directed acyclic graph. Pure; without torch."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 from runners.missing_data import collected, refuse_missing, refuse_other_lexicon, tasks_of
@@ -16,7 +16,7 @@ from runners.stages.corpus import CorpusStage
 from runners.stages.evaluation_set import EvaluationSetStage
 from runners.stages.examples import ExamplesStage
 from runners.stages.pretrain import PretrainStage
-from runners.stages.stage import MeasurementStage, Stage, TaskStage, stage_class
+from runners.stages.stage import ArmsMeasurementStage, MeasurementStage, Stage, TaskStage, stage_class
 from runners.stages.tokens import TokensStage
 from runners.stages.untrained import UntrainedStage
 from runners.stages.word_embeddings import WordEmbeddingsStage
@@ -85,6 +85,8 @@ def shared_stages(experiment: Experiment) -> SharedStages:
 
     Raises DataError with all missing sources: corpora, vocabulary, files of every task.
     """
+    if not experiment.has_trials:
+        return SharedStages({})
     refuse_missing(experiment)
     refuse_other_lexicon(experiment)
     corpus = CorpusStage.of(experiment.corpus)
@@ -104,6 +106,16 @@ def shared_stages(experiment: Experiment) -> SharedStages:
         stages |= _evaluation_sets(experiment, tokens)
     shared = SharedStages(stages, initial_checkpoints(experiment))
     return SharedStages({**stages, **_untrained(experiment, shared)}, shared.initial_checkpoints)
+
+
+def with_measurements_of_arms(experiment: Experiment, shared: SharedStages) -> SharedStages:
+    """Return the shared stages with those that measure all arms together, on this machine. Raises MachineError."""
+    stages = {**shared.by_label}
+    for measurement in experiment.measure.of_arms:
+        kind = stage_class(measurement.stage)
+        assert issubclass(kind, ArmsMeasurementStage)
+        stages |= kind.by_label(experiment)
+    return replace(shared, by_label=stages)
 
 
 def _evaluation_sets(experiment: Experiment, tokens: Stage) -> dict[str, Stage]:
@@ -184,7 +196,7 @@ def _measurements(
 ) -> dict[str, Stage]:
     """Return the stages that measure a trained model, by label."""
     stages: dict[str, Stage] = {}
-    for measurement in experiment.measure.declared.values():
+    for measurement in experiment.measure.of_trials:
         kind = stage_class(measurement.stage)
         assert issubclass(kind, MeasurementStage)
         for name in measurement.names:

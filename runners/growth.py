@@ -11,14 +11,13 @@ from runners.dag import SharedStages, trial_stages
 from runners.differences import differences
 from runners.scheduling.decisions import AUDIT
 from runners.stage_labels import all_labels
-from runners.stages.stage import Stage
+from runners.stages.stage import ArmsMeasurementStage, Stage, stage_class, stage_kinds
 from search_space.candidate import Candidate
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.designs import Search
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.loading import AnyExperiment
 from steeplechase.configuration.seeds import first_seeds
-from steeplechase.configuration.stage_label import FINE_TUNE, LATENCY, PRETRAIN, StageLabel
+from steeplechase.configuration.stage_label import FINE_TUNE, PRETRAIN, StageLabel
 from steeplechase.foundation.errors import ConflictError
 from steeplechase.foundation.schema import JsonValue, canonical_text
 from steeplechase.ledger.amendments import amendments, latest_identity
@@ -52,11 +51,11 @@ class Change:
     """Whether a trial has ended; only asked where a number would change."""
 
 
-def change_of(rows: LedgerRows, experiment: AnyExperiment, shared: SharedStages) -> Change:
+def change_of(rows: LedgerRows, experiment: Experiment, shared: SharedStages) -> Change:
     """Return the difference between an experiment and the latest version of it in a ledger."""
     identity = experiment.identity()
     known = latest_identity(rows, identity)
-    declared = None if experiment.trained is None else _declared(experiment.trained, shared)
+    declared = _declared(experiment, shared)
     differs = canonical_text(known) != canonical_text(identity)
     redeclared = declared is not None and _arms_shown(rows, declared) != _arms_of(declared)
     other_shared = _other_shared(rows, shared.named())
@@ -64,13 +63,12 @@ def change_of(rows: LedgerRows, experiment: AnyExperiment, shared: SharedStages)
         return Change(declared)
     redeclared = redeclared or bool(other_shared)
     results: tuple[str, ...] = ()
-    trained = experiment.trained
-    if trained is not None and trained.may_grow:
-        results = tuple(_changed_results(rows, trained, shared, known))
-        results += tuple(_seeds_of_other_looks(rows, trained, known))
+    if experiment.may_grow:
+        results = tuple(_changed_results(rows, experiment, shared, known))
+        results += tuple(_seeds_of_other_looks(rows, experiment, known))
         if not results and _same_kind(known, identity):
             return Change(declared, True, redeclared)
-    elif trained is not None and not other_shared and _adds_candidates(rows, trained, known):
+    elif not other_shared and _adds_candidates(rows, experiment, known):
         return Change(declared, True)
     values = tuple(_values_that_differ(known, identity, experiment.may_grow))
     others = () if values else (f"{label}: of other data, code or library versions" for label in other_shared)
@@ -276,9 +274,10 @@ def _common(identity: JsonValue, other: JsonValue) -> JsonValue:
 
 
 def _has_results(rows: LedgerRows) -> bool:
-    """Return whether a trial has ended under a version of the experiment, or a latency was measured."""
+    """Return whether a trial has ended under a version of the experiment, or all arms were measured together."""
     labels = [rows.fact("labels"), *(a.declared["labels"] for a in amendments(rows) if a.declared is not None)]
     versions = [tuple(map(str, each)) for each in labels if isinstance(each, list)]
-    if any(record.stage == LATENCY for record in rows.records()):
+    kinds = {record.stage for record in rows.records() if record.trial is None}
+    if any(issubclass(stage_class(kind), ArmsMeasurementStage) for kind in kinds & stage_kinds().keys()):
         return True
     return any(history.status in ENDED for each in versions for history in histories_of(rows, each))

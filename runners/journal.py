@@ -12,7 +12,7 @@ from runners.scheduler import ProposalRequest, Step, entry_step, next_step
 from runners.scheduling.rows import Fact, Row, rows_of
 from runners.scheduling.state import RunState
 from runners.scheduling.trial import Trial
-from runners.scoring import NO_METRICS, metrics_with_sources, scored_result
+from runners.scoring import metrics_with_sources, scored_result
 from runners.search.next_arms import proposed_entries
 from runners.search.tuning_phase import tuning_plan
 from runners.search.warm_start import earlier_results
@@ -93,7 +93,7 @@ class Journal:
 
     def __init__(
         self,
-        experiment: Experiment | None,
+        experiment: Experiment,
         shared: SharedStages,
         store: ArtifactStore,
         ledger: Ledger,
@@ -112,9 +112,9 @@ class Journal:
             RunProgress(self.state, self.started, shared=part) for part in (True, False)
         )
         self._ledger, self._examples = ledger, ExampleKeeper(ledger, store)
-        tuning = None if experiment is None else experiment.fine_tuning
-        self._fine_tuning_runs = {} if tuning is None else {run.label: run for run in fine_tuning_runs(tuning)}
-        self._own_metrics = NO_METRICS if tuning is None else metrics_with_sources(tuning)
+        tuning = experiment.fine_tuning
+        self._fine_tuning_runs = {run.label: run for run in fine_tuning_runs(tuning)}
+        self._own_metrics = metrics_with_sources(tuning)
         self._reused = ReusedTrials(reused, self._fine_tuning_runs, self._own_metrics)
         self._attempts: Counter[TaskId] = Counter()
         self._step: Step | None = None

@@ -8,15 +8,13 @@ from itertools import count
 from pathlib import Path
 
 from runners.conflicts import conflict
-from runners.dag import SharedStages, shared_stages, trial_stages
+from runners.dag import SharedStages, shared_stages, trial_stages, with_measurements_of_arms
 from runners.growth import change_of
 from runners.missing_data import missing_device
 from runners.part import WHOLE, Part
 from runners.settings import RunSettings
 from runners.stage_labels import all_labels
-from runners.stages.latency import LatencyStage, refuse_another_machine, this_machine
-from steeplechase.configuration.latency import LatencyExperiment
-from steeplechase.configuration.loading import AnyExperiment
+from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.plugin_folders import COPIES, copy_plugins
 from steeplechase.configuration.plugin_options import OPTIONS, recorded_options
 from steeplechase.configuration.seeds import first_seeds
@@ -39,7 +37,7 @@ DEFAULTS = RunSettings()
 class RunRequest:
     """An experiment to run, its results folder and the settings of the run."""
 
-    experiment: AnyExperiment
+    experiment: Experiment
     scale: str
     paths: ResultPaths
     settings: RunSettings = DEFAULTS
@@ -54,11 +52,9 @@ class RunRequest:
     """Called with what the user should know before stages run."""
 
 
-def stages_of(experiment: AnyExperiment) -> SharedStages:
-    """Return the stages outside trials: the inputs of all trials, or every stage of a latency experiment."""
-    if isinstance(experiment, LatencyExperiment):
-        return SharedStages(LatencyStage.by_label(experiment, this_machine(experiment.timing.device)))
-    return shared_stages(experiment)
+def stages_of(experiment: Experiment) -> SharedStages:
+    """Return the stages outside trials: the inputs of all trials, and what measures all arms together."""
+    return with_measurements_of_arms(experiment, shared_stages(experiment))
 
 
 def refuse_missing_device(request: RunRequest, shared: SharedStages) -> None:
@@ -66,9 +62,7 @@ def refuse_missing_device(request: RunRequest, shared: SharedStages) -> None:
 
     A cluster, an object store and reused trials may have what this machine lacks.
     """
-    experiment, folder, settings = request.experiment.trained, request.paths.folder, request.settings
-    if experiment is None:
-        return
+    experiment, folder, settings = request.experiment, request.paths.folder, request.settings
     elsewhere = settings.address is not None or settings.reuse or settings.store
     lines = () if elsewhere or (folder / LEDGER_NAME).exists() else tuple(missing_device(experiment))
     store = request.paths.store()
@@ -102,7 +96,8 @@ def open_ledger(request: RunRequest, shared: SharedStages | None = None) -> Iter
             ledger = opened.enter_context(_ledger_in(request.paths.folder))
             if ledger.fact("identity") is not None:
                 shared = shared or stages_of(request.experiment)
-                refuse_another_machine(ledger, shared.named().values())
+                for stage in shared.named().values():
+                    stage.declaration.refuse_beside(str(ledger.path), ledger.records())
                 change = change_of(ledger, request.experiment, shared)
                 if change.reasons and change.has_results:
                     raise ConflictError(conflict(request.paths, change, request.command))
@@ -133,7 +128,7 @@ def _begin(ledger: Ledger, request: RunRequest) -> None:
         ledger.set_fact(DRAWN_IDENTITY, secrets.token_hex(6))
         ledger.set_fact("experiment", experiment.experiment)
         ledger.set_fact("scale", request.scale)
-        ledger.set_fact("labels", [] if experiment.trained is None else [*all_labels(experiment.trained)])
+        ledger.set_fact("labels", [*all_labels(experiment)])
         ledger.set_fact("document", experiment.model_dump(mode="json"))
         ledger.set_fact("manifest", _manifest(request))
         ledger.set_fact("impossible", experiment.impossible_points)
@@ -141,7 +136,7 @@ def _begin(ledger: Ledger, request: RunRequest) -> None:
         _keep_plugin_options(ledger, experiment)
 
 
-def _keep_plugin_options(ledger: Ledger, experiment: AnyExperiment) -> None:
+def _keep_plugin_options(ledger: Ledger, experiment: Experiment) -> None:
     options, known = recorded_options(experiment), plugin_options_in(ledger.facts())
     if options is not None and (not known or (len(known) <= len(amendments(ledger)) and options != known[0])):
         set_fact_of_version(ledger, OPTIONS, options)

@@ -34,6 +34,8 @@ def part_of(experiment: Experiment, arms: Sequence[str], seeds: str, tasks: Sequ
     """Return a part by the texts of the command line. Raises ConfigurationError with everything that is unknown."""
     if not (arms or seeds or tasks):
         return WHOLE
+    if not experiment.has_trials:
+        raise ConfigurationError("--arms, --seeds, --tasks: all arms are timed together, so it is run as a whole")
     if not experiment.may_grow:
         what = "a search proposes its candidates" if experiment.search is not None else "tuning selects recipes"
         raise ConfigurationError(f"--arms, --seeds, --tasks: {what} from all results, so it is run as a whole")

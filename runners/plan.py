@@ -210,7 +210,8 @@ def _reads_for_nothing(experiment: Experiment) -> bool:
     """Return whether nothing but the key of the examples depends on the pretraining text."""
     tuning = experiment.fine_tuning
     from_files = all(tuning.is_table(name) or tuning.find(name).files for name in tuning.tasks)
-    return experiment.corpus.kind == "documentation" and not experiment.pretrains and from_files
+    fine_tunes = experiment.has_trials and not experiment.pretrains
+    return experiment.corpus.kind == "documentation" and fine_tunes and from_files
 
 
 def _missing_runs(experiment: Experiment, design: Factorial) -> Iterator[str]:

@@ -41,7 +41,7 @@ def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
     Raises a UserError if the request, the data or the machine is at fault, and LimitReached with the snapshot if one
     of the request's limits ends it; finished stages are kept.
     """
-    experiment, settings, began = request.experiment.trained, request.settings, time.monotonic()
+    experiment, settings, began = request.experiment, request.settings, time.monotonic()
     # missing data or a missing device raises before any folder is created
     shared = request.shared or stages_of(request.experiment)
     refuse_missing_device(request, shared)
@@ -62,7 +62,7 @@ def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
             raise LimitReached(stop.reason, snapshot(ledger)) from stop
         final = snapshot(ledger)
         # the importance includes failed trials, which the next run retries
-        if experiment is not None and experiment.search is not None and not final.failed:
+        if experiment.search is not None and not final.failed:
             set_fact_of_version(ledger, "importance", importance_of_axes(experiment, ledger))
             if journal.state.race is not None and journal.state.race.parents:
                 set_fact_of_version(ledger, PARENTS, {**journal.state.race.parents})
@@ -89,7 +89,7 @@ def run_stages(
     with reporter(journal.shared_progress) as report:
         while journal.state.shared_pending:
             advance(journal, executor, meter, report, watch)
-    if not journal.state.has_trials:
+    if not journal.state.experiment.has_trials:
         return
     journal.rescore()
     journal.decide_next()  # declares the first cohort before its progress is reported

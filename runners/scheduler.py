@@ -73,7 +73,7 @@ def next_step(state: RunState) -> Step:
     """
     if state.shared_pending:
         return Step(ready=state.shared_ready)
-    if not state.has_trials:
+    if not state.experiment.has_trials:
         return DONE
     refuse_contamination(state.experiment, state.shared_records.values())
     if decisions := state.decidable():

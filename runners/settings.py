@@ -14,10 +14,9 @@ import typer
 
 from runners.flags import FactoryPackages, Scale, StoreUrl, WrongSetting, folder_named, refuse_out_of_range
 from runners.limits import Limits
-from runners.part import WHOLE, Part, part_of
+from runners.part import Part, part_of
 from search_space.module_factories import FLAG as FACTORIES_OF
-from steeplechase.configuration.latency import LatencyExperiment
-from steeplechase.configuration.loading import AnyExperiment
+from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.yaml.settings import FLAG, changed_keys
 from steeplechase.foundation.errors import ConfigurationError
 from steeplechase.foundation.schema import canonical_text
@@ -68,15 +67,11 @@ class Selection:
         """URL of the object store that has the stages; empty if every worker sees their folder."""
         return self.store.rstrip("/")
 
-    def part_of(self, experiment: AnyExperiment) -> Part:
+    def part_of(self, experiment: Experiment) -> Part:
         """Return the part of an experiment. Raises ConfigurationError with everything that is unknown."""
         given = {"--arms": self.arms, "--seeds": self.seeds, "--tasks": self.tasks}
         if empty := [flag for flag, text in given.items() if text is not None and not _names(text)]:
             raise ConfigurationError([f"{flag}: names nothing; leave it out for all" for flag in empty])
-        if isinstance(experiment, LatencyExperiment):
-            if any(given.values()):
-                raise ConfigurationError("--arms, --seeds, --tasks: a timing experiment is run as a whole")
-            return WHOLE
         return part_of(experiment, _names(self.arms or ""), self.seeds or "", _names(self.tasks or ""))
 
     def paths_of(self, experiment: str, scale: str) -> ResultPaths:
@@ -139,12 +134,13 @@ class RunSettings(Limits, Selection):
     @property
     def of_trials(self) -> tuple[str, ...]:
         """The given flags that only trials have a use for."""
-        given = {
-            "--engine": self.engine != LOCAL,
-            "--address": self.address is not None,
-            "--reuse": bool(self.reuse),
-            "--stop-after-tokens": self.stop_after_tokens is not None,
-        }
+        given = {"--reuse": bool(self.reuse), "--stop-after-tokens": self.stop_after_tokens is not None}
+        return (*self.elsewhere, *(flag for flag, is_given in given.items() if is_given))
+
+    @property
+    def elsewhere(self) -> tuple[str, ...]:
+        """The given flags by which stages may run on other machines."""
+        given = {"--engine": self.engine != LOCAL, "--address": self.address is not None}
         return tuple(flag for flag, is_given in given.items() if is_given)
 
     def command(self, file: Path, scale: str, *more: str) -> str:

@@ -43,12 +43,14 @@ def fine_tune_labels(experiment: Experiment) -> tuple[str, ...]:
 
 def measure_labels(experiment: Experiment) -> tuple[str, ...]:
     """Return the labels of the stages that measure a trained model."""
-    declared = experiment.measure.declared.values()
-    return tuple(str(StageLabel(each.stage, task=name)) for each in declared for name in each.names)
+    of_trials = experiment.measure.of_trials
+    return tuple(str(StageLabel(each.stage, task=name)) for each in of_trials for name in each.names)
 
 
 def all_labels(experiment: Experiment) -> tuple[str, ...]:
     """Return the labels of all stages of a trial that no hurdle stops, without the long-sequence phase."""
+    if not experiment.has_trials:
+        return ()
     after_pretraining = (*fine_tune_labels(experiment), *measure_labels(experiment))
     labels = (*pretrain_labels(experiment), *hurdle_labels(experiment), *after_pretraining)
     return tuple(dict.fromkeys(labels))

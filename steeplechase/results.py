@@ -90,7 +90,7 @@ class Results:
     def effects(self) -> "pd.DataFrame":
         """Return each arm's difference from the baseline on each metric, with interval, test and verdict.
 
-        Of a timing experiment: the time of each arm at each length, with its ratio to the baseline's.
+        Where nothing is trained: the time of each arm at each length, with its ratio to the baseline's.
         """
         return self.table(EFFECTS if EFFECTS in self.tables else TIMINGS)
 
@@ -98,7 +98,7 @@ class Results:
         """Return the differences between any arms on the named metrics, with p corrected over all pairs of arms.
 
         Each arm minus those after it, a single one minus all others; without names all arms, and held-out loss and
-        score. Raises ConfigurationError with every wrong name, DataError for a timing experiment.
+        score. Raises ConfigurationError with every wrong name, DataError where no model is trained.
         """
         from reports.pair_report import pairs_of, pairs_table
         from steeplechase.ledger.example_tables import kept_example_tables

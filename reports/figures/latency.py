@@ -7,7 +7,8 @@ from reports.figures.figure import ReportFigure
 from reports.figures.matplotlib_style import Figure, new_figure, spread
 from reports.figures.style import COLOURS, MARKERS, QUIET
 from reports.sanitise import printable
-from reports.statistics.latency import ArmLatency, LatencyEvidence, latency_table
+from reports.statistics.evidence import Evidence
+from reports.statistics.latency import ArmLatency, LatencyEvidence, latencies_of, latency_table
 from reports.table import Table
 
 MILLISECOND = 1e3
@@ -25,9 +26,10 @@ class _Style:
     marker: str
 
 
-def timed_of(evidence: LatencyEvidence) -> LatencyEvidence | None:
-    """Return the evidence; None before a length has been timed."""
-    return evidence if evidence.measured else None
+def timed_of(evidence: Evidence) -> LatencyEvidence | None:
+    """Return the latencies; None where none is measured, and before a length has been timed."""
+    found = evidence.results.once(latencies_of)
+    return found if found is not None and found.measured else None
 
 
 def times_table(evidence: LatencyEvidence) -> Table:

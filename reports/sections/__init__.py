@@ -44,15 +44,15 @@ CONDITIONS = (
     *("failures", "constant_predictions", "equal_arms", "without_value", "searched_settings", "truncation"),
     *("contamination", "post_hoc_additions", "tuning_trials"),
 )
-OF_OTHERS = ("latency", "best_candidate")
-"""Questions of timing experiments, and the finding of a search."""
+SEARCH_FINDING = "best_candidate"
+"""The finding of a search, in place of the clauses."""
 
 
 @cache
 def sections() -> dict[str, Section[Evidence]]:
-    """Return the questions of training experiments by the names of their files."""
+    """Return the questions by the names of their files."""
     names = sorted(module.name for module in pkgutil.iter_modules(__path__))
-    return {name: section(name) for name in names if name not in OF_OTHERS}
+    return {name: section(name) for name in names if name != SEARCH_FINDING}
 
 
 def section(name: str) -> Section[Any]:
@@ -62,8 +62,9 @@ def section(name: str) -> Section[Any]:
     return found
 
 
-def in_order(order: Sequence[str]) -> Iterator[Section[Evidence]]:
-    """Yield every question, those that are named first."""
+def in_order(order: Sequence[str], evidence: Evidence) -> Iterator[Section[Evidence]]:
+    """Yield every question about an experiment, those that are named first; without trials those about none."""
     every = sections()
-    yield from (every[name] for name in order)
-    yield from (found for name, found in every.items() if name not in order)
+    for name in (*order, *(name for name in every if name not in order)):
+        if evidence.results.experiment.has_trials or not every[name].of_trials:
+            yield every[name]

@@ -1,7 +1,7 @@
 """Latencies of a report: the table of rows, the paper's statements by FLOPs and by time, finding and conditions."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 
 from reports.figures.latency import FIGURE
@@ -10,8 +10,18 @@ from reports.number_format import UNKNOWN, counted, decimals_for, fixed, millise
 from reports.sanitise import printable
 from reports.section import Content, Section
 from reports.sections.main_table import BEST_MARK
-from reports.statistics.claims import ClaimOutcome
-from reports.statistics.latency import ArmLatency, LatencyEvidence, latency_table
+from reports.statistics.evidence import Evidence
+from reports.statistics.latency import (
+    MILLISECOND,
+    OPERATIONS,
+    TIME,
+    ArmLatency,
+    LatencyEvidence,
+    StatementVerdict,
+    latencies_of,
+    latency_table,
+    statement_verdicts,
+)
 from reports.table import Row, table
 from search_space.cost import MATMUL
 from steeplechase.analysis.bootstrap import RESAMPLES, Estimate
@@ -19,17 +29,30 @@ from steeplechase.analysis.bootstrap import RESAMPLES, Estimate
 FLOPS_DECIMALS = 3
 
 
-def _results(evidence: LatencyEvidence) -> Content:
-    return Content((latency_table(evidence, "results"),), tuple(_grids(evidence)))
+def _content(evidence: Evidence) -> Content:
+    """Return the tables and grids; without trials the speedups are the report's results."""
+    found = _latencies(evidence)
+    assert found is not None
+    statements = list(statement_verdicts(found))
+    results, before = ("latency", "latency_") if found.experiment.has_trials else ("results", "")
+    rows = map(_statement_row, statements)
+    orderings = table(f"{before}orderings", "statement measure at verdict n ratio low high", rows)
+    grids = (*_grids(found, results), *_statement_grids(found, statements))
+    named = (each if each.name == results else replace(each, name=before + each.name) for each in grids)
+    return Content((latency_table(found, results), orderings), tuple(named))
 
 
-def _grids(evidence: LatencyEvidence) -> Iterator[Grid]:
+def _latencies(evidence: Evidence) -> LatencyEvidence | None:
+    return evidence.results.once(latencies_of)
+
+
+def _grids(evidence: LatencyEvidence, name: str) -> Iterator[Grid]:
     """Yield the grids of speedups, of times and of FLOPs; none before a length has been timed."""
     if not evidence.timed:
         return
     baseline, rivals = evidence.arms[0], evidence.arms[1:]
     title = f"Speedup over {baseline} [95%]"
-    speedups = _by_length("results", title, evidence, rivals, partial(_times_as_fast, evidence))
+    speedups = _by_length(name, title, evidence, rivals, partial(_times_as_fast, evidence))
     yield with_notes(speedups, _notes(evidence))
     yield _by_length("seconds", "Milliseconds per sequence: median [95%]", evidence, evidence.arms, _milliseconds)
     title = f"FLOPs per sequence (in brackets: ratio to {baseline})"
@@ -71,7 +94,7 @@ def _notes(evidence: LatencyEvidence) -> Iterator[str]:
     yield f"[95%]: percentile bootstrap of the median over rounds, {RESAMPLES} draws. *: {_star(evidence)}."
     yield "Intervals contain the variation between rounds of a run, not between runs, largest on short inputs."
     yield f"FLOPs, closed form: {MATMUL.rule.rpartition('; ')[0]}."
-    if evidence.experiment.paper:
+    if evidence.timing.faster or evidence.timing.widening:
         yield (
             "Verdicts on time: supported if the ratio is above 1 and marked *, contradicted if below 1 and marked *, "
             "else undecided; on FLOPs: whether the ratio is above 1."
@@ -99,7 +122,7 @@ def speedup_text(evidence: LatencyEvidence, timed: ArmLatency, joined: str = "")
 
 def speedup_decimals(evidence: LatencyEvidence) -> int:
     """Return 2 decimals, or 3 for narrow intervals."""
-    rivals = [timed.speedup for timed in evidence.timed if timed.arm != evidence.experiment.baseline]
+    rivals = [timed.speedup for timed in evidence.timed if timed.arm != evidence.timing.baseline]
     halves = [
         (speedup.high - speedup.low) / 2 for speedup in rivals if speedup.low is not None and speedup.high is not None
     ]
@@ -111,63 +134,6 @@ def interval_text(estimate: Estimate, decimals: int) -> str:
     if estimate.low is None or estimate.high is None:
         return f"[{UNKNOWN}]"
     return f"[{fixed(estimate.low, decimals)}, {fixed(estimate.high, decimals)}]"
-
-
-OPERATIONS, TIME = "FLOPs", "time"
-
-
-@dataclass(frozen=True)
-class StatementVerdict:
-    """One statement at one length or over all lengths, tested on FLOPs or on time."""
-
-    statement: str
-    measure: str
-    at: str
-    verdict: ClaimOutcome
-    ratio: Estimate
-    """Above 1 agrees with the paper; FLOPs are counted and have no interval."""
-
-
-def statement_verdicts(evidence: LatencyEvidence) -> Iterator[StatementVerdict]:
-    """Yield a verdict on every statement at every timed length."""
-    paper = evidence.experiment.paper
-    if paper is None or not evidence.lengths:
-        return
-    for ordering in paper.orderings:
-        first, second = ordering.split(" > ")
-        for length in evidence.lengths:
-            counted = 1 / evidence.flops_ratio(first, second, length)
-            yield _counted(ordering, f"n = {length}", counted)
-            ratio = evidence.speedup(first, second, length)
-            yield _timed(ordering, f"n = {length}", ratio, evidence.significance(ratio))
-    if len(evidence.lengths) > 1:
-        for arm in paper.widening:
-            yield from _widening(evidence, arm)
-
-
-def _widening(evidence: LatencyEvidence, arm: str) -> Iterator[StatementVerdict]:
-    baseline, shortest, longest = evidence.experiment.baseline, evidence.lengths[0], evidence.lengths[-1]
-    statement, at = f"{arm} gains more on longer inputs (ours: its FLOPs say so)", f"n = {shortest} to {longest}"
-    ratios = (evidence.flops_ratio(arm, baseline, length) for length in (shortest, longest))
-    yield _counted(statement, at, next(ratios) / next(ratios))
-    growth = evidence.gain_growth(arm)
-    yield _timed(statement, at, growth, evidence.significance(growth, ratios=2))
-
-
-def _counted(statement: str, at: str, ratio: float) -> StatementVerdict:
-    verdict = ClaimOutcome.SUPPORTED if ratio > 1 else ClaimOutcome.CONTRADICTED
-    return StatementVerdict(statement, OPERATIONS, at, verdict, Estimate(1, ratio, None, None))
-
-
-def _timed(statement: str, at: str, ratio: Estimate, significance: int) -> StatementVerdict:
-    verdicts = {1: ClaimOutcome.SUPPORTED, -1: ClaimOutcome.CONTRADICTED, 0: ClaimOutcome.UNDECIDED}
-    return StatementVerdict(statement, TIME, at, verdicts[significance], ratio)
-
-
-def _statements(evidence: LatencyEvidence) -> Content:
-    statements = list(statement_verdicts(evidence))
-    rows = table("orderings", "statement measure at verdict n ratio low high", map(_statement_row, statements))
-    return Content((rows,), tuple(_statement_grids(evidence, statements)))
 
 
 def _statement_grids(evidence: LatencyEvidence, verdicts: list[StatementVerdict]) -> Iterator[Grid]:
@@ -215,7 +181,7 @@ SAYS = {1: "faster", -1: "slower", 0: "no significant difference"}
 
 def finding(evidence: LatencyEvidence) -> str:
     """Return the speedups over the baseline on the longest and the shortest input."""
-    lengths, planned = evidence.lengths, evidence.experiment.timing.lengths
+    lengths, planned = evidence.lengths, evidence.timing.lengths
     if not lengths:
         return f"No result yet: none of {len(planned)} lengths has been timed."
     text = " ".join(sentence for arm in _in_question(evidence) for sentence in _sentences(evidence, arm))
@@ -228,13 +194,13 @@ def finding(evidence: LatencyEvidence) -> str:
 
 def _in_question(evidence: LatencyEvidence) -> tuple[str, ...]:
     """Return the arms in the paper's orderings, or all arms, without the baseline."""
-    paper, rivals = evidence.experiment.paper, evidence.arms[1:]
-    named = {name for ordering in paper.orderings for name in ordering.split(" > ")} if paper else set()
+    rivals = evidence.arms[1:]
+    named = {name for ordering in evidence.timing.faster for name in ordering.split(" > ")}
     return tuple(arm for arm in rivals if arm in named) or rivals
 
 
 def _sentences(evidence: LatencyEvidence, arm: str) -> Iterator[str]:
-    baseline, timed = evidence.experiment.baseline, evidence.of_arm(arm)
+    baseline, timed = evidence.timing.baseline, evidence.of_arm(arm)
     longest, shortest = timed[-1], timed[0]
     speedup = speedup_text(evidence, longest, f" as fast as {baseline}")
     sentence = f"At n = {longest.length} {arm} is {speedup} with {_flops(longest)} of its FLOPs"
@@ -259,7 +225,7 @@ def _flops(timed: ArmLatency) -> str:
 
 def conditions(evidence: LatencyEvidence) -> Iterator[tuple[str, str]]:
     """Yield the conditions of the measurement as pairs of a term and its text."""
-    timing, machine = evidence.experiment.timing, evidence.machine
+    timing, machine = evidence.timing, evidence.machine
     yield "Timed", PARTS[timing.part]
     yield "Sizes", _sizes(evidence)
     longest = max(timing.lengths)
@@ -280,14 +246,32 @@ def conditions(evidence: LatencyEvidence) -> Iterator[tuple[str, str]]:
 
 
 def _sizes(evidence: LatencyEvidence) -> str:
-    architecture = evidence.experiment.architecture_of(evidence.experiment.baseline)
+    architecture = evidence.architectures[evidence.timing.baseline]
     sizes = f"width {architecture.width}, {architecture.heads} heads"
-    block = evidence.experiment.timing.part == "block"
+    block = evidence.timing.part == "block"
     return f"{sizes}, feed-forward width {architecture.feed_forward_width}" if block else sizes
 
 
-SECTIONS: tuple[Section[LatencyEvidence], ...] = (
-    Section("results", _results, figure=FIGURE),
-    Section("orderings", _statements),
+def _trial_rows(evidence: Evidence) -> Iterator[Row]:
+    """Yield one row per arm and length, in milliseconds of one sequence; a timing has no seeds."""
+    found = _latencies(evidence)
+    for timed in () if found is None else found.timed:
+        yield {
+            "arm": timed.arm,
+            "seed": None,
+            "task": f"length {timed.length}",
+            "metric": "milliseconds",
+            "value": timed.seconds.value * MILLISECOND,
+        }
+
+
+SECTION = Section(
+    "latency",
+    _content,
+    applies=lambda evidence: _latencies(evidence) is not None,
+    sentence=lambda evidence: "" if (found := _latencies(evidence)) is None else finding(found),
+    conditions=lambda evidence: () if (found := _latencies(evidence)) is None else conditions(found),
+    values=_trial_rows,
+    figure=FIGURE,
+    of_trials=False,
 )
-"""Sections of latency experiments, in display order."""

@@ -23,6 +23,9 @@ def scale_of(name: str) -> str:
 
 def _conditions(evidence: Evidence) -> Iterator[tuple[str, str]]:
     results = evidence.results
+    yield "Scale", scale_of(results.snapshot.scale) or "none declared"
+    if not results.experiment.has_trials:
+        return
     pretraining = results.experiment.pretraining
     seeds = ", ".join(map(str, first_seeds(pretraining.seeds))) or "none"
     if results.looks.counts:
@@ -30,7 +33,6 @@ def _conditions(evidence: Evidence) -> Iterator[tuple[str, str]]:
     fine_tuning = (
         f"; fine-tuning {', '.join(map(str, results.experiment.fine_tuning.seeds))}" if results.tasks else ""
     )
-    yield "Scale", scale_of(results.snapshot.scale) or "none declared"
     yield "Corpus", _corpus(results)
     yield "Tokens per trial", _tokens(results)
     yield "Seeds", f"pretraining {seeds}{fine_tuning}" if results.experiment.pretrains else f"fine-tuning {seeds}"
@@ -72,4 +74,4 @@ def _tokens(results: Results) -> str:
     return f"{tokens} in finished trials"
 
 
-SECTION = Section("setup", conditions=_conditions)
+SECTION = Section("setup", conditions=_conditions, of_trials=False)

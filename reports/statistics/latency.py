@@ -1,15 +1,17 @@
-"""Latencies from raw seconds: the time per length and arm, and the paired ratio to the baseline."""
+"""Latencies from raw seconds: time per length and arm, paired ratios to the baseline, a paper's statements."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from reports.statistics.experiment import document_as
+from reports.statistics.claims import ClaimOutcome
+from reports.statistics.results import Results
 from reports.table import Row, Table, table
+from search_space.architecture import Architecture
 from steeplechase.analysis.bootstrap import Estimate, median, median_ratio
-from steeplechase.configuration.latency import LatencyExperiment, part_flops
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.latency import Latency, part_flops
 from steeplechase.ledger.records import with_results
-from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import LatencyResult, Machine
 
 RESULT_COLUMNS = "arm length n milliseconds low high times_as_fast times_low times_high flops flops_ratio"
@@ -36,7 +38,9 @@ class ArmLatency:
 class LatencyEvidence:
     """The latencies from which tables, figure and finding take their numbers."""
 
-    experiment: LatencyExperiment
+    experiment: Experiment
+    timing: Latency
+    """What is timed, and the statements on it."""
     measured: tuple[LatencyResult, ...]
     recorded_flops: Mapping[str, Mapping[str, int]]
     """By arm and length, of an experiment with plugins."""
@@ -44,7 +48,12 @@ class LatencyEvidence:
     @property
     def arms(self) -> tuple[str, ...]:
         """Names of the arms, the baseline first."""
-        return self.measured[0].arms if self.measured else tuple(arm.name for arm in self.experiment.candidates)
+        return self.measured[0].arms if self.measured else tuple(self.architectures)
+
+    @cached_property
+    def architectures(self) -> Mapping[str, Architecture]:
+        """What is timed of every arm, the baseline first."""
+        return self.timing.timed({arm.name: arm.candidate for arm in self.experiment.arms})
 
     @property
     def machine(self) -> Machine | None:
@@ -64,8 +73,8 @@ class LatencyEvidence:
     @property
     def controls(self) -> tuple[str, ...]:
         """Arms identical to the baseline, whose differences from it are noise."""
-        baseline = self.experiment.architecture_of(self.experiment.baseline)
-        return tuple(arm for arm in self.arms[1:] if self.experiment.architecture_of(arm) == baseline)
+        baseline = self.architectures[self.timing.baseline]
+        return tuple(arm for arm in self.arms[1:] if self.architectures[arm] == baseline)
 
     @cached_property
     def noise(self) -> float:
@@ -96,7 +105,7 @@ class LatencyEvidence:
     def gain_growth(self, arm: str) -> Estimate:
         """Return the speedup at the longest length over that at the shortest; their rounds are not paired."""
         shortest, longest = (self._by_length[length] for length in (self.lengths[0], self.lengths[-1]))
-        baseline = self.experiment.baseline
+        baseline = self.timing.baseline
         return median_ratio(_ratios(longest, arm, baseline), _ratios(shortest, arm, baseline))
 
     @cached_property
@@ -106,10 +115,10 @@ class LatencyEvidence:
     def _flops(self, arm: str, length: int) -> int:
         if recorded := self.recorded_flops.get(arm):
             return recorded[str(length)]
-        return part_flops(self.experiment.architecture_of(arm), self.experiment.timing.part, length)
+        return part_flops(self.architectures[arm], self.timing.part, length)
 
     def _timed(self) -> Iterator[ArmLatency]:
-        baseline, sequences = self.experiment.baseline, self.experiment.timing.batch_sequences
+        baseline, sequences = self.timing.baseline, self.timing.batch_sequences
         for length in self.lengths:
             for arm in self.arms:
                 yield ArmLatency(
@@ -128,16 +137,13 @@ def _ratios(measured: LatencyResult, arm: str, over: str) -> list[float]:
     return [reference / seconds for seconds, reference in zip(arm_seconds, reference_seconds, strict=True)]
 
 
-def is_latency(snapshot: Snapshot) -> bool:
-    """Return whether a snapshot is of a latency experiment."""
-    return "timing" in snapshot.document
-
-
-def latency_evidence_of(snapshot: Snapshot) -> LatencyEvidence:
-    """Return the latencies of an experiment, finished or not."""
-    experiment = document_as(LatencyExperiment, snapshot.document)
+def latencies_of(results: Results) -> LatencyEvidence | None:
+    """Return the latencies of an experiment, finished or not; None where none is measured."""
+    experiment, snapshot = results.experiment, results.snapshot
+    if (timing := experiment.measure.latency) is None:
+        return None
     measured = tuple(result for _, result in with_results(snapshot.shared, LatencyResult))
-    return LatencyEvidence(experiment, measured, snapshot.part_flops)
+    return LatencyEvidence(experiment, timing, measured, snapshot.part_flops)
 
 
 def latency_table(evidence: LatencyEvidence, name: str) -> Table:
@@ -160,3 +166,54 @@ def _row(timed: ArmLatency) -> Row:
         "flops": timed.flops,
         "flops_ratio": timed.flops_ratio,
     }
+
+
+OPERATIONS, TIME = "FLOPs", "time"
+
+
+@dataclass(frozen=True)
+class StatementVerdict:
+    """One statement at one length or over all lengths, tested on FLOPs or on time."""
+
+    statement: str
+    measure: str
+    at: str
+    verdict: ClaimOutcome
+    ratio: Estimate
+    """Above 1 agrees with the paper; FLOPs are counted and have no interval."""
+
+
+def statement_verdicts(evidence: LatencyEvidence) -> Iterator[StatementVerdict]:
+    """Yield a verdict on every statement at every timed length."""
+    timing = evidence.timing
+    if not evidence.lengths:
+        return
+    for ordering in timing.faster:
+        first, second = ordering.split(" > ")
+        for length in evidence.lengths:
+            counted = 1 / evidence.flops_ratio(first, second, length)
+            yield _counted(ordering, f"n = {length}", counted)
+            ratio = evidence.speedup(first, second, length)
+            yield _timed(ordering, f"n = {length}", ratio, evidence.significance(ratio))
+    if len(evidence.lengths) > 1:
+        for arm in timing.widening:
+            yield from _widening(evidence, arm)
+
+
+def _widening(evidence: LatencyEvidence, arm: str) -> Iterator[StatementVerdict]:
+    baseline, shortest, longest = evidence.timing.baseline, evidence.lengths[0], evidence.lengths[-1]
+    statement, at = f"{arm} gains more on longer inputs (ours: its FLOPs say so)", f"n = {shortest} to {longest}"
+    ratios = (evidence.flops_ratio(arm, baseline, length) for length in (shortest, longest))
+    yield _counted(statement, at, next(ratios) / next(ratios))
+    growth = evidence.gain_growth(arm)
+    yield _timed(statement, at, growth, evidence.significance(growth, ratios=2))
+
+
+def _counted(statement: str, at: str, ratio: float) -> StatementVerdict:
+    verdict = ClaimOutcome.SUPPORTED if ratio > 1 else ClaimOutcome.CONTRADICTED
+    return StatementVerdict(statement, OPERATIONS, at, verdict, Estimate(1, ratio, None, None))
+
+
+def _timed(statement: str, at: str, ratio: Estimate, significance: int) -> StatementVerdict:
+    verdicts = {1: ClaimOutcome.SUPPORTED, -1: ClaimOutcome.CONTRADICTED, 0: ClaimOutcome.UNDECIDED}
+    return StatementVerdict(statement, TIME, at, verdicts[significance], ratio)

@@ -11,7 +11,6 @@ import numpy as np
 from reports.statistics.experiment import experiment_of
 from reports.table import Row, Table
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.loading import LATENCY_SECTION
 from steeplechase.foundation.errors import ConfigurationError, MachineError, did_you_mean
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.example_values import read_example_values
@@ -62,8 +61,8 @@ def tables_of_predictions(folder: Path, snapshot: Snapshot) -> dict[str, Table]:
 
 
 def _experiment(folder: Path, snapshot: Snapshot) -> Experiment:
-    if LATENCY_SECTION in snapshot.document:
-        raise ConfigurationError(f"{folder}: a timing experiment has no predictions")
+    if not snapshot.has_trials:
+        raise ConfigurationError(f"{folder}: no model is trained in it, so that it has no predictions")
     return experiment_of(snapshot.document)
 
 

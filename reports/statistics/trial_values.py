@@ -1,8 +1,8 @@
 """Measured values in long form: one row per arm, pretraining seed, task and metric, for other programs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
-from reports.statistics.latency import MILLISECOND, LatencyEvidence
 from reports.statistics.results import Results
 from reports.table import Row, Table, table
 from steeplechase.foundation.schema import JsonValue
@@ -10,33 +10,19 @@ from steeplechase.foundation.schema import JsonValue
 COLUMNS = "arm seed task metric value"
 
 
-def trial_values(*results: Results) -> Table:
+def trial_values(results: Sequence[Results], *further: Iterable[Row]) -> Table:
     """Return one row per arm, pretraining seed and metric: the mean over the seed's fine-tuning seeds.
 
     Of a search and its final comparison, a trial of both has the rows of the first.
 
     `task` is empty for the held-out loss (nats per token), the score and descriptive measurements. Arms are in the
     order of the results table, then metrics, then seeds. A trial without a value on a metric has no row of it.
+    `further` rows are of values outside trials.
     """
     found: dict[tuple[JsonValue, ...], Row] = {}
-    for row in (row for each in results for row in _rows(each)):
+    for row in chain(*map(_rows, results), *further):
         found.setdefault((row["arm"], row["seed"], row["task"], row["metric"]), row)
     return table("trials", COLUMNS, iter(found.values()))
-
-
-def latency_values(evidence: LatencyEvidence) -> Table:
-    """Return one row per arm and length, in milliseconds of one sequence; a timing experiment has no seeds."""
-    rows = (
-        {
-            "arm": timed.arm,
-            "seed": None,
-            "task": f"length {timed.length}",
-            "metric": "milliseconds",
-            "value": timed.seconds.value * MILLISECOND,
-        }
-        for timed in evidence.timed
-    )
-    return table("trials", COLUMNS, rows)
 
 
 def _rows(results: Results) -> Iterator[Row]:

@@ -2,7 +2,6 @@
 
 from runners.stages.examples import ExamplesStage
 from runners.stages.fine_tune import FineTuneStage
-from runners.stages.latency import LatencyStage
 from runners.stages.linear_probe import LinearProbeStage
 from runners.stages.minimal_pairs import MinimalPairsStage
 from runners.stages.pretrain import PretrainStage
@@ -12,7 +11,6 @@ from search_space.candidate import BACKWARD_AND_FORWARD
 from search_space.cost import MATMUL
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.source_encoder import update_flops
-from steeplechase.configuration.latency import part_flops
 from steeplechase.configuration.text_generation import SourceEncoder
 from steeplechase.tasks.labelled.task import DownstreamTask
 
@@ -38,10 +36,7 @@ def stage_flops(stage: Stage) -> float:
             return task_flops(task, encoder_of(declaration), examples.sequence_length, 0, counts)
         encoder, new = declaration.architecture, declaration.generation.source_encoder
         return task_flops(task, encoder, examples.sequence_length, declaration.epochs, counts, new)
-    if isinstance(declaration, LatencyStage):
-        sequence = sum(part_flops(arm, declaration.part, declaration.length) for arm in declaration.arms.values())
-        return float(sequence * declaration.batch_sequences * (declaration.warm_up_rounds + declaration.rounds))
-    return 0.0
+    return declaration.own_flops
 
 
 def examples_expected(task: DownstreamTask, train_examples: int | None, dev_examples: int | None) -> tuple[int, int]:

@@ -31,14 +31,11 @@ class RunState:
     """State of every stage and trial after the rows applied so far.
 
     Records of shared stages are those whose results are still stored. A failed stage is retried by the next run:
-    failures up to the record `resumed_after` are of earlier runs and are ignored. `experiment` is that of the trials,
-    None without any.
+    failures up to the record `resumed_after` are of earlier runs and are ignored.
     """
 
-    def __init__(
-        self, experiment: Experiment | None, shared: SharedStages, path: Path, resumed_after: int = 0
-    ) -> None:
-        self._declared = experiment
+    def __init__(self, experiment: Experiment, shared: SharedStages, path: Path, resumed_after: int = 0) -> None:
+        self.experiment = experiment
         self.part = WHOLE
         """The part of the trials that is run now."""
         self.rows = Rows(path)
@@ -58,9 +55,9 @@ class RunState:
         self._resumed_after = resumed_after
         self._arms: dict[str, ArmRow] = {}
         self._audited: tuple[str, ...] = ()
-        seeds = first_seeds(self.experiment.pretraining.seeds) if self.has_trials else ()
+        seeds = first_seeds(experiment.pretraining.seeds)
         self._replicates: dict[int, list[str]] = {seed: [] for seed in seeds}
-        self._listed = len(self.experiment.arms) * len(seeds) if self._may_grow else 0
+        self._listed = len(experiment.arms) * len(seeds) if experiment.may_grow else 0
         """Trials of the file that have no row yet."""
         self._race: RaceOfTrials | None = None
         self._results: list[Record] = []
@@ -75,8 +72,6 @@ class RunState:
 
     def stages_of_trials(self) -> int:
         """Return the number of stages, in the part, of the trials that have entered and that the file names; slow."""
-        if not self.has_trials:
-            return 0
         entered = {(trial.plan.row.arm, trial.plan.row.seed) for trial in self.trials.values()}
         of_trials = [trial.plan.stages for trial in self.trials.values() if self.runs(trial.plan.row)]
         of_trials += [
@@ -94,21 +89,6 @@ class RunState:
     def runs_stage(self, row: TrialRow, label: str) -> bool:
         """Return whether a stage of a trial is in that part."""
         return self.runs(row) and self.part.has_stage(label)
-
-    @property
-    def _may_grow(self) -> bool:
-        return self.has_trials and self.experiment.may_grow
-
-    @property
-    def has_trials(self) -> bool:
-        """Whether there are trials; a latency experiment has shared stages only."""
-        return self._declared is not None
-
-    @property
-    def experiment(self) -> Experiment:
-        """The experiment of the trials; requires `has_trials`."""
-        assert self._declared is not None
-        return self._declared
 
     def apply_all(self, rows: Iterable[Row]) -> None:
         """Apply rows, each after the rows that it refers to."""

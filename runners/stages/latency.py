@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from runners.differences import differences
 from runners.stages.context import StageContext
-from runners.stages.stage import THREADS, Stage, StageDeclaration
+from runners.stages.stage import THREADS, ArmsMeasurementStage, Stage
 from search_space.architecture import Architecture
-from steeplechase.configuration.latency import LatencyExperiment, Part
-from steeplechase.configuration.stage_label import LATENCY, StageLabel
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.latency import Part, part_flops
+from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.foundation.environment import manifest
 from steeplechase.foundation.errors import ConflictError, MachineError
 from steeplechase.foundation.randomness import stream, stream_seed
 from steeplechase.foundation.schema import Count, JsonValue, Name, Seed, fingerprint
-from steeplechase.ledger.database import Ledger
-from steeplechase.ledger.records import with_results
+from steeplechase.ledger.records import Record, with_results
 from steeplechase.ledger.stage_results import LatencyResult, Machine
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ SOURCES = (".py", ".c", ".h")
 ForwardPass = Callable[[], object]
 
 
-class LatencyStage(StageDeclaration):
+class LatencyStage(ArmsMeasurementStage):
     """Measure the latency of one part of every arm at one sequence length. Reads nothing.
 
     All arms are in one stage: ratios are paired by round, and a round runs every arm once in one process.
@@ -63,15 +63,32 @@ class LatencyStage(StageDeclaration):
     """What latency depends on besides the declaration: processor, device, versions, a hash of the model code."""
 
     @classmethod
-    def by_label(cls, experiment: LatencyExperiment, machine: Machine) -> dict[str, Stage]:
-        """Return the stages of an experiment on a machine: one per length, so that a kill loses one at most."""
-        timing = experiment.timing
-        fields = {name: getattr(timing, name) for name in type(timing).model_fields if name != "lengths"}
-        arms = {arm.name: arm.candidate.architecture for arm in experiment.candidates}
+    def by_label(cls, experiment: Experiment, machine: Machine | None = None) -> dict[str, Stage]:
+        """Return the stages of an experiment, on this machine: one per length, so that a kill loses one at most."""
+        timing = experiment.measure.latency
+        assert timing is not None
+        machine = machine or this_machine(timing.device)
+        arms = timing.timed({arm.name: arm.candidate for arm in experiment.arms})
+        fields = {name: getattr(timing, name) for name in cls.model_fields if name in type(timing).model_fields}
         return {
-            str(StageLabel(LATENCY, length=length)): Stage(cls(arms=arms, length=length, machine=machine, **fields))
+            str(StageLabel(cls.stage, length=length)): Stage(cls(arms=arms, length=length, machine=machine, **fields))
             for length in timing.lengths
         }
+
+    @property
+    def own_flops(self) -> float:
+        """FLOPs of all rounds."""
+        sequence = sum(part_flops(arm, self.part, self.length) for arm in self.arms.values())
+        return float(sequence * self.batch_sequences * (self.warm_up_rounds + self.rounds))
+
+    def refuse_beside(self, ledger: str, records: Iterable[Record]) -> None:
+        """Raise ConflictError, with the differences, if the times in a ledger are from another machine."""
+        for _, recorded in with_results(records, LatencyResult):
+            differing = [*differences(recorded.machine.model_dump(), self.machine.model_dump(), "machine")]
+            if differing:
+                first = f"{ledger}: holds times of another machine; nothing was changed. What differs:"
+                remedy = "Did you mean another --out folder?"
+                raise ConflictError([first, *(f"  {line}" for line in differing), remedy])
 
     def compute(self, context: StageContext) -> dict[str, JsonValue]:
         """Return the seconds of every arm in every round. Raises MachineError if the clock is too coarse."""
@@ -87,7 +104,8 @@ class LatencyStage(StageDeclaration):
                         seconds[arms[position]].append(elapsed)
                 context.progress("timing", (number + 1) / rounds)  # between rounds, outside the measured time
         if any(value <= 0 for values in seconds.values() for value in values):
-            raise MachineError(f"the clock is too coarse for length {self.length}: raise timing.batch_sequences")
+            remedy = "raise measure.latency.batch_sequences"
+            raise MachineError(f"the clock is too coarse for length {self.length}: {remedy}")
         result = LatencyResult(
             length=self.length,
             arms=arms,
@@ -95,17 +113,6 @@ class LatencyStage(StageDeclaration):
             machine=self.machine,
         )
         return result.model_dump(mode="json")
-
-
-def refuse_another_machine(ledger: Ledger, stages: Iterable[Stage]) -> None:
-    """Raise ConflictError, with the differences, if the times in a ledger are from another machine than a stage's."""
-    timed = [stage.declaration for stage in stages if isinstance(stage.declaration, LatencyStage)]
-    for _, recorded in with_results(ledger.records(), LatencyResult) if timed else ():
-        differing = [*differences(recorded.machine.model_dump(), timed[0].machine.model_dump(), "machine")]
-        if differing:
-            first = f"{ledger.path}: holds times of another machine; nothing was changed. What differs:"
-            remedy = "Did you mean another --out folder?"
-            raise ConflictError([first, *(f"  {line}" for line in differing), remedy])
 
 
 def this_machine(device_name: Literal["cpu", "cuda"]) -> Machine:

@@ -8,7 +8,7 @@ import os
 import pkgutil
 import socket
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
@@ -24,6 +24,7 @@ from steeplechase.configuration.fine_tuning_runs import FineTuningRun
 from steeplechase.configuration.plugin_folders import COPIES, copied
 from steeplechase.configuration.plugins import Plugin, plugin_of, sources_of
 from steeplechase.foundation.schema import JsonValue, Schema, canonical, fingerprint
+from steeplechase.ledger.records import Record
 from steeplechase.models.kernels.native.build import arithmetic
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.labelled.task import DownstreamTask
@@ -66,6 +67,11 @@ class StageDeclaration(Schema):
     hashed_instead: ClassVar[dict[str, str]] = {}
     """Path fields, each with the field of the content hash that enters the key in its place."""
 
+    @property
+    def own_flops(self) -> float:
+        """FLOPs in closed form, of a kind of stage that counts its own; else 0."""
+        return 0.0
+
     def compute(self, context: StageContext) -> dict[str, JsonValue]:
         """Return the result; its files are in the context's folder. Raises Diverged.
 
@@ -73,6 +79,18 @@ class StageDeclaration(Schema):
         """
         result: dict[str, JsonValue] = import_module(f"runners.computing.{self.stage}").compute(self, context)
         return result
+
+    def refuse_beside(self, ledger: str, records: Iterable[Record]) -> None:
+        """Raise ConflictError, with the differences, where a ledger's records cannot stand beside this stage's."""
+
+
+class ArmsMeasurementStage(StageDeclaration):
+    """A stage that measures all arms together, untrained and outside trials. Reads nothing."""
+
+    @classmethod
+    @abstractmethod
+    def by_label(cls, experiment: Experiment) -> "dict[str, Stage]":
+        """Return the stages of an experiment on this machine. Raises MachineError."""
 
 
 class TaskStage(StageDeclaration):

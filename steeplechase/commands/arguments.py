@@ -13,8 +13,7 @@ from search_space.cost import CONVENTIONS, Convention
 from search_space.module_factories import allow_packages
 from steeplechase.commands.checkpoints import with_imported_folders
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.latency import LatencyExperiment
-from steeplechase.configuration.loading import AnyExperiment, experiment_in
+from steeplechase.configuration.loading import experiment_in
 from steeplechase.configuration.yaml import ConfigurationFile, read_file
 from steeplechase.configuration.yaml.experiment_files import experiment_file, experiment_files
 from steeplechase.configuration.yaml.settings import with_settings
@@ -93,7 +92,7 @@ def with_flags_of(settings: type) -> Callable[[Callable[..., None]], Callable[..
 
 @dataclass(frozen=True)
 class Chosen:
-    """A training experiment at one of its scales."""
+    """An experiment at one of its scales."""
 
     experiment: Experiment
     scale: str
@@ -102,17 +101,14 @@ class Chosen:
 
 
 def choose(path: Path, scale: str | None, packages: Sequence[str] = ()) -> Chosen:
-    """Read a training experiment, as `choose_any`. Raises ConfigurationError with every mistake of the file."""
-    experiment, name, scales = choose_any(path, scale, packages=packages)
-    if isinstance(experiment, LatencyExperiment):
-        raise ConfigurationError(f"{path}: a timing experiment; only plan and run read it, and report its results")
-    return Chosen(experiment, name, scales)
+    """Read an experiment, as `choose_any`. Raises ConfigurationError with every mistake of the file."""
+    return Chosen(*choose_any(path, scale, packages=packages))
 
 
 def choose_any(
     path: Path, scale: str | None, settings: Sequence[str] = (), packages: Sequence[str] = ()
-) -> tuple[AnyExperiment, str, tuple[str, ...]]:
-    """Read an experiment of either kind; return it with the name of its scale and all scales of its file.
+) -> tuple[Experiment, str, tuple[str, ...]]:
+    """Read an experiment; return it with the name of its scale and all scales of its file.
 
     `settings` are KEY=VALUE, in place of values of the file; `packages` those whose functions it may name as
     factories, beside its plugins'. Raises ConfigurationError with every mistake.

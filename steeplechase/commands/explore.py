@@ -9,7 +9,6 @@ import typer
 from reports.explorer.exploration import exploration_of
 from reports.explorer.page import POLICY, explorer_page
 from reports.report import build
-from reports.statistics.latency import is_latency
 from reports.statistics.results import results_of
 from reports.write import put
 from runners.flags import StoreUrl
@@ -31,8 +30,8 @@ def explore(
 ) -> None:
     """Write an interactive page: parallel coordinates, slices and learning curves, with values under the pointer."""
     snapshot = snapshot_at(folder)
-    if is_latency(snapshot):
-        raise MachineError(f"{folder}: a timing experiment has no arms to explore; `steeplechase report` shows it")
+    if not snapshot.has_trials:
+        raise MachineError(f"{folder}: no model is trained in it; `steeplechase report` shows what is measured")
     tables = kept_example_tables(folder, store)
     text = explorer_page(build(snapshot, example_tables=tables), exploration_of(results_of(snapshot, None, tables)))
     path = out or folder / PAGE

@@ -18,9 +18,7 @@ from steeplechase.commands.arguments import (
 )
 from steeplechase.commands.output import print_json
 from steeplechase.commands.planning.document import plan_document
-from steeplechase.commands.planning.latency_plan import latency_plan_document, show_latency_plan
 from steeplechase.commands.planning.text import show_plan
-from steeplechase.configuration.latency import LatencyExperiment
 from steeplechase.foundation.schema import JsonValue
 
 
@@ -36,14 +34,7 @@ def plan(
     Where data are missing or malformed the plan begins with the reason, and the exit code is that of `run`.
     """
     convention = convention_named(flops)
-    declared, name, scales = choose_any(experiment, settings.scale, settings.overrides, settings.factories_of)
-    if isinstance(declared, LatencyExperiment):
-        if as_json:
-            print_json(latency_plan_document(declared, name, convention))
-        else:
-            show_latency_plan(declared, name, convention)
-        return
-    chosen = Chosen(declared, name, scales)
+    chosen = Chosen(*choose_any(experiment, settings.scale, settings.overrides, settings.factories_of))
     found = _plan_of(chosen, experiment, settings, convention)
     if as_json:
         print_json(plan_document(chosen, found, convention))
@@ -55,10 +46,7 @@ def plan(
 
 def planned(experiment: Path, settings: Selection, convention: Convention = MATMUL) -> dict[str, JsonValue]:
     """Return the plan as plain data. Raises ConfigurationError with every mistake of the file and the overrides."""
-    declared, name, scales = choose_any(experiment, settings.scale, settings.overrides, settings.factories_of)
-    if isinstance(declared, LatencyExperiment):
-        return latency_plan_document(declared, name, convention)
-    chosen = Chosen(declared, name, scales)
+    chosen = Chosen(*choose_any(experiment, settings.scale, settings.overrides, settings.factories_of))
     return plan_document(chosen, _plan_of(chosen, experiment, settings, convention), convention)
 
 

@@ -22,7 +22,6 @@ from search_space.structure import StructureOption
 from search_space.sublayer import lettered_sublayer
 from search_space.sublayer.sublayer import LetteredSublayer
 from steeplechase.commands.arguments import choose
-from steeplechase.configuration.loading import LATENCY_SECTION
 from steeplechase.configuration.plugin_declarations import DOWNSTREAM, SUBLAYERS
 from steeplechase.configuration.plugins import Plugin, load_plugin
 from steeplechase.configuration.yaml import read_file, scales
@@ -180,7 +179,7 @@ def checked_experiment(file: Path) -> Iterator[Outcome]:
 def _scales_of(file: Path) -> tuple[str | None, ...]:
     """Return the scales of an experiment that trains, None for one without; none of any other file."""
     keys = read_file(file).keys
-    return (scales(file) or (None,)) if EXPERIMENT in keys and LATENCY_SECTION not in keys else ()
+    return (scales(file) or (None,)) if {EXPERIMENT, "pretraining"} <= keys else ()
 
 
 if __name__ == "__main__":

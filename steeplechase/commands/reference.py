@@ -17,36 +17,15 @@ from search_space.released.models import PRESETS
 from steeplechase.commands.reference_values import AllowedValues, default_of, example_of, flow, keys_of
 from steeplechase.commands.report import print_document
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.latency import LatencyExperiment
-from steeplechase.configuration.loading import LATENCY_SECTION
 from steeplechase.configuration.plugin_folders import PluginFolder
-from steeplechase.configuration.yaml.json_schema import DEFINITIONS, DIALECT, Schema, editor_schema, schema_text
+from steeplechase.configuration.yaml.json_schema import editor_schema, schema_text
 from steeplechase.foundation.schema import VARIANT_KEY, options_of
 from steeplechase.tasks.downstream import find_task, task_names
 
 
-def files_schema() -> Schema:
-    """Return the schema of both kinds of file; common definitions are shared."""
-    trained, timed = editor_schema(Experiment), editor_schema(LatencyExperiment)
-    definitions: Schema = {}
-    for schema in (trained, timed):
-        schema.pop("$schema")
-        own = schema.pop(DEFINITIONS)
-        assert isinstance(own, dict)
-        assert all(definitions.get(name, own[name]) == own[name] for name in own), "two definitions share a name"
-        definitions |= own
-    return {
-        "$schema": DIALECT,
-        "if": {"type": "object", "required": [LATENCY_SECTION]},
-        "then": timed,
-        "else": trained,
-        DEFINITIONS: definitions,
-    }
-
-
 def files_schema_text() -> str:
-    """Return the schema as text: sorted keys, with a newline at the end."""
-    return schema_text(files_schema())
+    """Return the schema of experiment files as text: sorted keys, with a newline at the end."""
+    return schema_text(editor_schema(Experiment))
 
 
 @dataclass(frozen=True)
@@ -105,7 +84,7 @@ def models_in(expected: Any, below: str = "") -> Iterator[tuple[type[BaseModel],
             yield from models_in(argument, f"{below}.*" if mapping else below)
 
 
-TRAINING, TIMING = "The experiment file", "A timing experiment"
+WHOLE_FILE = "The experiment file"
 HEADINGS = ("key", "values", "default", "meaning")
 INTRODUCTION = """\
 # Reference of experiment files
@@ -118,10 +97,7 @@ set by `--set KEY=VALUE`, and scales override any of them. `steeplechase experim
 
 def page() -> str:
     """Return the page."""
-    trained = [section for section in sections_of(Experiment) if section.model is not PluginFolder]
-    known = {PluginFolder, *(section.model for section in trained)}
-    timed = [section for section in sections_of(LatencyExperiment) if section.model not in known]
-    parts = [*_parts(trained, TRAINING), *_parts(timed, TIMING)]
+    parts = [*_parts([section for section in sections_of(Experiment) if section.model is not PluginFolder])]
     titles = [title for title, _ in parts]
     rest = [("Downstream tasks", _tasks()), ("FLOP conventions", _conventions()), ("Published models", _presets())]
     contents = "\n".join(f"- [{title}](#{_anchor(title)})" for title in (*titles, *(title for title, _ in rest)))
@@ -129,13 +105,11 @@ def page() -> str:
     return "\n\n".join([INTRODUCTION, contents, *bodies]) + "\n"
 
 
-def _parts(sections: list[Section], top: str) -> Iterator[tuple[str, str]]:
+def _parts(sections: list[Section]) -> Iterator[tuple[str, str]]:
     """Yield the title and the text of each key's section, or of all options of a key."""
     for path, group in groupby(sections, key=lambda section: section.path):
         members = list(group)
-        title = f"`{path}`" if path else top
-        if path and top == TIMING:
-            title += " of a timing experiment"
+        title = f"`{path}`" if path else WHOLE_FILE
         if len(members) == 1 and members[0].kind is None:
             yield title, _declaration(members[0])
         else:

@@ -14,7 +14,6 @@ from reports.formats import format_names, render
 from reports.pair_report import pair_report, pairs_of
 from reports.report import build
 from reports.sections.task_pilot import pilot_grid, pilot_of, qualifying_tasks
-from reports.statistics.latency import is_latency
 from reports.statistics.predictions import tables_of_predictions
 from reports.statistics.results import results_of
 from reports.summary import brief
@@ -102,8 +101,8 @@ def compare(
 def pilot(folder: ResultsFolder) -> None:
     """Print each task's scores beside chance, bag of words, n-gram model and untrained encoder, and which qualify."""
     found = snapshot_at(folder)
-    if is_latency(found):
-        raise DataError(f"{folder}: a timing experiment has no tasks")
+    if not found.has_trials:
+        raise DataError(f"{folder}: no model is trained in it, so that it has no tasks")
     results = results_of(found)
     piloted = pilot_of(results)
     if not piloted:

@@ -38,8 +38,6 @@ from steeplechase.commands.terminal.live_view import LiveView
 from steeplechase.commands.terminal.mlflow_sync import Mirroring
 from steeplechase.commands.terminal.screen import LastingConsole
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.latency import LatencyExperiment
-from steeplechase.configuration.loading import AnyExperiment
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.validation.warnings import warnings_of
 from steeplechase.configuration.yaml.settings import FLAG
@@ -59,7 +57,7 @@ SEEDS = "pretraining.seeds"
 def deciding_lines(request: RunRequest, snapshot: Snapshot, report: Report) -> Iterator[str]:
     """Yield what is undecided, and the command with the seeds that decide it; nothing for seeds added by a rule."""
     experiment, summary = request.experiment, report.summary
-    if summary is None or not summary.undecided or not isinstance(experiment, Experiment):
+    if summary is None or not summary.undecided:
         return
     seeds, needed = experiment.pretraining.seeds, summary.seeds_to_decide
     if not isinstance(seeds, tuple) or any(history.status in NOT_ENDED for history in snapshot.histories):
@@ -114,9 +112,8 @@ def run_experiment(file: Path, settings: RunSettings, on_report: OnReport) -> tu
     after the report is written, when a limit does.
     """
     declared, scale, scales = choose_any(file, settings.scale, settings.overrides, settings.factories_of)
-    if isinstance(declared, LatencyExperiment) and settings.of_trials:
-        message = f"a timing experiment runs alone on this machine; leave {', '.join(settings.of_trials)} out"
-        raise ConfigurationError(f"{file}: {message}")
+    if declared.measure.of_arms and (given := settings.elsewhere if declared.has_trials else settings.of_trials):
+        raise ConfigurationError(f"{file}: arms are timed on this machine; leave {', '.join(given)} out")
     command, part = settings.command(file, scale), settings.part_of(declared)
     address = settings.address or (cluster_in_environment() if settings.engine == RAY else None)
     paths = settings.paths_of(declared.experiment, scale)
@@ -144,14 +141,14 @@ def opening_line(request: RunRequest, is_default: bool) -> str:
     experiment, part, shared = request.experiment, request.part, request.shared
     default = " (the default)" if is_default else ""
     name = experiment.experiment + ("" if request.scale == WITHOUT_SCALES else f" at scale {request.scale}{default}")
-    if isinstance(experiment, LatencyExperiment):
-        return f"{name}: {len(experiment.candidates)} arms, timed at {len(experiment.timing.lengths)} lengths"
+    assert isinstance(shared, SharedStages)
+    if not experiment.has_trials:
+        return f"{name}: {len(experiment.arms)} arms, no trials; {len(shared.named())} stages that measure all arms"
     seeds = first_seeds(experiment.pretraining.seeds)
     count = sum(part.has_trial(arm.name, seed) for arm in experiment.arms for seed in seeds)
     trials = f"{count} trial{'' if count == 1 else 's'}"
     if experiment.search is not None:
         trials = f"at most {max(count, experiment.search.max_candidates * len(seeds))} trials"
-    assert isinstance(shared, SharedStages)
     left = time_left(experiment, shared, request.paths, part, request.settings.workers)
     if left is None:
         return f"{name}: {trials}, no estimate of the time yet"
@@ -181,9 +178,8 @@ def refuse_silent_cluster(address: str) -> None:
 
 def _drive(request: RunRequest, console: Console, stop: Stopping, on_report: OnReport, first: str) -> Snapshot:
     places, experiment = request.paths, request.experiment
-    if isinstance(experiment, Experiment):
-        for line in (*warnings_of(experiment, memory_bytes()), *table_warnings(experiment.fine_tuning)):
-            _warn(console, line)
+    for line in (*warnings_of(experiment, memory_bytes()), *table_warnings(experiment.fine_tuning)):
+        _warn(console, line)
     mirroring = Mirroring(places, experiment.tracking)
     _warn(console, mirroring.check())
     refuse_taken(places.folder)
@@ -204,8 +200,8 @@ def _run_and_report(
     request: RunRequest, console: Console, stop: Stopping, on_report: OnReport, mirroring: Mirroring, first: str
 ) -> Snapshot:
     places, experiment, opening = request.paths, request.experiment, iter((first,))
-    is_latency = isinstance(experiment, LatencyExperiment)  # mirroring would disturb the timing
-    with LiveView(console, ArtifactStore(places.stages)) as view, nullcontext() if is_latency else mirroring:
+    during = nullcontext() if experiment.measure.of_arms else mirroring  # which would disturb a timing
+    with LiveView(console, ArtifactStore(places.stages)) as view, during:
 
         def watch(progress: RunProgress) -> None:
             stop.safe_point()
@@ -225,17 +221,17 @@ def _run_and_report(
     with scratch_folder() as scratch:
         attached = files_to_attach(files, scratch)
         _warn(console, mirroring.finish(snapshot, attached, partial(_say, console)))
-    if isinstance(experiment, Experiment):
-        told = (line for _, line in vocabulary_notes(experiment, snapshot.shared))
-        for line in (*told, *answer_lines(snapshot.shared)):
-            _warn(console, line)
+    told = (line for _, line in vocabulary_notes(experiment, snapshot.shared))
+    for line in (*told, *answer_lines(snapshot.shared)):
+        _warn(console, line)
+    explored = experiment.has_trials and explorer_is_installed()
     for line in (
         *_failures(snapshot, experiment),
         *_left_for_later(request, snapshot),
         *deciding_lines(request, snapshot, report),
         f"report: {places.folder / REPORT_FILES['html']}",
         f"browse: {program()} ui {places.folder}",
-        *(() if is_latency or not explorer_is_installed() else (f"explore: {program()} explore {places.folder}",)),
+        *((f"explore: {program()} explore {places.folder}",) if explored else ()),
     ):
         _say(console, line)
     if limited is not None:
@@ -243,7 +239,7 @@ def _run_and_report(
     return snapshot
 
 
-def _failures(snapshot: Snapshot, experiment: AnyExperiment) -> Iterator[str]:
+def _failures(snapshot: Snapshot, experiment: Experiment) -> Iterator[str]:
     """Yield lines about the failed trials, which the next run repeats."""
     if not snapshot.failed:
         return
@@ -251,7 +247,7 @@ def _failures(snapshot: Snapshot, experiment: AnyExperiment) -> Iterator[str]:
     yield f"failed: {names}; the same command repeats them"
     if not experiment.may_grow:
         yield "No decision that depends on their results has been made."
-    if isinstance(experiment, Experiment) and experiment.search is not None:
+    if experiment.search is not None:
         yield "A candidate that can never run is excluded by `constraints:`, in another --out folder."
 
 

@@ -19,11 +19,12 @@ from steeplechase.configuration.claims import DeclaredClaim
 from steeplechase.configuration.designs import Design, OneDesign, Search
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.hurdles import Finite
+from steeplechase.configuration.latency import of_former_layout
 from steeplechase.configuration.matched_budget import Match, add_matched_arms
 from steeplechase.configuration.measurements import Measures
 from steeplechase.configuration.plugin_folders import Plugins
 from steeplechase.configuration.plugins import sources_of
-from steeplechase.configuration.pretraining import Pretraining
+from steeplechase.configuration.pretraining import NO_TRIALS, Pretraining
 from steeplechase.configuration.tuning import Tune
 from steeplechase.foundation.recorded import ANY, Recorded
 from steeplechase.foundation.schema import JsonValue, Name, PositiveNumber, Schema, canonical
@@ -93,12 +94,12 @@ class Experiment(Recorded):
     """The supersenses of words, for arms with supersense embeddings."""
     mentions: Mentions | None = None
     """Where the text mentions entities, for arms with the objective `entity_replacement`."""
-    pretraining: Pretraining
-    """Pretraining budget, seeds, hurdle and evaluation."""
+    pretraining: Pretraining = NO_TRIALS
+    """Pretraining budget, seeds, hurdle and evaluation; an experiment that only measures latencies has none."""
     fine_tuning: FineTuning = Field(default_factory=FineTuning)
     """Downstream tasks and how models are fine-tuned on them."""
     measure: Measures = Field(default_factory=Measures)
-    """Measurements of every trained model beyond losses and scores."""
+    """Measurements of the arms beyond losses and scores."""
     comparison: Annotated[MeanTest, Field(strict=False)] = MeanTest.WELCH
     """How arms are compared over seeds: `welch`, or `paired` where an earlier experiment showed that seeds pair."""
     headline_metrics: tuple[Literal["held_out_loss", "score"], ...] = Field(
@@ -119,10 +120,10 @@ class Experiment(Recorded):
     tracking: str | None = None
     """An MLflow tracking URI, such as a team's server; by default the store under the results."""
 
-    @property
-    def trained(self) -> "Experiment":
-        """The experiment itself, as far as it trains: one that only measures latencies has none."""
-        return self
+    @classmethod
+    def of_former(cls, document: JsonValue) -> JsonValue:
+        """Return the record of a former latency experiment as one of today."""
+        return of_former_layout(document)
 
     @property
     def designs(self) -> tuple[OneDesign, ...]:
@@ -166,6 +167,11 @@ class Experiment(Recorded):
         return () if refused else self.arms
 
     @property
+    def has_trials(self) -> bool:
+        """Whether any model is trained; otherwise arms are only measured, outside trials."""
+        return self.pretraining.has_trials
+
+    @property
     def pretrains(self) -> bool:
         """Whether there is any pretraining; otherwise trials are fine-tunings of initial checkpoints."""
         return self.pretraining.tokens > 0
@@ -176,8 +182,11 @@ class Experiment(Recorded):
 
     @property
     def may_grow(self) -> bool:
-        """Whether arms may be added to its ledger; a search or tuning has decided for the first arms only."""
-        return self.search is None and self.tune is None
+        """Whether arms may be added to its ledger.
+
+        A search or tuning has decided for the first arms only; without trials there is nothing to keep.
+        """
+        return self.search is None and self.tune is None and self.has_trials
 
     @property
     def impossible_points(self) -> list[JsonValue]:
@@ -204,6 +213,9 @@ class Experiment(Recorded):
             "on_invalid",
         ):
             document.pop(presentation, None)
+        for name, measurement in self.measure.declared.items():
+            for field in measurement.presentation:
+                _inside(document, "measure", name).pop(field, None)
         document.pop("plugins", None)  # their sources enter below, where they are used
         if self.search is None:  # the resulting arms, independent of the designs that declare them
             document["design"] = {arm.name: _with_sources(arm.candidate) for arm in self.arms}
@@ -218,6 +230,12 @@ class Experiment(Recorded):
         if self.search is not None and self.plugins:  # which options it will propose is not known
             sources["plugins"] = [plugin.sha256 for plugin in self.plugins]
         return {**document, "sources": sources} if sources else document
+
+
+def _inside(document: JsonValue, *path: str) -> dict[str, JsonValue]:
+    for key in path:
+        document = document.get(key) if isinstance(document, dict) else None
+    return document if isinstance(document, dict) else {}
 
 
 def _with_sources(candidate: Candidate) -> dict[str, JsonValue]:

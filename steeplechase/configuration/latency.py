@@ -1,47 +1,34 @@
-"""A latency experiment: one part of several architectures, timed at several sequence lengths. Data, no torch.
+"""`measure.latency`, one part of every arm's architecture timed at several sequence lengths. Data, no torch.
 
 The comparison of ConvBERT's Table 9 (arXiv 2008.02496). FLOPs and parameters of the part are known in closed form.
 """
 
+import json
 from collections.abc import Iterator, Mapping
-from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.cost import MATMUL, Component, Convention, Role
-from search_space.overrides import ROOTS, InvalidOverride
-from search_space.recipe import Recipe
+from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.stack import components
-from steeplechase.configuration.arm import Arm, changed_arm
-from steeplechase.configuration.plugin_folders import Plugins
-from steeplechase.configuration.plugins import sources_of
+from steeplechase.configuration.arm import BASELINE
+from steeplechase.configuration.measurement import Measurement
 from steeplechase.foundation.errors import Violation, listed_twice
-from steeplechase.foundation.recorded import Recorded
-from steeplechase.foundation.schema import Count, JsonValue, Name, Schema, Seed, canonical
+from steeplechase.foundation.schema import Count, JsonValue, Name, Seed
 
 FASTER = r"^\S+ > \S+$"
 Part = Literal["attention", "block"]
 ATTENTION = (Role.ATTENTION_MAPS, Role.ATTENTION_SCORES, Role.CONVOLUTION, Role.OUTPUT_MAP)
 
 
-class SpeedStatement(Schema):
-    """A paper's statement on the arms' speed, paraphrased, with its source."""
+class Latency(Measurement):
+    """The timed part, its inputs, the number of rounds and the device, with a paper's statements on speed.
 
-    source: str
-    """The paper, with the table or section."""
-    statement: str
-    """The paper's statement on speed, paraphrased."""
-    orderings: tuple[Annotated[str, Field(pattern=FASTER)], ...] = Field(default=(), examples=[["mixed > attention"]])
-    """`a > b`: a needs fewer FLOPs and less time than b, at every length."""
-    widening: tuple[Name, ...] = Field(default=(), examples=[["mixed"]])
-    """Arms whose speed-up over the baseline is larger at the longest length than at the shortest."""
-
-
-class Timing(Schema):
-    """The timed part, its inputs, the number of rounds and the device."""
+    All arms are timed in one process, untrained: a ratio is paired by round.
+    """
 
     part: Part = "attention"
     """`attention`: the mixed-attention sublayer alone. `block`: with the feed-forward network and normalisations."""
@@ -59,105 +46,56 @@ class Timing(Schema):
     """Device on which the part is timed."""
     precision: Literal["float32", "bfloat16"] = "float32"
     """Precision of matrix products and of the values between them."""
+    baseline: Name = BASELINE
+    """The baseline's name among the timed arms."""
+    control: Name | None = Field(default=None, examples=["control"])
+    """Name of a second copy of the baseline, timed as an arm: its difference from the baseline is noise."""
+    faster: tuple[Annotated[str, Field(pattern=FASTER)], ...] = Field(default=(), examples=[["mixed > baseline"]])
+    """The paper's orderings, `a > b`: a needs fewer FLOPs and less time than b, at every length."""
+    widening: tuple[Name, ...] = Field(default=(), examples=[["mixed"]])
+    """Arms whose speed-up over the baseline is larger at the longest length than at the shortest."""
+    stage: ClassVar[str] = "latency"
+    of_pretraining: ClassVar[bool] = False
+    of_trials: ClassVar[bool] = False
+    presentation: ClassVar[tuple[str, ...]] = ("faster", "widening")
 
+    def timed(self, arms: Mapping[str, Candidate]) -> dict[str, Architecture]:
+        """Return what is timed by name, the baseline first, with positions for every length.
 
-class LatencyExperiment(Recorded):
-    """A latency experiment at one scale."""
+        `arms` are those of the experiment, the baseline first. The timed part has no embeddings.
+        """
+        longest = max(self.lengths)
+        names = {name: self.baseline if name == BASELINE else name for name in arms}
+        found = {names[name]: candidate.architecture for name, candidate in arms.items()}
+        if self.control is not None:
+            baseline = found.pop(self.baseline)
+            found = {self.baseline: baseline, self.control: baseline, **found}
+        return {
+            name: each.model_copy(update={"positions": max(longest, each.positions)}) for name, each in found.items()
+        }
 
-    experiment: Name = Field(examples=["table9"])
-    """The experiment's name: part of its results folder."""
-    question: str = Field(min_length=1, max_length=400, examples=["Is the mixed block faster than attention?"])
-    """The research question, in one sentence; the report begins with it."""
-    paper: SpeedStatement | None = None
-    """A paper's statement on the arms' speed."""
-    plugins: Plugins = Field(default=(), examples=[["../my_plugin"]])
-    """Folders with options of your own, relative to this file; each mirrors the repository's tree."""
-    architecture: Architecture = Field(default_factory=Architecture)
-    """The architecture that the arms change. Its embeddings are not timed."""
-    arms: Mapping[Name, Mapping[str, Any]] = Field(
-        min_length=2, examples=[{"attention": {}, "mixed": {"bottleneck_ratio": 2, "convolution": "span_dynamic"}}]
-    )
-    """By name, the changes; two equal arms show the resolution of the measurement."""
-    baseline: Name = Field(examples=["attention"])
-    """The arm that every other one is compared with."""
-    timing: Timing
-    """The timed part, its inputs, the number of rounds and the device."""
-    tracking: str | None = None
-    """An MLflow tracking URI; by default the store under the results."""
+    def violations(self, length: int, arms: Mapping[str, Candidate]) -> Iterator[Violation]:
+        """Yield the arms that cannot be timed, names of no timed arm and of two, and repeated lengths."""
+        yield from listed_twice(self.lengths, "lengths")
+        if not arms:
+            return
+        for key, name in (("baseline", self.baseline), ("control", self.control)):
+            taken = {*arms, self.baseline} if key == "control" else {*arms} - {BASELINE}
+            if name in taken:
+                yield Violation((key,), f"{name} is the name of another arm")
+        for name, candidate in arms.items():
+            if candidate.architecture.is_counted or isinstance(candidate.architecture, EncoderDecoderArchitecture):
+                yield Violation((), f"{name} is no encoder of named blocks, whose part could be timed")
+        known = sorted({self.baseline, *filter(None, [self.control]), *(name for name in arms if name != BASELINE)})
+        for location, name in self._names():
+            if name not in known:
+                yield Violation(location, f"{name!r} is not an arm. Allowed: {', '.join(known)}")
 
-    @property
-    def trained(self) -> None:
-        """None: it trains no model, so that there are no trials."""
-
-    @property
-    def may_grow(self) -> bool:
-        """False: a ratio compares arms that were timed in one process."""
-        return False
-
-    @property
-    def impossible_points(self) -> list[JsonValue]:
-        """Empty: an impossible arm of the list is an error."""
-        return []
-
-    @cached_property
-    def candidates(self) -> tuple[Arm, ...]:
-        """The arms, the baseline first. Raises InvalidOverride if an arm is impossible."""
-        first = {self.baseline: self.arms[self.baseline]}
-        return tuple(changed_arm(name, self._origin, changes) for name, changes in {**first, **self.arms}.items())
-
-    def architecture_of(self, arm: str) -> Architecture:
-        """Return the architecture of a named arm."""
-        return next(known.candidate.architecture for known in self.candidates if known.name == arm)
-
-    def identity(self) -> dict[str, JsonValue]:
-        """Return every field that changes a measurement or its comparison, and no other."""
-        document = canonical(self)
-        for key in ("question", "paper", "plugins", "architecture", "tracking"):
-            document.pop(key, None)
-        document["arms"] = {arm.name: canonical(arm.candidate.architecture) for arm in self.candidates}
-        sources = sources_of(tuple(arm.candidate for arm in self.candidates))
-        return {**document, "sources": sources} if sources else document
-
-    def violations(self) -> Iterator[Violation]:
-        """Yield the violations of rules between the fields."""
-        of_architecture = [violation.under("architecture") for violation in self.architecture.violations()]
-        yield from of_architecture
-        if not of_architecture:
-            yield from self._arm_violations()
-        yield from self._name_violations()
-        yield from listed_twice(self.timing.lengths, "timing", "lengths")
-
-    @property
-    def _origin(self) -> Candidate:
-        """The candidate that changes are applied to, with enough positions: the timed part has no embeddings."""
-        longest = max(self.timing.lengths)
-        architecture = self.architecture.model_copy(update={"positions": max(longest, self.architecture.positions)})
-        return Candidate(architecture=architecture, recipe=Recipe(sequence_length=longest))
-
-    def _arm_violations(self) -> Iterator[Violation]:
-        for name, changes in self.arms.items():
-            outside = [path for path in changes if path.split(".")[0] in ROOTS]
-            for path in outside:
-                message = f"{path} has no effect: only the architecture is timed"
-                yield Violation(("arms", name, path), message)
-            if outside:
-                continue
-            try:
-                if changed_arm(name, self._origin, changes).candidate.architecture.is_counted:
-                    yield Violation(("arms", name), "kind module has no parts with names, and is not timed")
-            except InvalidOverride as impossible:
-                yield from (violation.under("arms", name) for violation in impossible.violations)
-
-    def _name_violations(self) -> Iterator[Violation]:
-        named: list[tuple[tuple[str | int, ...], str]] = [(("baseline",), self.baseline)]
-        if self.paper is not None:
-            for position, ordering in enumerate(self.paper.orderings):
-                named += [(("paper", "orderings", position), name) for name in ordering.split(" > ")]
-            for position, name in enumerate(self.paper.widening):
-                named.append((("paper", "widening", position), name))
-        for location, name in named:
-            if name not in self.arms:
-                yield Violation(location, f"{name!r} is not an arm. Allowed: {', '.join(sorted(self.arms))}")
+    def _names(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        for position, ordering in enumerate(self.faster):
+            yield from ((("faster", position), name) for name in ordering.split(" > "))
+        for position, name in enumerate(self.widening):
+            yield ("widening", position), name
 
 
 def part_flops(architecture: Architecture, part: Part, length: int, convention: Convention = MATMUL) -> int:
@@ -173,3 +111,31 @@ def part_parameters(architecture: Architecture, part: Part) -> int:
 def _components(architecture: Architecture, part: Part, length: int) -> list[Component]:
     block = components(architecture.blocks[:1], "none", length)
     return [component for component in block if part == "block" or component.role in ATTENTION]
+
+
+def of_former_layout(document: JsonValue) -> JsonValue:
+    """Return the record of a former latency experiment as an experiment that only measures latencies.
+
+    Any other document is returned as it is, and so is one whose baseline had changes or that had two controls.
+    """
+    if not isinstance(document, dict) or "timing" not in document:
+        return document
+    former: dict[str, JsonValue] = json.loads(json.dumps(document))
+    arms, timing, paper = former.pop("arms"), former.pop("timing"), former.pop("paper", None)
+    baseline, architecture = former.pop("baseline"), former.pop("architecture")
+    assert isinstance(arms, dict)
+    assert isinstance(timing, dict)
+    controls = [name for name, changes in arms.items() if not changes and name != baseline]
+    if arms[str(baseline)] or len(controls) > 1:
+        return document
+    latency = {**timing, "baseline": baseline, "control": controls[0] if controls else None}
+    if isinstance(paper, dict):
+        latency |= {"faster": paper.pop("orderings", []), "widening": paper.pop("widening", [])}
+    changed: dict[str, JsonValue] = {name: changes for name, changes in arms.items() if changes}
+    return {
+        **former,
+        "paper": paper,
+        "baseline": {"architecture": architecture},
+        "design": {"kind": "list", "arms": changed},
+        "measure": {"latency": latency},
+    }

@@ -1,43 +1,39 @@
-"""Loads an experiment from a file and applies the rules between its sections.
-
-A file with a `timing` section is a latency experiment; any other is a training experiment.
-"""
+"""Loads an experiment from a file and applies the rules between its sections."""
 
 from pathlib import Path
 
 from steeplechase.configuration.checkpoints import with_checkpoints
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.latency import LatencyExperiment
 from steeplechase.configuration.plugin_folders import BASE
 from steeplechase.configuration.plugin_options import forget_recorded_options
 from steeplechase.configuration.plugins import PluginError, load_plugin
 from steeplechase.configuration.validation.experiment import violations_of
-from steeplechase.configuration.validation.tracking import tracking_violations
 from steeplechase.configuration.yaml import ConfigurationFile, read_file
 from steeplechase.configuration.yaml.errors import mistake, refuse
 from steeplechase.configuration.yaml.nodes import Items, Leaf, child
 
-AnyExperiment = Experiment | LatencyExperiment
-LATENCY_SECTION = "timing"
-"""The top-level key that only latency experiments have."""
+FORMER_SECTION = "timing"
+FORMER = (
+    "experiments of this layout are written as others now: architecture: ... is baseline: { architecture: ... }; "
+    "arms: ... is design: { kind: list, arms: ... }, without the baseline's name and those of its copies; "
+    "timing: ... is measure: { latency: ... }, with these as baseline: NAME and control: NAME, and paper.orderings "
+    "as faster: [...]"
+)
+"""The layout of an earlier version, and what it is today."""
 
 
 def load_experiment(path: Path, scale: str | None) -> Experiment:
-    """Return a training experiment, at a scale or without one.
+    """Return an experiment, at a scale or without one.
 
     Raises ConfigurationError, or MachineError if the file cannot be read.
     """
-    return _training_experiment(read_file(path), scale)
+    return experiment_in(read_file(path), scale)
 
 
-def experiment_in(file: ConfigurationFile, scale: str | None) -> AnyExperiment:
+def experiment_in(file: ConfigurationFile, scale: str | None) -> Experiment:
     """Return the experiment of a parsed file. Raises ConfigurationError with all mistakes by line."""
-    if LATENCY_SECTION in file.keys:
-        return file.declaration(LatencyExperiment, scale, {BASE: _load_plugins(file)}, tracking_violations)
-    return _training_experiment(file, scale)
-
-
-def _training_experiment(file: ConfigurationFile, scale: str | None) -> Experiment:
+    if FORMER_SECTION in file.keys:
+        refuse([mistake(file.name, file.document.nodes[FORMER_SECTION].location, FORMER)])
     base = _load_plugins(file)
     return with_checkpoints(file).declaration(Experiment, scale, {BASE: base}, violations_of)
 

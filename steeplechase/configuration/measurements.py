@@ -1,8 +1,4 @@
-"""`measure:`, descriptive measurements of a trained model beyond losses and scores.
-
-A field of `Measures` is a measurement: its settings, its rules, and the kind of stage of `runners/stages/` that makes
-it.
-"""
+"""`measure:`, descriptive measurements of the arms beyond losses and scores: each field of `Measures` is one."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, ClassVar
@@ -12,37 +8,14 @@ from pydantic import Field
 from search_space.candidate import Candidate
 from search_space.objective import LanguageModel
 from search_space.rare_words import RareWords
+from steeplechase.configuration.latency import Latency
+from steeplechase.configuration.measurement import Measurement
 from steeplechase.foundation.errors import Violation
 from steeplechase.foundation.schema import Count, Name, Schema, Share
 from steeplechase.tasks.language_model_texts import LanguageModelText
 
 ATTENTION, RARE_WORDS, PERPLEXITY = "attention", "rare_words", "perplexity"
 SPECIAL_TOKENS = 2  # [CLS] and [SEP] of a window
-
-
-class Measurement(Schema):
-    """Settings of what is measured of every trained model."""
-
-    stage: ClassVar[str]
-    """The kind of stage that measures it."""
-    of_pretraining: ClassVar[bool] = True
-    """Whether it measures what only pretraining gives, such as a head, and not the encoder alone."""
-    in_a_search: ClassVar[bool] = False
-    """Whether the candidates of a search are measured too."""
-
-    @property
-    def names(self) -> tuple[str | None, ...]:
-        """The names of what is measured, one stage each; (None,) for a measurement that exists once."""
-        return (None,)
-
-    @property
-    def sources(self) -> tuple[Callable[[], object], ...]:
-        """Functions that raise DataError where a file is missing that is read."""
-        return ()
-
-    def violations(self, length: int, arms: Mapping[str, Candidate]) -> Iterator[Violation]:
-        """Yield the reasons why arms cannot be measured at the baseline's sequence length."""
-        yield from ()
 
 
 class AttentionDiagonal(Measurement):
@@ -153,9 +126,21 @@ class Measures(Schema):
     """Embeddings of rare words from form and contexts, as in BERTRAM; null to skip it."""
     perplexity: Perplexity | None = Field(default=None, examples=[{"texts": {"notes": {"path": "notes.txt"}}}])
     """Perplexity and bits per character of texts, of arms that pretrain as language models; null to skip it."""
+    latency: Latency | None = Field(default=None, examples=[{"lengths": [64, 128, 256]}])
+    """Seconds of one part of every arm's architecture at several sequence lengths; null to skip it."""
 
     @property
     def declared(self) -> dict[str, Measurement]:
         """The measurements that are set, by name."""
         values = {name: getattr(self, name) for name in type(self).model_fields}
         return {name: value for name, value in values.items() if value is not None}
+
+    @property
+    def of_trials(self) -> tuple[Measurement, ...]:
+        """The declared measurements of each trained model."""
+        return tuple(each for each in self.declared.values() if each.of_trials)
+
+    @property
+    def of_arms(self) -> tuple[Measurement, ...]:
+        """The declared measurements of all arms together, outside trials."""
+        return tuple(each for each in self.declared.values() if not each.of_trials)

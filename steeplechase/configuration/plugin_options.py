@@ -10,7 +10,8 @@ from pydantic import ValidationError
 
 from search_space.objective import PretrainingObjective
 from search_space.sublayer import add_recorded_sublayer, forget_recorded_sublayers, sublayers_by_letter
-from steeplechase.configuration.latency import LatencyExperiment, part_flops
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.latency import part_flops
 from steeplechase.configuration.plugin_declarations import DOWNSTREAM
 from steeplechase.configuration.plugins import loaded_plugins
 from steeplechase.foundation.errors import CorruptionError
@@ -47,10 +48,10 @@ class _PluginOptions(Schema):
     """The kind by letter."""
     tasks: Mapping[str, RecordedTask]
     flops: Mapping[str, Mapping[str, int]] = {}
-    """Of a timing experiment: the FLOPs of the timed part by arm and length."""
+    """The FLOPs of a timed part by arm and length; empty where none is timed."""
 
 
-def recorded_options(experiment: object) -> JsonValue:
+def recorded_options(experiment: Experiment) -> JsonValue:
     """Return what a ledger keeps of the plugins of an experiment, which are loaded; None without any."""
     modules = {module for plugin in loaded_plugins() for module in plugin.files}
     if not modules:
@@ -64,19 +65,23 @@ def recorded_options(experiment: object) -> JsonValue:
             for package, _, name in names
             if package == DOWNSTREAM and not name.startswith("_")
         },
-        flops=_flops(experiment) if isinstance(experiment, LatencyExperiment) else {},
+        flops=_flops(experiment),
     )
     return canonical(found)
 
 
-def _flops(experiment: LatencyExperiment) -> dict[str, dict[str, int]]:
-    architectures = {arm.name: arm.candidate.architecture for arm in experiment.candidates}
-    part, lengths = experiment.timing.part, experiment.timing.lengths
-    return {name: {str(each): part_flops(own, part, each) for each in lengths} for name, own in architectures.items()}
+def _flops(experiment: Experiment) -> dict[str, dict[str, int]]:
+    if (timing := experiment.measure.latency) is None:
+        return {}
+    timed = timing.timed({arm.name: arm.candidate for arm in experiment.arms})
+    return {
+        name: {str(each): part_flops(own, timing.part, each) for each in timing.lengths}
+        for name, own in timed.items()
+    }
 
 
 def recorded_flops(fact: JsonValue) -> Mapping[str, Mapping[str, int]]:
-    """Return the FLOPs of a timing experiment with plugins, by arm and length; empty for any other fact."""
+    """Return the FLOPs of the timed part of an experiment with plugins, by arm and length."""
     return {} if fact is None else _read(fact).flops
 
 

@@ -2,12 +2,12 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from search_space.candidate import Candidate
 from steeplechase.configuration.hurdles import Finite, HurdleRule
 from steeplechase.configuration.hurdles.audit import Audit
-from steeplechase.configuration.seeds import Seeds
+from steeplechase.configuration.seeds import Seeds, first_seeds
 from steeplechase.foundation.schema import LARGEST_COUNT, Count, Schema
 
 
@@ -43,3 +43,19 @@ class Pretraining(Schema):
     `evaluation_sets` allows others. Experiments with different baselines and the same reference have the same
     evaluation set, and so share the results of common arms.
     """
+
+    @field_validator("seeds")
+    @classmethod
+    def _has_seeds(cls, seeds: Seeds, read: ValidationInfo) -> Seeds:
+        if seeds == () and read.data.get("tokens", 1):
+            raise ValueError("0 items are too few; at least 1 needed")
+        return seeds
+
+    @property
+    def has_trials(self) -> bool:
+        """Whether any model is trained or fine-tuned: a trial is an arm at a seed."""
+        return bool(first_seeds(self.seeds))
+
+
+NO_TRIALS = Pretraining(tokens=0, seeds=())
+"""Of an experiment that trains nothing."""

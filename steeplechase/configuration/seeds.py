@@ -87,7 +87,8 @@ SeedList = Annotated[
     tuple[Seed, ...], BeforeValidator(_listed, json_schema_input_type=tuple[Seed, ...] | _NUMBER_OR_RANGE)
 ]
 """Seeds in a list; `3` is the first three, `1-5` a range."""
-Seeds = Annotated[SeedList, Field(min_length=1)] | SeedsUntilDecided
+Seeds = SeedList | SeedsUntilDecided
+"""Pretraining seeds; none where an experiment has no trials."""
 
 
 def first_seeds(seeds: Seeds) -> tuple[int, ...]:

@@ -23,8 +23,6 @@ WORD_EMBEDDINGS = "word_embeddings"
 """The stage that computes embeddings of the rare words of a task before it is fine-tuned."""
 ZERO_COST = "zero_cost"
 """The stage that computes a zero-cost proxy of the untrained model, for a hurdle before the first token."""
-LATENCY = "latency"
-"""The stage that measures the latency of every arm at one sequence length."""
 
 _WORD, _WHOLE = r"[^@# ]+", r"0|[1-9][0-9]*"
 _AT_TOKENS = re.compile(rf"(?P<kind>{_WORD})@(?P<tokens>{_WHOLE})")
@@ -52,7 +50,7 @@ class StageLabel:
     number: int | None = None
     """Of a corpus for tasks other than the pretraining corpus: its number from 1. Of an untrained encoder: seed."""
     length: int | None = None
-    """Of a latency stage: tokens of a sequence."""
+    """Of a stage that times all arms: tokens of a sequence."""
 
     @classmethod
     @lru_cache(maxsize=4096)

@@ -26,9 +26,14 @@ class Recorded(Schema):
         return cls.model_validate_json(json.dumps(cls.without_removed(document)), context=OF_RECORD)
 
     @classmethod
+    def of_former(cls, document: JsonValue) -> JsonValue:
+        """Return a record of a former layout in today's; any other document as it is."""
+        return document
+
+    @classmethod
     def without_removed(cls, document: JsonValue) -> JsonValue:
-        """Return a copy of a document without the removed fields."""
-        kept: JsonValue = json.loads(json.dumps(document))
+        """Return a copy of a document in today's layout, without the removed fields."""
+        kept: JsonValue = json.loads(json.dumps(cls.of_former(document)))
         for path, value in cls.removed.items():
             *parents, name = path.split(".")
             holder = reduce(lambda part, key: part.get(key) if isinstance(part, dict) else None, parents, kept)

@@ -18,9 +18,9 @@ from steeplechase.ledger.database import Ledger, LedgerRows
 from steeplechase.tasks.data_folder import with_paths_as_in
 
 if TYPE_CHECKING:
-    from steeplechase.configuration.loading import AnyExperiment
+    from steeplechase.configuration.experiment import Experiment
 
-VERDICT_SECTIONS = ("claims", "paper", "comparison", "headline_metrics", "study", "equivalence_margin")
+VERDICT_SECTIONS = ("claims", "paper", "comparison", "headline_metrics", "study", "equivalence_margin", "measure")
 """Sections that change no result, but the verdicts of a report."""
 DEFAULTS = {"comparison": MeanTest.WELCH, "headline_metrics": [HELD_OUT_LOSS, SCORE]}
 """Values that equal a missing section: ledgers of earlier versions lack it."""
@@ -98,7 +98,7 @@ def latest_identity(ledger: LedgerRows, wanted: JsonValue) -> JsonValue:
     return with_paths_as_in(earlier[-1].identity if earlier else ledger.fact("identity"), wanted)
 
 
-def amend(ledger: Ledger, experiment: "AnyExperiment", declared: JsonValue, other_stages: bool) -> None:
+def amend(ledger: Ledger, experiment: "Experiment", declared: JsonValue, other_stages: bool) -> None:
     """Record a version of an experiment, if it differs from the latest one in what is run or in its verdicts.
 
     `declared` is what the version declares, None for all rows; `other_stages` is whether a shared stage differs.
@@ -108,7 +108,8 @@ def amend(ledger: Ledger, experiment: "AnyExperiment", declared: JsonValue, othe
     before = earlier[-1].document if earlier else ledger.fact("document")
     document = experiment.model_dump(mode="json")
     changed = [*_changed_parts(known, identity)]
-    changed += [part for part in VERDICT_SECTIONS if _part(before, part) != _part(document, part)]
+    of_verdicts = (part for part in VERDICT_SECTIONS if part not in changed)
+    changed += [part for part in of_verdicts if _part(before, part) != _part(document, part)]
     if changed or other_stages:
         entry: dict[str, JsonValue] = {
             "after_record": ledger.last_trial_record(),

@@ -126,7 +126,7 @@ def _as_trained(candidate: Candidate, result: PretrainResult) -> Candidate:
 def _last_pretraining(folder: Path, current: Snapshot) -> str:
     pretraining = pretraining_marks(current.labels)
     if not pretraining:
-        raise ConfigurationError(f"{folder}: has no trained model; a latency experiment trains none")
+        raise ConfigurationError(f"{folder}: has no trained model; its experiment trains none")
     if StageLabel.parse(pretraining[-1]).tokens == 0:
         raise ConfigurationError(f"{folder}: nothing is pretrained here; its models are those of its checkpoints")
     return pretraining[-1]

@@ -106,7 +106,7 @@ class Snapshot:
     final: FinalComparison | None = None
     """The final comparison of a search, whose arms and trials are not in `arms` and `histories`."""
     part_flops: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """Of a timing experiment with plugins: the FLOPs of the timed part by arm and length."""
+    """Of an experiment with plugins: the FLOPs of a timed part by arm and length."""
     manifest: Mapping[str, JsonValue] = field(default_factory=dict, compare=False)
     """Versions and machine of the first run."""
     sessions: tuple[Session, ...] = field(default=(), compare=False)
@@ -118,6 +118,11 @@ class Snapshot:
     def of_arm(self, arm: str) -> tuple[TrialHistory, ...]:
         """Return the trials of one arm by seed."""
         return tuple(sorted((h for h in self.histories if h.trial.arm == arm), key=lambda h: h.trial.seed))
+
+    @property
+    def has_trials(self) -> bool:
+        """Whether any model is trained; otherwise arms are only measured, outside trials."""
+        return bool(self.labels)
 
     @property
     def arms_with_other_loss(self) -> frozenset[str]:
@@ -141,7 +146,7 @@ class Snapshot:
     @property
     def over(self) -> bool:
         """Whether every trial has ended; not before the trials of an experiment that has them are declared."""
-        declared = bool(self.every_history) or not self.labels
+        declared = bool(self.every_history) or not self.has_trials
         return declared and all(history.status not in NOT_ENDED for history in self.every_history)
 
     @property

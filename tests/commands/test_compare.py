@@ -42,7 +42,7 @@ def test_all_wrong_names_are_refused_at_once_with_suggestions(call: Call) -> Non
 def test_what_has_no_two_arms_is_refused(call: Call, tmp_path: Path) -> None:
     timed = call("compare", PUBLISHED / "table9-laptop")
     assert (timed.code, timed.out) == (4, "")
-    assert "a timing experiment; `steeplechase report` has its comparisons" in timed.err
+    assert "no model is trained; `steeplechase report` has its comparisons" in timed.err
     missing = call("compare", tmp_path / "nowhere")
     assert missing.code != 0
     assert len(missing.err.splitlines()) == 1

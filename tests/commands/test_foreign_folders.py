@@ -12,7 +12,6 @@ import pytest
 
 import steeplechase
 from reports.statistics.experiment import experiment_of
-from reports.statistics.latency import latency_evidence_of
 from runners.run import RunRequest, open_ledger
 from runners.stage_labels import all_labels
 from steeplechase.commands.arguments import choose
@@ -35,7 +34,7 @@ from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.reading import snapshot_at
 from tests.factories.command_calls import Call, record
 from tests.factories.first_cohort import declare_first_cohort
-from tests.factories.latencies import experiment, snapshot_of
+from tests.factories.latencies import experiment, latencies_in, snapshot_of
 from tests.factories.plugins import MODULE, OPTION, copy_of_example, loaded, no_plugins_left
 
 ARMED = """
@@ -217,12 +216,12 @@ def test_latencies_keep_the_flops_that_need_the_code(tmp_path: Path) -> None:
     arms = {"attention": {}, "gated": {"convolution": "gated_dilated"}}
     seconds = {length: dict.fromkeys(arms, (1.0, 2.0, 3.0)) for length in (8, 16)}
     with loaded(plugin):
-        asked = experiment(arms).model_copy(update={"paper": None})
+        asked = experiment(arms)
         kept, found = recorded_options(asked), snapshot_of(seconds, asked)
-        with_code = latency_evidence_of(found).timed
+        with_code = latencies_in(found).timed
     add_recorded_options(kept)
-    recorded = latency_evidence_of(replace(found, part_flops=recorded_flops(kept)))
+    recorded = latencies_in(replace(found, part_flops=recorded_flops(kept)))
     assert recorded.timed == with_code
     assert not loaded_plugins()
     with pytest.raises(CodeNeeded, match="gated_dilated: is of a plugin"):
-        _ = latency_evidence_of(found).timed
+        _ = latencies_in(found).timed

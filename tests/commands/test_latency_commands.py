@@ -1,4 +1,4 @@
-"""A latency experiment by the commands that a user knows: plan, run, run again, report, and every no."""
+"""An experiment that only measures latencies by the commands: plan, run, run again, report, and every refusal."""
 
 import json
 import subprocess
@@ -22,15 +22,15 @@ def timed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert "table9 (smoke)" in done.stdout
-    assert "[2/2] latency n = 64: attention " in done.stderr
+    assert "[2/2] shared latency n = 64: attention " in done.stderr
     return folder
 
 
 def test_plan_tells_operations_before_anything_is_timed(call: Call, tmp_path: Path) -> None:
     answer = call("plan", TABLE9, "--scale", "laptop", "--json")
     document = json.loads(answer.out)
-    assert (answer.code, document["experiment"], document["part"]) == (0, "table9", "attention")
-    arms = {arm["name"]: arm for arm in document["arms"]}
+    assert (answer.code, document["experiment"], document["timed"]["part"]) == (0, "table9", "attention")
+    arms = {arm["name"]: arm for arm in document["timed"]["arms"]}
     assert next(iter(arms)) == "attention"
     assert {name: round(ratio, 3) for name, ratio in arms["mixed"]["flops_ratio"].items()} == {
         "64": 0.873,
@@ -87,7 +87,7 @@ def test_folders_of_the_two_kinds_are_not_mixed_up(call: Call, timed: Path, resu
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("run", TABLE9, "--scale", "smoke", "--engine", "ray"), 3, ["timing experiment", "--engine"]),
+        (("run", TABLE9, "--scale", "smoke", "--engine", "ray"), 3, ["timed on this machine", "--engine"]),
         (
             ("run", TABLE9, "--scale", "smoke", "--reuse", "results", "--stop-after-tokens", "1e6"),
             3,
@@ -105,11 +105,10 @@ def test_every_kind_of_failure_has_its_exit_code(
     assert all(word in answer.err for word in words)
 
 
-def test_there_is_no_model_to_export_and_none_to_describe(call: Call, timed: Path, tmp_path: Path) -> None:
+def test_there_is_no_model_to_export(call: Call, timed: Path, tmp_path: Path) -> None:
     answer = call("export", timed, tmp_path / "model")
     assert (answer.code, answer.out) == (3, "")
     assert "has no trained model" in answer.err
-    assert call("describe", TABLE9).code == 3
 
 
 def test_a_missing_device_is_an_error_and_nothing_is_written(call: Call, tmp_path: Path) -> None:
@@ -118,7 +117,7 @@ def test_a_missing_device_is_an_error_and_nothing_is_written(call: Call, tmp_pat
     if torch.cuda.is_available():
         pytest.skip("this machine has the device")
     (tmp_path / "gpu.yaml").write_text(
-        TABLE9.read_text().replace("part: attention", "part: attention\n  device: cuda")
+        TABLE9.read_text().replace("part: attention", "device: cuda\n    part: attention")
     )
     answer = call("run", tmp_path / "gpu.yaml", "--scale", "smoke", "--out", tmp_path / "results")
     assert answer.code == 5

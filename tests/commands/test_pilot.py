@@ -88,5 +88,5 @@ def test_a_published_report_can_be_asked_too_and_a_timing_experiment_cannot(call
     refused = call("pilot", "reports/published/table9-laptop")
     assert (refused.code, refused.err) == (
         4,
-        "reports/published/table9-laptop: a timing experiment has no tasks\n",
+        "reports/published/table9-laptop: no model is trained in it, so that it has no tasks\n",
     )

@@ -82,7 +82,7 @@ def test_other_rules_are_checked_beside_a_refused_baseline() -> None:
     [
         ("evolved/tabulated/table.yaml", "design.max_candidates=1000000000", "at most 1000000 is allowed"),
         ("table3_pilot.yaml", "design.arms.convbert_small_4m.recipe.token_share=1e30", "which no count can hold"),
-        ("table9.yaml", "arms.shared.convolution.value=3", "it must be 'own' or 'shared'"),
+        ("table9.yaml", "design.arms.shared.convolution.value=3", "it must be 'own' or 'shared'"),
         ("mass/fragment_length.yaml", "baseline.architecture.kind={ x: 1 }", "is not a kind of architecture"),
         ("schubert/pruning.yaml", "pretraining.evaluations=1000000000", ""),
     ],

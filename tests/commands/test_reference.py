@@ -11,7 +11,6 @@ from search_space.released.models import PRESETS
 from steeplechase.commands.reference import sections_of
 from steeplechase.commands.reference_values import AllowedValues, example_of, flow, keys_of
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.latency import LatencyExperiment
 from steeplechase.configuration.yaml import load
 from steeplechase.configuration.yaml.nodes import plain, read_document
 from steeplechase.foundation.schema import OpenOption, Schema, options_of
@@ -62,7 +61,7 @@ def test_tasks_and_published_models_are_listed_with_what_they_ask() -> None:
 
 
 def test_every_key_has_values_and_a_meaning() -> None:
-    for section in (*SECTIONS, *sections_of(LatencyExperiment)):
+    for section in SECTIONS:
         allowed, keys = AllowedValues(section.model), keys_of(section.model)
         vague = {key for key in keys if "any value" in allowed.text(key)} - FREE
         silent = {key for key in keys if section.path != "plugins" and not allowed.description(key)}

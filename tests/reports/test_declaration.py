@@ -7,7 +7,6 @@ import pytest
 import yaml
 
 from reports.statistics.experiment import experiment_of
-from reports.statistics.latency import is_latency, latency_evidence_of
 from reports.write import DECLARATION
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import experiment_in
@@ -22,7 +21,7 @@ PUBLISHED = [path.parent for path in sorted((ROOT / "reports" / "published").glo
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda folder: folder.name)
 def test_the_declaration_gives_the_recorded_experiment(folder: Path) -> None:
     snapshot = snapshot_at(folder)
-    recorded = latency_evidence_of(snapshot).experiment if is_latency(snapshot) else experiment_of(snapshot.document)
+    recorded = experiment_of(snapshot.document)
     assert experiment_in(read_file(folder / DECLARATION), None).identity() == recorded.identity()
     assert (folder / DECLARATION).read_text().startswith(f"# {snapshot.experiment}, ")
 

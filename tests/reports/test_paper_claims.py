@@ -18,14 +18,12 @@ from reports.paper_claims_file import FILE, DeclaredTest, read_paper_claims
 from reports.sections.claims import claims_table
 from reports.sections.sampling import ALONE, TERM
 from reports.statistics.claims import ClaimOutcome
-from reports.statistics.latency import is_latency
 from reports.statistics.metrics import Metric
 from reports.statistics.results import results_of
 from reports.table import Row
 from steeplechase.commands.publish import PUBLISHED
 from steeplechase.configuration.claims import parse_claim, parse_orderings
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.latency import LatencyExperiment
 from steeplechase.configuration.loading import experiment_in
 from steeplechase.configuration.metrics import DESCRIPTIONS, HELD_OUT_LOSS, SCORE
 from steeplechase.configuration.yaml import read_file
@@ -65,9 +63,8 @@ def test_every_claim_is_declared_by_the_experiment_that_tests_it(
     claim: str, tested: DeclaredTest, scale: str
 ) -> None:
     experiment = experiment_in(read_file(EXPERIMENTS / f"{tested.experiment}.yaml"), scale)
-    if isinstance(experiment, LatencyExperiment):
-        assert experiment.paper is not None
-        assert set(tested.claims) <= set(experiment.paper.orderings)
+    if experiment.measure.latency is not None:
+        assert set(tested.claims) <= set(experiment.measure.latency.faster)
     else:
         assert {str(parse_claim(text)) for text in tested.claims} <= set(declared(experiment)), claim
 
@@ -79,9 +76,9 @@ def published_rows() -> tuple[ClaimRow, ...]:
 
 @cache
 def reported_claims(folder: Path) -> tuple[Row, ...]:
-    """Return the claims table of a published report, from its rows; empty for a timing experiment."""
+    """Return the claims table of a published report, from its rows; empty without trials."""
     found = snapshot_at(folder)
-    if is_latency(found):
+    if not found.has_trials:
         return ()
     return claims_table(results_of(at_shared_recipe(found), None, kept_example_tables(folder))).rows
 

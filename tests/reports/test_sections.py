@@ -35,12 +35,12 @@ def test_every_section_has_its_own_name_and_the_orders_name_each_file_once() -> 
         assert {*order} <= sections().keys()
 
 
-def test_what_a_section_offers_is_ordered() -> None:
+def test_an_order_names_what_its_sections_offer() -> None:
     offers = {"content": TABLES, "clauses": CLAUSES, "conditions": CONDITIONS, "figure": FIGURES}
     for attribute, order in offers.items():
         nothing = getattr(Section("nothing"), attribute)
         offering = {name for name, found in sections().items() if getattr(found, attribute) is not nothing}
-        assert offering == {*order}
+        assert {*order} <= offering
 
 
 def test_a_file_of_the_folder_is_a_question_of_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +53,7 @@ def test_a_file_of_the_folder_is_a_question_of_the_report(monkeypatch: pytest.Mo
 def test_tables_are_named_once_and_notes_are_below_some_table(view: str) -> None:
     evidence = evidence_of(view)
     report = build(VIEWS[view](), primary)
-    contents = [section.content(evidence) for section in in_order(TABLES) if section.applies(evidence)]
+    contents = [section.content(evidence) for section in in_order(TABLES, evidence) if section.applies(evidence)]
     names = [table.name for content in contents for table in content.tables]
     assert len(set(names)) == len(names)
     assert sorted(names) == sorted(table.name for table in report.tables)

@@ -1,4 +1,4 @@
-"""Running a latency experiment: results after kills and on resumption; no time is asserted."""
+"""Running an experiment that only measures latencies: results after kills and on resumption; no time is asserted."""
 
 import gc
 import json
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from runners.dag import SharedStages
-from runners.opening import RunRequest
+from runners.dag import SharedStages, shared_stages, trial_stages
+from runners.opening import RunRequest, stages_of
 from runners.run import run
 from runners.run_progress import RunProgress
 from runners.scheduler import DONE, next_step
@@ -19,8 +19,10 @@ from runners.scheduling.state import RunState
 from runners.stages.context import ProgressFile, StageContext
 from runners.stages.latency import LatencyStage, this_machine
 from runners.stages.stage import Stage
-from steeplechase.configuration.latency import LatencyExperiment
-from steeplechase.configuration.stage_label import LATENCY
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.latency import Latency
+from steeplechase.configuration.loading import load_experiment
+from steeplechase.configuration.measurements import Measures
 from steeplechase.foundation.errors import ConflictError, CorruptionError
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.paths import ResultPaths
@@ -29,7 +31,7 @@ from steeplechase.ledger.rows import read_result
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import LatencyResult
 from tests.factories.latencies import MACHINE, experiment
-from tests.factories.paths import ROOT
+from tests.factories.paths import EXPERIMENTS, ROOT
 
 KILLED = """
 import os, signal
@@ -48,7 +50,7 @@ if __name__ == "__main__":
 """
 
 
-def timed(folder: Path, asked: LatencyExperiment | None = None) -> tuple[Snapshot, list[RunProgress]]:
+def timed(folder: Path, asked: Experiment | None = None) -> tuple[Snapshot, list[RunProgress]]:
     """Return what a run in a folder has found, and the parts of it that were shown."""
     seen: list[RunProgress] = []
     found = run(RunRequest(asked or experiment(), "smoke", ResultPaths.of(folder)), seen.append)
@@ -60,11 +62,11 @@ def kept_in(folder: Path) -> list[LatencyResult]:
         return [result for _, result in with_results(ledger.records(), LatencyResult)]
 
 
-def compute_here(folder: Path, asked: LatencyExperiment, length: int) -> LatencyResult:
+def compute_here(folder: Path, asked: Experiment, length: int) -> LatencyResult:
     """Return what the stage of a length measures, computed in this process."""
     stage = LatencyStage.by_label(asked, this_machine("cpu"))[f"latency n = {length}"].declaration
     result = stage.compute(StageContext({}, folder, ProgressFile(folder / "progress" / "stage.json")))
-    found = read_result(LATENCY, Status.FINISHED, json.dumps(result))
+    found = read_result("latency", Status.FINISHED, json.dumps(result))
     assert isinstance(found, LatencyResult)
     return found
 
@@ -97,7 +99,7 @@ def test_a_finished_run_repeats_no_measurement(finished: Path) -> None:
 
 @pytest.mark.engines
 def test_another_experiment_is_a_conflict_with_the_differences(finished: Path) -> None:
-    with pytest.raises(ConflictError, match=r"timing\.rounds: 3 there, 4 here"):
+    with pytest.raises(ConflictError, match=r"measure\.latency\.rounds: 3 there, 4 here"):
         timed(finished, experiment(rounds=4))
 
 
@@ -142,7 +144,7 @@ def test_a_stage_restores_the_state_of_the_process(tmp_path: Path) -> None:
 
 
 def test_a_key_depends_exactly_on_what_a_time_depends_on() -> None:
-    def keys(asked: LatencyExperiment, **machine: str) -> list[str]:
+    def keys(asked: Experiment, **machine: str) -> list[str]:
         stages = LatencyStage.by_label(asked, MACHINE.model_copy(update=machine))
         return [stage.key for stage in stages.values()]
 
@@ -171,12 +173,25 @@ def test_stages_of_all_lengths_are_exclusive() -> None:
 
 
 def test_a_run_without_trials_ends_with_its_stages() -> None:
-    state = RunState(None, SharedStages(LatencyStage.by_label(experiment(), MACHINE)), Path("ledger"))
+    state = RunState(experiment(), SharedStages(LatencyStage.by_label(experiment(), MACHINE)), Path("ledger"))
     stages = state.shared_tasks
     assert [task.task_id for task in next_step(state).ready] == [(None, "latency n = 8"), (None, "latency n = 16")]
     result = LatencyResult(length=8, arms=("attention",), seconds={"attention": (1.0,)}, machine=MACHINE)
     for number, task in enumerate(stages, start=1):
         assert task in next_step(state).ready
-        state.apply(Record(number, None, LATENCY, task.label, task.stage.key, Status.FINISHED, result, 1.0, False))
+        state.apply(Record(number, None, "latency", task.label, task.stage.key, Status.FINISHED, result, 1.0, False))
         assert task not in next_step(state).ready
     assert next_step(state) == DONE
+
+
+def test_arms_that_are_trained_are_timed_too_and_once() -> None:
+    declared = load_experiment(EXPERIMENTS / "table2.yaml", "smoke")
+    asked = declared.model_copy(update={"measure": Measures(latency=Latency(lengths=(8,)))})
+    shared = stages_of(asked).named()
+    assert {"corpus", "tokens", "latency n = 8"} <= shared.keys()
+    stage = shared["latency n = 8"].declaration
+    assert isinstance(stage, LatencyStage)
+    assert [*stage.arms] == [arm.name for arm in asked.arms]
+    assert "latency n = 8" not in trial_stages(asked, shared_stages(asked), asked.baseline, 1)
+    assert shared["tokens"].key == shared_stages(declared).tokens.key
+    assert asked.may_grow

@@ -16,16 +16,14 @@ from pathlib import Path
 
 import pytest
 
-from reports.statistics.experiment import document_as
-from reports.statistics.latency import is_latency
+from reports.statistics.experiment import experiment_of
 from runners.dag import shared_stages, trial_stages
 from runners.stages import stage
 from runners.stages.latency import LatencyStage
 from runners.stages.stage import Stage
 from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.latency import LatencyExperiment
-from steeplechase.configuration.loading import AnyExperiment, experiment_in
+from steeplechase.configuration.loading import experiment_in
 from steeplechase.configuration.yaml import read_file
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import canonical
@@ -46,7 +44,7 @@ Trial = tuple[str, Candidate, int]
 """The name of an arm, its candidate, and a pretraining seed."""
 
 
-def digests(experiment: AnyExperiment, trials: Iterable[Trial]) -> Digests:
+def digests(experiment: Experiment, trials: Iterable[Trial]) -> Digests:
     by_kind: dict[str, set[str]] = defaultdict(set)
     for label, found in labelled(experiment, trials):
         by_kind[found.kind].add(f"{label} {found.key}\n")
@@ -57,10 +55,9 @@ def digest(lines: Iterable[str]) -> str:
     return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()[:16]
 
 
-def labelled(experiment: AnyExperiment, trials: Iterable[Trial]) -> Iterator[tuple[str, Stage]]:
-    if isinstance(experiment, LatencyExperiment):
+def labelled(experiment: Experiment, trials: Iterable[Trial]) -> Iterator[tuple[str, Stage]]:
+    if experiment.measure.latency is not None:
         yield from LatencyStage.by_label(experiment, MACHINE).items()
-        return
     shared = shared_stages(experiment)
     yield from shared.named().items()
     for arm, candidate, seed in trials:
@@ -72,15 +69,14 @@ def of_folder(name: str) -> Digests:
     read = snapshot(read_export(PUBLISHED / name))
     candidates = {arm.name: arm.candidate for arm in read.arms}
     trials = [history.trial for history in read.histories]
-    kind = LatencyExperiment if is_latency(read) else Experiment
-    return digests(document_as(kind, read.document), [(row.arm, candidates[row.arm], row.seed) for row in trials])
+    return digests(experiment_of(read.document), [(row.arm, candidates[row.arm], row.seed) for row in trials])
 
 
 def of_file(name: str) -> Digests:
     file = read_file(EXPERIMENTS / name)
     scale = "smoke" if "smoke" in file.scales else next(iter(file.scales), None)
     experiment = experiment_in(file, scale)
-    arms = () if experiment.trained is None else experiment.trained.arms
+    arms = experiment.arms if experiment.has_trials else ()
     return digests(experiment, [(arm.name, arm.candidate, 1) for arm in arms])
 
 

@@ -41,7 +41,7 @@ def reason_not_recomputed(ledger: Path) -> str:
     if not ledger.is_dir():
         return "no exported rows"
     document = read_facts(ledger)["document"]
-    if "timing" in document:
+    if "timing" in document or not document["pretraining"]["seeds"]:  # the former layout, and today's
         return f"latencies: {NO_QUANTITY}"
     return "a group-sequential design" if isinstance(document["pretraining"]["seeds"], dict) else ""
 

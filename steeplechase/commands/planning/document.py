@@ -9,6 +9,7 @@ from runners.plan_tuning import TuningCost
 from search_space.cost import Convention
 from steeplechase.commands.arguments import Chosen
 from steeplechase.commands.planning.published import document as published_document
+from steeplechase.commands.planning.timed_part import timed_document
 from steeplechase.configuration.arm import BASELINE, Arm
 from steeplechase.configuration.claims import parse_orderings
 from steeplechase.configuration.experiment import Experiment
@@ -29,7 +30,9 @@ Uses = Mapping[str, Mapping[str, tuple[str, ...]]]
 
 
 def uses_of(experiment: Experiment) -> Uses:
-    """Return the uses of every arm."""
+    """Return the uses of every arm; none without trials."""
+    if not experiment.has_trials:
+        return {arm.name: {} for arm in experiment.arms}
     tasks = tuple(sorted(experiment.fine_tuning.tasks))
     metrics = (HELD_OUT_LOSS, *tasks, *([SCORE] if len(tasks) > 1 else []))
     found: dict[str, dict[str, tuple[str, ...]]] = {}
@@ -87,6 +90,7 @@ def plan_document(chosen: Chosen, plan: Plan, convention: Convention) -> dict[st
         "growth": [*plan.growth],
         **({} if plan.tuning is None else {"tuning": _tuning(plan.tuning)}),
         "published": published_document(chosen.experiment),
+        **timed_document(chosen.experiment, convention),
     }
 
 

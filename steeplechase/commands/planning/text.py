@@ -16,6 +16,7 @@ from steeplechase.commands.arguments import Chosen
 from steeplechase.commands.planning import published
 from steeplechase.commands.planning.costs import gpu_hours, source_encoders
 from steeplechase.commands.planning.document import Uses, uses_of
+from steeplechase.commands.planning.timed_part import show_timed
 from steeplechase.configuration.counting_notes import counting_note
 from steeplechase.configuration.designs import Search
 from steeplechase.configuration.experiment import Experiment
@@ -43,9 +44,12 @@ def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
         console.print(f"warning: {printable(warning)}", highlight=False, style="yellow")
     for line in plan.growth:
         console.print(printable(line), highlight=False)
-    _show_arms(console, experiment, plan.arms)
-    for line in (_work(chosen, plan), *_remarks(plan), *_remaining_work(chosen, plan), *gpu_hours(experiment, plan)):
-        console.print(line, highlight=False)
+    if experiment.has_trials:
+        _show_arms(console, experiment, plan.arms)
+        work = (_work(chosen, plan), *_remarks(plan), *_remaining_work(chosen, plan), *gpu_hours(experiment, plan))
+        for line in work:
+            console.print(line, highlight=False)
+    show_timed(console, experiment, convention)
     planned = {row.arm.name for row in plan.arms}
     if rows := [row for row in published.rows(experiment) if row[0] in planned]:
         console.print(_published_table(rows))

@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reports.statistics.experiment import experiment_of
-from reports.statistics.latency import is_latency
 from reports.statistics.search_comparison import ComparedSearch
 from runners.scheduling.recorded_decisions import reproduce
 from runners.search.simulated_trace import simulated_trace
 from runners.search.tabulated import Table
 from steeplechase.commands.arguments import choose_any
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.latency import LatencyExperiment
 from steeplechase.foundation.errors import ConfigurationError, ConflictError, DataError
 from steeplechase.foundation.schema import JsonValue, canonical, canonical_text
 from steeplechase.ledger.reading import open_rows, snapshot_at
@@ -33,8 +31,6 @@ class Contender:
 def recorded(folder: Path) -> Contender:
     """Return the search of a results folder, at its one seed. Raises DataError for an experiment of another kind."""
     found = snapshot_at(folder)
-    if is_latency(found):
-        raise DataError(f"{folder}: a timing experiment; a search is needed")
     experiment = experiment_of(found.document)
     if experiment.search is None:
         raise DataError(f"{folder}: its design is no search")
@@ -63,7 +59,7 @@ def replayed(named: str, table: Table, scale: str | None, seeds: int) -> Contend
     """
     path, _, settings = named.partition(SETTINGS_MARK)
     experiment, _, _ = choose_any(Path(path), scale, settings.split(",") if settings else ())
-    if isinstance(experiment, LatencyExperiment) or experiment.search is None:
+    if experiment.search is None:
         raise ConfigurationError(f"{path}: its design is no search")
     try:
         traces = tuple(simulated_trace(at_seed(experiment, seed), table) for seed in range(seeds))

@@ -9,26 +9,17 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from reports.number_format import duration, milliseconds_text
+from reports.number_format import duration
 from runners.cost_estimate.flops import stage_flops
 from runners.run_progress import RunProgress
 from runners.stages.context import StageProgress, read_progress
 from runners.stages.pretrain import PretrainStage
 from runners.work_queue import StageTask
-from steeplechase.analysis.bootstrap import median
 from steeplechase.commands.terminal.screen import Screen
 from steeplechase.commands.terminal.trial_grid import ENDED, counts, trial_grid
-from steeplechase.configuration.stage_label import LATENCY, StageLabel
+from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.records import Record
-from steeplechase.ledger.stage_results import (
-    DivergedFineTuning,
-    DivergedPretraining,
-    FailedStage,
-    FineTuneResult,
-    LatencyResult,
-    PretrainResult,
-)
 
 Running = list[tuple[StageTask, StageProgress]]
 STARTING = StageProgress("starting", 0.0)
@@ -141,8 +132,7 @@ class _ProgressAccount:
         """Name of the part that the stages belong to."""
         if self.part.statuses:
             return "trials"
-        kinds = {work.stage.kind for work in (*self.part.done, *self.part.remaining)}
-        return "timed" if kinds == {LATENCY} else "shared by all trials"
+        return "shared by all trials"
 
     def unreported(self) -> Iterator[Record]:
         """Yield the records that are not reported yet, and count them as reported."""
@@ -242,28 +232,8 @@ def _shown_label(work: StageTask) -> str:
 
 
 def _line(record: Record, label: str, number: str, left: str) -> str:
-    owner = record.trial or ("" if record.stage == LATENCY else "shared")
-    place = f"{owner} {label}".lstrip()
+    place = f"{record.trial or 'shared'} {label}"
     ahead = (
         f"; {left}" if left and record.trial else ""
     )  # shared stages finish before the time of trials can be estimated
-    return f"[{number}] {place}: {_outcome_text(record)} ({record.seconds:.1f} s){ahead}"
-
-
-def _outcome_text(record: Record) -> str:
-    text = "done"
-    match record.result:
-        case FailedStage(error=error):
-            text = f"failed: {error}"
-        case DivergedPretraining(tokens=tokens):
-            text = f"diverged at {tokens} tokens"
-        case DivergedFineTuning(step=step):
-            text = "diverged" if step is None else f"diverged at update {step}"
-        case FineTuneResult(scores=scores):
-            text = ", ".join(f"{metric} {value:.1f}" for metric, value in scores.items())
-        case PretrainResult(held_out_loss=loss):
-            text = f"held-out loss {loss:.4f}"
-        case LatencyResult(arms=arms, seconds=seconds):
-            medians = ((arm, median(seconds[arm]).value) for arm in arms)
-            text = ", ".join(f"{arm} {milliseconds_text(took)} ms" for arm, took in medians)
-    return text
+    return f"[{number}] {place}: {record.result.outcome} ({record.seconds:.1f} s){ahead}"

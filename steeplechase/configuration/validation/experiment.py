@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
+from search_space.overrides import absolute_path
 from steeplechase.configuration.claims import UnclearClaim, parse_orderings, unknown_arms
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning import FineTuning
@@ -57,6 +58,31 @@ def violations_of(experiment: Experiment) -> Iterator[Violation]:
     if not of_baseline:
         yield from _measure_violations(experiment)
         yield from module_violations(experiment)
+    if not experiment.has_trials:
+        yield from _violations_without_trials(experiment)
+
+
+def _violations_without_trials(experiment: Experiment) -> Iterator[Violation]:
+    """Yield what needs a trained model in an experiment without any."""
+    if not experiment.measure.of_arms:
+        message = "this key is missing; for example pretraining: { tokens: 1_000_000, seeds: [1, 2, 3] }"
+        yield Violation(("pretraining",), message)
+        return
+    idle: dict[tuple[str, ...], object] = {
+        ("design",): experiment.search,
+        ("match",): experiment.match,
+        ("tune",): experiment.tune,
+        ("claims",): experiment.claims,
+        ("paper", "orderings"): experiment.paper and experiment.paper.orderings,
+        ("fine_tuning", "tasks"): experiment.fine_tuning.tasks,
+        **{("measure", name): each.of_trials for name, each in experiment.measure.declared.items()},
+    }
+    for location, given in idle.items():
+        if given:
+            yield Violation(location, "needs trained models, and there is no `pretraining`")
+    for arm in experiment.accepted_arms:
+        for path in (path for path in arm.changes if absolute_path(path)[0] != "architecture"):
+            yield Violation(("design",), f"{arm.name} changes {path}, which nothing reads without `pretraining`")
 
 
 def _ordering_violations(experiment: Experiment) -> Iterator[Violation]:

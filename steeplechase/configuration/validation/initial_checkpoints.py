@@ -23,7 +23,7 @@ def initial_checkpoint_violations(experiment: Experiment) -> Iterator[Violation]
     yield from _checkpoint_violations(experiment)
     yield from _searched_architecture_violations(experiment)
     yield from _change_violations(experiment)
-    if not experiment.pretrains:
+    if experiment.has_trials and not experiment.pretrains:
         yield from _without_pretraining(experiment)
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.latency import LatencyExperiment
 from steeplechase.foundation.errors import Violation
 
 SECRET = re.compile(r"(?i)[?&;](?:password|passwd|token|secret|sslpassword)=")
@@ -15,7 +14,7 @@ MESSAGE = (
 )
 
 
-def tracking_violations(experiment: Experiment | LatencyExperiment) -> Iterator[Violation]:
+def tracking_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield a violation for an address with a password."""
     uri = experiment.tracking or ""
     try:

@@ -14,6 +14,8 @@ ARMS_NAMED = 4
 
 def warnings_of(experiment: Experiment, machine_memory: int | None = None) -> tuple[str, ...]:
     """Return one line per warning about a valid experiment; the machine's memory is in bytes, None if unknown."""
+    if not experiment.has_trials:
+        return ()
     memory = () if machine_memory is None else _memory(experiment, machine_memory)
     return (
         *_objective(experiment),

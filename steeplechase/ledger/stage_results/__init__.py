@@ -52,6 +52,11 @@ class FailedStage(Result):
     trace: str = ""
     attempts: Whole = 1
 
+    @property
+    def outcome(self) -> str:
+        """The error."""
+        return f"failed: {self.error}"
+
 
 StageResult = Result
 """How a stage ended; its kind and its status say which class it is."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from math import exp, inf, isfinite, log, nan
-from statistics import fmean
+from statistics import fmean, median
 from typing import Annotated, ClassVar
 
 from pydantic import Field, FiniteFloat
@@ -174,3 +174,8 @@ class LatencyResult(Result):
     """In the experiment's order, the baseline first: text in a ledger keeps no order of keys."""
     seconds: Mapping[Name, tuple[Annotated[FiniteFloat, Field(gt=0)], ...]]
     machine: Machine
+
+    @property
+    def outcome(self) -> str:
+        """The median of every arm in milliseconds."""
+        return ", ".join(f"{arm} {1e3 * median(self.seconds[arm]):.3g} ms" for arm in self.arms)

@@ -34,6 +34,11 @@ class Result(Schema, allow_inf_nan=True):
     """The kinds of stages whose result it is when they diverge."""
 
     @property
+    def outcome(self) -> str:
+        """The end in words, for the line of a finished stage."""
+        return "done"
+
+    @property
     def as_json(self) -> dict[str, JsonValue]:
         """The result as a ledger keeps it."""
         return self.model_dump(exclude_unset=True)

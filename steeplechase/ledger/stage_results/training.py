@@ -49,6 +49,11 @@ class PretrainResult(_Curves):
     parameters: Whole | None = None
     """Of that architecture."""
 
+    @property
+    def outcome(self) -> str:
+        """The held-out loss."""
+        return f"held-out loss {self.held_out_loss:.4f}"
+
 
 class DivergedPretraining(_Curves):
     """A stage of pretraining whose loss was not finite."""
@@ -56,6 +61,11 @@ class DivergedPretraining(_Curves):
     diverged: ClassVar[tuple[str, ...]] = ("pretrain", "long_sequence_phase", "unpruned")
     tokens: Real
     loss: str
+
+    @property
+    def outcome(self) -> str:
+        """The tokens at which it diverged."""
+        return f"diverged at {self.tokens} tokens"
 
 
 Pretraining = PretrainResult | DivergedPretraining
@@ -120,6 +130,11 @@ class FineTuneResult(Result, extra="allow"):
     """SQuAD 2.0: above these odds the answer is that there is none."""
     threshold_questions: Whole | None = None
     threshold_unanswerable: Whole | None = None
+
+    @property
+    def outcome(self) -> str:
+        """The scores."""
+        return ", ".join(f"{metric} {value:.1f}" for metric, value in self.scores.items())
 
     @model_validator(mode="after")
     def _of_further_parts(self) -> "FineTuneResult":
@@ -192,6 +207,11 @@ class DivergedFineTuning(Result):
     loss: str | None = None
     error: str | None = None
     """Where the logits were not finite."""
+
+    @property
+    def outcome(self) -> str:
+        """The update at which it diverged."""
+        return "diverged" if self.step is None else f"diverged at update {self.step}"
 
 
 def _finite_scores(scores: Mapping[str, Real], ending: str) -> Iterator[tuple[str, float]]:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from reports.formats import render as render_report
 from reports.report import build
 from reports.summary import brief
 from reports.write import write_report
+from steeplechase.configuration.pretraining import Pretraining
 from steeplechase.ledger.snapshot import Snapshot
 from tests.factories.latencies import ARMS, experiment, snapshot_of
 
@@ -97,3 +99,13 @@ def test_the_conditions_name_the_machine_as_soon_as_something_was_timed() -> Non
     terms = {"Clock", "Arithmetic", "Machine", "Code"}
     assert terms <= {term for term, _ in build(snapshot_of({8: TIMES}, experiment(CONTROLLED))).footer}
     assert not terms & {term for term, _ in build(snapshot_of({})).footer}
+
+
+def test_beside_trials_the_speedups_have_tables_of_their_own() -> None:
+    trained = experiment(CONTROLLED).model_copy(update={"pretraining": Pretraining(tokens=1000, seeds=(1,))})
+    report = build(replace(snapshot_of({8: TIMES, 16: TIMES}, trained), labels=("pretrain@1000",)))
+    assert {"latency", "latency_orderings"} <= {table.name for table in report.tables}
+    assert "No result yet: 0 of" in report.finding
+    assert "as fast as attention" in report.finding
+    assert {"Corpus", "Timed"} <= {term for term, _ in report.footer}
+    assert [row["metric"] for row in report.trials.rows] == ["milliseconds"] * 6

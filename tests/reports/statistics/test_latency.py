@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from scipy.stats import bootstrap
 
-from reports.sections.latency import OPERATIONS, TIME, finding, statement_verdicts
+from reports.sections.latency import finding
 from reports.statistics.claims import ClaimOutcome
-from reports.statistics.latency import LatencyEvidence, latency_evidence_of
+from reports.statistics.latency import OPERATIONS, TIME, LatencyEvidence, statement_verdicts
 from steeplechase.analysis.bootstrap import RESAMPLES, median, median_ratio
-from steeplechase.configuration.latency import LatencyExperiment
-from tests.factories.latencies import ARMS, Seconds, experiment, snapshot_of
+from steeplechase.configuration.experiment import Experiment
+from tests.factories.latencies import ARMS, Seconds, experiment, latencies_in, snapshot_of
 
 ROUNDS = 12
 CONTROLLED = {"attention": {}, "control": {}, "mixed": ARMS["mixed"]}
@@ -25,11 +25,13 @@ def steady(*speedups: float, baseline: float = 1.0) -> tuple[float, ...]:
     return tuple(baseline / speedups[number % len(speedups)] for number in range(ROUNDS))
 
 
-def results(by_length: Seconds, asked: LatencyExperiment | None = None) -> LatencyEvidence:
-    return latency_evidence_of(snapshot_of(by_length, asked))
+def results(by_length: Seconds, asked: Experiment | None = None) -> LatencyEvidence:
+    return latencies_in(snapshot_of(by_length, asked))
 
 
-def analysis(by_length: Mapping[int, Mapping[str, tuple[float, ...]]], arms: object = None) -> LatencyEvidence:
+def analysis(
+    by_length: Mapping[int, Mapping[str, tuple[float, ...]]], arms: Mapping[str, object] | None = None
+) -> LatencyEvidence:
     return results(by_length, experiment(arms, lengths=tuple(by_length), rounds=ROUNDS))
 
 
@@ -103,7 +105,7 @@ def test_seconds_are_of_one_sequence_of_the_batch() -> None:
     assert [each.speedup.value for each in measured.timed] == [1.0, 2.0]
 
 
-def verdicts(by_length: Seconds, arms: object = None) -> dict[tuple[str, str], ClaimOutcome]:
+def verdicts(by_length: Seconds, arms: Mapping[str, object] | None = None) -> dict[tuple[str, str], ClaimOutcome]:
     return {(found.measure, found.at): found.verdict for found in statement_verdicts(analysis(by_length, arms))}
 
 
@@ -131,7 +133,7 @@ def test_a_difference_within_that_of_a_control_is_not_significant() -> None:
 
 
 def test_no_statement_makes_no_verdict_and_nothing_timed_makes_none() -> None:
-    silent = experiment().model_copy(update={"paper": None})
+    silent = experiment(faster=(), widening=())
     times = {"attention": (1.0,) * 3, "mixed": (0.5,) * 3}
     assert list(statement_verdicts(results({8: times}, silent))) == []
     assert list(statement_verdicts(results({}))) == []

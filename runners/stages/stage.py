@@ -55,7 +55,7 @@ class StageDeclaration(Schema):
     uses_kernels: ClassVar[bool] = False
     """Whether the stage runs a model, so that the last bits of its result depend on the operators' implementation."""
     exclusive: ClassVar[bool] = False
-    """Whether the stage needs the machine for itself, because its result is a latency."""
+    """Whether the stage needs the machine for itself, because its result is a time."""
 
     @property
     def processes(self) -> int:

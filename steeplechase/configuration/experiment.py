@@ -56,6 +56,18 @@ class PaperStatement(Schema):
     """By arm: the row of that table."""
 
 
+SIZES_OF_PLANTED_TEXTS: Mapping[str, int] = {
+    "classes": 3,
+    "class_words": 11,
+    "sentence_words": 12,
+    "pair_words": 16,
+    "sentence_pairs": 6,
+    "period_words": 12,
+    "different_words": 16,
+}
+"""Fields of an earlier version: the words of planted corpora, which are constants."""
+
+
 class Experiment(Recorded):
     """An experiment at one scale."""
 
@@ -64,6 +76,7 @@ class Experiment(Recorded):
         "match.measured_in": None,
         "tune.sampler": "qmc",
         "tune.seed": 0,
+        **{f"corpus.{name}": size for name, size in SIZES_OF_PLANTED_TEXTS.items()},
     }
 
     experiment: Name = Field(examples=["table2"])

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Generator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from steeplechase.foundation.randomness import stream
 from steeplechase.foundation.schema import Count, JsonValue, Seed
@@ -27,6 +27,8 @@ class PlantedCorpus(CorpusOption):
     seed: Seed = 1
     """Seed of the generation."""
     kind: str
+    sizes: ClassVar[tuple[str, ...]]
+    """The names of the constants of the text, which are part of its identity."""
 
     @property
     @abstractmethod
@@ -38,8 +40,9 @@ class PlantedCorpus(CorpusOption):
         """Return the numbers of the words of one sentence."""
 
     def inputs(self) -> JsonValue:
-        """Return the declaration, and the version of the generator."""
-        return {"generation_version": GENERATION_VERSION, **self.model_dump(mode="json")}
+        """Return the declaration, the constants of the text, and the version of the generator."""
+        sizes = {name: getattr(self, name) for name in self.sizes}
+        return {"generation_version": GENERATION_VERSION, **self.model_dump(mode="json"), **sizes}
 
     def documents(self, progress: Progress) -> Generator[Document, None, int]:
         """Yield every document; return 0, since none is unreadable."""

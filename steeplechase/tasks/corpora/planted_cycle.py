@@ -1,8 +1,6 @@
 """A planted corpus of a grammar: classes of words follow each other in a cycle; the word of a class is random."""
 
-from typing import TYPE_CHECKING, Literal
-
-from pydantic import Field
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from steeplechase.tasks.corpora.planted import PlantedCorpus
 
@@ -15,12 +13,13 @@ class PlantedCycle(PlantedCorpus):
 
     kind: Literal["planted_cycle"] = "planted_cycle"
     """Chooses the generated text of a cycle of word classes."""
-    classes: int = Field(default=3, ge=2, le=20)
-    """Number of classes, more for a harder probe; a sentence begins with any of them."""
-    class_words: int = Field(default=11, ge=1, le=200)
+    classes: ClassVar[int] = 3
+    """Number of classes; a sentence begins with any of them."""
+    class_words: ClassVar[int] = 11
     """Words of every class."""
-    sentence_words: int = Field(default=12, ge=6, le=30)
+    sentence_words: ClassVar[int] = 12
     """Words of every sentence."""
+    sizes: ClassVar[tuple[str, ...]] = ("classes", "class_words", "sentence_words")
 
     @property
     def word_count(self) -> int:

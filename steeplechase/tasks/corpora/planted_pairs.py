@@ -1,8 +1,6 @@
 """A planted corpus of pairs of words: the first word of a pair is determined by the second, not by those before."""
 
-from typing import TYPE_CHECKING, Literal
-
-from pydantic import Field
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from steeplechase.foundation.randomness import stream
 from steeplechase.tasks.corpora.planted import PlantedCorpus
@@ -16,10 +14,11 @@ class PlantedPairs(PlantedCorpus):
 
     kind: Literal["planted_pairs"] = "planted_pairs"
     """Chooses the generated text of pairs."""
-    pair_words: int = Field(default=16, ge=2, le=2000)
-    """Number of different second words, more for a harder probe; each has one partner, which is in no other pair."""
-    sentence_pairs: int = Field(default=6, ge=3, le=15)
+    pair_words: ClassVar[int] = 16
+    """Number of different second words; each has one partner, which is in no other pair."""
+    sentence_pairs: ClassVar[int] = 6
     """Pairs of every sentence."""
+    sizes: ClassVar[tuple[str, ...]] = ("pair_words", "sentence_pairs")
 
     @property
     def word_count(self) -> int:

@@ -1,8 +1,6 @@
 """A planted corpus of periods: a document repeats its words, each of which is known from one period before alone."""
 
-from typing import TYPE_CHECKING, Literal
-
-from pydantic import Field
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from steeplechase.foundation.randomness import stream
 from steeplechase.tasks.corpora.document import Document
@@ -20,10 +18,11 @@ class PlantedPeriod(PlantedCorpus):
 
     kind: Literal["planted_period"] = "planted_period"
     """Chooses the generated text of periods."""
-    period_words: int = Field(default=12, ge=2, le=1000)
-    """Words of a period, more for a longer memory: a model that reads fewer tokens before a word is at a guess."""
-    different_words: int = Field(default=16, ge=2, le=4000)
+    period_words: ClassVar[int] = 12
+    """Words of a period; a model that reads fewer tokens before a word is at a guess."""
+    different_words: ClassVar[int] = 16
     """Different words; those of a period are drawn from them, each word as likely as another."""
+    sizes: ClassVar[tuple[str, ...]] = ("period_words", "different_words")
 
     @property
     def word_count(self) -> int:

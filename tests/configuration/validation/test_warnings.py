@@ -57,8 +57,6 @@ def test_an_objective_that_is_left_out_is_warned_of_and_one_that_is_named_is_not
 
 @pytest.mark.parametrize("file", EXPERIMENT_FILES)
 def test_no_experiment_of_the_repository_is_warned_of(file: str) -> None:
-    if "timing:" in (EXPERIMENTS / file).read_text(encoding="utf-8"):
-        pytest.skip("a timing experiment trains nothing")
     for scale in scales(EXPERIMENTS / file):
         assert warnings_of(experiment_of(file, scale), machine_memory=2**60) == (), scale
 

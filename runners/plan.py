@@ -91,31 +91,16 @@ def plan_of(
     """
     places, part = selection.paths_of(experiment.experiment, scale), selection.part_of(experiment)
     store = places.store(selection.store)
-    shared: SharedStages | None
-    refusal: UserError | None = None
-    try:
-        shared = shared_stages(experiment)
-    except (DataError, MachineError) as error:  # the data of another scale may be on another machine
-        shared, refusal = None, error
+    shared, refusal = _shared_or_refusal(experiment)
     remaining = [] if shared is None else missing_of(store, shared.named().values())
     missing_shared = len(remaining)
-    arms: list[ArmPlan] = []
-    for arm in experiment.arms:
-        if part.arms and arm.name not in part.arms:
-            continue
-        planned = _arm_plan(experiment, arm, convention)
-        if shared is not None:
-            stages = stages_of_arm(experiment, shared, arm, part)
-            missing = missing_of(store, stages)
-            remaining += missing * candidates_like(experiment, arm)
-            count = planned.stages if part == WHOLE else len(stages)
-            planned = replace(planned, stages=count, cached=len(stages) - len(missing))
-        arms.append(planned)
+    planned = [_planned(experiment, shared, arm, convention, part, store) for arm in _arms_of(experiment, part)]
+    remaining += (stage for _, missing in planned for stage in missing)
     tuning = plan_tuning_of(experiment, shared, convention, partial(missing_of, store), places.folder)
     remaining += tuning.remaining if tuning is not None else ()
     prediction = None if shared is None else predicted(remaining, measured_under(places.root, store))
     return Plan(
-        arms=tuple(arms),
+        arms=tuple(arm for arm, _ in planned),
         values_per_cell=(
             sum(not part.seeds or seed in part.seeds for seed in first_seeds(experiment.pretraining.seeds)),
             len(experiment.fine_tuning.seeds),
@@ -131,13 +116,48 @@ def plan_of(
         tuning=tuning,
         warnings=(
             *places.not_asked(selection.store),
-            *warnings_of(experiment, memory_bytes()),
-            *missing_device(experiment),
-            *table_warnings(experiment.fine_tuning),
+            *_warnings(experiment),
             *disk_shortage(prediction, places.root),
         ),
         growth=() if shared is None else growth_lines(places, experiment, shared, command),
     )
+
+
+def _shared_or_refusal(experiment: Experiment) -> tuple[SharedStages | None, UserError | None]:
+    """Return the stages outside trials, or why they are unknown: the data may be on another machine."""
+    try:
+        return shared_stages(experiment), None
+    except (DataError, MachineError) as refusal:
+        return None, refusal
+
+
+def _arms_of(experiment: Experiment, part: Part) -> Iterator[Arm]:
+    return (arm for arm in experiment.arms if not part.arms or arm.name in part.arms)
+
+
+def _planned(
+    experiment: Experiment,
+    shared: SharedStages | None,
+    arm: Arm,
+    convention: Convention,
+    part: Part,
+    store: ArtifactStore,
+) -> tuple[ArmPlan, list[Stage]]:
+    """Return the plan of an arm in a part, and its stages without results, for every candidate like it."""
+    planned = _arm_plan(experiment, arm, convention)
+    if shared is None:
+        return planned, []
+    stages = stages_of_arm(experiment, shared, arm, part)
+    missing = missing_of(store, stages)
+    count = planned.stages if part == WHOLE else len(stages)
+    planned = replace(planned, stages=count, cached=len(stages) - len(missing))
+    return planned, missing * candidates_like(experiment, arm)
+
+
+def _warnings(experiment: Experiment) -> Iterator[str]:
+    yield from warnings_of(experiment, memory_bytes())
+    yield from missing_device(experiment)
+    yield from table_warnings(experiment.fine_tuning)
 
 
 def _arm_plan(experiment: Experiment, arm: Arm, convention: Convention) -> ArmPlan:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from steeplechase.foundation.schema import JsonValue, canonical_text
+from steeplechase.foundation.canonical import canonical_text
+from steeplechase.foundation.schema import JsonValue
 
 
 def differences(known: JsonValue, wanted: JsonValue, path: str = "") -> Iterator[str]:

@@ -18,8 +18,9 @@ from steeplechase.configuration.designs import Search
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.stage_label import FINE_TUNE, PRETRAIN, StageLabel
+from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.errors import ConflictError
-from steeplechase.foundation.schema import JsonValue, canonical_text
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.amendments import amendments, latest_identity
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.declared_rows import declared_rows

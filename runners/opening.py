@@ -19,9 +19,10 @@ from steeplechase.configuration.plugin_folders import COPIES, copy_plugins
 from steeplechase.configuration.plugin_options import OPTIONS, recorded_options
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.atomic_files import disk_refusals
+from steeplechase.foundation.canonical import fingerprint
 from steeplechase.foundation.environment import manifest
 from steeplechase.foundation.errors import ConflictError, CorruptionError, MachineError
-from steeplechase.foundation.schema import JsonValue, fingerprint
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.amendments import amend, amendments, set_fact_of_version
 from steeplechase.ledger.database import LEDGER_NAME, Ledger, plugin_options_in
 from steeplechase.ledger.database_file import killed_while_created

@@ -13,7 +13,7 @@ from steeplechase.configuration.experiment import Experiment, tuning_view
 from steeplechase.configuration.fine_tuning_runs import fine_tuning_runs
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.tuning import Point, name_of, points_of
-from steeplechase.foundation.schema import canonical_text
+from steeplechase.foundation.canonical import canonical_text
 from steeplechase.ledger.database import LEDGER_NAME, Ledger
 from steeplechase.ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
 from steeplechase.ledger.tuning_selection import Choice

@@ -17,9 +17,10 @@ from runners.stages.stage import Stage, TaskStage
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun
 from steeplechase.configuration.plugins import sources_of
+from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.foundation.plugin_layout import written_name
-from steeplechase.foundation.schema import JsonValue, canonical_text
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.artifacts import ArtifactStore, Outcome
 from steeplechase.ledger.records import Status
 from steeplechase.ledger.result_files import other_parts, predictions_file, scores_name

@@ -18,8 +18,8 @@ from runners.part import Part, part_of
 from search_space.module_factories import FLAG as FACTORIES_OF
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.yaml.settings import FLAG, changed_keys
+from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.errors import ConfigurationError
-from steeplechase.foundation.schema import canonical_text
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.records import WITHOUT_SCALES
 

@@ -18,8 +18,8 @@ from search_space.module_counts import Counts, ModuleFault, counted
 from search_space.module_factories import factory_module
 from search_space.shape import AttentionShape
 from search_space.stack import Block
+from steeplechase.foundation.canonical import canonical, canonical_text
 from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import canonical, canonical_text
 
 Scalar = bool | int | float | str | None
 

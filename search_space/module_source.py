@@ -7,8 +7,8 @@ from pathlib import Path
 from sysconfig import get_path
 
 from steeplechase.foundation.atomic_files import read_regular, sha256_of
+from steeplechase.foundation.canonical import fingerprint
 from steeplechase.foundation.errors import ConfigurationError
-from steeplechase.foundation.schema import fingerprint
 
 INSTALLED = ("site-packages", "dist-packages", Path(get_path("stdlib")).name)
 """The names of folders of installed packages, which change with their version and not by an edit."""

@@ -11,8 +11,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from search_space.candidate import Candidate
+from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.errors import Violation, closest, did_you_mean
-from steeplechase.foundation.schema import VARIANT_KEY, JsonValue, Schema, canonical, options_of
+from steeplechase.foundation.schema import VARIANT_KEY, JsonValue, Schema, options_of
 from steeplechase.foundation.stand_ins import CodeNeeded
 
 ROOTS = ("objective", "recipe", "fine_tuning")

@@ -10,7 +10,7 @@ from reports.document import Report
 from reports.explorer.exploration import Exploration
 from reports.explorer.plotly_library import plotly_script
 from reports.figures.style import variables
-from steeplechase.foundation.schema import json_in_html
+from steeplechase.foundation.canonical import json_in_html
 
 HERE = Path(__file__).parent
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"

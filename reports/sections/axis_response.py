@@ -19,7 +19,8 @@ from reports.statistics.results import Results
 from reports.table import Row, Table, interval
 from search_space.candidate import Candidate
 from steeplechase.analysis.difference import Difference
-from steeplechase.foundation.schema import JsonValue, canonical, canonical_text
+from steeplechase.foundation.canonical import canonical, canonical_text
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import ArmRow
 
 Fields = Mapping[str, JsonValue]

@@ -11,7 +11,8 @@ from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.table import Row, Table
 from steeplechase.configuration.metrics import HELD_OUT_LOSS
-from steeplechase.foundation.schema import JsonValue, canonical_text
+from steeplechase.foundation.canonical import canonical_text
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import NOT_ENDED, TrialStatus
 from steeplechase.ledger.snapshot import Tuning
 from steeplechase.ledger.tuning_selection import Choice

@@ -7,7 +7,7 @@ from statistics import fmean
 from reports.statistics.results import Results
 from search_space.architecture import Architecture
 from steeplechase.configuration.stage_label import PRETRAIN, UNPRUNED
-from steeplechase.foundation.schema import canonical_text
+from steeplechase.foundation.canonical import canonical_text
 from steeplechase.ledger.records import ArmRow, with_results
 from steeplechase.ledger.snapshot import TrialHistory
 from steeplechase.ledger.stage_results import PretrainResult

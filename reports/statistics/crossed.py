@@ -13,7 +13,7 @@ from steeplechase.configuration.designs import Factorial
 from steeplechase.configuration.designs.components import ComponentDesign
 from steeplechase.configuration.designs.crossed import crossed, level_texts, missing_runs_warning
 from steeplechase.configuration.designs.point import label
-from steeplechase.foundation.schema import canonical, canonical_text
+from steeplechase.foundation.canonical import canonical, canonical_text
 from steeplechase.ledger.records import ArmRow
 
 LARGEST = 8

@@ -13,7 +13,8 @@ from search_space.candidate import Candidate
 from search_space.overrides import absolute_path
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.designs.point import label
-from steeplechase.foundation.schema import JsonValue, Schema, canonical, canonical_text
+from steeplechase.foundation.canonical import canonical, canonical_text
+from steeplechase.foundation.schema import JsonValue, Schema
 from steeplechase.ledger.records import ArmRow
 
 LevelIndices = tuple[int, ...]

@@ -19,7 +19,8 @@ from runners.stages.stage import THREADS, Job, StageDeclaration, stage_class
 from search_space.module_factories import allow_packages
 from steeplechase.configuration.plugins import load_plugin
 from steeplechase.foundation.atomic_files import full_disk_refused
-from steeplechase.foundation.schema import JsonValue, canonical, canonical_text
+from steeplechase.foundation.canonical import canonical, canonical_text
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.artifacts import Outcome
 from steeplechase.ledger.object_artifacts import artifact_store
 from steeplechase.ledger.records import Status

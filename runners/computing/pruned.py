@@ -17,8 +17,9 @@ from runners.training.loop import NotFinite, Step, TrainingData, held_out_losses
 from runners.training.optimisers import build_optimiser
 from runners.training.pruning import pruned
 from steeplechase.configuration.metrics import HELD_OUT_LOSS
+from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.randomness import stream_seed
-from steeplechase.foundation.schema import JsonValue, canonical
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.example_values import described, write_example_values
 from steeplechase.ledger.result_files import HELD_OUT_LOSSES
 from steeplechase.tasks.evaluation_set import EvaluationSet

@@ -10,7 +10,7 @@ from numpy.random import Generator
 from runners.search.encoding import draw, identity, mutant, point_of, possible, uniformly
 from steeplechase.configuration.arm import Arm, changed_arm
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.foundation.schema import canonical_text
+from steeplechase.foundation.canonical import canonical_text
 
 DRAWS = 1000
 """Invalid draws in a row, or mutants that equal the declared architecture, after which no candidate is found."""

@@ -10,7 +10,7 @@ from search_space.constraints import broken_by
 from search_space.overrides import InvalidOverride, absolute_path, apply
 from search_space.structure import Choose as GeneChoice
 from steeplechase.configuration.designs.search import Search
-from steeplechase.foundation.schema import canonical, canonical_text
+from steeplechase.foundation.canonical import canonical, canonical_text
 
 MUTATIONS = 1000  # of one parent, before the search for a valid child ends
 

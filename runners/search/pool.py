@@ -8,8 +8,8 @@ from runners.policies.policy import Numbers
 from runners.search.encoding import draw, identity, point_of, possible, uniformly
 from steeplechase.configuration.arm import Arm, changed_arm
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.randomness import stream
-from steeplechase.foundation.schema import canonical_text
 
 DRAWS_PER_CANDIDATE = 200
 """Repeated and invalid draws in a row after which the space counts as exhausted."""

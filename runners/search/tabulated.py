@@ -12,8 +12,8 @@ from runners.replay.curves.recorded import RecordedCurves
 from runners.search.encoding import point_of
 from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.canonical import canonical, canonical_text
 from steeplechase.foundation.errors import DataError
-from steeplechase.foundation.schema import canonical, canonical_text
 
 BASELINE_KEY = "baseline"
 """Of the first line of the plain format: the declared candidate of the search that filled the table."""

@@ -8,8 +8,9 @@ from runners.search.history import SearchHistory
 from runners.search.observation import Observation
 from runners.search.observations import as_json, from_json, shifted_by_baseline
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.canonical import canonical_text, fingerprint
 from steeplechase.foundation.errors import ConflictError
-from steeplechase.foundation.schema import JsonValue, canonical_text, fingerprint
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database import Ledger, LedgerRows
 from steeplechase.tasks.data_folder import with_paths_as_in
 

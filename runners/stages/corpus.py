@@ -4,8 +4,9 @@ from typing import ClassVar
 
 from runners.stages.context import StageContext
 from runners.stages.stage import Stage, StageDeclaration
+from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.errors import ConflictError
-from steeplechase.foundation.schema import JsonValue, canonical_text
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.tasks.corpora.assembly import assemble
 from steeplechase.tasks.corpora.corpus import Corpus
 

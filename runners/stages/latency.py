@@ -23,10 +23,11 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.latency import Part, part_flops
 from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.foundation.atomic_files import sha256_of
+from steeplechase.foundation.canonical import fingerprint
 from steeplechase.foundation.environment import manifest
 from steeplechase.foundation.errors import ConflictError, MachineError
 from steeplechase.foundation.randomness import stream, stream_seed
-from steeplechase.foundation.schema import Count, JsonValue, Name, Seed, fingerprint
+from steeplechase.foundation.schema import Count, JsonValue, Name, Seed
 from steeplechase.ledger.records import Record, with_results
 from steeplechase.ledger.stage_results import LatencyResult, Machine
 

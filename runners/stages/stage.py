@@ -23,7 +23,8 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun
 from steeplechase.configuration.plugin_folders import COPIES, copied
 from steeplechase.configuration.plugins import Plugin, plugin_of, sources_of
-from steeplechase.foundation.schema import JsonValue, Schema, canonical, fingerprint
+from steeplechase.foundation.canonical import canonical, fingerprint
+from steeplechase.foundation.schema import JsonValue, Schema
 from steeplechase.ledger.records import Record
 from steeplechase.models.kernels.native.build import arithmetic
 from steeplechase.tasks.downstream import find_task

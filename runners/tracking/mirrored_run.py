@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from steeplechase.foundation.schema import fingerprint
+from steeplechase.foundation.canonical import fingerprint
 
 IDENTITY_TAG = "steeplechase.identity"
 STUDY_TAG = "steeplechase.study"

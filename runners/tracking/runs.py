@@ -44,7 +44,7 @@ from runners.tracking.run_texts import (
 )
 from steeplechase.analysis.difference import MeanTest
 from steeplechase.configuration.arm import BASELINE, changes_text
-from steeplechase.foundation.schema import canonical_text
+from steeplechase.foundation.canonical import canonical_text
 from steeplechase.ledger.records import ArmRow, Record, TrialStatus
 from steeplechase.ledger.snapshot import Snapshot, TrialHistory
 

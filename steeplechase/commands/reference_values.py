@@ -9,7 +9,8 @@ from pydantic_core import PydanticUndefined
 
 from steeplechase.configuration.yaml.json_schema import DescribingSchema
 from steeplechase.configuration.yaml.nodes import plain_scalar
-from steeplechase.foundation.schema import VARIANT_KEY, JsonValue, canonical
+from steeplechase.foundation.canonical import canonical
+from steeplechase.foundation.schema import VARIANT_KEY, JsonValue
 
 NAMES = {
     "integer": "whole number",

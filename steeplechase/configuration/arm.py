@@ -7,7 +7,8 @@ from typing import Any
 
 from search_space.candidate import Candidate
 from search_space.overrides import apply, difference
-from steeplechase.foundation.schema import JsonValue, canonical, canonical_text
+from steeplechase.foundation.canonical import canonical, canonical_text
+from steeplechase.foundation.schema import JsonValue
 
 BASELINE = "baseline"
 

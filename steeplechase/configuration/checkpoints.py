@@ -11,8 +11,8 @@ from steeplechase.configuration.initial_checkpoint import InitialCheckpoint, rea
 from steeplechase.configuration.yaml import ConfigurationFile
 from steeplechase.configuration.yaml.nodes import Entries, Items, Leaf, Node, child
 from steeplechase.configuration.yaml.scales import BASELINE_KEY, LIKE_KEY, located
+from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.errors import UserError
-from steeplechase.foundation.schema import canonical
 from steeplechase.tasks.data_folder import resolved
 
 

@@ -26,8 +26,9 @@ from steeplechase.configuration.plugin_folders import Plugins
 from steeplechase.configuration.plugins import sources_of
 from steeplechase.configuration.pretraining import NO_TRIALS, Pretraining
 from steeplechase.configuration.tuning import Tune
+from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.recorded import ANY, Recorded
-from steeplechase.foundation.schema import JsonValue, Name, PositiveNumber, Schema, canonical
+from steeplechase.foundation.schema import JsonValue, Name, PositiveNumber, Schema
 from steeplechase.tasks.corpora.corpus import Corpus
 from steeplechase.tasks.corpora.documentation import DocumentationCorpus
 from steeplechase.tasks.lexicon.supersenses import Lexicon

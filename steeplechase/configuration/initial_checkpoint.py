@@ -16,9 +16,10 @@ from search_space.architecture import Architecture
 from search_space.convolution import SpanDynamic
 from steeplechase.configuration.yaml import load
 from steeplechase.foundation.atomic_files import sha256_of
+from steeplechase.foundation.canonical import canonical, canonical_text
 from steeplechase.foundation.errors import CorruptionError, MachineError
 from steeplechase.foundation.names import RelativeName, Sha256, inside
-from steeplechase.foundation.schema import JsonValue, Schema, canonical, canonical_text
+from steeplechase.foundation.schema import JsonValue, Schema
 from steeplechase.tasks.tokenizer import SETTINGS_FILE, VOCABULARY_FILE, ByteBpe, SentencePiece
 
 ARCHITECTURE, WEIGHTS, PROVENANCE = "architecture.yaml", "weights.safetensors", "provenance.json"

@@ -14,18 +14,10 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.latency import part_flops
 from steeplechase.configuration.plugin_declarations import DOWNSTREAM
 from steeplechase.configuration.plugins import loaded_plugins
+from steeplechase.foundation.canonical import canonical, defaults_of
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.foundation.plugin_layout import written_name
-from steeplechase.foundation.schema import (
-    JsonValue,
-    OpenOption,
-    Schema,
-    canonical,
-    defaults_of,
-    open_axes,
-    options_changed,
-    options_of,
-)
+from steeplechase.foundation.schema import JsonValue, OpenOption, Schema, open_axes, options_changed, options_of
 from steeplechase.foundation.stand_ins import add, forget_stand_ins
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.recorded_tasks import RecordedTask, add_recorded_task, forget_recorded_tasks

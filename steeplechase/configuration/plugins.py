@@ -29,9 +29,10 @@ from search_space.module_source import imported_names, source_hash
 from search_space.sublayer import sublayers_by_letter
 from steeplechase.configuration.plugin_declarations import DECLARED, DOWNSTREAM, declaration_mistakes
 from steeplechase.foundation.atomic_files import sha256_of
+from steeplechase.foundation.canonical import fingerprint
 from steeplechase.foundation.errors import ConfigurationError, first_lines
 from steeplechase.foundation.plugin_layout import TREE, imported_name, place_of, written_name
-from steeplechase.foundation.schema import JsonValue, OpenOption, fingerprint, options_changed
+from steeplechase.foundation.schema import JsonValue, OpenOption, options_changed
 from steeplechase.foundation.stand_ins import is_stand_in
 
 INSTALLED = Path(__file__).resolve().parents[2]

@@ -7,7 +7,8 @@ from typing import Annotated, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from steeplechase.analysis.group_sequential import Looks
-from steeplechase.foundation.schema import Count, PositiveNumber, Schema, Seed, canonical_text
+from steeplechase.foundation.canonical import canonical_text
+from steeplechase.foundation.schema import Count, PositiveNumber, Schema, Seed
 
 
 class SequentialSeeds(Schema):

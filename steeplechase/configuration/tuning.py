@@ -16,8 +16,9 @@ from steeplechase.configuration.designs.axes import grid, named
 from steeplechase.configuration.designs.axis_values import Axis
 from steeplechase.configuration.designs.point import level
 from steeplechase.configuration.seeds import SeedList
+from steeplechase.foundation.canonical import canonical, canonical_text
 from steeplechase.foundation.errors import Violation, listed_twice
-from steeplechase.foundation.schema import Count, JsonValue, Schema, canonical, canonical_text
+from steeplechase.foundation.schema import Count, JsonValue, Schema
 
 
 class Tune(Schema):

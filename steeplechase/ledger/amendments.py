@@ -13,7 +13,8 @@ from steeplechase.analysis.difference import MeanTest
 from steeplechase.configuration.claims import parse_claim
 from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
 from steeplechase.configuration.plugin_options import OPTIONS
-from steeplechase.foundation.schema import JsonValue, canonical_text
+from steeplechase.foundation.canonical import canonical_text
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database import Ledger, LedgerRows
 from steeplechase.tasks.data_folder import with_paths_as_in
 

@@ -22,10 +22,11 @@ from steeplechase.foundation.atomic_files import (
     sha256_of,
     write_whole,
 )
+from steeplechase.foundation.canonical import fingerprint
 from steeplechase.foundation.errors import CorruptionError, MachineError
 from steeplechase.foundation.locking import Holder, holder_of, locked, sign
 from steeplechase.foundation.names import RelativeName, Sha256, checked_sha256, inside, make_inside, relative_name
-from steeplechase.foundation.schema import JsonValue, Schema, fingerprint
+from steeplechase.foundation.schema import JsonValue, Schema
 from steeplechase.ledger.records import Status
 
 MANIFEST = "manifest.json"

@@ -7,8 +7,8 @@ from pathlib import Path
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from steeplechase.configuration.stage_label import StageLabel, pretraining_marks
+from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.errors import ConfigurationError, CorruptionError, MachineError, did_you_mean
-from steeplechase.foundation.schema import canonical_text
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.paths import ResultPaths

@@ -19,9 +19,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from steeplechase.configuration.plugin_options import OPTIONS, add_recorded_options
 from steeplechase.foundation.atomic_files import remove_directory, replaced_directory, sha256_of, write_whole
+from steeplechase.foundation.canonical import canonical_text, parsed_json
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.foundation.names import RelativeName, Sha256, inside, make_inside
-from steeplechase.foundation.schema import JsonValue, canonical_text, first_fault, parsed_json
+from steeplechase.foundation.schema import JsonValue, first_fault
 from steeplechase.ledger.amendments import FACT, OF_A_VERSION, amendments, numbered
 from steeplechase.ledger.csv_cells import escaped, unescaped
 from steeplechase.ledger.database import LedgerRows, plugin_options_in

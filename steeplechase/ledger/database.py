@@ -13,8 +13,9 @@ from typing import Protocol, TypeVar
 
 from steeplechase.configuration.plugin_options import OPTIONS, add_recorded_options
 from steeplechase.foundation.atomic_files import disk_refusals
+from steeplechase.foundation.canonical import canonical_text, fingerprint
 from steeplechase.foundation.errors import CorruptionError, MachineError, first_lines
-from steeplechase.foundation.schema import JsonValue, canonical_text, fingerprint
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database_copy import in_memory
 from steeplechase.ledger.database_file import (
     SCHEMA,

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import Field, FiniteFloat, TypeAdapter, ValidationError
 
+from steeplechase.foundation.canonical import parsed_json
 from steeplechase.foundation.names import Sha256
-from steeplechase.foundation.schema import Count, JsonValue, Schema, Seed, Whole, first_fault, parsed_json
+from steeplechase.foundation.schema import Count, JsonValue, Schema, Seed, Whole, first_fault
 from steeplechase.ledger.final_plan import FINALISTS, WINNER, FinalPlan
 from steeplechase.ledger.records import Label
 from steeplechase.ledger.tuning_plan import CHOICES, TUNING, TuningPlan

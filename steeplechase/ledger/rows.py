@@ -9,7 +9,8 @@ from pydantic import Field, TypeAdapter, ValidationError, create_model
 from pydantic_core import to_json
 
 from search_space.candidate import Candidate
-from steeplechase.foundation.schema import JsonValue, Schema, canonical, first_fault, parsed_json
+from steeplechase.foundation.canonical import canonical, parsed_json
+from steeplechase.foundation.schema import JsonValue, Schema, first_fault
 from steeplechase.foundation.stand_ins import OF_RECORD
 from steeplechase.ledger.records import ArmRow, Decision, Record, Status, TrialRow
 from steeplechase.ledger.stage_results import Result, StageResult, result_class

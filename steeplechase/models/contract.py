@@ -7,7 +7,8 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from steeplechase.foundation.schema import VARIANT_KEY, OpenOption, canonical, canonical_text
+from steeplechase.foundation.canonical import canonical, canonical_text
+from steeplechase.foundation.schema import VARIANT_KEY, OpenOption
 
 T = TypeVar("T")
 OptionT = TypeVar("OptionT", bound=OpenOption)

@@ -25,8 +25,8 @@ from steeplechase.configuration.plugin_options import (
     recorded_options,
 )
 from steeplechase.configuration.plugins import loaded_plugins
+from steeplechase.foundation.canonical import canonical_text, fingerprint
 from steeplechase.foundation.errors import ConflictError
-from steeplechase.foundation.schema import canonical_text, fingerprint
 from steeplechase.foundation.stand_ins import CodeNeeded
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.database import LEDGER_NAME, Ledger

@@ -13,8 +13,8 @@ from runners.dag import shared_stages, trial_stages
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.initial_checkpoint import WEIGHTS
 from steeplechase.configuration.validation.experiment import violations_of
+from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.errors import CorruptionError
-from steeplechase.foundation.schema import canonical
 from steeplechase.ledger.checkpoints import pretrained_trial
 from tests.factories.command_calls import Call
 from tests.factories.local_models import MIXED, RELEASED, corpus, experiment, run, sized, stirred_start

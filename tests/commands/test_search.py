@@ -10,7 +10,7 @@ from runners.replay.curves.recorded import RecordedCurves, Unreadable, from_tabl
 from runners.search.encoding import point_of
 from runners.search.pool import pool_of
 from steeplechase.configuration.loading import load_experiment
-from steeplechase.foundation.schema import canonical
+from steeplechase.foundation.canonical import canonical
 from tests.factories.command_calls import ROOT, Call
 
 FOLDER = ROOT / "experiments" / "evolved" / "tabulated"

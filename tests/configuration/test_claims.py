@@ -9,8 +9,8 @@ from steeplechase.configuration.claims import parse_claim
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.configuration.validation.experiment import violations_of
+from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.errors import ConfigurationError
-from steeplechase.foundation.schema import canonical_text
 from tests.factories.simulated_training import SEARCH, experiment
 
 DESIGN = """

@@ -8,7 +8,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.yaml.nodes import plain_scalar
-from steeplechase.foundation.schema import OPTION, VARIANT_KEY, canonical, options_of
+from steeplechase.foundation.canonical import canonical
+from steeplechase.foundation.schema import OPTION, VARIANT_KEY, options_of
 
 
 def parts(annotation: Any) -> Iterator[Any]:

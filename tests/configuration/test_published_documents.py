@@ -3,7 +3,7 @@
 import pytest
 
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.foundation.schema import canonical_text
+from steeplechase.foundation.canonical import canonical_text
 from steeplechase.ledger.csv_export import read_export
 from steeplechase.ledger.paths import has_export
 from tests.factories.paths import PUBLISHED

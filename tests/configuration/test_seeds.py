@@ -18,7 +18,7 @@ from steeplechase.analysis.group_sequential import Looks
 from steeplechase.configuration.next_seeds import next_seeds
 from steeplechase.configuration.pretraining import Pretraining
 from steeplechase.configuration.seeds import Seeds, SequentialSeeds
-from steeplechase.foundation.schema import canonical, canonical_text
+from steeplechase.foundation.canonical import canonical, canonical_text
 from steeplechase.ledger.artifacts import Outcome
 from steeplechase.ledger.records import Status
 from tests.factories.simulated_training import Killed, Track, chance_of, curve, experiment, found

@@ -7,7 +7,7 @@ from runners.search.encoding import labels, point_of
 from search_space.overrides import apply
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
-from steeplechase.foundation.schema import canonical
+from steeplechase.foundation.canonical import canonical
 
 LONG = """
 experiment: forms

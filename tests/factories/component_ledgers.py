@@ -13,7 +13,7 @@ from search_space.candidate import Candidate
 from steeplechase.configuration.arm import BASELINE, Arm
 from steeplechase.configuration.arms import ArmTable, Rules
 from steeplechase.configuration.designs.point import PointDesign
-from steeplechase.foundation.schema import canonical, canonical_text
+from steeplechase.foundation.canonical import canonical, canonical_text
 from steeplechase.ledger.csv_export import read_export
 from steeplechase.ledger.example_tables import kept_example_tables
 from steeplechase.ledger.snapshot import snapshot

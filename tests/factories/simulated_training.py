@@ -20,8 +20,8 @@ from runners.stages.fine_tune import FineTuneStage
 from runners.stages.pretrain import PretrainStage
 from runners.work_queue import Failure, StageTask
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.canonical import canonical, canonical_text
 from steeplechase.foundation.locking import Holder
-from steeplechase.foundation.schema import canonical, canonical_text
 from steeplechase.ledger.artifacts import ArtifactStore, Outcome
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.records import Status

@@ -43,7 +43,8 @@ from search_space.objective.generator_training import GeneratorTraining, Generat
 from search_space.packing.sequences import Sequences, SequenceSource
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule
-from steeplechase.foundation.schema import canonical, options_of
+from steeplechase.foundation.canonical import canonical
+from steeplechase.foundation.schema import options_of
 from steeplechase.tasks.contracts import small_candidates as contract_text
 from steeplechase.tasks.contracts.small_candidates import WORDS
 from steeplechase.tasks.evaluation_set import EvaluationSet

@@ -17,7 +17,8 @@ from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
 from search_space.optimiser import OptimiserOption
 from search_space.recipe import Recipe
 from search_space.schedule import ScheduleOption
-from steeplechase.foundation.schema import Count, Name, Schema, canonical, canonical_text, fingerprint, options_of
+from steeplechase.foundation.canonical import canonical, canonical_text, fingerprint
+from steeplechase.foundation.schema import Count, Name, Schema, options_of
 from tests.factories.small_experiments import architectures, convolutions
 
 FEW = st.integers(1, 3)

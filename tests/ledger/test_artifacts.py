@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steeplechase.foundation.canonical import fingerprint
 from steeplechase.foundation.errors import CorruptionError
-from steeplechase.foundation.schema import fingerprint
 from steeplechase.ledger.artifacts import MANIFEST, ArtifactStore, Outcome
 from steeplechase.ledger.records import Status
 from tests.factories.keys import KEY, key_of

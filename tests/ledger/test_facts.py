@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from steeplechase.foundation.canonical import fingerprint
 from steeplechase.foundation.errors import CorruptionError
-from steeplechase.foundation.schema import fingerprint
 from steeplechase.ledger.database import LEDGER_NAME, Ledger
 from steeplechase.ledger.facts import checked_fact
 from steeplechase.ledger.records import ArmRow, Decision, Record, TrialRow

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from runners.stages.stage import stage_kinds
 from steeplechase.foundation.atomic_files import sha256_of
+from steeplechase.foundation.canonical import canonical_text, fingerprint
 from steeplechase.foundation.errors import CorruptionError
-from steeplechase.foundation.schema import canonical_text, fingerprint
 from steeplechase.ledger.csv_export import read_export, write_export
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER

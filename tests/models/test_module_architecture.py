@@ -21,8 +21,8 @@ from steeplechase.configuration.designs import Factorial
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.configuration.plugins import sources_of
+from steeplechase.foundation.canonical import canonical, fingerprint
 from steeplechase.foundation.errors import ConfigurationError
-from steeplechase.foundation.schema import canonical, fingerprint
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.module_encoder import ModuleEncoder
 from steeplechase.tasks.objectives import build_model

@@ -10,7 +10,8 @@ from runners.stage_labels import fine_tune_labels, pretrain_labels
 from runners.stages.stage import Job
 from search_space.overrides import apply
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.foundation.schema import Schema, canonical
+from steeplechase.foundation.canonical import canonical
+from steeplechase.foundation.schema import Schema
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import ARCHITECTURE, RECIPE
 

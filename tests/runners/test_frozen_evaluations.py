@@ -11,7 +11,7 @@ from runners.stages.fine_tune import FineTuneStage
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.released_fine_tuning import released_fine_tunings
 from steeplechase.configuration.validation.experiment import violations_of
-from steeplechase.foundation.schema import canonical
+from steeplechase.foundation.canonical import canonical
 from steeplechase.ledger.contamination import refuse_contamination
 from tests.factories import simulated_training as simulated
 

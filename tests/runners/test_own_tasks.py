@@ -21,8 +21,9 @@ from runners.training.checkpoint import save_checkpoint
 from runners.training.optimisers.adamw import adamw
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.validation.experiment import violations_of
+from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.errors import DataError
-from steeplechase.foundation.schema import JsonValue, canonical_text
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import Status
 from steeplechase.ledger.result_files import CHECKPOINT, predictions_file
 from steeplechase.ledger.rows import read_result

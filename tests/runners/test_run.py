@@ -12,8 +12,8 @@ from runners.run import run, run_stages, timed
 from runners.run_progress import RunProgress
 from runners.settings import RunSettings
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.canonical import fingerprint
 from steeplechase.foundation.errors import ConflictError, DataError, MachineError
-from steeplechase.foundation.schema import fingerprint
 from steeplechase.ledger.amendments import amendments
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.paths import ResultPaths

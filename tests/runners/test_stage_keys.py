@@ -25,8 +25,8 @@ from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import experiment_in
 from steeplechase.configuration.yaml import read_file
+from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.errors import DataError
-from steeplechase.foundation.schema import canonical
 from steeplechase.ledger.csv_export import read_export
 from steeplechase.ledger.paths import has_export
 from steeplechase.ledger.snapshot import snapshot

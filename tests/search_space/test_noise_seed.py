@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from search_space.candidate import Candidate
 from search_space.overrides import apply, difference
 from search_space.recipe import Recipe
-from steeplechase.foundation.schema import canonical
+from steeplechase.foundation.canonical import canonical
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -14,7 +14,8 @@ from search_space.objective import (
 )
 from search_space.objective.pretraining_objective import PretrainingObjective
 from search_space.objective.replaced_tokens import ReplacedTokens
-from steeplechase.foundation.schema import canonical, options_of
+from steeplechase.foundation.canonical import canonical
+from steeplechase.foundation.schema import options_of
 from steeplechase.tasks import objectives as modules
 from tests.factories.small_experiments import (
     OBJECTIVES,

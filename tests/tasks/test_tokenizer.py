@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import entropy
 
+from steeplechase.foundation.canonical import fingerprint
 from steeplechase.foundation.errors import CorruptionError, DataError
-from steeplechase.foundation.schema import fingerprint
 from steeplechase.tasks.corpora.assembly import read_documents
 from steeplechase.tasks.progress import silent
 from steeplechase.tasks.tokenizer import (

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from steeplechase.foundation.canonical import canonical, fingerprint
 from steeplechase.foundation.errors import DataError
-from steeplechase.foundation.schema import canonical, fingerprint
 from steeplechase.tasks.tokenizer import (
     KINDS,
     BpeOption,

@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from steeplechase.configuration.plugins import Plugin
-from steeplechase.foundation.schema import canonical_text, fingerprint
+from steeplechase.foundation.canonical import canonical_text, fingerprint
 from steeplechase.ledger.artifacts import MANIFEST, StageManifest
 from tools.faults import runs, warm
 from tools.faults.damage import BYTE_DAMAGES

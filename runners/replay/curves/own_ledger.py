@@ -7,7 +7,8 @@ from pathlib import Path
 
 from runners.replay.curves.recorded import RecordedCurves, recorded
 from steeplechase.configuration.stage_label import PRETRAIN
-from steeplechase.foundation.schema import JsonValue, canonical
+from steeplechase.foundation.canonical import canonical
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.records import Record, Status
 from steeplechase.ledger.stage_results import Pretraining, PretrainResult

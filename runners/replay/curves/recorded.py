@@ -8,8 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.errors import LINES_SHOWN, first_lines
-from steeplechase.foundation.schema import JsonValue, canonical_text
+from steeplechase.foundation.schema import JsonValue
 
 Numbers = NDArray[np.float64]
 

@@ -20,7 +20,8 @@ from steeplechase.commands.planning.timed_part import show_timed
 from steeplechase.configuration.counting_notes import counting_note
 from steeplechase.configuration.designs import Search
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.foundation.schema import JsonValue, canonical_text
+from steeplechase.foundation.canonical import canonical_text
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import WITHOUT_SCALES
 
 REASONS_SHOWN = 5

@@ -11,8 +11,9 @@ from runners.search.simulated_trace import simulated_trace
 from runners.search.tabulated import Table
 from steeplechase.commands.arguments import choose_any
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.canonical import canonical, canonical_text
 from steeplechase.foundation.errors import ConfigurationError, ConflictError, DataError
-from steeplechase.foundation.schema import JsonValue, canonical, canonical_text
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.reading import open_rows, snapshot_at
 from steeplechase.ledger.search_trace import recorded_trace
 

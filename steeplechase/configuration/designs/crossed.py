@@ -6,7 +6,7 @@ from search_space.candidate import Candidate
 from steeplechase.analysis.contrasts import CrossedDesign, first_names
 from steeplechase.configuration.designs.factorial import Factorial
 from steeplechase.configuration.designs.point import label, level
-from steeplechase.foundation.schema import canonical_text
+from steeplechase.foundation.canonical import canonical_text
 
 
 def crossed(design: Factorial, baseline: Candidate, missing: Set[str] = frozenset()) -> CrossedDesign | None:

@@ -9,8 +9,9 @@ from steeplechase.configuration.yaml.errors import Location, Mistake, mistake, r
 from steeplechase.configuration.yaml.explanations import NAME_PATTERN, NAME_RULE
 from steeplechase.configuration.yaml.nodes import Entries, Items, Leaf, Node, child, read_document, relocated
 from steeplechase.configuration.yaml.text import read_text
+from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.errors import UserError, did_you_mean
-from steeplechase.foundation.schema import VARIANT_KEY, JsonValue, canonical
+from steeplechase.foundation.schema import VARIANT_KEY, JsonValue
 from steeplechase.tasks.data_folder import PATHS
 
 SCALES_KEY = "scales"

@@ -5,7 +5,7 @@ import json
 import yaml
 from pydantic import BaseModel
 
-from steeplechase.foundation.schema import canonical
+from steeplechase.foundation.canonical import canonical
 
 WIDTH = 110
 

@@ -9,7 +9,8 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from steeplechase.foundation.schema import JsonValue, canonical, fingerprint
+from steeplechase.foundation.canonical import canonical, fingerprint
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.models.contract import Broken, Outcome, outcomes_at_examples, outcomes_of
 from steeplechase.tasks.corpora.assembly import assemble
 from steeplechase.tasks.corpora.document import Document

@@ -20,8 +20,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Literal, Protocol, get_args
 
+from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.errors import CorruptionError, DataError
-from steeplechase.foundation.schema import Schema, canonical_text
+from steeplechase.foundation.schema import Schema
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.progress import Progress
 

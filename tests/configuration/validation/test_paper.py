@@ -9,8 +9,8 @@ from runners.dag import shared_stages
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.configuration.yaml import scales
+from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.errors import ConfigurationError
-from steeplechase.foundation.schema import canonical
 
 TEXT = """
 experiment: drawn

@@ -14,7 +14,7 @@ from search_space.cost import MATMUL
 from search_space.objective.masked_language_model import MaskedLanguageModel
 from search_space.pruning import Pruning
 from search_space.recipe import Recipe
-from steeplechase.foundation.schema import canonical
+from steeplechase.foundation.canonical import canonical
 from steeplechase.ledger.snapshot import Snapshot
 from tests.factories.reports import TOKENS, Trial, document, primary, snapshot
 from tests.factories.reports import arm as arm_row

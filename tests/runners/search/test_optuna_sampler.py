@@ -14,7 +14,7 @@ from search_space.candidate import Candidate
 from search_space.convolution.kernel import WithKernel
 from search_space.overrides import apply
 from steeplechase.configuration.designs import Search
-from steeplechase.foundation.schema import canonical_text
+from steeplechase.foundation.canonical import canonical_text
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import SEARCH, SPACE, Track, found
 

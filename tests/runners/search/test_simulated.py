@@ -21,8 +21,8 @@ from search_space.candidate import Candidate
 from steeplechase.analysis.search_trace import SearchTrace
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
+from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.errors import ConfigurationError, DataError
-from steeplechase.foundation.schema import canonical
 from steeplechase.ledger.search_trace import recorded_trace
 from steeplechase.ledger.snapshot import snapshot
 from tests.factories import simulated_training as trained

@@ -14,7 +14,7 @@ from runners.stage_labels import all_labels
 from runners.stages.attention import MAP_CELLS, UNIFORM, map_cells, near_and_far_masks
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.validation.experiment import violations_of
-from steeplechase.foundation.schema import canonical
+from steeplechase.foundation.canonical import canonical
 from steeplechase.ledger.stage_results import uniform_concentration
 
 LENGTHS = st.integers(3, 80)

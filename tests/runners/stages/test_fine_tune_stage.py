@@ -18,7 +18,8 @@ from runners.stages.fine_tune import FineTuneStage
 from runners.stages.stage import Stage
 from runners.training.checkpoint import save_checkpoint
 from runners.training.optimisers.adamw import adamw
-from steeplechase.foundation.schema import JsonValue, canonical_text
+from steeplechase.foundation.canonical import canonical_text
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.example_values import read_example_values
 from steeplechase.ledger.result_files import CHECKPOINT, example_scores_file, predictions_file
 from steeplechase.ledger.stage_results import ExampleValues

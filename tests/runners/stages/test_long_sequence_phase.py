@@ -11,7 +11,7 @@ from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.recipe import Recipe
 from steeplechase.configuration.stage_label import StageLabel
-from steeplechase.foundation.schema import canonical
+from steeplechase.foundation.canonical import canonical
 from steeplechase.ledger.metrics import final_loss
 from steeplechase.ledger.records import Record, Status, TrialRow
 from steeplechase.ledger.snapshot import history_of

@@ -11,8 +11,9 @@ from runners.stages.context import Diverged, ProgressFile, StageContext
 from runners.stages.pretrain import PretrainStage
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel, WordStructure
+from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.errors import CorruptionError
-from steeplechase.foundation.schema import JsonValue, canonical_text
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.example_values import read_example_values
 from steeplechase.ledger.result_files import HELD_OUT_LOSSES
 from steeplechase.ledger.stage_results import ExampleValues, PretrainResult

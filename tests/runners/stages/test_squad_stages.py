@@ -20,8 +20,8 @@ from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun
 from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE
 from steeplechase.configuration.validation.experiment import violations_of
+from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.errors import ConflictError, DataError
-from steeplechase.foundation.schema import canonical_text
 from steeplechase.ledger.artifacts import ArtifactStore, Outcome
 from steeplechase.ledger.example_values import read_example_values
 from steeplechase.ledger.records import Status

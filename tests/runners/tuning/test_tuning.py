@@ -15,7 +15,7 @@ from search_space.candidate import Candidate
 from search_space.overrides import apply
 from steeplechase.configuration.tuning import Tune, change_size, name_of, points_of, value_at
 from steeplechase.configuration.validation.experiment import violations_of
-from steeplechase.foundation.schema import canonical, canonical_text
+from steeplechase.foundation.canonical import canonical, canonical_text
 from steeplechase.ledger.tuning_selection import Choice, chosen, mean_over_seeds
 from tests.factories.simulated_training import search
 from tests.factories.tuning_runs import RATE, TUNE, tuned

@@ -8,7 +8,7 @@ from search_space.objective import Denoising
 from search_space.overrides import apply, difference
 from search_space.released.models import PRESETS, parameters_as_published, preset_of
 from search_space.released.papers import published
-from steeplechase.foundation.schema import canonical, canonical_text
+from steeplechase.foundation.canonical import canonical, canonical_text
 from steeplechase.models.build_encoder import build_encoder
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
+from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.errors import DataError, MachineError
-from steeplechase.foundation.schema import canonical
 from steeplechase.tasks.dataset_folder import FetchedTasks, FolderOfTasks, PublishedData
 from steeplechase.tasks.labelled.task import Example, Part
 from steeplechase.tasks.splits import LoadedSplit

@@ -16,8 +16,8 @@ from runners.stages.examples import ExamplesStage
 from runners.stages.stage import Stage
 from runners.task_sources import limited, table_warnings, task_source
 from steeplechase.configuration.fine_tuning import FineTuning
+from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.errors import DataError
-from steeplechase.foundation.schema import canonical_text
 from steeplechase.tasks.labelled.task import Examples, Part
 from steeplechase.tasks.own_tasks.resolution import resolve
 from steeplechase.tasks.own_tasks.table import TableTask

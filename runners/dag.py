@@ -20,12 +20,10 @@ from runners.stages.stage import ArmsMeasurementStage, MeasurementStage, Stage, 
 from runners.stages.tokens import TokensStage
 from runners.stages.untrained import UntrainedStage
 from runners.stages.word_embeddings import WordEmbeddingsStage
-from runners.stages.zero_cost import ZeroCostStage
 from search_space.candidate import Candidate
 from search_space.objective import Objective
 from steeplechase.configuration.experiment import Experiment, objectives_of
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
-from steeplechase.configuration.hurdles import ZeroCost
 from steeplechase.configuration.initial_checkpoint import WEIGHTS, InitialCheckpoint, read_initial_checkpoint
 from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE, PROBE, UNPRUNED, UNTRAINED, StageLabel
 from steeplechase.tasks.data_folder import resolved
@@ -217,9 +215,6 @@ def _pretraining_stages(
         return {pretrain_labels(experiment)[-1]: encoder}
     inputs = _inputs(shared, candidate)
     hurdle = experiment.pretraining.hurdle
-    if isinstance(hurdle, ZeroCost):
-        untrained = ZeroCostStage.of(experiment, candidate, seed, hurdle.proxy)
-        stages[hurdle_labels(experiment)[0]] = Stage(untrained, {TOKENS: shared.tokens})
     last_step = 0
     pretrained: Stage | None = None
     for label, tokens in zip(pretrain_labels(experiment), pretraining_tokens(experiment), strict=True):

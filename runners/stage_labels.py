@@ -4,15 +4,7 @@ from runners.stages.stage import Stage
 from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning_runs import fine_tuning_runs
-from steeplechase.configuration.hurdles import ZeroCost
-from steeplechase.configuration.stage_label import (
-    LONG_SEQUENCE_PHASE,
-    PRETRAIN,
-    PROBE,
-    UNPRUNED,
-    ZERO_COST,
-    StageLabel,
-)
+from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE, PRETRAIN, PROBE, UNPRUNED, StageLabel
 
 
 def pretraining_tokens(experiment: Experiment) -> tuple[int, ...]:
@@ -26,13 +18,8 @@ def pretrain_labels(experiment: Experiment) -> tuple[str, ...]:
 
 
 def hurdle_labels(experiment: Experiment) -> tuple[str, ...]:
-    """Return the labels of the stages whose values the hurdles compare.
-
-    They are probes if declared, else pretraining; for a zero-cost proxy its own stage, before any pretraining.
-    """
+    """Return the labels of the stages whose values the hurdles compare: probes if declared, else pretraining."""
     hurdle = experiment.pretraining.hurdle
-    if isinstance(hurdle, ZeroCost):
-        return (str(StageLabel(ZERO_COST, 0)),)
     return tuple(str(StageLabel(PROBE if hurdle.probe else PRETRAIN, tokens)) for tokens in hurdle.rung_tokens)
 
 

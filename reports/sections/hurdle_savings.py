@@ -9,7 +9,7 @@ from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from reports.table import Row, Table
 from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.stage_label import ZERO_COST, StageLabel, pretraining_marks
+from steeplechase.configuration.stage_label import pretraining_marks
 from steeplechase.ledger.records import TrialStatus
 
 TITLE = "What the hurdles saved, in full trainings of a candidate; the audit spends a part of it"
@@ -26,9 +26,7 @@ def savings_table(results: Results) -> Table:
 
 
 def _rows(results: Results) -> Iterator[Row]:
-    labels = results.snapshot.labels
-    before = [0] if any(StageLabel.parse(label).kind == ZERO_COST for label in labels) else []
-    marks = [*before, *(int(label.partition("@")[2]) for label in pretraining_marks(labels))]
+    marks = [int(label.partition("@")[2]) for label in pretraining_marks(results.snapshot.labels)]
     stopped = [
         (history, stop.level)
         for history in results.snapshot.histories

@@ -6,9 +6,7 @@
 from collections.abc import Mapping
 
 from runners.policies import hurdle_settings
-from runners.policies.backtested_slopes import recommended
 from runners.policies.evolution import evolutionary
-from runners.policies.final_score_gp import FinalScoreProcess
 from runners.policies.fixed_budget import fixed_budget
 from runners.policies.hurdle_policy import hurdle_policy
 from runners.policies.policy import PolicyFactory
@@ -18,18 +16,13 @@ IN_REPLAY = Tournament(population=16, tournament_size=4, mutation_rate=0.1, init
 """Settings of evolution on recorded curves, this project's: tens of trainings never fill the paper's 100."""
 QUARTERS = (1 / 4, 1 / 2, 3 / 4, 1.0)
 """Shares of a training at which progressive hurdles stand on recorded curves, as `progressive_mean`'s do."""
-RECOMMENDED = "backtested_slopes"
+RECOMMENDED = "random"
 POLICIES: Mapping[str, PolicyFactory] = {
-    "architecture": FinalScoreProcess,
     "asha": hurdle_policy(hurdle_settings.asha),
-    "backtested_slopes": recommended,
-    "fixed_half": fixed_budget(1 / 2),
-    "fixed_quarter": fixed_budget(1 / 4),
     "hyperband": hurdle_policy(hurdle_settings.hyperband),
     "progressive_mean": hurdle_policy(hurdle_settings.progressive_mean),
     "progressive_hurdles": evolutionary("progressive_hurdles", IN_REPLAY, QUARTERS),
     "random": fixed_budget(1.0),
-    "regularised_evolution": evolutionary("regularised_evolution", IN_REPLAY),
     "successive_halving": hurdle_policy(hurdle_settings.successive_halving),
     "tournament": evolutionary("tournament", IN_REPLAY),
 }

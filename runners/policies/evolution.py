@@ -1,7 +1,7 @@
-"""Evolution of candidates: tournament selection, regularised evolution, and Progressive Dynamic Hurdles.
+"""Evolution of candidates: tournament selection, and Progressive Dynamic Hurdles.
 
 So et al. 2019, arXiv 1901.11117, section 4: the fittest of a random group is the parent, a mutant is the child, and
-the least fit of another group dies. Regularised evolution (Real et al. 2018, arXiv 1802.01548) removes the oldest.
+the least fit of another group dies.
 
 Under progressive hurdles a child trains to the first rung. After `children_per_hurdle` finished children the mean
 fitness of the members of the population that have trained longest becomes the hurdle at their rung, and so on after
@@ -37,7 +37,6 @@ class Evolving:
     """What differs between the policies of evolution."""
 
     settings: Tournament
-    oldest_dies: bool = False
     hurdles: bool = False
     rungs: tuple[float, ...] | None = None
     """Shares of a training at which hurdles stand and at its end. None: at every point."""
@@ -114,8 +113,6 @@ class Evolution:
             self._set_hurdle()
 
     def _dying(self) -> int:
-        if self._evolving.oldest_dies:
-            return 0
         return max(self._group(), key=lambda place: (self.population[place].loss, -place))
 
     def _group(self) -> list[int]:
@@ -152,4 +149,4 @@ def evolution(evolving: Evolving) -> PolicyFactory:
 
 def evolutionary(name: str, settings: Tournament, rungs: tuple[float, ...] | None = None) -> PolicyFactory:
     """Return one of EVOLUTIONARY by its name."""
-    return evolution(Evolving(settings, name == "regularised_evolution", name == "progressive_hurdles", rungs))
+    return evolution(Evolving(settings, name == "progressive_hurdles", rungs))

@@ -13,7 +13,7 @@ from runners.search.history import SearchHistory
 from runners.search.next_arms import ArmEntry
 from runners.search.observation import Observation
 from runners.search.scored_trials import scored_trials
-from runners.search.study_values import MAXIMISED, order_of_fitness
+from runners.search.study_values import MAXIMISED, values_at_rungs
 from runners.stage_labels import all_labels
 from steeplechase.analysis.pareto_front import front
 from steeplechase.configuration.experiment import Experiment
@@ -68,7 +68,8 @@ def _signed(objectives: tuple[str, ...], seen: Observation) -> tuple[float, ...]
 
 
 def _at_last_rung(objective: str, seen: Observation) -> tuple[float, ...]:
-    return -float(len(seen.losses)), *order_of_fitness(objective, seen)
+    value = values_at_rungs(objective, seen)[-1]
+    return -float(len(seen.losses)), -value if objective in MAXIMISED else value
 
 
 def final_entries(experiment: Experiment, rows: LedgerRows) -> tuple[ArmEntry, ...]:

@@ -18,16 +18,14 @@ from runners.search.encoding import (
     encoded,
     identity,
     labels,
-    mutant,
     order_of,
     point_of,
     possible,
     suggested,
     uniformly,
 )
-from runners.search.evolution import Individual, offspring
 from runners.search.observation import Observation
-from runners.search.study_values import MAXIMISED, expected_values, order_of_fitness, values_at_rungs
+from runners.search.study_values import MAXIMISED, expected_values, values_at_rungs
 from search_space.candidate import Candidate
 from search_space.overrides import apply
 from steeplechase.configuration.designs.search import NON_ADAPTIVE, Search
@@ -75,15 +73,13 @@ class _CohortSampler:
         constraints: tuple[str, ...],
         seeds: int,
     ) -> None:
-        self._design, self._baseline, self._observations, self._cohort = design, baseline, observations, cohort
-        self._constraints, self._seeds = constraints, seeds
+        self._design, self._baseline, self._constraints, self._seeds = design, baseline, constraints, seeds
         self._study = _study(design, baseline, observations, cohort)
         self._sampler, self._uniform = self._study.sampler, _uniform_sampler(design, cohort)
         self._taken: Counter[str] = Counter()
         for observation in observations:
             if observation.proposed:
                 self._taken[identity(apply(baseline, dict(observation.changes)))] += observation.seeds
-        self._ask_count = 0
 
     def take(self, count: int) -> tuple[Point, ...]:
         points: list[Point] = []
@@ -93,7 +89,7 @@ class _CohortSampler:
                 break
             uniform = rejections >= ASKS_BEFORE_UNIFORM and self._design.sampler not in NON_ADAPTIVE
             self._study.sampler = self._uniform if uniform else self._sampler
-            trial, point = self._ask(uniform)
+            trial, point = self._ask()
             rejections += 1
             if point is not None and self._accept(point):
                 rejections = 0
@@ -102,11 +98,8 @@ class _CohortSampler:
                 break
         return tuple(points)
 
-    def _ask(self, uniform: bool) -> "tuple[optuna.Trial, Point | None]":
-        self._ask_count += 1
-        if self._design.sampler == "tournament" and not uniform:
-            return self._study.ask(), self._child()
-        full = self._design.sampler in ("qmc", *RELATIVE)
+    def _ask(self) -> "tuple[optuna.Trial, Point | None]":
+        full = self._design.sampler in RELATIVE
         trial = self._study.ask(_full_space(self._design, self._baseline) if full else None)
         return trial, draw(self._design, self._baseline, partial(suggested, self._design, trial))
 
@@ -129,22 +122,6 @@ class _CohortSampler:
         except RuntimeError:  # raised by the brute-force sampler when every point was visited
             return False
         return True
-
-    def _child(self) -> Point | None:
-        design, baseline = self._design, self._baseline
-        keys = [order_of_fitness(design.objectives[0], observation) for observation in self._observations]
-        ranks = {key: float(rank) for rank, key in enumerate(sorted(set(keys)))}
-        individuals = [
-            Individual(point_of(design, apply(baseline, dict(observation.changes))), ranks[key])
-            for observation, key in zip(self._observations, keys, strict=True)
-        ]
-        individuals = individuals or [Individual(point_of(design, baseline), float("inf"))]
-        number = stream_seed(self._cohort, "number of a child", self._ask_count) % 2**32
-        operators = (
-            lambda genome, generator: mutant(design, baseline, genome, generator),
-            lambda generator: draw(design, baseline, uniformly(generator)) or {},
-        )
-        return offspring(design.tournament, design.seed, individuals, number, operators)
 
 
 def importance(design: Search, baseline: Candidate, observations: tuple[Observation, ...]) -> dict[str, float]:
@@ -187,11 +164,9 @@ def _study(design: Search, baseline: Candidate, observations: tuple[Observation,
     seed, available = stream_seed(design.seed, "proposals", cohort) % 2**32, optuna.samplers
     samplers = {
         "random": lambda: available.RandomSampler(seed=seed),
-        "tournament": lambda: available.RandomSampler(seed=seed),
         "tpe": lambda: available.TPESampler(seed=seed, n_startup_trials=design.cohort, constant_liar=True),
         "gp": lambda: available.GPSampler(seed=seed, n_startup_trials=design.cohort),
         "nsga2": lambda: _genetic_sampler(max(2, design.cohort), seed),
-        "qmc": lambda: available.QMCSampler(seed=seed, scramble=True, warn_independent_sampling=False),
         "brute_force": lambda: available.BruteForceSampler(seed=seed),
     }
     warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)  # seeds and version are pinned
@@ -244,7 +219,7 @@ def _uniform_sampler(design: Search, cohort: int) -> "optuna.samplers.BaseSample
 
 
 def _full_space(design: Search, baseline: Candidate) -> "dict[str, optuna.distributions.BaseDistribution]":
-    """Return every axis, those of unselected options included: the dimensions of the sequence must be fixed."""
+    """Return every axis, those of unselected options included: the dimensions of the space must be fixed."""
     return {path: _distribution(design, path, baseline) for path in axes_of(design, baseline)}
 
 

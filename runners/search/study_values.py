@@ -25,20 +25,6 @@ def values_at_rungs(objective: str, observation: Observation) -> tuple[float, ..
     return observation.scores or tuple(-loss for loss in observation.losses)
 
 
-def order_of_fitness(objective: str, observation: Observation) -> tuple[float, ...]:
-    """Return a key by which fitter candidates come first, for selection by one objective.
-
-    Of the held-out loss it is the last known one, at any rung, as in So et al. 2019. Scores at rungs are those of a
-    probe: finished candidates come first, then the stopped ones by their last rung and their value there.
-    """
-    at_rungs = () if observation.diverged else values_at_rungs(objective, observation)
-    if objective != SCORE:
-        return (at_rungs[-1],) if at_rungs else (float("inf"),)
-    if observation.complete:
-        return (0.0, 0.0, -observation.values[0])
-    return (1.0, -float(len(at_rungs)), -at_rungs[-1]) if at_rungs else (2.0, 0.0, 0.0)
-
-
 def expected_values(
     objectives: Sequence[str], observation: Observation, baseline: Observation | None, finished: Sequence[Observation]
 ) -> tuple[float, ...] | None:

@@ -11,7 +11,6 @@ from steeplechase.configuration.designs import Coalitions, LeaveOneOut, ListDesi
 from steeplechase.configuration.designs.finalists import Ablation
 from steeplechase.configuration.designs.search import MEASURED
 from steeplechase.configuration.experiment import Experiment, tuning_view
-from steeplechase.configuration.hurdles import Finite, ZeroCost
 from steeplechase.configuration.hurdles.rungs import Rungs
 from steeplechase.foundation.schema import JsonValue
 
@@ -37,8 +36,7 @@ def final_settings(experiment: Experiment) -> Experiment:
     hurdle = experiment.pretraining.hurdle
     if isinstance(hurdle, Rungs):
         hurdle = hurdle.model_copy(update={"probe": None})
-    without = Finite() if isinstance(hurdle, ZeroCost) else hurdle
-    pretraining = experiment.pretraining.model_copy(update={"hurdle": without, "audit": None})
+    pretraining = experiment.pretraining.model_copy(update={"hurdle": hurdle, "audit": None})
     return experiment.with_parts(pretraining=pretraining)
 
 

@@ -21,8 +21,6 @@ UNTRAINED = "untrained"
 """The stage that initialises an untrained encoder, and the prefix of the labels of tasks evaluated on it."""
 WORD_EMBEDDINGS = "word_embeddings"
 """The stage that computes embeddings of the rare words of a task before it is fine-tuned."""
-ZERO_COST = "zero_cost"
-"""The stage that computes a zero-cost proxy of the untrained model, for a hurdle before the first token."""
 
 _WORD, _WHOLE = r"[^@# ]+", r"0|[1-9][0-9]*"
 _AT_TOKENS = re.compile(rf"(?P<kind>{_WORD})@(?P<tokens>{_WHOLE})")

@@ -51,8 +51,7 @@ REFERENCES = {
     "decisions row {}: trial {} has no record at its rung": (
         "WITH rungs AS (SELECT json_extract(content, '$.trial') AS trial, COUNT(DISTINCT "
         "substr(json_extract(content, '$.label'), instr(json_extract(content, '$.label'), '@'))) AS count "
-        "FROM records WHERE json_extract(content, '$.label') GLOB 'pretrain@*' "
-        "OR json_extract(content, '$.label') GLOB 'zero_cost@*' GROUP BY 1) "
+        "FROM records WHERE json_extract(content, '$.label') GLOB 'pretrain@*' GROUP BY 1) "
         "SELECT decisions.sequence, json_extract(content, '$.trial') AS other FROM decisions "
         "LEFT JOIN rungs ON rungs.trial = other "
         "WHERE json_extract(content, '$.value') IS NOT NULL "

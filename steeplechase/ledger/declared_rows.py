@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from steeplechase.configuration.stage_label import PRETRAIN, ZERO_COST, StageLabel
+from steeplechase.configuration.stage_label import PRETRAIN, StageLabel
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.amendments import Amendment, amendments
@@ -100,7 +100,7 @@ def declared_rows(ledger: LedgerRows) -> LedgerRows:
 
 def refuse_unknown_rungs(ledger: LedgerRows, labels: Sequence[str]) -> None:
     """Raise CorruptionError for a decision at a hurdle behind the last rung."""
-    rungs = sum(StageLabel.parse(label).kind in (PRETRAIN, ZERO_COST) for label in labels)
+    rungs = sum(StageLabel.parse(label).kind == PRETRAIN for label in labels)
     for decision in ledger.decisions():
         if decision.level >= rungs:
             fault = f"a decision on {decision.trial[:80]!r} is of hurdle {decision.level + 1}, of {rungs} rungs"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.plugin_options import OPTIONS, recorded_flops
-from steeplechase.configuration.stage_label import PRETRAIN, ZERO_COST, StageLabel
+from steeplechase.configuration.stage_label import PRETRAIN, StageLabel
 from steeplechase.foundation.errors import MachineError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.amendments import Amendment, amendments, fact_of_version
@@ -309,9 +309,7 @@ def history_of(
 def _labels_beyond(records: Sequence[Record], level: int) -> set[str]:
     """Return the stages past the hurdle that stopped the trial, which only an audit runs."""
     labels = [(record.label, StageLabel.parse(record.label)) for record in records]
-    rungs = sorted(
-        {label.tokens for _, label in labels if label.kind in (PRETRAIN, ZERO_COST) and label.tokens is not None}
-    )
+    rungs = sorted({label.tokens for _, label in labels if label.kind == PRETRAIN and label.tokens is not None})
     stopped_at = rungs[level : level + 1]
     return {text for text, label in labels if label.tokens is None or (stopped_at and label.tokens > stopped_at[0])}
 

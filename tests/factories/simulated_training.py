@@ -51,6 +51,7 @@ SEARCH = {
     "max_seeds": 1,
 }
 SMALL = {"tasks": ["docs_pair"], "seeds": [1], "sequence_length": 16}
+EVOLUTION = {"population": 2, "tournament_size": 2, "mutation_rate": 0.3, "initial_population": "random"}
 HURDLES = {"kind": "progressive_mean", "rungs": [640, 1280]}
 
 
@@ -93,7 +94,13 @@ def small_search(folder: Path) -> Experiment:
 
 def policy_search(folder: Path, **design: Any) -> Experiment:
     """Return a search whose candidates a policy pauses at four rungs and continues."""
-    chosen = {"max_candidates": 19, "policy": "backtested_slopes", "trainings": 3, **design}
+    chosen = {
+        "max_candidates": 19,
+        "policy": "progressive_hurdles",
+        "tournament": EVOLUTION,
+        "trainings": 3,
+        **design,
+    }
     hurdle = {"kind": "pause", "rungs": [320, 640, 1280, 1920]}
     pretraining = {"tokens": 2560, "seeds": [1], "hurdle": hurdle, "audit": {"share": 0.2}}
     return search(folder, design={"kind": "search", "space": SPACE, **chosen}, pretraining=pretraining)
@@ -103,7 +110,14 @@ def small_policy_search(folder: Path) -> Experiment:
     """Return a search of a policy that starts three candidates or four."""
     hurdle = {"kind": "pause", "rungs": [640, 1280]}
     pretraining = {"tokens": 2560, "seeds": [1], "hurdle": hurdle}
-    design = {"kind": "search", "space": SPACE, "max_candidates": 5, "policy": "backtested_slopes", "trainings": 2}
+    design = {
+        "kind": "search",
+        "space": SPACE,
+        "max_candidates": 5,
+        "policy": "progressive_hurdles",
+        "tournament": EVOLUTION,
+        "trainings": 2,
+    }
     return search(folder, design=design, pretraining=pretraining)
 
 

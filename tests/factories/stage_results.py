@@ -54,7 +54,6 @@ PLAUSIBLE: Mapping[str, Mapping[str, Any]] = {
     "minimal_pairs": {"task": "blimp", "seed": 0, "examples": 64, "scores": {"accuracy": 62.5},
                       "groups": {"binding": 75.0, "ellipsis": 50.0}},
     "untrained": {"parameters": 51_000},
-    "zero_cost": {"proxy": "gradient_norm", "proxy_value": 1.5},
     "attention": {"sequences": 2, "length": 4, "within": 1, "heads": [[0, 0, 0.5, 0.5, 0.25, 0.25]],
                   "maps": [[[100]]]},
     "latency": {"length": 8, "arms": ["attention"], "seconds": {"attention": [0.25, 0.5]},

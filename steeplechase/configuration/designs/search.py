@@ -16,7 +16,7 @@ from steeplechase.configuration.designs.finalists import Ablation, Finalists
 from steeplechase.foundation.errors import Violation, listed_twice
 from steeplechase.foundation.schema import Count, PositiveNumber, Schema, Seed
 
-NON_ADAPTIVE = ("qmc", "brute_force")
+NON_ADAPTIVE = ("brute_force",)
 """Samplers with one sequence, whatever the results: each cohort continues it."""
 MEASURED = ("held_out_loss", "score")
 Objective = Literal["held_out_loss", "score", "parameters", "forward_flops", "train_flops", "seconds"]
@@ -24,16 +24,9 @@ Objective = Literal["held_out_loss", "score", "parameters", "forward_flops", "tr
 it cannot be reproduced on another machine."""
 
 
-EVOLUTIONARY = ("progressive_hurdles", "regularised_evolution", "tournament")
+EVOLUTIONARY = ("progressive_hurdles", "tournament")
 """Policies that propose mutants of the candidates so far; the others draw all candidates before any is trained."""
-PolicyName = Literal[
-    "architecture",
-    "backtested_slopes",
-    "progressive_hurdles",
-    "random",
-    "regularised_evolution",
-    "tournament",
-]
+PolicyName = Literal["progressive_hurdles", "random", "tournament"]
 """A policy of `runners/policies` that `run` may execute; the hurdles are those of `pretraining.hurdle`."""
 BY_COHORT = ("cohort", "sampler", "tournament", "max_seeds", "warm_start")
 """Fields of a search by cohorts, which a policy does without."""
@@ -55,7 +48,7 @@ class Tournament(Schema):
     children_per_hurdle: Count | None = None
     """Of the policy `progressive_hurdles`: finished children between two hurdles. Default: the population."""
     trained_share: Rate = 1.0
-    """Of the policies `tournament` and `regularised_evolution`: the share of a training that each child gets."""
+    """Of the policy `tournament`: the share of a training that each child gets."""
 
 
 class Search(Schema):
@@ -76,10 +69,10 @@ class Search(Schema):
     """Maximum number of candidates; the baseline, arms of other designs and every repeated proposal count."""
     cohort: Count = 5
     """Number of candidates that are proposed together, from the results of earlier cohorts."""
-    sampler: Literal["tpe", "random", "gp", "nsga2", "qmc", "brute_force", "tournament"] = "tpe"
-    """Sampler of the proposals: an Optuna sampler by name, or `tournament` (So et al. 2019)."""
+    sampler: Literal["tpe", "random", "gp", "nsga2", "brute_force"] = "tpe"
+    """Sampler of the proposals: an Optuna sampler by name."""
     tournament: Tournament = Field(default_factory=Tournament)
-    """Parameters of the sampler `tournament` and of the policies that evolve candidates."""
+    """Parameters of the policies that evolve candidates."""
     seed: Seed = 0
     """Seed of the proposals."""
     objectives: tuple[Objective, ...] = Field(default=("held_out_loss",), min_length=1)
@@ -150,16 +143,13 @@ class Search(Schema):
 
     @property
     def _starts_from_baseline(self) -> bool:
-        evolves = self.policy in EVOLUTIONARY if self.policy is not None else self.sampler == "tournament"
-        return evolves and self.tournament.initial_population == "baseline"
+        return self.policy in EVOLUTIONARY and self.tournament.initial_population == "baseline"
 
     def _objective_violations(self) -> Iterator[Violation]:
         yield from listed_twice(self.objectives, "objectives")
         if self.objectives[0] not in MEASURED:
             message = f"{self.objectives[0]} is a cost; the first objective must be {' or '.join(MEASURED)}"
             yield Violation(("objectives", 0), message)
-        if len(self.objectives) > 1 and self.sampler == "tournament":
-            yield Violation(("objectives", 1), "tournament selection has one objective. Did you mean nsga2?")
 
     def _tournament_violations(self) -> Iterator[Violation]:
         settings = self.tournament

@@ -8,10 +8,9 @@ from steeplechase.configuration.hurdles.hyperband import Hyperband
 from steeplechase.configuration.hurdles.pause import Pause
 from steeplechase.configuration.hurdles.progressive_mean import ProgressiveMean
 from steeplechase.configuration.hurdles.top_fraction import TopFraction
-from steeplechase.configuration.hurdles.zero_cost import ZeroCost
 from steeplechase.foundation.schema import OPTION
 
-HurdleRule = Annotated[Finite | ProgressiveMean | TopFraction | Asha | Hyperband | Pause | ZeroCost, OPTION]
+HurdleRule = Annotated[Finite | ProgressiveMean | TopFraction | Asha | Hyperband | Pause, OPTION]
 
 __all__ = [
     "Asha",
@@ -21,5 +20,4 @@ __all__ = [
     "Pause",
     "ProgressiveMean",
     "TopFraction",
-    "ZeroCost",
 ]

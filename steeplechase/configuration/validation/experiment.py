@@ -7,7 +7,6 @@ from steeplechase.configuration.claims import UnclearClaim, parse_orderings, unk
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import is_frozen, settings_of
-from steeplechase.configuration.hurdles import ZeroCost
 from steeplechase.configuration.metrics import ATTENTION_DIAGONAL, COSTS, SCORE
 from steeplechase.configuration.validation.arms import (
     lexicon_violations,
@@ -121,11 +120,10 @@ def _pretraining_violations(experiment: Experiment) -> Iterator[Violation]:
     rungs, tokens = experiment.pretraining.hurdle.rung_tokens, experiment.pretraining.tokens
     location = ("pretraining", "hurdle")
     yield from rung_violations(experiment)
-    decides = bool(rungs) or isinstance(experiment.pretraining.hurdle, ZeroCost)
-    if decides and experiment.search is None:
+    if rungs and experiment.search is None:
         message = "would stop declared arms of a table; allowed here: finite. Did you mean design.kind search?"
         yield Violation((*location, "kind"), f"{experiment.pretraining.hurdle.kind} {message}")
-    if experiment.pretraining.audit is not None and not decides:
+    if experiment.pretraining.audit is not None and not rungs:
         message = f"an audit needs a hurdle with rungs; {experiment.pretraining.hurdle.kind} stops no trial early"
         yield Violation(("pretraining", "audit"), message)
     yield from policy_violations(experiment)

@@ -42,7 +42,6 @@ from steeplechase.ledger.stage_results.training import Pretraining as Pretrainin
 from steeplechase.ledger.stage_results.training import PretrainResult as PretrainResult
 from steeplechase.ledger.stage_results.training import SearchChoice as SearchChoice
 from steeplechase.ledger.stage_results.training import UntrainedResult as UntrainedResult
-from steeplechase.ledger.stage_results.training import ZeroCostResult as ZeroCostResult
 
 
 class FailedStage(Result):

@@ -188,15 +188,6 @@ class UntrainedResult(Result):
     parameters: Whole
 
 
-class ZeroCostResult(Result):
-    """A zero-cost proxy of a model at its random initialisation."""
-
-    finished: ClassVar[tuple[str, ...]] = ("zero_cost",)
-    proxy: str
-    proxy_value: Real
-    """Larger is better."""
-
-
 class DivergedFineTuning(Result):
     """A fine-tuning whose loss or logits were not finite."""
 

@@ -40,7 +40,6 @@ def refused(
         "space: { heads: [1, 2, 4] }",
         "space: { heads: [3, 2, 4] }",
         "space: { convolution: [none, depthwise], convolution.kernel_size: [3, 5] }",
-        "space: { heads: [1, 2, 4] }, sampler: tournament, tournament: { population: 4 }",
     ],
 )
 def test_a_search_with_a_candidate_is_accepted(tmp_path: Path, design: str) -> None:
@@ -55,7 +54,7 @@ def test_a_search_with_a_candidate_is_accepted(tmp_path: Path, design: str) -> N
         ("space: { heads: [1, 4] }, max_candidates: 1", "8: design.max_candidates: 1 is the baseline alone"),
         ("space: { heads: [1, 4] }, objectives: [score]", "8: design.objectives[0]: score needs a downstream task"),
         (
-            "space: { heads: [1, 4] }, sampler: tournament, tournament: { population: 2, tournament_size: 3 }",
+            "space: { heads: [1, 4] }, tournament: { population: 2, tournament_size: 3 }",
             "8: design.tournament.tournament_size: 3 is above the population, 2",
         ),
     ],
@@ -85,7 +84,26 @@ def test_two_rungs_of_one_update_are_refused(tmp_path: Path, rungs: str, said: s
 
 
 def test_a_budget_below_the_first_rung_is_refused(tmp_path: Path) -> None:
-    space = "space: { heads: [1, 2, 4] }, policy: backtested_slopes"
+    space = "space: { heads: [1, 2, 4] }, policy: tournament"
     assert refused(tmp_path, f"{space}, trainings: 0.25", PAUSE) == ()
     (line,) = refused(tmp_path, f"{space}, trainings: 0.2", PAUSE)
     assert "design.trainings: 0.2 trainings of 20000 tokens are fewer tokens than the first rung, 5000" in line
+
+
+@pytest.mark.parametrize(
+    ("design", "hurdle", "said"),
+    [
+        ("sampler: tournament", PAUSE, "design.sampler: 'tournament' was removed; write policy: tournament, with"),
+        (
+            "policy: backtested_slopes, trainings: 2",
+            PAUSE,
+            "design.policy: 'backtested_slopes' was removed; write no",
+        ),
+        ("cohort: 2", "{ kind: zero_cost }", "pretraining.hurdle.kind: 'zero_cost' was removed; write {kind: asha"),
+    ],
+)
+def test_what_was_removed_is_refused_with_what_replaces_it(
+    tmp_path: Path, design: str, hurdle: str, said: str
+) -> None:
+    (line,) = refused(tmp_path, f"space: {{ heads: [1, 2, 4] }}, {design}", hurdle)
+    assert said in line

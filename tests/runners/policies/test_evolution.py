@@ -115,17 +115,11 @@ def test_a_hurdle_is_set_without_diverged_children_and_waits_for_one_that_has_no
     assert policy.hurdles == [4.0]
 
 
-@pytest.mark.parametrize(("oldest_dies", "left"), [(False, [0, 2]), (True, [2, 3])])
-def test_the_least_fit_dies_in_a_tournament_and_the_oldest_in_regularised_evolution(
-    oldest_dies: bool, left: list[int]
-) -> None:
-    table = [(nan, nan, loss) for loss in (1.0, 4.0, 2.0, 3.0)]
-    evolving = Evolving(Tournament(population=2, tournament_size=2), oldest_dies)
-    policy, _, actions, _ = raced([(9.0, 9.0, row[2]) for row in table], evolving)
+def test_the_least_fit_dies_in_a_tournament() -> None:
+    table = [(9.0, 9.0, loss) for loss in (1.0, 4.0, 2.0, 3.0)]
+    policy, _, actions, _ = raced(table, Evolving(Tournament(population=2, tournament_size=2)))
     assert [action.points for action in actions] == [POINTS] * 4
-    if not oldest_dies:  # the newest is always a member: it enters after the death
-        left = [0, 3]
-    assert [member.candidate for member in policy.population] == left
+    assert [member.candidate for member in policy.population] == [0, 3]  # the newest enters after the death
 
 
 def test_a_share_of_a_training_is_the_fitness_of_a_search_without_hurdles() -> None:

@@ -48,7 +48,7 @@ def test_resuming_costs_the_new_points_only() -> None:
     assert spent == pytest.approx([1 / 3, 2 / 3, 4 / 3])
 
 
-@pytest.mark.parametrize("name", ["asha", "backtested_slopes", "hyperband"])
+@pytest.mark.parametrize("name", ["asha", "hyperband"])
 def test_one_race_has_the_regrets_of_races_with_smaller_budgets(name: str) -> None:
     curves_that_break, budgets = CurveTask.of(synthetic("diverging", 1, 40, 12)), (0.05, 1.3, 2.0, 6.0)
     expected = [replay(curves_that_break, POLICIES[name], budget, 3).regret for budget in budgets]

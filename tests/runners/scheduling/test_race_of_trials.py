@@ -7,27 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runners.dag import shared_stages
-from runners.policies import POLICIES
-from runners.policies.policy import Action, Policy, View
-from runners.replay.simulation import Simulation
-from runners.scheduler import fold
 from runners.scheduling.recorded_decisions import reproduce
-from runners.search.pool import pool_of
-from runners.stage_labels import pretraining_tokens
 from runners.work_queue import Failure, StageTask
 from search_space.overrides import InvalidOverride
 from steeplechase.configuration.hurdles import TopFraction
 from steeplechase.configuration.validation.search import policy_violations
 from steeplechase.foundation.errors import ConflictError
-from steeplechase.foundation.randomness import stream
 from steeplechase.ledger.artifacts import Outcome
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.records import Decision, Status
-from tests.factories.replays import Recording
-from tests.factories.simulated_training import SPACE, Track, chance_of, curve, folder_of, opened, policy_search
-
-TOKENS = 2560
+from tests.factories.simulated_training import Track, chance_of, curve, folder_of, opened, policy_search
 
 
 def value(name: str, tokens: int) -> float:
@@ -66,30 +55,6 @@ class Other:
         return getattr(self.rows, name)
 
 
-@pytest.mark.parametrize("policy", ["backtested_slopes", "random"])
-def test_run_and_replay_take_the_same_actions(tmp_path: Path, policy: str) -> None:
-    experiment = policy_search(tmp_path, policy=policy)
-    track = Track(experiment, tmp_path, losses)
-    track.run()
-    with opened(tmp_path / "ledger.sqlite") as ledger:
-        race = fold(experiment, shared_stages(experiment), ledger).race
-    assert race is not None
-
-    pool, tokens = pool_of(experiment), pretraining_tokens(experiment)
-    values = np.array([[value(repr(arm.candidate.architecture), at) for at in tokens] for arm in pool.arms])
-    actions: list[Action] = []
-
-    def recording(view: View, generator: np.random.Generator) -> Policy:
-        return Recording(POLICIES[policy](view, generator), actions)
-
-    simulation = Simulation(values, np.array(tokens) / TOKENS, pool.features, 3.0)
-    states = list(simulation.run(recording, stream(0, f"policy {policy}")))
-    assert [action.candidate for action in race.actions] == [action.candidate for action in actions][: len(states)]
-    assert [action.points for action in race.actions][:-1] == [action.points for action in actions][: len(states) - 1]
-    assert len({action.candidate for action in actions}) > 2
-    assert not np.array_equal(np.isinf(values), np.zeros_like(values))
-
-
 @pytest.mark.parametrize("at_once", [2, 5])
 def test_a_ledger_reproduces_its_decisions_in_the_order_of_arrival(tmp_path: Path, at_once: int) -> None:
     experiment = policy_search(tmp_path, at_once=at_once, trainings=2)
@@ -100,7 +65,7 @@ def test_a_ledger_reproduces_its_decisions_in_the_order_of_arrival(tmp_path: Pat
         with opened(folder / "ledger.sqlite") as ledger:
             decisions = [(one.trial, one.level, one.cleared) for one in ledger.decisions()]
             reproduced = reproduce(experiment, ledger)
-            assert (reproduced.policy, reproduced.decisions) == ("backtested_slopes", len(decisions))
+            assert (reproduced.policy, reproduced.decisions) == ("progressive_hurdles", len(decisions))
             assert reproduced.candidates == len(ledger.arms()) - 1
             cleared = next(one for one in ledger.decisions() if one.cleared)
             missing = tuple(one for one in ledger.decisions() if one != cleared)
@@ -109,15 +74,6 @@ def test_a_ledger_reproduces_its_decisions_in_the_order_of_arrival(tmp_path: Pat
                     reproduce(experiment, Other(ledger, other))  # type: ignore[arg-type]
         found.add(tuple(decisions))
     assert len(found) > 1  # with several trainings at once the order of arrival matters
-
-
-def test_the_order_of_axes_in_the_file_changes_no_candidate(tmp_path: Path) -> None:
-    """A ledger's document has its axes in another order than the file."""
-    experiment = policy_search(tmp_path)
-    other = policy_search(tmp_path, space=dict(reversed(SPACE.items())))
-    pool, expected = pool_of(other), pool_of(experiment)
-    assert [arm.identity for arm in pool.arms] == [arm.identity for arm in expected.arms]
-    assert np.array_equal(pool.features, expected.features)
 
 
 def test_several_seeds_of_a_candidate_train_together(tmp_path: Path) -> None:
@@ -132,8 +88,8 @@ def test_several_seeds_of_a_candidate_train_together(tmp_path: Path) -> None:
 
 
 def test_a_ledger_of_another_policy_is_refused(tmp_path: Path) -> None:
-    Track(policy_search(tmp_path, policy="random"), tmp_path).run()
-    other = Track(policy_search(tmp_path, policy="backtested_slopes"), tmp_path)
+    Track(policy_search(tmp_path, policy="tournament"), tmp_path).run()
+    other = Track(policy_search(tmp_path, policy="progressive_hurdles"), tmp_path)
     with pytest.raises(ConflictError, match="not what the policy decides"):
         other.run()
 
@@ -142,7 +98,7 @@ def test_a_ledger_of_another_policy_is_refused(tmp_path: Path) -> None:
     ("design", "rule"),
     [
         ({"trainings": None}, "needs a budget in full trainings"),
-        ({"cohort": 3}, "has no effect with policy backtested_slopes"),
+        ({"cohort": 3}, "has no effect with policy progressive_hurdles"),
         ({"policy": None}, "has an effect with a policy only"),
     ],
 )

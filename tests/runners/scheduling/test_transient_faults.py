@@ -58,7 +58,7 @@ def a_table_until_decided(folder: Path) -> Experiment:
 searches = st.builds(
     lambda *drawn: lambda folder: a_search(folder, *drawn),
     st.sampled_from(HURDLES),
-    st.sampled_from(["random", "tpe", "tournament"]),
+    st.sampled_from(["random", "tpe"]),
     st.sampled_from([[1], [1, 2]]),
     st.booleans(),
 )

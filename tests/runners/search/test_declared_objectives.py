@@ -7,7 +7,7 @@ import pytest
 
 from runners.search.observation import Observation
 from runners.search.optuna_sampler import importance, propose
-from runners.search.study_values import expected_values, order_of_fitness, values_at_rungs
+from runners.search.study_values import expected_values, values_at_rungs
 from search_space.candidate import Candidate
 from steeplechase.configuration.designs import Search
 
@@ -20,13 +20,12 @@ SPACE: dict[str, Any] = {
     "feed_forward_groups": (1, 2, 4),  # moves nothing
 }
 OBJECTIVES = (("held_out_loss",), ("score",), ("held_out_loss", "parameters"), ("score", "parameters"))
-LEARNING = ("tpe", "gp", "nsga2", "tournament")
+LEARNING = ("tpe", "gp", "nsga2")
 TOLD, SEEDS, UNIFORM = 20, (0, 1, 2), 0.5
 
 
 def search(sampler: str, objectives: tuple[str, ...], seed: int) -> Search:
-    tournament = {"mutation_rate": 0.2, "tournament_size": 10, "population": 30}
-    known = {"space": SPACE, "sampler": sampler, "seed": seed, "cohort": 4, "tournament": tournament}
+    known = {"space": SPACE, "sampler": sampler, "seed": seed, "cohort": 4}
     return Search.model_validate({**known, "objectives": objectives, "max_candidates": 99, "max_seeds": 9})
 
 
@@ -35,7 +34,6 @@ def cases() -> list[Any]:
         pytest.param(sampler, objectives, id=f"{sampler}-{'-'.join(objectives)}")
         for sampler in LEARNING
         for objectives in OBJECTIVES
-        if sampler != "tournament" or len(objectives) == 1
     ]
 
 
@@ -94,24 +92,9 @@ def test_a_loss_that_stands_in_for_a_score_has_the_direction_of_the_study() -> N
     assert values_at_rungs("held_out_loss", better)[-1] < values_at_rungs("held_out_loss", worse)[-1]
 
 
-def test_the_fittest_is_the_best_finished_score_then_the_furthest_and_best_probe() -> None:
-    in_order = [
-        Observation({}, (3.5, 3.4, 3.3), True, (90.0,), scores=(40.0, 50.0)),
-        Observation({}, (3.0, 2.9, 2.8), True, (10.0,), scores=(60.0, 70.0)),
-        Observation({}, (3.0, 2.9), False, scores=(60.0, 65.0)),
-        Observation({}, (2.0,), False, scores=(99.0,)),
-        Observation({}, (), False),
-    ]
-    keys = [order_of_fitness("score", each) for each in in_order]
-    assert keys == sorted(keys)
-    assert len({*keys}) == len(keys)
-
-
 def test_a_diverged_candidate_is_worse_than_every_other() -> None:
     diverged = Observation({}, (1.0,), False, scores=(99.0,), diverged=True)
-    stopped, finished = Observation({}, (9.0,), False, scores=(1.0,)), Observation({}, (5.0, 4.0), True, (40.0,))
-    for objective in ("held_out_loss", "score"):
-        assert order_of_fitness(objective, diverged) > order_of_fitness(objective, stopped)
+    finished = Observation({}, (5.0, 4.0), True, (40.0,))
     assert expected_values(("score",), diverged, None, [finished]) == (40.0,)
     assert expected_values(("score",), diverged, None, []) is None
 

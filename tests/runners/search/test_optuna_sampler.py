@@ -19,7 +19,7 @@ from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import SEARCH, SPACE, Track, found
 
 BASELINE = Candidate()
-SAMPLERS = ("random", "tpe", "gp", "nsga2", "qmc", "brute_force", "tournament")
+SAMPLERS = ("random", "tpe", "gp", "nsga2", "brute_force")
 KERNELS: tuple[Any, ...] = tuple(SPACE["convolution.kernel_size"])
 
 
@@ -95,7 +95,7 @@ def test_importance_ranks_the_relevant_axis_first_and_is_empty_with_too_few_resu
     assert importance(design, BASELINE, ()) == {}
 
 
-@pytest.mark.parametrize("sampler", ["tpe", "gp", "nsga2", "random", "qmc", "brute_force", "tournament"])
+@pytest.mark.parametrize("sampler", SAMPLERS)
 def test_learning_samplers_are_told_the_order_of_numbers(sampler: str) -> None:
     space = {"heads": (8, 2, 4), "convolution": ({"kind": "none"}, {"kind": "dynamic"}), "recipe.dropout": (0.1,)}
     design = Search.model_validate({"space": space, "sampler": sampler})

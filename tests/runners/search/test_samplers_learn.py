@@ -30,15 +30,14 @@ CONDITIONAL = {
     "convolution.kernel_size": (3, 5, 7, 9, 11, 13, 15, 17),
 }
 COHORT, COHORTS, TOLD = 4, 6, 24
-SEEDS, SEEDS_OF = 8, {"gp": 6, "tournament": 14}  # a proposal of the Gaussian process takes 0.2 s
+SEEDS, SEEDS_OF = 8, {"gp": 6}  # a proposal of the Gaussian process takes 0.2 s
 LEAST_P = 0.02
 
 Values = Callable[[Search, Candidate], tuple[float, ...]]
 
 
 def search(sampler: str, seed: int, **more: Any) -> Search:
-    tournament = {"mutation_rate": 0.2}  # the default, 0.025, is for genomes of a hundred genes
-    known = {"space": SPACE, "sampler": sampler, "seed": seed, "cohort": COHORT, "tournament": tournament}
+    known = {"space": SPACE, "sampler": sampler, "seed": seed, "cohort": COHORT}
     return Search.model_validate({**known, "max_candidates": 99, "max_seeds": 9, **more})
 
 
@@ -107,7 +106,7 @@ def test_conditional_axes_are_learned(sampler: str) -> None:
     assert_learns(sampler, space=CONDITIONAL)
 
 
-@pytest.mark.parametrize("sampler", [sampler for sampler in LEARNING if sampler != "tournament"])
+@pytest.mark.parametrize("sampler", LEARNING)
 def test_all_of_several_objectives_are_learned(sampler: str) -> None:
     assert_learns(sampler, two_objectives, objectives=("held_out_loss", "parameters"))
 

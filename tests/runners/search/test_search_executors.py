@@ -15,7 +15,7 @@ PROGRESSIVE = "{ kind: progressive_mean, rungs: [5000, 10000] }"
 OF_COHORTS = "{ kind: top_fraction, rungs: [5000, 10000] }"
 PAUSES = "{ kind: pause, rungs: [2500, 5000, 10000] }"
 COHORTS = "{ max_candidates: 8, cohort: 2 }"
-POLICY = "{ max_candidates: 8, policy: backtested_slopes, trainings: 2 }"
+POLICY = "{ max_candidates: 8, policy: progressive_hurdles, trainings: 2, tournament: { population: 2 } }"
 
 
 def experiment_of(folder: Path, policy: bool) -> Path:

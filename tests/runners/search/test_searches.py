@@ -34,7 +34,7 @@ HURDLES: dict[str, Mapping[str, Any]] = {
     "hyperband": {"kind": "hyperband", **MARKS, "reduction_factor": 2.0},
     "probe": {"kind": "top_fraction", **MARKS, "probe": {"task": "docs_pair"}},
 }
-SAMPLERS = ("random", "tpe", "gp", "nsga2", "qmc", "brute_force", "tournament")
+SAMPLERS = ("random", "tpe", "gp", "nsga2", "brute_force")
 HALF = {"share": 0.5, "seed": 3}
 
 
@@ -107,10 +107,6 @@ def test_a_search_killed_between_any_rows_is_resumed_with_the_same_decisions(tmp
         ({"pretraining": {"hurdle": HURDLES["probe"]}, "fine_tuning": {}}, "128 is longer than the 16 positions"),
         ({"design": {**SEARCH, "objectives": ["parameters"]}}, "parameters is a cost"),
         ({"design": {**SEARCH, "objectives": ["score", "score"]}}, "'score' is listed twice"),
-        (
-            {"design": {**SEARCH, "sampler": "tournament", "objectives": ["score", "parameters"]}},
-            "tournament selection has one objective",
-        ),
     ],
 )
 def test_an_invalid_search_is_refused_with_a_reason(tmp_path: Path, parts: Any, message: str) -> None:
@@ -150,7 +146,7 @@ def test_a_repeat_is_the_next_seed_of_its_candidate(tmp_path: Path) -> None:
     assert (found(resumed.run()), resumed.computed) == (found(track.last), [])
 
 
-@pytest.mark.parametrize("sampler", ["tpe", "nsga2", "tournament"])
+@pytest.mark.parametrize("sampler", ["tpe", "nsga2"])
 def test_an_offset_common_to_all_results_of_a_seed_changes_no_proposal(tmp_path: Path, sampler: str) -> None:
     def moved(work: StageTask) -> Outcome | Failure:
         end, seed = curve(work), getattr(work.stage.declaration, "seed", 1)

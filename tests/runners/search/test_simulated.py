@@ -52,7 +52,6 @@ POLICIES = [
     {"policy": "tournament", "tournament": {**TOURNAMENT, "trained_share": 0.5}},
     {"policy": "tournament", "tournament": {**TOURNAMENT, "initial_population": "random"}},
     {"policy": "random"},
-    {"policy": "backtested_slopes"},
 ]
 
 

@@ -79,7 +79,6 @@ def test_progressive_hurdles_in_run_take_the_decisions_of_the_policy_and_resume_
     "design",
     [
         {"policy": "tournament", "trainings": 4, "tournament": {**TOURNAMENT, "trained_share": 0.5}},
-        {"policy": "regularised_evolution", "trainings": 4, "tournament": TOURNAMENT},
         {"policy": "random", "trainings": 4},
     ],
     ids=lambda design: design["policy"],
@@ -98,7 +97,7 @@ def test_every_policy_of_a_structure_space_spends_the_same_budget(tmp_path: Path
     assert sum(trained) == (len(trained) * 1280 if design["policy"] == "tournament" else len(trained) * 2560)
 
 
-@pytest.mark.parametrize("sampler", ["random", "tpe", "tournament"])
+@pytest.mark.parametrize("sampler", ["random", "tpe"])
 def test_samplers_propose_programs_of_the_space(tmp_path: Path, sampler: str) -> None:
     design = {"sampler": sampler, "max_candidates": 9, "cohort": 3, "space": {"bottleneck_ratio": [1, 2]}}
     experiment = search(tmp_path, hurdle={"kind": "top_fraction", "rungs": [640]}, **design)

@@ -162,7 +162,7 @@ def _warnings(experiment: Experiment) -> Iterator[str]:
 
 def _arm_plan(experiment: Experiment, arm: Arm, convention: Convention) -> ArmPlan:
     candidate = arm.candidate
-    per_seed = len(experiment.pretraining.hurdle.rung_tokens) + 1 + len(fine_tune_labels(experiment))
+    per_seed = len(experiment.pretraining.rung_tokens) + 1 + len(fine_tune_labels(experiment))
     per_seed += len(measure_labels(experiment)) + has_long_sequence_phase(experiment, candidate)
     per_seed += candidate.recipe.pruning is not None
     return ArmPlan(

@@ -9,7 +9,7 @@ from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE, PRETRAIN
 
 def pretraining_tokens(experiment: Experiment) -> tuple[int, ...]:
     """Return the tokens seen at the end of each pretraining stage of a trial: the rungs, then the budget."""
-    return (*experiment.pretraining.hurdle.rung_tokens, experiment.pretraining.tokens)
+    return (*experiment.pretraining.rung_tokens, experiment.pretraining.tokens)
 
 
 def pretrain_labels(experiment: Experiment) -> tuple[str, ...]:
@@ -20,7 +20,9 @@ def pretrain_labels(experiment: Experiment) -> tuple[str, ...]:
 def hurdle_labels(experiment: Experiment) -> tuple[str, ...]:
     """Return the labels of the stages whose values the hurdles compare: probes if declared, else pretraining."""
     hurdle = experiment.pretraining.hurdle
-    return tuple(str(StageLabel(PROBE if hurdle.probe else PRETRAIN, tokens)) for tokens in hurdle.rung_tokens)
+    return tuple(
+        str(StageLabel(PROBE if hurdle.probe else PRETRAIN, tokens)) for tokens in experiment.pretraining.rung_tokens
+    )
 
 
 def fine_tune_labels(experiment: Experiment) -> tuple[str, ...]:

@@ -122,7 +122,7 @@ def _hurdles(results: Results) -> Iterator[HurdleMark]:
         for decision in history.decisions
         if decision.threshold is not None
     }
-    for level, tokens in enumerate(results.experiment.pretraining.hurdle.rung_tokens):
+    for level, tokens in enumerate(results.experiment.pretraining.rung_tokens):
         yield HurdleMark(tokens, thresholds.get(level))
 
 

@@ -35,7 +35,7 @@ class HurdlePolicy:
 
     def __init__(self, view: View, settings: HurdleSettings) -> None:
         self._view, self._hurdle, self._cohort = view, settings.hurdle, settings.cohort
-        shares = np.array([*self._hurdle.rung_tokens, TOKENS]) / TOKENS
+        shares = np.array([*self._hurdle.rungs_of(TOKENS), TOKENS]) / TOKENS
         self._points_at_rungs = (np.searchsorted(view.costs, shares - 1e-9) + 1).tolist()
         self._trials: list[TrialView] = []
         self._first, self._cohorts = 0, 0
@@ -69,7 +69,7 @@ class HurdlePolicy:
         """Return a trial after training to its next rung or its end, or up to divergence."""
         trial, points = self._trials[index], int(self._view.reached[index])
         values = self._view.observed[index, :points].tolist()
-        if np.isinf(values[-1]) or trial.level == len(self._hurdle.rung_tokens):
+        if np.isinf(values[-1]) or trial.level == len(self._hurdle.rungs_of(TOKENS)):
             return replace(trial, state=State.DONE)
         return replace(trial, state=State.WAITING, values=(*trial.values, values[-1]))
 

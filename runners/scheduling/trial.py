@@ -155,6 +155,7 @@ class Trial:
             state=self._state,
             values=self._values[:shown],
             decisions=self.decisions,
+            final=self._final,
             exempt=self.plan.exempt,
         )
 
@@ -165,6 +166,11 @@ class Trial:
         if self.plan.exempt or diverged or self.stopped or len(self.decisions) == len(self.plan.hurdle_labels):
             return State.DONE
         return State.WAITING if len(self._values) > len(self.decisions) else State.MOVING
+
+    @property
+    def _final(self) -> float | None:
+        last = None if self.stopped else self.records.get(self.plan.pretrain_labels[-1])
+        return None if last is None else value_at_hurdle(last, probed=False)
 
     @cached_property
     def _results(self) -> tuple[Record, ...]:

@@ -75,7 +75,9 @@ class _CohortSampler:
     ) -> None:
         self._design, self._baseline, self._constraints, self._seeds = design, baseline, constraints, seeds
         self._study = _study(design, baseline, observations, cohort)
+        self._fixed = design.sampler in NON_ADAPTIVE
         self._sampler, self._uniform = self._study.sampler, _uniform_sampler(design, cohort)
+        self._proposed = sum(observation.proposed for observation in observations)
         self._taken: Counter[str] = Counter()
         for observation in observations:
             if observation.proposed:
@@ -85,10 +87,11 @@ class _CohortSampler:
         points: list[Point] = []
         rejections = 0
         for _ in range(ASKS_PER_POINT * count):
-            if len(points) == count or (rejections > ASKS_PER_POINT and self._design.sampler in NON_ADAPTIVE):
+            if len(points) == count or (rejections > ASKS_PER_POINT and self._fixed):
                 break
-            uniform = rejections >= ASKS_BEFORE_UNIFORM and self._design.sampler not in NON_ADAPTIVE
-            self._study.sampler = self._uniform if uniform else self._sampler
+            number, share = self._proposed + len(points), self._design.random_share
+            uniform = rejections >= ASKS_BEFORE_UNIFORM or int((number + 1) * share) > int(number * share)
+            self._study.sampler = self._uniform if uniform and not self._fixed else self._sampler
             trial, point = self._ask()
             rejections += 1
             if point is not None and self._accept(point):

@@ -44,7 +44,7 @@ class Table:
             found.append(
                 f"the baseline is not that of the table {self.curves.name}, whose losses are of other models"
             )
-        wanted = (*experiment.pretraining.hurdle.rung_tokens, experiment.pretraining.tokens)
+        wanted = (*experiment.pretraining.rung_tokens, experiment.pretraining.tokens)
         lacking = [count for count in wanted if count not in self._columns]
         if lacking:
             steps = ", ".join(f"{step:g}" for step in self.curves.steps)

@@ -56,6 +56,11 @@ class Pretraining(Schema):
         """Whether any model is trained or fine-tuned: a trial is an arm at a seed."""
         return bool(first_seeds(self.seeds))
 
+    @property
+    def rung_tokens(self) -> tuple[int, ...]:
+        """Token counts at which trials are compared before the end of their training."""
+        return self.hurdle.rungs_of(self.tokens)
+
 
 NO_TRIALS = Pretraining(tokens=0, seeds=())
 """Of an experiment that trains nothing."""

@@ -29,7 +29,8 @@ class Runner:
             self.state(len(marks)),
             tuple(self.shown),
             tuple(self.decisions),
-            self.exempt,
+            final=self.values[-1] if [each.cleared for each in self.decisions] == [True] * len(marks) else None,
+            exempt=self.exempt,
         )
 
     def state(self, marks: int) -> State:
@@ -48,7 +49,7 @@ def race(
 ) -> dict[str, list[HurdleDecision]]:
     """Run cohort after cohort; whoever moves arrives in a random order. Fails where everybody waits for ever."""
     entered: list[Runner] = []
-    marks = rule.rung_tokens
+    marks = rule.rungs_of(3)
     for cohort in cohorts:
         entered += cohort
         while any(runner.state(len(marks)) is not State.DONE for runner in entered):

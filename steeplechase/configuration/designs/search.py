@@ -28,7 +28,7 @@ EVOLUTIONARY = ("progressive_hurdles", "tournament")
 """Policies that propose mutants of the candidates so far; the others draw all candidates before any is trained."""
 PolicyName = Literal["progressive_hurdles", "random", "tournament"]
 """A policy of `runners/policies` that `run` may execute; the hurdles are those of `pretraining.hurdle`."""
-BY_COHORT = ("cohort", "sampler", "tournament", "max_seeds", "warm_start")
+BY_COHORT = ("cohort", "sampler", "random_share", "tournament", "max_seeds", "warm_start")
 """Fields of a search by cohorts, which a policy does without."""
 
 Rate = Annotated[float, Field(gt=0, le=1)]
@@ -71,6 +71,9 @@ class Search(Schema):
     """Number of candidates that are proposed together, from the results of earlier cohorts."""
     sampler: Literal["tpe", "random", "gp", "nsga2", "brute_force"] = "tpe"
     """Sampler of the proposals: an Optuna sampler by name."""
+    random_share: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Share of the proposals that are drawn uniformly in place of the sampler's; 0.5 is every second one, which costs
+    little where the sampler learns and bounds the loss where it is misled."""
     tournament: Tournament = Field(default_factory=Tournament)
     """Parameters of the policies that evolve candidates."""
     seed: Seed = 0

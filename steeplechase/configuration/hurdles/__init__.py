@@ -7,10 +7,11 @@ from steeplechase.configuration.hurdles.finite import Finite
 from steeplechase.configuration.hurdles.hyperband import Hyperband
 from steeplechase.configuration.hurdles.pause import Pause
 from steeplechase.configuration.hurdles.progressive_mean import ProgressiveMean
+from steeplechase.configuration.hurdles.rank_checked import RankChecked
 from steeplechase.configuration.hurdles.top_fraction import TopFraction
 from steeplechase.foundation.schema import OPTION
 
-HurdleRule = Annotated[Finite | ProgressiveMean | TopFraction | Asha | Hyperband | Pause, OPTION]
+HurdleRule = Annotated[Finite | ProgressiveMean | TopFraction | Asha | RankChecked | Hyperband | Pause, OPTION]
 
 __all__ = [
     "Asha",
@@ -19,5 +20,6 @@ __all__ = [
     "Hyperband",
     "Pause",
     "ProgressiveMean",
+    "RankChecked",
     "TopFraction",
 ]

@@ -18,9 +18,8 @@ class Pause(WithoutProbe):
     rungs: tuple[Count, ...] = Field(min_length=1, examples=[[500000, 1000000]])
     """Token counts at which trials pause, strictly increasing, each below the pretraining budget."""
 
-    @property
-    def rung_tokens(self) -> tuple[int, ...]:
-        """Token counts of the rungs."""
+    def rungs_of(self, tokens: int) -> tuple[int, ...]:
+        """Return the token counts of the rungs of a training."""
         return self.rungs
 
     def decide(self, population: Population) -> dict[str, HurdleDecision]:

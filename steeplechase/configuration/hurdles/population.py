@@ -30,6 +30,8 @@ class TrialView:
     """At rungs 0, 1, … that it has reached; None if there is no number."""
     decisions: tuple[HurdleDecision, ...] = ()
     """At hurdles 0, 1, … that have decided on it."""
+    final: float | None = None
+    """The loss at the end of its training, None before and without a finite one."""
     exempt: bool = False
     """True for the baseline, which is never stopped, since every candidate is compared with it."""
 

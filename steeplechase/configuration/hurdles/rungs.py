@@ -34,8 +34,7 @@ class WithoutProbe(Schema):
         """What is compared, for reports: the held-out loss."""
         return "loss"
 
-    @property
-    def rung_tokens(self) -> tuple[int, ...]:
+    def rungs_of(self, tokens: int) -> tuple[int, ...]:
         """Empty: no rung before the end."""
         return ()
 
@@ -66,9 +65,8 @@ class Rungs(Schema):
         """What is compared, for reports: the score of a probe, or the held-out loss."""
         return "loss" if self.probe is None else "score"
 
-    @property
-    def rung_tokens(self) -> tuple[int, ...]:
-        """Token counts of the rungs."""
+    def rungs_of(self, tokens: int) -> tuple[int, ...]:
+        """Return the token counts of the rungs of a training of so many tokens."""
         return self.rungs
 
     def cohort_size(self, number: int, declared_size: int) -> int:

@@ -117,7 +117,7 @@ def _claim_violations(experiment: Experiment) -> Iterator[Violation]:
 
 
 def _pretraining_violations(experiment: Experiment) -> Iterator[Violation]:
-    rungs, tokens = experiment.pretraining.hurdle.rung_tokens, experiment.pretraining.tokens
+    rungs, tokens = experiment.pretraining.rung_tokens, experiment.pretraining.tokens
     location = ("pretraining", "hurdle")
     yield from rung_violations(experiment)
     if rungs and experiment.search is None:

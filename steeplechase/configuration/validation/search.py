@@ -40,7 +40,7 @@ def search_violations(experiment: Experiment) -> Iterator[Violation]:
 
 def rung_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield rungs that do not increase, are not below the budget, or end with the same update as another."""
-    rungs, tokens = experiment.pretraining.hurdle.rung_tokens, experiment.pretraining.tokens
+    rungs, tokens = experiment.pretraining.rung_tokens, experiment.pretraining.tokens
     recipe = experiment.baseline.recipe
     update = f"update of {recipe.tokens_per_step} tokens (recipe.sequence_length x recipe.batch_sequences)"
     for position, rung in enumerate(rungs):
@@ -93,7 +93,7 @@ def _any_candidate(experiment: Experiment, design: Search) -> bool:
 
 def _budget_violations(experiment: Experiment, design: Search) -> Iterator[Violation]:
     """Yield a policy's budget below its first rung, and scores without a task."""
-    rungs, tokens = experiment.pretraining.hurdle.rung_tokens, experiment.pretraining.tokens
+    rungs, tokens = experiment.pretraining.rung_tokens, experiment.pretraining.tokens
     if design.policy is not None and design.trainings is not None and rungs and rungs[0] > design.trainings * tokens:
         message = (
             f"{design.trainings:g} trainings of {tokens} tokens are fewer tokens than the first rung, {rungs[0]}; "
@@ -216,7 +216,7 @@ def _most_under_policy(experiment: Experiment, design: Search, asked: int) -> in
     """Return how many full trainings the policy's budget has, less what its hurdles or its share of one take."""
     assert design.trainings is not None
     pretraining = experiment.pretraining
-    shares = [rung / pretraining.tokens for rung in pretraining.hurdle.rung_tokens]
+    shares = [rung / pretraining.tokens for rung in pretraining.rung_tokens]
     left, settings = float(design.trainings), design.tournament
     if design.policy == "progressive_hurdles":
         each = settings.children_per_hurdle or settings.population
@@ -230,7 +230,7 @@ def _most_under_policy(experiment: Experiment, design: Search, asked: int) -> in
 def _reason(experiment: Experiment, design: Search) -> str:
     hurdle = experiment.pretraining.hurdle
     if design.policy == "progressive_hurdles":
-        settings, rungs = design.tournament, len(hurdle.rung_tokens)
+        settings, rungs = design.tournament, len(experiment.pretraining.rung_tokens)
         each = settings.children_per_hurdle or settings.population
         return f"{each} children set each of {rungs} hurdles, and the budget has {design.trainings:g} full trainings"
     if design.policy in EVOLUTIONARY and design.tournament.trained_share < 1:
@@ -238,7 +238,7 @@ def _reason(experiment: Experiment, design: Search) -> str:
     if design.policy is not None:
         return f"the budget of the policy has {design.trainings:g} full trainings"
     if hurdle.kind == "progressive_mean":
-        setting = min(len(hurdle.rung_tokens), len(_cohorts(experiment, design)))
+        setting = min(len(experiment.pretraining.rung_tokens), len(_cohorts(experiment, design)))
         sizes = sum(_cohorts(experiment, design)[:setting])
         return f"the first {setting} cohorts ({sizes} candidates) set the hurdles, one each"
     return f"hurdle {hurdle.kind}, cohort {design.cohort}"

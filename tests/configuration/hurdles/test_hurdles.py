@@ -6,7 +6,15 @@ from collections.abc import Mapping
 
 import pytest
 
-from steeplechase.configuration.hurdles import Asha, Finite, HurdleRule, Hyperband, ProgressiveMean, TopFraction
+from steeplechase.configuration.hurdles import (
+    Asha,
+    Finite,
+    HurdleRule,
+    Hyperband,
+    ProgressiveMean,
+    RankChecked,
+    TopFraction,
+)
 from steeplechase.configuration.hurdles.decision import HurdleDecision
 from steeplechase.configuration.hurdles.population import Population, State, TrialView
 from tests.factories.populations import Runner, race, random_table, runners
@@ -18,6 +26,7 @@ MARKED: tuple[HurdleRule, ...] = (
     TopFraction(rungs=(1, 2)),
     TopFraction(rungs=(1, 2), keep=0.2),
     Asha(rungs=(1, 2)),
+    RankChecked(rungs=(1, 2)),
     Hyperband(rungs=(1, 2)),
 )
 COHORTS: tuple[HurdleRule, ...] = (
@@ -52,7 +61,7 @@ def test_a_value_that_is_not_finite_never_clears_a_hurdle(rule: HurdleRule, leve
 def test_finite_stops_nothing_that_is_finite(value: float) -> None:
     trial = TrialView("b", 0, State.WAITING, (value,))
     assert Finite().decide(Population((trial,)))["b"].cleared
-    assert Finite().rung_tokens == ()
+    assert Finite().rungs_of(9) == ()
 
 
 def decision_on(

@@ -20,7 +20,7 @@ RULES: tuple[HurdleRule, ...] = (
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.kind)
 def test_no_search_finishes_more_and_one_that_improves_finishes_as_many(rule: HurdleRule) -> None:
-    chance, marks = random.Random(20261128), len(rule.rung_tokens)
+    chance, marks = random.Random(20261128), len(rule.rungs_of(3))
     for _ in range(40):
         sizes = [chance.randint(0, 4), *(chance.randint(1, 6) for _ in range(chance.randint(1, 6)))]
         for improves in (True, False):

@@ -70,7 +70,7 @@ class Recorded:
     """A hurdle with cohorts of given sizes: in `run` the baseline is in the first cohort."""
 
     def __init__(self, hurdle: HurdleRule, sizes: list[int]) -> None:
-        self.rung_tokens, self.decide = hurdle.rung_tokens, hurdle.decide
+        self.rungs_of, self.decide = hurdle.rungs_of, hurdle.decide
         self._sizes = sizes
 
     def cohort_size(self, number: int, asked: int) -> int:

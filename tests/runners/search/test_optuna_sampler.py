@@ -20,6 +20,7 @@ from tests.factories.simulated_training import SEARCH, SPACE, Track, found
 
 BASELINE = Candidate()
 SAMPLERS = ("random", "tpe", "gp", "nsga2", "brute_force")
+HALF = {"random_share": 0.5}
 KERNELS: tuple[Any, ...] = tuple(SPACE["convolution.kernel_size"])
 
 
@@ -49,6 +50,14 @@ def test_cohorts_are_distinct_points_of_the_space_and_deterministic_in_the_seed(
         assert all(value in SPACE[axis] for axis, value in one.changes.items())
         has_kernel = isinstance(candidate.architecture.convolution, WithKernel)
         assert has_kernel == ("convolution.kernel_size" in one.changes)
+
+
+def test_every_second_proposal_is_drawn_uniformly_with_a_random_share_of_a_half() -> None:
+    known = tuple(Observation({"bottleneck_ratio": 4}, (5.0 + ratio,) * 3, True) for ratio in range(8))
+    plain, half = (propose(search("tpe", max_seeds=99, **share), BASELINE, known, 2, 9) for share in ({}, HALF))
+    assert half[0] == plain[0]
+    assert half[1] != plain[1]
+    assert half == propose(search("tpe", max_seeds=99, **HALF), BASELINE, known, 2, 9)
 
 
 def test_another_seed_proposes_other_points() -> None:

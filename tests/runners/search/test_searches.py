@@ -31,6 +31,7 @@ HURDLES: dict[str, Mapping[str, Any]] = {
     "all_so_far": {"kind": "progressive_mean", **MARKS, "population": "all_so_far"},
     "top_fraction": {"kind": "top_fraction", **MARKS},
     "asha": {"kind": "asha", **MARKS, "reduction_factor": 2.0},
+    "rank_checked": {"kind": "rank_checked", "reduction_factor": 2.0, "correlation": 0.1},
     "hyperband": {"kind": "hyperband", **MARKS, "reduction_factor": 2.0},
     "probe": {"kind": "top_fraction", **MARKS, "probe": {"task": "docs_pair"}},
 }

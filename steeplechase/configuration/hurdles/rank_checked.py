@@ -1,0 +1,91 @@
+"""Asynchronous successive halving whose rungs are used only while their ranks are measured to be right.
+
+The stopping rule is that of `asha` (Li et al. 2020, arXiv 1810.05934). An early rung is used while it ranks the
+candidates of earlier cohorts as the last rung does, at half of a training by default; the last rung is used unless
+the final losses of candidates that have finished show that it ranks wrongly. Where early losses say nothing, nearly
+every candidate reaches the half. A rung that stops good candidates leaves alike ones, whose ranks then differ, and
+goes out of use again. Earlier cohorts have ended, so that decisions do not depend on the order of arrival.
+"""
+
+from collections.abc import Callable, Sequence
+from statistics import StatisticsError, correlation
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from steeplechase.configuration.hurdles.cohorts import compared, threshold_of
+from steeplechase.configuration.hurdles.decision import HurdleDecision
+from steeplechase.configuration.hurdles.hyperband import ReductionFactor
+from steeplechase.configuration.hurdles.population import Population, State, TrialView
+from steeplechase.configuration.hurdles.rungs import Rungs
+from steeplechase.foundation.schema import Count
+
+SHARES = (1 / 16, 1 / 8, 1 / 4, 1 / 2)
+"""Of a training, at which rungs stand by default; measured in docs/replay.md."""
+FEWEST_COMPARED = 4
+"""Candidates whose ranks are compared, at least; measured in docs/replay.md."""
+
+Correlation = Annotated[float, Field(gt=0, le=1)]
+Value = Callable[[TrialView], float | None]
+
+
+class RankChecked(Rungs):
+    """Continues the best 1/reduction_factor at rungs that rank candidates as the end of a training does."""
+
+    kind: Literal["rank_checked"] = "rank_checked"
+    """Chooses asynchronous successive halving with checked rungs."""
+    rungs: tuple[Count, ...] = Field(default=(), examples=[[500000, 1000000]])
+    """Token counts of the rungs, strictly increasing; the last one checks the others. Default: 1/16, 1/8, 1/4 and 1/2
+    of the pretraining budget."""
+    reduction_factor: ReductionFactor = 3.0
+    """The best 1/reduction_factor continue (η). Default: 3; Li et al. 2018, section 3.6, advise 3 or 4."""
+    correlation: Correlation = 0.9
+    """Spearman's rank correlation with the last rung from which on an earlier rung is used, and of the last rung with
+    the final losses. Default: 0.9; measured in docs/replay.md."""
+
+    def rungs_of(self, tokens: int) -> tuple[int, ...]:
+        """Return the token counts of the rungs of a training."""
+        return self.rungs or tuple(round(share * tokens) for share in SHARES)
+
+    def decide(self, population: Population) -> dict[str, HurdleDecision]:
+        """Return a decision for every waiting trial whose predecessors have all reached the rung or ended."""
+        candidates = [trial for trial in population.trials if not trial.exempt]
+        decisions: dict[str, HurdleDecision] = {}
+        for position, trial in enumerate(candidates):
+            declared_so_far = candidates[: position + 1] if trial.state is State.WAITING else []
+            if declared_so_far and not any(other.may_still_reach(trial.level) for other in declared_so_far):
+                decisions[trial.name] = self._decision(trial, declared_so_far)
+        return decisions
+
+    def _decision(self, trial: TrialView, declared_so_far: Sequence[TrialView]) -> HurdleDecision:
+        """Return the decision of `asha` at a rung in use; a trial with a finite value clears any other rung."""
+        earlier = [other for other in declared_so_far if other.cohort < trial.cohort]
+        if self._in_use(trial.level, earlier):
+            return compared(trial, *threshold_of(declared_so_far, trial.level, 1 / self.reduction_factor))
+        return HurdleDecision(trial.value is not None, trial.value, None)
+
+    def _in_use(self, level: int, earlier: Sequence[TrialView]) -> bool:
+        last = len(self.rungs or SHARES) - 1
+        of_last = _ranks_agree(earlier, lambda trial: trial.value_at(last), lambda trial: trial.final)
+        if of_last is not None and of_last < self.correlation:
+            return False
+        if level == last:
+            return True
+        found = _ranks_agree(earlier, lambda trial: trial.value_at(level), lambda trial: trial.value_at(last))
+        return found is not None and found >= self.correlation
+
+
+def _ranks_agree(trials: Sequence[TrialView], first: Value, second: Value) -> float | None:
+    """Return Spearman's rank correlation over the trials with both values, None of fewer than FEWEST_COMPARED."""
+    pairs = [(x, y) for trial in trials if (x := first(trial)) is not None and (y := second(trial)) is not None]
+    if len(pairs) < FEWEST_COMPARED:
+        return None
+    try:
+        return correlation(*(_ranks(values) for values in zip(*pairs, strict=True)))
+    except StatisticsError:  # all values are equal
+        return 0.0
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    """Return twice the ranks; equal values share the mean of theirs."""
+    return [sum(other < value for other in values) + sum(other <= value for other in values) for value in values]

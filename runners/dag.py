@@ -72,6 +72,10 @@ class SharedStages:
         """By label: untrained encoders, and their evaluation on every task."""
         return {label: stage for label, stage in self.by_label.items() if StageLabel.parse(label).kind == UNTRAINED}
 
+    def of_trial(self, experiment: Experiment, candidate: Candidate, seed: int) -> dict[str, Stage]:
+        """Return the stages of one candidate at one pretraining seed by label, in topological order."""
+        return trial_stages(experiment, self, candidate, seed)
+
     def evaluation_set_of(self, objective: Objective) -> Stage:
         """Return the evaluation set that an objective's held-out loss is measured on."""
         own = str(StageLabel(EVALUATION_SET, task=objective.evaluation))

@@ -203,7 +203,7 @@ def _adds_candidates(rows: LedgerRows, experiment: Experiment, known: JsonValue)
     if before > search.max_candidates:
         return False
     if search.policy is not None:
-        from runners.scheduling.recorded_decisions import reproduce  # which imports what makes policies
+        from runners.replay.recorded_decisions import reproduce  # which imports what makes policies
 
         try:
             reproduce(experiment, rows)

@@ -8,12 +8,11 @@ from itertools import dropwhile
 from runners.dag import SharedStages
 from runners.part import WHOLE, Part
 from runners.run_progress import RunProgress
-from runners.scheduler import ProposalRequest, Step, entry_step, next_step
+from runners.scheduler import Step, next_step, proposed_step
 from runners.scheduling.rows import Fact, Row, rows_of
 from runners.scheduling.state import RunState
 from runners.scheduling.trial import Trial
 from runners.scoring import metrics_with_sources, scored_result
-from runners.search.next_arms import proposed_entries
 from runners.search.tuning_phase import tuning_plan
 from runners.search.warm_start import earlier_results
 from runners.stage_labels import kind_of
@@ -182,7 +181,7 @@ class Journal:
         while self._step is None:
             step = next_step(self.state)
             if step.requested_proposals is not None:
-                step = self._proposed(step.requested_proposals)
+                step = proposed_step(self.state, step.requested_proposals)
             if step.requested_fact is not None:
                 step = Step(facts=self._requested_fact(step.requested_fact))
             if not self._write(step):
@@ -207,10 +206,6 @@ class Journal:
             self._fail(task, outcome)
         if task.trial is not None:
             self.decide_next()
-
-    def _proposed(self, request: ProposalRequest) -> Step:
-        entries = proposed_entries(self.state.experiment, request.cohort, request.count, self.state.rows)
-        return entry_step(self.state, entries) or request.fallback
 
     def _requested_fact(self, name: str) -> dict[str, JsonValue]:
         compute = {"tuning": tuning_plan, "warm_start": earlier_results}[name]

@@ -14,7 +14,7 @@ from runners.scheduling.rows import rows_of
 from runners.scheduling.state import RunState
 from runners.search.extra_seeds import extra_seeds
 from runners.search.final_phase import final_entries, finalists_fact, winner_fact
-from runners.search.next_arms import ArmEntry, arm_row, count_of_proposals, listed_entries
+from runners.search.next_arms import ArmEntry, arm_row, count_of_proposals, listed_entries, proposed_entries
 from runners.search.tuning_phase import choices, own_arms, tuning_arms
 from runners.search.warm_start import WARM_START
 from runners.work_queue import StageTask
@@ -81,10 +81,9 @@ def next_step(state: RunState) -> Step:
     if (step := _policy_step(state) or _listed_step(state)) is not None:
         return step
     if live := state.live:
-        cohorts = [trial.plan.cohort for trial in live if not trial.audited]
-        first = min(cohorts, default=0)  # a retried trial may change the hurdles of later cohorts
+        first = state.search.next_action()  # a retried trial may change the hurdles of later cohorts
         all_run = state.has_policy  # a policy has no cohorts: each of its candidates enters on its own
-        runnable = (trial for trial in live if all_run or trial.audited or trial.plan.cohort == first)
+        runnable = (each for each in live if all_run or each.audited or each.plan.final or each.name in first)
         return Step(ready=tuple(task for trial in runnable for task in state.ready_of(trial)))
     return _next_cohort(state)
 
@@ -135,6 +134,12 @@ def _next_search_step(state: RunState) -> Step:
     if experiment.search.warm_start and state.rows.fact(WARM_START) is None:
         return Step(requested_fact="warm_start")
     return Step(requested_proposals=ProposalRequest(cohort, count, fallback))
+
+
+def proposed_step(state: RunState, request: ProposalRequest) -> Step:
+    """Return the step of the requested proposals, or the one to take if the space is exhausted."""
+    entries = proposed_entries(state.experiment, request.cohort, request.count, state.rows)
+    return entry_step(state, entries) or request.fallback
 
 
 def _next_tuning_step(state: RunState) -> Step:

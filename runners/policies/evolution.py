@@ -16,7 +16,7 @@ from statistics import fmean
 
 import numpy as np
 
-from runners.policies.policy import ROUNDING, Action, Judgement, PolicyFactory, View
+from runners.policies.policy import ROUNDING, Action, Judgement, View
 from steeplechase.configuration.designs.search import Tournament
 
 KNOWN_IN_A_ROW = 1000
@@ -38,12 +38,11 @@ class Evolving:
 
     settings: Tournament
     hurdles: bool = False
-    rungs: tuple[float, ...] | None = None
-    """Shares of a training at which hurdles stand and at its end. None: at every point."""
+    """Whether hurdles stand at every point before the last one."""
 
 
 class Evolution:
-    """Implements Policy."""
+    """State of an evolution: a function of the observations, their order and the seed."""
 
     def __init__(self, view: View, generator: np.random.Generator, evolving: Evolving) -> None:
         self._view, self._generator, self._evolving = view, generator, evolving
@@ -131,22 +130,7 @@ class Evolution:
 
 def _points(view: View, evolving: Evolving) -> list[int]:
     """Return the points at which a child may stop: without hurdles the one of its share of a training."""
-    if not evolving.hurdles:
-        return [_point_at(view, evolving.settings.trained_share)]
-    if evolving.rungs is None:
+    if evolving.hurdles:
         return list(range(1, len(view.costs) + 1))
-    return sorted({_point_at(view, share) for share in evolving.rungs})
-
-
-def _point_at(view: View, share: float) -> int:
-    return min(int(np.searchsorted(view.costs, share - ROUNDING)) + 1, len(view.costs))
-
-
-def evolution(evolving: Evolving) -> PolicyFactory:
-    """Return the policy."""
-    return lambda view, generator: Evolution(view, generator, evolving)
-
-
-def evolutionary(name: str, settings: Tournament, rungs: tuple[float, ...] | None = None) -> PolicyFactory:
-    """Return one of EVOLUTIONARY by its name."""
-    return evolution(Evolving(settings, name == "progressive_hurdles", rungs))
+    share = evolving.settings.trained_share
+    return [min(int(np.searchsorted(view.costs, share - ROUNDING)) + 1, len(view.costs))]

@@ -1,9 +1,5 @@
-"""A search policy: from the observations so far to the candidate that trains next, and how far.
+"""What a policy of evolution sees and decides: the candidate that trains next, and how far."""
 
-`run` executes a policy on real trials, `replay` on recorded curves; both through `runners/policies/race.py`.
-"""
-
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -47,11 +43,7 @@ class Breeder(Protocol):
 
 
 class View(Protocol):
-    """Observations available to a policy, which does not know its budget. Candidates are in random order."""
-
-    @property
-    def features(self) -> Numbers:
-        """Configurations as numbers in [0, 1], [candidates, features]."""
+    """Observations available to a policy, which does not know its budget."""
 
     @property
     def costs(self) -> Numbers:
@@ -78,20 +70,3 @@ class View(Protocol):
 
     def repeat(self, candidate: int) -> None:
         """Note a child that equals a candidate of before, which costs nothing."""
-
-
-class Policy(Protocol):
-    """State of a policy between decisions: a function of the observations, their order and the seed."""
-
-    def next_action(self) -> Action | None:
-        """Return the next training; None if there is none until a training in progress ends.
-
-        It is asked again after every observation. The search ends when it returns None with nothing in training.
-        """
-
-    def observe(self, candidate: int) -> None:
-        """Learn that the training of a candidate has ended; the view has its values."""
-
-
-PolicyFactory = Callable[[View, np.random.Generator], Policy]
-"""Creates a policy for one search."""

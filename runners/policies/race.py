@@ -1,15 +1,15 @@
-"""One search under a policy: what was observed, what is in training and what the budget still allows.
+"""One evolution under a budget: what was observed, what is in training and what the budget still allows.
 
-A race is a function of its policy, its seed and the order in which results arrive. It knows neither ledger nor clock:
-`runners/scheduling/race_of_trials.py` feeds it with records, `runners/replay/simulation.py` with recorded curves.
+A race is a function of its settings, its seed and the order in which results arrive. It knows neither ledger nor
+clock: `runners/scheduling/race_of_trials.py` feeds it with records.
 """
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from runners.policies.breeder import RecordedBreeder
-from runners.policies.policy import ROUNDING, Action, Breeder, Judgement, Numbers, PolicyFactory
+from runners.policies.evolution import Evolution, Evolving
+from runners.policies.policy import ROUNDING, Action, Breeder, Judgement, Numbers
 
 
 class Race:
@@ -17,27 +17,26 @@ class Race:
 
     def __init__(
         self,
-        policy: PolicyFactory,
-        features: Numbers,
+        evolving: Evolving,
+        breeder: Breeder,
+        capacity: int,
         costs: Numbers,
         budget: float,
         generator: np.random.Generator,
-        breeder: Breeder | None = None,
     ) -> None:
-        self.features, self.costs, self.remaining = features, costs, budget
-        self.observed = np.full((len(features), len(costs)), np.nan)
-        self.reached = np.zeros(len(features), dtype=np.int64)
-        self.in_training = np.zeros(len(features), dtype=np.bool_)
+        self.breeder, self.costs, self.remaining = breeder, costs, budget
+        self.observed = np.full((capacity, len(costs)), np.nan)
+        self.reached = np.zeros(capacity, dtype=np.int64)
+        self.in_training = np.zeros(capacity, dtype=np.bool_)
         self.targets: dict[int, int] = {}
         """Points to which each candidate in training is trained."""
-        self.breeder = breeder or RecordedBreeder(features)
         self.judgements: dict[tuple[int, int], Judgement] = {}
         """What the policy's hurdles decided, by candidate and its observed points."""
         self.duplicates = 0
         """Children that equalled a candidate of before."""
         self._budget = budget
         self._truncated: int | None = None
-        self._policy = policy(self, generator)
+        self.policy = Evolution(self, generator, evolving)
 
     @property
     def spent(self) -> float:
@@ -63,7 +62,7 @@ class Race:
         self.remaining += float(self.costs[target - 1] - self.costs[points - 1])
         if candidate == self._truncated and points < target:
             self._truncated = None
-        self._policy.observe(candidate)
+        self.policy.observe(candidate)
 
     def judge(self, candidate: int, judgement: Judgement) -> None:
         """Note the decision of a hurdle of the policy."""
@@ -81,7 +80,7 @@ class Race:
         """
         if self._truncated is not None:
             return None
-        action = self._policy.next_action()
+        action = self.policy.next_action()
         if action is None:
             return None
         candidate, done = action.candidate, int(self.reached[action.candidate])

@@ -1,34 +1,31 @@
-"""A policy replayed on recorded curves over many seeds, and its regret. Definitions are in docs/replay.md.
+"""A search replayed on recorded curves over many seeds, and its regret. Definitions are in docs/replay.md.
 
-Normalised regret = (best seen - optimum) / (median final - optimum). Best seen is the best value that the policy has
+Normalised regret = (best seen - optimum) / (median final - optimum). Best seen is the best value that the search has
 observed of any candidate at any step; optimum is the best value of any candidate at any step; median final is the
 median of the final values that are finite. It is 1, the median, if no finite value was observed. A seed fixes the
-order in which candidates are drawn, the same for every policy, so that policies are paired by seed.
+order in which candidates are drawn, the same for every search, so that searches are paired by seed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runners.policies.features import features_of
-from runners.policies.policy import ROUNDING, PolicyFactory
 from runners.replay.curves.recorded import RecordedCurves
-from runners.replay.simulation import Simulation, SimulationState
-
-Numbers = NDArray[np.float64]
+from runners.replay.features import Features, Numbers, features_of
+from runners.replay.search import ROUNDING, RecordedSearch
+from runners.replay.settings import SettingsOf
 
 RESAMPLES = 2000
 
 
 @dataclass(frozen=True)
 class CurveTask:
-    """Curves with their configurations as numbers."""
+    """Curves with their configurations as columns."""
 
     curves: RecordedCurves
-    features: Numbers = field(repr=False)
+    features: Features = field(repr=False)
 
     @classmethod
     def of(cls, curves: RecordedCurves) -> "CurveTask":
@@ -40,16 +37,14 @@ class CurveTask:
         shuffled = np.random.default_rng([seed, 0]).permutation(len(self.curves.candidates))
         return np.asarray(self.curves.in_order)[shuffled]
 
-    @cached_property
-    def top_percent(self) -> float:
-        """The final value at the best percentile; with fewer than 100 candidates, the best one."""
-        final = np.sort(self.curves.values[:, -1])
-        return float(final[max(len(final) // 100, 1) - 1])
+    def regret(self, value: float) -> float:
+        """Return the normalised regret of a value; 1 of an infinite one."""
+        return _normalised(value, self.curves.optimum, self.curves.median_final)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of one simulation."""
+    """Result of one replay."""
 
     regret: float
     regret_of_choice: float
@@ -57,53 +52,70 @@ class Outcome:
     spent: float
     started: int
     finished: int
-    top_seen_at: float | None
-    """Full trainings spent when a candidate of the top percent was first trained to its end."""
 
 
-def replay(task: CurveTask, policy: PolicyFactory, budget: float, seed: int) -> Outcome:
-    """Simulate one policy on one task at one seed."""
+@dataclass(frozen=True)
+class Training:
+    """One training of a replay: the new points of a candidate, as indices."""
+
+    candidate: int
+    points: range
+
+
+def trainings(
+    values: Numbers, costs: Numbers, features: Features, settings_of: SettingsOf, budget: float, seed: int
+) -> Iterator[Training]:
+    """Yield the trainings of a search on values [candidates, points]; the last one is truncated to the budget."""
+    search = RecordedSearch(settings_of(costs), costs, features, seed)
+    reached, spent = np.zeros(len(values), dtype=np.int64), 0.0
+    while (action := search.next_action()) is not None:
+        done = int(reached[action.candidate])
+        before = float(costs[done - 1]) if done else 0.0
+        affordable = int(np.searchsorted(costs, before + budget - spent + ROUNDING, side="right"))
+        broken = np.flatnonzero(np.isinf(values[action.candidate, done : action.points]))
+        wanted = done + int(broken[0]) + 1 if len(broken) else action.points
+        points = min(wanted, affordable)
+        if points > done:
+            yield Training(action.candidate, range(done, points))
+        if points < wanted:
+            return
+        reached[action.candidate] = points
+        spent += float(costs[points - 1]) - before
+        search.observe(action.candidate, values[action.candidate, done:points].tolist())
+
+
+def replay(task: CurveTask, settings_of: SettingsOf, budget: float, seed: int) -> Outcome:
+    """Replay one search on one task at one seed."""
     order, curves = task.order(seed), task.curves
-    values = curves.values[order]
-    simulation = Simulation(values, curves.costs, task.features[order], budget)
-    last = SimulationState(0.0, np.inf, 0)
-    top_seen_at: float | None = None
-    top = set(np.flatnonzero(values[:, -1] <= task.top_percent).tolist())
-    for state in simulation.run(policy, np.random.default_rng([seed, 1])):
-        last = state
-        if top_seen_at is None and any(simulation.reached[candidate] == len(curves.costs) for candidate in top):
-            top_seen_at = state.spent
+    values, features = curves.values[order], task.features.of(order)
+    steps = np.diff(curves.costs, prepend=0.0)
+    best, incumbent, spent, reached = np.inf, 0, 0.0, np.zeros(len(values), dtype=np.int64)
+    for each in trainings(values, curves.costs, features, settings_of, budget, seed):
+        seen = values[each.candidate, each.points.start : each.points.stop]
+        if seen.min() < best:
+            best, incumbent = float(seen.min()), each.candidate
+        reached[each.candidate] = each.points.stop
+        spent += float(steps[each.points.start : each.points.stop].sum())
+    final = float(values[incumbent, -1]) if np.isfinite(best) else np.inf
     return Outcome(
-        regret=_normalised(last.best_seen, curves.optimum, curves.median_final),
-        regret_of_choice=_of_choice(values[last.incumbent, -1], curves) if np.isfinite(last.best_seen) else 1.0,
-        spent=last.spent,
-        started=int((simulation.reached > 0).sum()),
-        finished=int((simulation.reached == len(curves.costs)).sum()),
-        top_seen_at=top_seen_at,
+        regret=task.regret(best),
+        regret_of_choice=_normalised(final, float(curves.values[:, -1].min()), curves.median_final),
+        spent=spent,
+        started=int((reached > 0).sum()),
+        finished=int((reached == len(curves.costs)).sum()),
     )
 
 
-def regrets(task: CurveTask, policy: PolicyFactory, budgets: Sequence[float], seed: int) -> list[float]:
-    """Return the normalised regret of `replay` at each budget, from one race to the largest.
-
-    A policy does not know its budget, so that a race with a smaller one is the beginning of a race with a larger one.
-    """
+def regrets(task: CurveTask, settings_of: SettingsOf, budgets: Sequence[float], seed: int) -> list[float]:
+    """Return the normalised regret of `replay` at each budget, from one replay to the largest."""
     order, curves = task.order(seed), task.curves
     values, steps = curves.values[order], np.diff(curves.costs, prepend=0.0)
-    simulation = Simulation(values, curves.costs, task.features[order], max(budgets))
     spent, seen = [0.0], [np.inf]
-    for state in simulation.run(policy, np.random.default_rng([seed, 1])):
-        assert state.trained is not None
-        candidate, points = state.trained
-        spent += steps[points].tolist()
-        seen += values[candidate, points].tolist()
+    for each in trainings(values, curves.costs, task.features.of(order), settings_of, max(budgets), seed):
+        spent += steps[each.points].tolist()
+        seen += values[each.candidate, each.points].tolist()
     ends = np.searchsorted(np.cumsum(spent), np.array(budgets) + ROUNDING, side="right") - 1
-    best = np.minimum.accumulate(seen)[ends]
-    return [_normalised(float(value), curves.optimum, curves.median_final) for value in best]
-
-
-def _of_choice(final: float, curves: RecordedCurves) -> float:
-    return _normalised(float(final), float(curves.values[:, -1].min()), curves.median_final)
+    return [task.regret(float(value)) for value in np.minimum.accumulate(seen)[ends]]
 
 
 def _normalised(value: float, optimum: float, median: float) -> float:

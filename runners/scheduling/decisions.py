@@ -1,10 +1,9 @@
 """Hurdle decisions and the audit, from the trials of a run. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from runners.scheduling.trial import Trial
 from steeplechase.configuration.hurdles.decision import HurdleDecision
-from steeplechase.configuration.hurdles.population import Population
 from steeplechase.configuration.pretraining import Pretraining
 from steeplechase.ledger.records import Decision
 
@@ -12,19 +11,8 @@ AUDIT = "audit"
 """Fact in the ledger: stopped trials that are trained to the end as an untruncated control sample."""
 
 
-def hurdle_decisions(settings: Pretraining, trials: Sequence[Trial]) -> tuple[Decision, ...]:
-    """Return the decisions that can be taken now on the trials of one replicate, in their order.
-
-    Decisions of a cohort are returned together; if only half of them were written, a resumed run would repeat them.
-    """
-    if not any(trial.waiting for trial in trials):
-        return ()
-    decisions = settings.hurdle.decide(Population(tuple(trial.view for trial in trials)))
-    probed = settings.hurdle.larger_is_better
-    return tuple(_as_row(trial, decisions[trial.name], probed) for trial in trials if trial.name in decisions)
-
-
-def _as_row(trial: Trial, decision: HurdleDecision, probed: bool) -> Decision:
+def as_row(trial: Trial, decision: HurdleDecision, probed: bool) -> Decision:
+    """Return a hurdle's decision on a trial as a row of the ledger, whose scores are larger for better trials."""
     value, threshold = _signed(decision.value, probed), _signed(decision.threshold, probed)
     return Decision(
         0, trial.name, len(trial.decisions), decision.cleared, value, threshold, decision.reference_trials

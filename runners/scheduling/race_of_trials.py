@@ -10,15 +10,14 @@ from statistics import fmean
 
 import numpy as np
 
-from runners.policies import policy_of
+from runners.policies.evolution import Evolving
 from runners.policies.policy import Action, Judgement
 from runners.policies.race import Race
 from runners.scheduling.trial import Trial, value_at_hurdle
 from runners.search.breeding import BreedingPool
-from runners.search.pool import pool_of
 from runners.stage_labels import pretrain_labels, pretraining_tokens
 from steeplechase.configuration.arm import BASELINE, Arm
-from steeplechase.configuration.designs.search import EVOLUTIONARY
+from steeplechase.configuration.designs.search import PROGRESSIVE_HURDLES
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.errors import ConflictError
@@ -36,22 +35,16 @@ class RaceOfTrials:
         assert design.trainings is not None
         self.labels = pretrain_labels(experiment)
         self._seeds = first_seeds(experiment.pretraining.seeds)
-        self._bred = BreedingPool(experiment) if design.policy in EVOLUTIONARY else None
-        self._arms: Sequence[Arm]
-        """Candidates by number; a policy of evolution adds to them."""
-        if self._bred is None:
-            pool = pool_of(experiment)
-            self._arms, features = pool.arms, pool.features
-        else:
-            self._arms, features = self._bred.arms, np.zeros((design.max_candidates - 1, 0))
+        self._bred = BreedingPool(experiment)
         costs = np.array(pretraining_tokens(experiment)) / experiment.pretraining.tokens
         generator = stream(design.seed, f"policy {design.policy}")
-        self._race = Race(policy_of(design), features, costs, design.trainings, generator, self._bred)
+        evolving = Evolving(design.tournament, design.policy == PROGRESSIVE_HURDLES)
+        self._race = Race(evolving, self._bred, design.max_candidates - 1, costs, design.trainings, generator)
         self._at_once = design.at_once
         self.started: list[Arm] = []
         """The candidates with their names, in starting order."""
         self._candidates: dict[str, int] = {}
-        """Index in the pool by the name of an arm."""
+        """Number in the pool by the name of an arm."""
         self._names: dict[int, str] = {}
         self._stopping: list[int] = []
         """Candidates that a hurdle of the policy has stopped, whose decisions are not taken yet."""
@@ -107,7 +100,7 @@ class RaceOfTrials:
                 self._start(action.candidate)
 
     def _start(self, candidate: int) -> None:
-        drawn = self._arms[candidate]
+        drawn = self._bred.arms[candidate]
         name = f"candidate-{len(self.started) + 1:03d}"
         self.started.append(Arm(name, drawn.candidate, drawn.changes))
         self._candidates[name] = candidate
@@ -117,10 +110,9 @@ class RaceOfTrials:
     @property
     def parents(self) -> dict[str, str]:
         """The first parent of every mutant, by name; that of mutants of the declared architecture is the baseline."""
-        found = {} if self._bred is None else self._bred.parents
         return {
             self._names[child]: BASELINE if parent is None else self._names[parent]
-            for child, parent in found.items()
+            for child, parent in self._bred.parents.items()
             if child in self._names
         }
 

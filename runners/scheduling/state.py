@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import dropwhile
 from pathlib import Path
 
-from runners.dag import SharedStages, trial_stages
+from runners.dag import SharedStages
 from runners.part import WHOLE
-from runners.scheduling.decisions import AUDIT, hurdle_decision_of, hurdle_decisions
+from runners.scheduling.cohort_search import CohortSearch
+from runners.scheduling.decisions import AUDIT, as_row, hurdle_decision_of
 from runners.scheduling.race_of_trials import RaceOfTrials
 from runners.scheduling.rows import Fact, Row, Rows
 from runners.scheduling.trial import Trial, TrialPlan
@@ -18,6 +19,7 @@ from runners.stage_labels import hurdle_labels, pretrain_labels
 from runners.stages.stage import Stage
 from runners.stages.word_embeddings import WordEmbeddingsStage
 from runners.work_queue import StageTask
+from search_space.candidate import Candidate
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.final_comparison import settings_of
@@ -55,15 +57,14 @@ class RunState:
         self._resumed_after = resumed_after
         self._arms: dict[str, ArmRow] = {}
         self._audited: tuple[str, ...] = ()
-        seeds = first_seeds(experiment.pretraining.seeds)
-        self._replicates: dict[int, list[str]] = {seed: [] for seed in seeds}
-        self._listed = len(experiment.arms) * len(seeds) if experiment.may_grow else 0
+        self._replicates = first_seeds(experiment.pretraining.seeds)
+        self.search = CohortSearch(experiment.pretraining.hurdle, self._replicates)
+        """The trials as the hurdle sees them."""
+        self._listed = len(experiment.arms) * len(self._replicates) if experiment.may_grow else 0
         """Trials of the file that have no row yet."""
         self._race: RaceOfTrials | None = None
         self._results: list[Record] = []
         """Records of trials that the race has not seen, in the order of their arrival."""
-        self._decidable: dict[int, tuple[Decision, ...]] = {}
-        """Cache: decisions by replicate, valid until a row of the replicate is applied."""
 
     @property
     def lacks_listed(self) -> bool:
@@ -75,7 +76,7 @@ class RunState:
         entered = {(trial.plan.row.arm, trial.plan.row.seed) for trial in self.trials.values()}
         of_trials = [trial.plan.stages for trial in self.trials.values() if self.runs(trial.plan.row)]
         of_trials += [
-            trial_stages(self.experiment, self._shared, arm.candidate, seed)
+            self._shared.of_trial(self.experiment, arm.candidate, seed)
             for arm in self.experiment.arms
             for seed in first_seeds(self.experiment.pretraining.seeds)
             if (arm.name, seed) not in entered and self.part.has_trial(arm.name, seed)
@@ -126,23 +127,22 @@ class RunState:
         plan = TrialPlan(
             row,
             cohort,
-            trial_stages(view, self._shared, arm.candidate, row.seed),
+            self._shared.of_trial(view, arm.candidate, row.seed),
             pretrain_labels(view),
             hurdle_labels(view),
             gates=(LONG_SEQUENCE_PHASE, UNPRUNED, *WordEmbeddingsStage.labels(view)),
             probed=self._probed,
             exempt=arm.name == BASELINE or arm.final_of is not None,
+            final=arm.final_of is not None,
         )
         self._listed -= row.seed in self._replicates
-        if arm.final_of is None:  # no hurdle sees the trials of the final comparison
-            self._replicates[self._replicate_of(plan)].append(row.name)
         seed = 0 if self.has_policy else self._seeds.setdefault(row.seed, len(self._seeds))
         insort(self._order, (cohort, seed, len(self._order), row.name))
         self._replace(Trial(plan))
 
     def _replicate_of(self, plan: TrialPlan) -> int:
         """Return the pretraining seed whose trials a trial is compared with; for a repeat, the first seed."""
-        return plan.row.seed if plan.row.seed in self._replicates else next(iter(self._replicates))
+        return plan.row.seed if plan.row.seed in self._replicates else self._replicates[0]
 
     def _add_record(self, record: Record) -> None:
         if record.trial is None:
@@ -170,7 +170,8 @@ class RunState:
 
     def _replace(self, trial: Trial) -> None:
         self.trials[trial.name] = trial
-        self._decidable.pop(self._replicate_of(trial.plan), None)
+        if not trial.plan.final:
+            self.search.observe(trial.view, trial.ended or trial.audited, self._replicate_of(trial.plan))
 
     @property
     def shared_stages(self) -> Mapping[str, Stage]:
@@ -218,6 +219,10 @@ class RunState:
         yield from (trial for trial in trials if not trial.audited)
         yield from (self.trials[name] for name in self._audited)
 
+    def candidate_of(self, trial: str) -> Candidate:
+        """Return the candidate of a trial."""
+        return self._arms[self.trials[trial].plan.row.arm].candidate
+
     @property
     def failed(self) -> bool:
         """Whether a trial has failed in this run."""
@@ -241,10 +246,6 @@ class RunState:
 
     def decidable(self) -> tuple[Decision, ...]:
         """Return the hurdle decisions that can be taken now, of the first replicate with any."""
-        for seed, names in self._replicates.items():
-            if seed not in self._decidable:
-                trials = [self.trials[name] for name in names]
-                self._decidable[seed] = hurdle_decisions(self.experiment.pretraining, trials)
-            if self._decidable[seed]:
-                return self._decidable[seed]
-        return ()
+        assert self.search is not None
+        found = self.search.decisions()
+        return tuple(as_row(self.trials[name], found[name], self._probed) for name in self.trials if name in found)

@@ -31,7 +31,9 @@ class TrialPlan:
     probed: bool = False
     """Whether hurdles compare the score of a probe instead of the held-out loss."""
     exempt: bool = False
-    """Whether hurdles never stop it: the baseline."""
+    """Whether hurdles never stop it: the baseline, and the trials of the final comparison."""
+    final: bool = False
+    """Whether it is of the final comparison of a search, which no hurdle sees."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Samplers from Optuna: propose points of a search space given earlier observations. The only import of Optuna.
+"""Samplers from Optuna: propose points of a search space given earlier observations.
 
 The study is in memory and is rebuilt from the ledger for every cohort. A stopped candidate is added as PRUNED with
 its values at the rungs (`study_values`), or with the values that it is expected to have at the end where the sampler
@@ -7,7 +7,7 @@ cannot use pruned trials; a diverged or failed one as FAIL.
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -244,8 +244,6 @@ def _frozen_trial(
     For samplers in RELATIVE, a candidate with a value outside its axis is omitted, and missing axes are filled at
     random: otherwise Optuna would stop sampling that axis with them.
     """
-    import optuna
-
     every_label = point_of(design, apply(baseline, dict(observation.changes)))
     point = {path: label for path, label in every_label.items() if label in labels(design, path, baseline)}
     if design.sampler in RELATIVE:
@@ -255,14 +253,30 @@ def _frozen_trial(
         axes = axes_of(design, baseline)
         point = {path: point.get(path) or choose(path, labels(design, path, baseline)) for path in axes}
     single = len(design.objectives) == 1
-    at_rungs = values_at_rungs(design.objectives[0], observation) if single else ()
-    stopped = _states().PRUNED if at_rungs else _states().FAIL
+    return told_trial(
+        {path: _distribution(design, path, baseline) for path in point},
+        {path: encoded(design, path, label) for path, label in point.items()},
+        values_at_rungs(design.objectives[0], observation) if single else (),
+        list(observation.values) if observation.complete else None,
+    )
+
+
+def told_trial(
+    axes: "Mapping[str, optuna.distributions.BaseDistribution]",
+    point: Mapping[str, Any],
+    losses: Sequence[float],
+    values: list[float] | None,
+) -> "optuna.trial.FrozenTrial":
+    """Return a trial that was finished with some values, stopped after some losses, or has failed."""
+    import optuna
+
+    stopped = _states().PRUNED if losses else _states().FAIL
     return optuna.trial.create_trial(
-        state=_states().COMPLETE if observation.complete else stopped,
-        values=list(observation.values) if observation.complete else None,
-        params={path: encoded(design, path, label) for path, label in point.items()},
-        distributions={path: _distribution(design, path, baseline) for path in point},
-        intermediate_values=dict(enumerate(at_rungs)),
+        state=stopped if values is None else _states().COMPLETE,
+        values=values,
+        params={**point},
+        distributions={**axes},
+        intermediate_values=dict(enumerate(losses)),
     )
 
 

@@ -1,4 +1,4 @@
-"""`steeplechase replay`: simulates a search policy on recorded curves, in seconds and without training."""
+"""`steeplechase replay`: a search on recorded curves, in seconds and without training."""
 
 import json
 from collections.abc import Callable
@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from runners.policies import POLICIES, RECOMMENDED
 from runners.replay.curves.reading import read_curves
 from runners.replay.replay import CurveTask, Outcome, interval, replay
+from runners.replay.settings import RECOMMENDED, SEARCHES
 from steeplechase.foundation.errors import ConfigurationError, not_one_of
 from steeplechase.foundation.schema import JsonValue
 
@@ -21,13 +21,13 @@ Curves = Annotated[
     Path | None,
     typer.Argument(metavar="CURVES", help="Recorded curves: a file, a folder of files, or a results folder."),
 ]
-PolicyName = Annotated[
+SearchName = Annotated[
     str,
     typer.Option(
-        "--policy",
-        metavar="POLICY",
-        autocompletion=lambda: [*POLICIES, LIST],
-        help=f"One of {', '.join(POLICIES)}; `{LIST}` prints them.",
+        "--search",
+        metavar="SEARCH",
+        autocompletion=lambda: [*SEARCHES, LIST],
+        help=f"One of {', '.join(SEARCHES)}; `{LIST}` prints them.",
     ),
 ]
 Budget = Annotated[float, typer.Option(help="Full trainings; a partial training counts its share.")]
@@ -36,45 +36,45 @@ Seeds = Annotated[int, typer.Option(min=1, help="Number of random orders of the 
 
 def replay_command(
     curves: Curves = None,
-    policy: PolicyName = RECOMMENDED,
+    search: SearchName = RECOMMENDED,
     budget: Budget = BUDGET,
     seeds: Seeds = SEEDS,
     decisions: Annotated[
         bool,
-        typer.Option("--decisions", help="Take the decisions of a policy's search again, from its results folder."),
+        typer.Option("--decisions", help="Take the decisions of a search again, from its results folder."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")] = False,
 ) -> None:
-    """Replay a search policy on recorded curves and print its normalised regret."""
+    """Replay a search on recorded curves and print its normalised regret."""
     if decisions:
-        _refuse_replay_options(policy, budget, seeds)
+        _refuse_replay_options(search, budget, seeds)
         document = _decisions(_required(curves))
     else:
-        document = _policies() if policy == LIST else _replayed(_required(curves), policy, budget, seeds)
+        document = _searches() if search == LIST else _replayed(_required(curves), search, budget, seeds)
     print(json.dumps(document, indent=2, ensure_ascii=False) if as_json else _text(document))  # noqa: T201
 
 
-def _refuse_replay_options(policy: str, budget: float, seeds: int) -> None:
-    """Raise ConfigurationError for options of a replay; the policy of recorded decisions is the search's own."""
-    defaults = {"--policy": (policy, RECOMMENDED), "--budget": (budget, BUDGET), "--seeds": (seeds, SEEDS)}
+def _refuse_replay_options(search: str, budget: float, seeds: int) -> None:
+    """Raise ConfigurationError for options of a replay; recorded decisions are of the folder's own search."""
+    defaults = {"--search": (search, RECOMMENDED), "--budget": (budget, BUDGET), "--seeds": (seeds, SEEDS)}
     if given := [flag for flag, (value, default) in defaults.items() if value != default]:
         raise ConfigurationError(f"--decisions: they are those of the search itself; leave {', '.join(given)} out")
 
 
-def _policies() -> dict[str, JsonValue]:
-    return {"policies": [*POLICIES], "recommended": RECOMMENDED}
+def _searches() -> dict[str, JsonValue]:
+    return {"searches": [*SEARCHES], "recommended": RECOMMENDED}
 
 
 def _decisions(folder: Path) -> dict[str, JsonValue]:
     """Take the decisions again; raises ConflictError for one that does not follow from the results before it."""
     from reports.statistics.experiment import experiment_of
-    from runners.scheduling.recorded_decisions import reproduce
+    from runners.replay.recorded_decisions import reproduce
     from steeplechase.ledger.reading import open_rows, snapshot_at
 
     experiment = experiment_of(snapshot_at(folder).document)
     with open_rows(folder) as rows:
         found = reproduce(experiment, rows)
-    return {"policy": found.policy, "candidates": found.candidates, "decisions": found.decisions}
+    return {"search": experiment.experiment, "candidates": found.candidates, "decisions": found.decisions}
 
 
 def _required(curves: Path | None) -> Path:
@@ -83,20 +83,19 @@ def _required(curves: Path | None) -> Path:
     return curves
 
 
-def _replayed(path: Path, policy: str, budget: float, seeds: int) -> dict[str, JsonValue]:
-    if policy not in POLICIES:
-        raise ConfigurationError(f"--policy: {not_one_of(policy, 'a policy', POLICIES)}")
+def _replayed(path: Path, search: str, budget: float, seeds: int) -> dict[str, JsonValue]:
+    if search not in SEARCHES:
+        raise ConfigurationError(f"--search: {not_one_of(search, 'a search', SEARCHES)}")
     if not 0 < budget < float("inf"):
         raise ConfigurationError(f"--budget: {budget:g} is out of range; more than 0 full trainings are needed")
     tasks = [CurveTask.of(curves) for curves in read_curves(path)]
-    outcomes = [[replay(task, POLICIES[policy], budget, seed) for seed in range(seeds)] for task in tasks]
+    outcomes = [[replay(task, SEARCHES[search], budget, seed) for seed in range(seeds)] for task in tasks]
     return {
-        "policy": policy,
+        "search": search,
         "budget": budget,
         "seeds": seeds,
         "normalised_regret": _interval(outcomes, lambda outcome: outcome.regret),
         "normalised_regret_of_choice": _interval(outcomes, lambda outcome: outcome.regret_of_choice),
-        "top_percent_seen": _interval(outcomes, lambda outcome: float(outcome.top_seen_at is not None)),
         "per_seed": [*_per_seed(outcomes, lambda outcome: outcome.regret)],
         "tasks": [_task(task, of_task) for task, of_task in zip(tasks, outcomes, strict=True)],
     }
@@ -126,17 +125,17 @@ def _interval(outcomes: list[list[Outcome]], number: Callable[[Outcome], float])
 
 
 def _text(document: dict[str, JsonValue]) -> str:
-    if "policies" in document:
-        names = document["policies"]
+    if "searches" in document:
+        names = document["searches"]
         assert isinstance(names, list)
         return "\n".join(f"{name} (recommended)" if name == RECOMMENDED else str(name) for name in names)
     if "decisions" in document:
         counts = f"{document['candidates']} candidates and {document['decisions']} decisions"
-        return f"{document['policy']}: {counts} are those that follow from the recorded results"
+        return f"{document['search']}: {counts} are those that follow from the recorded results"
     regret, tasks = document["normalised_regret"], document["tasks"]
     assert isinstance(regret, dict)
     assert isinstance(tasks, list)
-    lines = [f"{document['policy']} at {document['budget']:g} full trainings, {document['seeds']} seeds"]
+    lines = [f"{document['search']} at {document['budget']:g} full trainings, {document['seeds']} seeds"]
     for task in tasks:
         assert isinstance(task, dict)
         left_out = f", {task['left_out']} without a last step left out" if task["left_out"] else ""

@@ -1,8 +1,9 @@
 """The trace of a search from its ledger: every training of a candidate, in the order in which they ended."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import inf, isfinite
 from statistics import fmean
+from typing import Protocol
 
 from steeplechase.analysis.search_trace import SearchTrace, Training
 from steeplechase.configuration.arm import BASELINE
@@ -10,10 +11,22 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.stage_label import PRETRAIN, StageLabel
 from steeplechase.ledger.records import ArmRow, Record, Status, TrialRow, final_loss_of
-from steeplechase.ledger.snapshot import Snapshot
+from steeplechase.ledger.snapshot import TrialHistory
 
 
-def recorded_trace(snapshot: Snapshot, experiment: Experiment, duplicates: int | None = None) -> SearchTrace:
+class SearchRows(Protocol):
+    """The arms and the trials of a search: a snapshot, or a search that was replayed."""
+
+    @property
+    def arms(self) -> Sequence[ArmRow]:
+        """In the order in which they were declared."""
+
+    @property
+    def histories(self) -> Sequence[TrialHistory]:
+        """In the order in which the trials were declared."""
+
+
+def recorded_trace(snapshot: SearchRows, experiment: Experiment, duplicates: int | None = None) -> SearchTrace:
     """Return the trace of a search; the baseline and what an audit trained further are not part of it.
 
     A candidate's loss is the mean over the seeds with which every candidate starts, known when the last of them has

@@ -8,7 +8,7 @@ import pytest
 
 from reports.formats import format_names, render
 from reports.report import build
-from runners.policies import POLICIES
+from runners.replay.settings import SEARCHES
 from search_space.cost import CONVENTIONS
 from steeplechase.commands.main import COMMANDS, imported, summary_of
 from steeplechase.commands.report import TERMINAL, print_report
@@ -45,7 +45,7 @@ def test_the_list_of_commands_shows_the_first_line_of_each_commands_help(name: s
 
 @pytest.mark.parametrize(
     ("command", "choices"),
-    [("report", format_names()), ("replay", (*POLICIES, "list")), ("plan", CONVENTIONS), ("describe", CONVENTIONS)],
+    [("report", format_names()), ("replay", (*SEARCHES, "list")), ("plan", CONVENTIONS), ("describe", CONVENTIONS)],
 )
 def test_an_option_with_choices_shows_them(call: Call, command: str, choices: tuple[str, ...]) -> None:
     out = call(command, "--help").out

@@ -3,12 +3,13 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from runners.replay.curves import plain
 from runners.replay.curves.recorded import RecordedCurves, Unreadable, from_table
+from runners.search.breeding import BreedingPool
 from runners.search.encoding import point_of
-from runners.search.pool import pool_of
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.foundation.canonical import canonical
 from tests.factories.command_calls import ROOT, Call
@@ -20,13 +21,14 @@ RANDOM = FOLDER / "random.yaml"
 
 @pytest.fixture(scope="module")
 def curves(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A table of what random search draws at two seeds, at scale smoke."""
+    """A table of the space, at scale smoke."""
     experiment = load_experiment(RANDOM, "smoke")
     assert experiment.search is not None
-    drawn = [experiment.baseline]
-    for seed in (0, 1):
-        at_seed = experiment.search.model_copy(update={"seed": seed})
-        drawn += [arm.candidate for arm in pool_of(experiment.model_copy(update={"design": at_seed})).arms]
+    design = experiment.search.model_copy(update={"max_candidates": 999})
+    pool, generator = BreedingPool(experiment.model_copy(update={"design": design})), np.random.default_rng(0)
+    for _ in range(4000):
+        pool.drawn(generator)
+    drawn = [experiment.baseline, *(arm.candidate for arm in pool.arms)]
     points = {json.dumps(point := {**point_of(experiment.search, each)}): point for each in drawn}
     steps = [1024 * number for number in range(1, 9)]
     rows = [[6.0 - 0.01 * row - 0.1 * column for column in range(8)] for row in range(len(points))]
@@ -39,15 +41,15 @@ def curves(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_searches_are_side_by_side_with_their_costs_and_files(call: Call, curves: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    fewer = f"{RANDOM}@design.trainings=1"
+    fewer = f"{RANDOM}@design.max_candidates=2"
     options = ("--curves", curves, "--scale", "smoke", "--seeds", "2")
     answer = call("search", "compare", RANDOM, fewer, *options, "--format", "json", "--out", out)
     assert answer.code == 0, answer.err
     results = json.loads(answer.out)["tables"][0]
     rows = {(row["search"], row["measure"]): row for row in results["rows"]}
     assert rows["random", "cost"]["mean"] == pytest.approx(4)
-    assert rows["random@trainings=1", "cost"]["mean"] == pytest.approx(1)
-    assert rows["random@trainings=1", "best_seen"]["delta"] >= 0
+    assert rows["random@max_candidates=2", "cost"]["mean"] == pytest.approx(1)
+    assert rows["random@max_candidates=2", "best_seen"]["delta"] >= 0
     assert rows["random", "best_seen"]["n"] == 2
     figures = {path.name for path in (out / "figures").iterdir()}
     assert figures == {f"best_by_cost.{end}" for end in ("csv", "svg", "pdf")}
@@ -64,7 +66,7 @@ def test_refusals_are_one_line_each(call: Call, curves: Path, tmp_path: Path) ->
         (("compare", RANDOM), "an experiment needs --curves"),
         (("compare", search, "--scale", "huge", "--seeds", "3"), "leave --scale, --seeds out"),
         (("compare", search, RANDOM, *replayed), "its space of axes is not that of"),
-        (("compare", FOLDER / "table.yaml", "--curves", curves, "--scale", "smoke"), "only a search with a policy"),
+        (("compare", f"{RANDOM}@design.objectives=[seconds]", *replayed), "the first objective must be"),
         (("export", table2, tmp_path / "x.jsonl"), "its design is no search"),
     ]
     for arguments, message in cases:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from reports.statistics.experiment import experiment_of
 from reports.statistics.search_comparison import ComparedSearch
-from runners.scheduling.recorded_decisions import reproduce
-from runners.search.simulated_trace import simulated_trace
-from runners.search.tabulated import Table
+from runners.replay.recorded_decisions import reproduce
+from runners.replay.simulated import simulated_trace
+from runners.replay.tabulated import Table
 from steeplechase.commands.arguments import choose_any
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.canonical import canonical, canonical_text
@@ -56,7 +56,7 @@ def _duplicates(folder: Path, experiment: Experiment) -> int | None:
 def replayed(named: str, table: Table, scale: str | None, seeds: int) -> Contender:
     """Return the search of an experiment on a table at seeds 0 to one less; `named` is EXPERIMENT[@KEY=VALUE,...].
 
-    Raises ConfigurationError for a file that is no search with a policy, or of another table.
+    Raises ConfigurationError for a file that is no search, or of another table.
     """
     path, _, settings = named.partition(SETTINGS_MARK)
     experiment, _, _ = choose_any(Path(path), scale, settings.split(",") if settings else ())

@@ -24,11 +24,10 @@ Objective = Literal["held_out_loss", "score", "parameters", "forward_flops", "tr
 it cannot be reproduced on another machine."""
 
 
-EVOLUTIONARY = ("progressive_hurdles", "tournament")
-"""Policies that propose mutants of the candidates so far; the others draw all candidates before any is trained."""
-PolicyName = Literal["progressive_hurdles", "random", "tournament"]
-"""A policy of `runners/policies` that `run` may execute; the hurdles are those of `pretraining.hurdle`."""
-BY_COHORT = ("cohort", "sampler", "random_share", "tournament", "max_seeds", "warm_start")
+PROGRESSIVE_HURDLES = "progressive_hurdles"
+PolicyName = Literal["progressive_hurdles", "tournament"]
+"""A policy of `runners/policies`."""
+BY_COHORT = ("cohort", "sampler", "random_share", "max_seeds", "warm_start")
 """Fields of a search by cohorts, which a policy does without."""
 
 Rate = Annotated[float, Field(gt=0, le=1)]
@@ -93,8 +92,9 @@ class Search(Schema):
     `leave_one_out`, all but one; `coalitions`, every set of them, with Shapley values."""
 
     policy: PolicyName | None = None
-    """A policy that draws `max_candidates` candidates, decides which of them trains next and how far, and pauses
-    them at the rungs of the hurdle `pause`. Default: cohorts of the sampler's proposals under a hurdle."""
+    """Evolution in place of cohorts, under Progressive Dynamic Hurdles (So et al. 2019) or with one share of a
+    training for every child; candidates pause at the rungs of the hurdle `pause`. Default: cohorts of the sampler's
+    proposals under a hurdle."""
     trainings: PositiveNumber | None = Field(default=None, examples=[10])
     """Budget of the policy in full trainings of a candidate; a part counts by its share of tokens."""
     at_once: Count = 1
@@ -146,7 +146,7 @@ class Search(Schema):
 
     @property
     def _starts_from_baseline(self) -> bool:
-        return self.policy in EVOLUTIONARY and self.tournament.initial_population == "baseline"
+        return self.policy is not None and self.tournament.initial_population == "baseline"
 
     def _objective_violations(self) -> Iterator[Violation]:
         yield from listed_twice(self.objectives, "objectives")
@@ -165,12 +165,12 @@ class Search(Schema):
         if self.policy is None:
             for name in ("trainings", "at_once"):
                 if name in self.model_fields_set:
-                    yield Violation((name,), "has an effect with a policy only; name one: policy: random")
+                    yield Violation((name,), "has an effect with a policy only; name one: policy: tournament")
             return
         if self.trainings is None:
             yield Violation(("policy",), f"{self.policy} needs a budget in full trainings, such as trainings: 10")
         for name in BY_COHORT:
-            if name in self.model_fields_set and not (name == "tournament" and self.policy in EVOLUTIONARY):
+            if name in self.model_fields_set:
                 yield Violation((name,), f"has no effect with policy {self.policy}; leave it out")
         if self.objectives != ("held_out_loss",):
             yield Violation(("objectives",), f"policy {self.policy} has one objective, held_out_loss")

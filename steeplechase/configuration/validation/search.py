@@ -12,7 +12,6 @@ from search_space.overrides import InvalidOverride, apply
 from steeplechase.configuration.arm import BASELINE, changed_arm
 from steeplechase.configuration.designs import Search
 from steeplechase.configuration.designs.axes import grid, grid_size
-from steeplechase.configuration.designs.search import EVOLUTIONARY
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.errors import Violation
@@ -112,7 +111,7 @@ def policy_violations(experiment: Experiment) -> Iterator[Violation]:
     policy = None if search is None else search.policy
     if policy is None:
         if pauses and search is not None:
-            message = "no one decides at its rungs. Did you mean to name a policy in the design, policy: random?"
+            message = "no one decides at its rungs. Did you mean to name a policy in the design, policy: tournament?"
             yield Violation(("pretraining", "hurdle", "kind"), message)
         return
     if not pauses:
@@ -222,7 +221,7 @@ def _most_under_policy(experiment: Experiment, design: Search, asked: int) -> in
         each = settings.children_per_hurdle or settings.population
         asked -= each * len(shares)
         left -= sum((each - 1) * shares[0] + share for share in shares)
-    elif design.policy in EVOLUTIONARY and shares and settings.trained_share <= shares[-1] + ROUNDING:
+    elif shares and settings.trained_share <= shares[-1] + ROUNDING:
         return 0
     return max(0, min(asked, floor(left + ROUNDING)))
 
@@ -233,7 +232,7 @@ def _reason(experiment: Experiment, design: Search) -> str:
         settings, rungs = design.tournament, len(experiment.pretraining.rung_tokens)
         each = settings.children_per_hurdle or settings.population
         return f"{each} children set each of {rungs} hurdles, and the budget has {design.trainings:g} full trainings"
-    if design.policy in EVOLUTIONARY and design.tournament.trained_share < 1:
+    if design.policy is not None and design.tournament.trained_share < 1:
         return f"{design.policy} trains each to a share of {design.tournament.trained_share:g}"
     if design.policy is not None:
         return f"the budget of the policy has {design.trainings:g} full trainings"

@@ -56,6 +56,7 @@ REPLACED = {
     "freeze_thaw": "no policy, with sampler: tpe",
     "promoting_asha": "no policy, with the hurdle asha",
     "qmc": "sampler: random",
+    "random": "no policy, with sampler: random, the hurdle finite, and one of max_candidates per training",
     "regularised_evolution": "policy: tournament",
     "tournament": "policy: tournament, with trainings and the hurdle pause",
     "zero_cost": "{kind: asha, rungs: [...]}",

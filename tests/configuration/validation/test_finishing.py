@@ -37,7 +37,7 @@ HURDLES = f"{WIDE}, policy: progressive_hurdles, tournament: {{ children_per_hur
             "",
         ),
         (
-            f"{WIDE}, policy: random, trainings: 3",
+            f"{WIDE}, policy: tournament, trainings: 3",
             PAUSE,
             ["at most 3 of 19 candidates can finish: the budget of"],
             "",

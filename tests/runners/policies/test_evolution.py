@@ -6,12 +6,9 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from runners.policies import POLICIES
-from runners.policies.breeder import RecordedBreeder
 from runners.policies.evolution import Evolution, Evolving
-from runners.policies.policy import Action, View
+from runners.policies.policy import Action
 from runners.policies.race import Race
-from runners.replay.simulation import Simulation
 from steeplechase.configuration.designs.search import Tournament
 
 POINTS = 3
@@ -36,15 +33,9 @@ def raced(
     table: list[tuple[float, ...]], evolving: Evolving, order: Iterable[int] | None = None, budget: float = 99.0
 ) -> tuple[Evolution, Race, list[Action], Scripted]:
     """Return a search of one worker whose children have the losses of a table, with its actions."""
-    made: list[Evolution] = []
     breeder = Scripted(range(len(table)) if order is None else order)
-
-    def policy(view: View, generator: np.random.Generator) -> Evolution:
-        made.append(Evolution(view, generator, evolving))
-        return made[0]
-
     costs, generator = np.arange(1, POINTS + 1) / POINTS, np.random.default_rng(0)
-    race = Race(policy, np.zeros((len(table), 0)), costs, budget, generator, breeder)
+    race = Race(evolving, breeder, len(table), costs, budget, generator)
     actions: list[Action] = []
     while found := [*race.actions(1)]:
         (action,) = found
@@ -52,7 +43,7 @@ def raced(
         broken = [place for place, value in enumerate(values) if value == inf]
         race.arrive(action.candidate, values[: broken[0] + 1] if broken else values)
         actions.append(action)
-    return made[0], race, actions, breeder
+    return race.policy, race, actions, breeder
 
 
 HURDLES = Tournament(population=3, tournament_size=3, children_per_hurdle=2)
@@ -139,41 +130,34 @@ def test_a_child_that_equals_one_of_before_costs_nothing_and_counts() -> None:
     assert len(policy.population) == 3
 
 
-def test_mutants_of_recorded_candidates_are_near_their_parents() -> None:
-    """On a whole grid of two values the number of changed genes is binomial, given that it is not 0."""
-    genes, rate = 6, 0.2
-    grid = np.array([[int(bit) for bit in f"{number:06b}"] for number in range(2**genes)], dtype=np.float64)
-    breeder, generator = RecordedBreeder(grid), np.random.default_rng(1)
-    children = [breeder.mutant(5, rate, generator) for _ in range(2000)]
-    changed = [(grid[child] != grid[5]).sum() for child in children if child is not None]
-    assert min(changed) == 1
-    assert np.mean(changed) == pytest.approx(genes * rate / (1 - (1 - rate) ** genes), abs=0.07)
-
-
-def landscape(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the losses at four points of every genome of eight bits, and the genomes, both in random order.
-
-    Ends are sums of effects of genes and of pairs of genes; the correlation of the first point with them is 0.7.
-    """
+def falling(seed: int, count: int = 60, points: int = 4) -> np.ndarray:
+    """Return falling curves [candidates, points], of which a fifth diverge from some point on."""
     generator = np.random.default_rng(seed)
-    genomes = np.array([[int(bit) for bit in f"{number:08b}"] for number in range(256)], dtype=np.float64)
-    pairs = generator.normal(scale=0.3, size=(8, 8))
-    ends = genomes @ generator.normal(size=8) + np.einsum("ni,ij,nj->n", genomes, pairs, genomes)
-    ends = (ends - ends.min()) / ends.std()
-    noise = np.sqrt(1 / 0.7**2 - 1) * np.array([1.0, 0.7, 0.4, 0.0])
-    values = ends[:, None] + noise * generator.normal(size=(256, 4)) + np.array([1.5, 1.0, 0.5, 0.0])
-    order = generator.permutation(256)
-    return values[order], genomes[order]
+    values = generator.random((count, 1)) + generator.random((count, points)).cumsum(axis=1)[:, ::-1]
+    when = np.where(generator.random(count) < 0.2, generator.integers(0, points, count), points)
+    values[np.arange(points)[None, :] >= when[:, None]] = inf
+    return values
 
 
-def test_evolution_under_hurdles_ends_nearer_the_optimum_than_random_search_of_the_same_cost() -> None:
-    regrets: dict[str, list[float]] = {"progressive_hurdles": [], "random": []}
-    for name, found in regrets.items():
-        for seed in range(12):
-            values, genomes = landscape(seed)
-            simulation = Simulation(values, np.arange(1, 5) / 4, genomes, 30.0)
-            *_, last = simulation.run(POLICIES[name], np.random.default_rng(seed))
-            assert last.spent <= 30.0 + 1e-6
-            finished = values[simulation.reached == 4, -1]
-            found.append(float(finished.min()) if len(finished) else 9.0)
-    assert np.mean(regrets["progressive_hurdles"]) < 0.75 * np.mean(regrets["random"])
+@pytest.mark.parametrize("hurdles", [False, True])
+@pytest.mark.parametrize("at_once", [1, 2, 16])
+def test_decisions_depend_on_the_order_of_arrival_alone_and_keep_the_budget(hurdles: bool, at_once: int) -> None:
+    """A race that is fed the arrivals of another one takes the same decisions, as a resumed run does."""
+    values, costs, order = falling(5), np.arange(1, 5) / 4, np.random.default_rng(at_once)
+    settings = Tournament(population=4, tournament_size=2, initial_population="random")
+    first, second = (
+        Race(Evolving(settings, hurdles), Scripted(range(60)), 60, costs, 6.0, np.random.default_rng(0))
+        for _ in range(2)
+    )
+    taken, again = [*first.actions(at_once)], [*second.actions(at_once)]
+    while first.targets:
+        candidate = int(order.choice(sorted(first.targets)))
+        seen = values[candidate, int(first.reached[candidate]) : first.targets[candidate]]
+        broken = np.flatnonzero(np.isinf(seen))
+        arrived = (seen[: int(broken[0]) + 1] if len(broken) else seen).tolist()
+        for race, actions in ((first, taken), (second, again)):
+            race.arrive(candidate, arrived)
+            actions.extend(race.actions(at_once))
+            assert race.spent <= 6.0 + 1e-6
+    assert taken == again
+    assert len(taken) >= 6

@@ -1,27 +1,38 @@
 """Regret of a replay, and the model of curves."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from runners.policies import POLICIES
-from runners.replay.curves.recorded import from_table
+from runners.replay.curves.recorded import RecordedCurves, from_table
 from runners.replay.replay import CurveTask, interval, regrets, replay
-from runners.replay.simulation import Simulation
-from tests.factories.replays import curves, task
+from runners.replay.settings import SEARCHES
 from tests.factories.synthetic_curves import synthetic
 
 TABLE = [[0.9, 0.5], [0.8, 0.7], [0.3, 0.9], [0.95, 0.6], [0.9, 1.1]]  # optimum 0.3 midway, median final 0.7
 
 
+def curves(values: list[list[float]]) -> RecordedCurves:
+    """Return curves whose first step is 1, so that a point costs its step's share."""
+    configs = [{"x": float(place)} for place in range(len(values))]
+    names = [f"c{place}" for place in range(len(values))]
+    return from_table("hand-made", names, configs, range(1, len(values[0]) + 1), np.array(values, dtype=np.float64))
+
+
+def task(recorded: RecordedCurves) -> CurveTask:
+    return CurveTask.of(recorded)
+
+
 def test_best_seen_is_over_all_steps_and_the_choice_has_its_final_value() -> None:
-    outcome = replay(task(curves(TABLE)), POLICIES["random"], 5.0, 0)
+    outcome = replay(task(curves(TABLE)), SEARCHES["random"], 5.0, 0)
     assert outcome.regret == 0.0  # 0.3 was seen
     assert outcome.regret_of_choice == pytest.approx((0.9 - 0.5) / (0.7 - 0.5))  # and its holder ends at 0.9
     assert (outcome.started, outcome.finished, outcome.spent) == (5, 5, 5.0)
 
 
 def test_one_training_is_one_candidates_best() -> None:
-    found = {round(replay(task(curves(TABLE)), POLICIES["random"], 1.0, seed).regret, 9) for seed in range(40)}
+    found = {round(replay(task(curves(TABLE)), SEARCHES["random"], 1.0, seed).regret, 9) for seed in range(40)}
     expected = {round((best - 0.3) / 0.4, 9) for best in (0.5, 0.7, 0.3, 0.6, 0.9)}
     assert found == expected
 
@@ -41,18 +52,11 @@ def test_a_point_costs_its_share_of_all_steps(steps: tuple[int, ...], expected: 
     assert tuple(from_table("t", "ab", [{}, {}], steps, values).costs) == pytest.approx(expected)
 
 
-def test_resuming_costs_the_new_points_only() -> None:
-    recorded = curves([[3.0, 2.0, 1.0], [6.0, 5.0, 4.0]])
-    simulation = Simulation(recorded.values, recorded.costs, np.zeros((2, 0)), 2.0)
-    spent = [state.spent for state in simulation.run(POLICIES["successive_halving"], np.random.default_rng(0))]
-    assert spent == pytest.approx([1 / 3, 2 / 3, 4 / 3])
-
-
-@pytest.mark.parametrize("name", ["asha", "hyperband"])
+@pytest.mark.parametrize("name", ["asha", "hyperband", "rank_checked"])
 def test_one_race_has_the_regrets_of_races_with_smaller_budgets(name: str) -> None:
     curves_that_break, budgets = CurveTask.of(synthetic("diverging", 1, 40, 12)), (0.05, 1.3, 2.0, 6.0)
-    expected = [replay(curves_that_break, POLICIES[name], budget, 3).regret for budget in budgets]
-    assert regrets(curves_that_break, POLICIES[name], budgets, 3) == expected
+    expected = [replay(curves_that_break, SEARCHES[name], budget, 3).regret for budget in budgets]
+    assert regrets(curves_that_break, SEARCHES[name], budgets, 3) == expected
     assert len(set(expected)) > 2
 
 
@@ -61,3 +65,17 @@ def test_the_interval_contains_the_mean_and_narrows_with_seeds() -> None:
     assert interval(few)[1] < 0.5 < interval(few)[2]
     assert interval(many)[2] - interval(many)[1] < interval(few)[2] - interval(few)[1]
     assert interval([0.25]) == (0.25, 0.25, 0.25)
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_replay_depends_on_the_seed_and_not_on_the_order_of_the_file(name: str) -> None:
+    found = synthetic("diverging", 1, candidates=40, points=12)
+    shuffled = np.random.default_rng(5).permutation(40)
+    other = replace(
+        found,
+        candidates=tuple(found.candidates[each] for each in shuffled),
+        configs=tuple(found.configs[each] for each in shuffled),
+        values=found.values[shuffled],
+    )
+    first, second = (replay(CurveTask.of(each), SEARCHES[name], 4.0, 7) for each in (found, other))
+    assert first == second

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runners.scheduling.recorded_decisions import reproduce
+from runners.replay.recorded_decisions import reproduce
 from runners.work_queue import Failure, StageTask
 from search_space.overrides import InvalidOverride
 from steeplechase.configuration.hurdles import TopFraction
@@ -65,7 +65,7 @@ def test_a_ledger_reproduces_its_decisions_in_the_order_of_arrival(tmp_path: Pat
         with opened(folder / "ledger.sqlite") as ledger:
             decisions = [(one.trial, one.level, one.cleared) for one in ledger.decisions()]
             reproduced = reproduce(experiment, ledger)
-            assert (reproduced.policy, reproduced.decisions) == ("progressive_hurdles", len(decisions))
+            assert reproduced.decisions == len(decisions)
             assert reproduced.candidates == len(ledger.arms()) - 1
             cleared = next(one for one in ledger.decisions() if one.cleared)
             missing = tuple(one for one in ledger.decisions() if one != cleared)

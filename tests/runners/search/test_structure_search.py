@@ -79,9 +79,9 @@ def test_progressive_hurdles_in_run_take_the_decisions_of_the_policy_and_resume_
     "design",
     [
         {"policy": "tournament", "trainings": 4, "tournament": {**TOURNAMENT, "trained_share": 0.5}},
-        {"policy": "random", "trainings": 4},
+        {"policy": "tournament", "trainings": 4, "tournament": TOURNAMENT},
     ],
-    ids=lambda design: design["policy"],
+    ids=["half", "whole"],
 )
 def test_every_policy_of_a_structure_space_spends_the_same_budget(tmp_path: Path, design: dict[str, Any]) -> None:
     experiment = search(tmp_path, **design)
@@ -94,7 +94,7 @@ def test_every_policy_of_a_structure_space_spends_the_same_budget(tmp_path: Path
         if history.trial.arm != "baseline"
     ]
     assert 3.5 <= sum(trained) / 2560 <= 4.0
-    assert sum(trained) == (len(trained) * 1280 if design["policy"] == "tournament" else len(trained) * 2560)
+    assert sum(trained) == len(trained) * 2560 * design["tournament"].get("trained_share", 1)
 
 
 @pytest.mark.parametrize("sampler", ["random", "tpe"])
@@ -120,7 +120,7 @@ def test_samplers_propose_programs_of_the_space(tmp_path: Path, sampler: str) ->
             "the baseline's program is not in this",
         ),
         ({"space": {"heads": [2, 4]}}, "the structure cells of layers has it already"),
-        ({"policy": "random", "trainings": 3}, "has no effect with policy random"),
+        ({"policy": "tournament", "trainings": 3, "cohort": 2}, "has no effect with policy tournament"),
         ({"structure": {"layers": {"kind": "sublayer_order", "orders": "sandwich", "x": 1}}}, "Extra inputs"),
     ],
 )

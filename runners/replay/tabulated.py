@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from runners.policies.policy import Numbers
-from runners.replay.curves.recorded import RecordedCurves
+from runners.replay.curves.recorded import Numbers, RecordedCurves
 from runners.search.encoding import point_of
 from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment

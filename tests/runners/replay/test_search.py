@@ -1,4 +1,4 @@
-"""The simulated executor: hurdles stop the same candidates in `replay` as in `run`, and every cohort ends."""
+"""Searches on recorded curves: the same candidates are stopped in `replay` as in `run`, and every cohort ends."""
 
 import json
 from pathlib import Path
@@ -8,13 +8,12 @@ import numpy as np
 import optuna
 import pytest
 
-from runners.policies import POLICIES
-from runners.policies.hurdle_policy import TOKENS, HurdleSettings, hurdle_policy
-from runners.policies.policy import Numbers
-from runners.replay.simulation import Simulation
+from runners.replay.features import features_of
+from runners.replay.replay import trainings
+from runners.replay.settings import SEARCHES, TOKENS, SearchSettings, SettingsOf
 from runners.work_queue import Failure, StageTask
 from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.hurdles import Asha, HurdleRule, Hyperband, ProgressiveMean, TopFraction
+from steeplechase.configuration.hurdles import Asha, HurdleRule, Hyperband, ProgressiveMean, RankChecked, TopFraction
 from steeplechase.ledger.artifacts import Outcome
 from steeplechase.ledger.records import Status
 from tests.factories import simulated_training as simulated
@@ -26,6 +25,7 @@ HURDLES = (
     TopFraction(rungs=RUNGS, keep=0.5),
     Asha(rungs=RUNGS, reduction_factor=2),
     Hyperband(rungs=RUNGS, reduction_factor=2),
+    RankChecked(rungs=RUNGS, reduction_factor=2, correlation=0.1),
     ProgressiveMean(rungs=RUNGS),
     ProgressiveMean(rungs=RUNGS, population="all_so_far"),
 )
@@ -66,6 +66,15 @@ def reached_in_run(folder: Path, hurdle: HurdleRule, seed: int) -> tuple[dict[st
     return {name: records[name] for name in cohorts}, cohorts
 
 
+def reached(values: np.ndarray, settings_of: SettingsOf, budget: float = 1000.0) -> list[int]:
+    """Return the points of every candidate at the end of a replay, candidates entering in their order."""
+    points = [0] * len(values)
+    costs, features = np.arange(1, values.shape[1] + 1) / values.shape[1], features_of([{}] * len(values))
+    for each in trainings(values, costs, features, settings_of, budget, 0):
+        points[each.candidate] = each.points.stop
+    return points
+
+
 class Recorded:
     """A hurdle with cohorts of given sizes: in `run` the baseline is in the first cohort."""
 
@@ -84,11 +93,8 @@ def test_a_hurdle_stops_the_same_candidates_as_in_run(tmp_path: Path, hurdle: Hu
     sizes = [list(cohorts.values()).count(number) for number in range(max(cohorts.values()) + 1)]
     values = np.array([[curve_value(name, point, seed) for point in range(1, POINTS + 1)] for name in expected])
     values[:, 2] = values[:, 3]  # `run` does not look between the second rung and the end
-    settings = HurdleSettings(Recorded(scaled(hurdle, TOKENS), sizes))  # type: ignore[arg-type]
-    simulation = Simulation(values, np.array([0.25, 0.5, 0.75, 1.0]), np.zeros((len(values), 0)), 1000.0)
-    list(simulation.run(hurdle_policy(lambda costs: settings), np.random.default_rng(0)))
-    stages = {0: 0, 1: 1, 2: 2, 3: 3, 4: 3}
-    assert [stages[int(points)] for points in simulation.reached] == list(expected.values())
+    settings = SearchSettings(Recorded(scaled(hurdle, TOKENS), sizes))  # type: ignore[arg-type]
+    assert [min(points, 3) for points in reached(values, lambda costs: settings)] == list(expected.values())
     assert len(set(expected.values())) > 1
 
 
@@ -96,17 +102,45 @@ def test_a_hurdle_stops_the_same_candidates_as_in_run(tmp_path: Path, hurdle: Hu
 def test_every_candidate_is_started_and_every_cohort_ends(hurdle: HurdleRule) -> None:
     values = np.random.default_rng(2).random((30, POINTS))
     values[::7, 1:] = np.inf
+    found = reached(values, lambda costs: SearchSettings(scaled(hurdle, TOKENS), 8))
+    assert min(found) > 0
+    assert max(found) == POINTS
+    assert len({*found}) > 1
 
-    def settings_of(costs: Numbers) -> HurdleSettings:
-        return HurdleSettings(scaled(hurdle, TOKENS), 8)
 
-    simulation = Simulation(
-        values, np.array([0.25, 0.5, 0.75, 1.0]), np.random.default_rng(3).random((30, 2)), 1000.0
-    )
-    list(simulation.run(hurdle_policy(settings_of), np.random.default_rng(0)))
-    assert (simulation.reached > 0).all()
-    assert (simulation.reached == POINTS).any()
-    assert (simulation.reached < POINTS).any()
+def test_successive_halving_keeps_the_best_third_of_nine() -> None:
+    values = np.linspace(0.9, 0.1, 9)[:, None] * np.ones((1, 9))  # candidate 8 is best throughout
+    assert reached(values, SEARCHES["successive_halving"]) == [1] * 6 + [3, 3, 9]
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("points", [1, 2, 9])
+def test_unobserved_values_change_no_decision_and_the_budget_is_kept(name: str, points: int) -> None:
+    """Values that no training has shown are redrawn after the first replay."""
+    generator = np.random.default_rng(points)
+    values = generator.random((40, points)).cumsum(axis=1)[:, ::-1]
+    values[::9, points // 2 :] = np.inf
+    features, costs = features_of([{"x": float(x)} for x in generator.random(40)]), np.arange(1, points + 1) / points
+    found = [*trainings(values, costs, features, SEARCHES[name], 4.0, 0)]
+    hidden = np.ones_like(values, dtype=bool)
+    for each in found:
+        hidden[each.candidate, each.points.start : each.points.stop] = False
+    assert 3.0 < (~hidden).sum() / points <= 4.0 + 1e-9
+    redrawn = np.where(hidden, generator.normal(0, 9, values.shape), values)
+    assert [*trainings(redrawn, costs, features, SEARCHES[name], 4.0, 0)] == found
+
+
+def test_proposals_of_tpe_find_the_best_candidates_of_a_simple_space_earlier() -> None:
+    generator = np.random.default_rng(1)
+    places = generator.random((300, 2))
+    values = ((places - 0.3) ** 2).sum(axis=1)[:, None]
+    features = features_of([{"x": float(x), "y": float(y)} for x, y in places])
+    best = {}
+    for name in ("tpe", "rank_checked", "random"):
+        found = trainings(values, np.ones(1), features, SEARCHES[name], 40.0, 0)
+        best[name] = min(values[each.candidate, 0] for each in found)
+    assert best["tpe"] < best["random"]
+    assert best["rank_checked"] < best["random"]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -126,7 +160,5 @@ def test_asha_stops_the_same_candidates_as_optuna(seed: int) -> None:
         pruned = points < len(curve)
         study.tell(trial, None if pruned else value, optuna.trial.TrialState.PRUNED if pruned else None)
         expected.append(points)
-    simulation = Simulation(values, np.arange(1, 31) / 30, np.zeros((40, 0)), 1000.0)
-    list(simulation.run(POLICIES["asha"], np.random.default_rng(0)))
-    assert simulation.reached.tolist() == expected
+    assert reached(values, SEARCHES["asha"]) == expected
     assert len(set(expected)) > 2

@@ -10,11 +10,10 @@ import pytest
 from runners.dag import SharedStages, shared_stages, trial_stages
 from runners.replay.curves import plain
 from runners.replay.curves.recorded import from_table
-from runners.scheduling.recorded_decisions import reproduce
+from runners.replay.recorded_decisions import reproduce
+from runners.replay.simulated import simulated, simulated_trace
+from runners.replay.tabulated import BASELINE_KEY, Table
 from runners.search.encoding import point_of
-from runners.search.simulated import simulated
-from runners.search.simulated_trace import simulated_trace
-from runners.search.tabulated import BASELINE_KEY, Table
 from runners.stage_labels import pretrain_labels, pretraining_tokens
 from runners.work_queue import StageTask
 from search_space.candidate import Candidate
@@ -24,7 +23,7 @@ from steeplechase.configuration.loading import load_experiment
 from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.errors import ConfigurationError, DataError
 from steeplechase.ledger.search_trace import recorded_trace
-from steeplechase.ledger.snapshot import snapshot
+from steeplechase.ledger.snapshot import TrialHistory, snapshot
 from tests.factories import simulated_training as trained
 from tests.factories.paths import ROOT
 from tests.factories.simulated_training import Track, opened
@@ -51,7 +50,6 @@ POLICIES = [
     {"policy": "progressive_hurdles", "tournament": {**TOURNAMENT, "children_per_hurdle": 2}},
     {"policy": "tournament", "tournament": {**TOURNAMENT, "trained_share": 0.5}},
     {"policy": "tournament", "tournament": {**TOURNAMENT, "initial_population": "random"}},
-    {"policy": "random"},
 ]
 
 
@@ -64,7 +62,17 @@ class TaughtTable(Table):
     def losses(self, experiment: Experiment, candidate: Candidate, tokens: Any) -> Any:
         stages = trial_stages(experiment, self.shared, candidate, 1)
         ends = [trained.curve(StageTask("x/1", label, stages[label])) for label in pretrain_labels(experiment)]
-        return np.array([end.result["held_out_loss"] for end in ends])  # type: ignore[union-attr]
+        losses = [end.result["held_out_loss"] for end in ends]  # type: ignore[union-attr]
+        known = dict(zip(pretraining_tokens(experiment), losses, strict=True))
+        return np.array([known[each] for each in tokens])
+
+
+COHORTS = [
+    {"kind": "finite"},
+    {"kind": "asha", "rungs": [640, 1280]},
+    {"kind": "rank_checked", "reduction_factor": 2.0, "correlation": 0.3},
+    {"kind": "hyperband", "rungs": [640, 1280], "reduction_factor": 2.0},
+]
 
 
 def search(folder: Path, **design: Any) -> Experiment:
@@ -96,6 +104,27 @@ def test_a_simulated_search_is_the_run_with_the_same_losses(tmp_path: Path, desi
     ]
 
 
+@pytest.mark.parametrize("hurdle", COHORTS, ids=lambda hurdle: hurdle["kind"])
+@pytest.mark.parametrize("sampler", ["tpe", "random"])
+def test_a_simulated_search_by_cohorts_has_the_candidates_and_decisions_of_the_run(
+    tmp_path: Path, hurdle: dict[str, Any], sampler: str
+) -> None:
+    design = {"kind": "search", "space": trained.SPACE, "max_candidates": 20, "sampler": sampler, "random_share": 0.5}
+    audit = None if hurdle["kind"] == "finite" else {"share": 0.5}
+    pretraining = {"tokens": 2560, "seeds": [1], "hurdle": hurdle, "audit": audit}
+    experiment = trained.search(tmp_path, design=design, pretraining=pretraining)
+    found = Track(experiment, tmp_path, workers=1, publishes=False).run()
+    again = simulated(experiment, _taught(experiment))
+    assert [(arm.name, arm.identity, arm.cohort) for arm in again.arms] == [
+        (arm.name, arm.identity, arm.cohort) for arm in found.arms
+    ]
+    assert [_decided(history) for history in again.histories] == [_decided(history) for history in found.histories]
+
+
+def _decided(history: TrialHistory) -> list[tuple[object, ...]]:
+    return [(one.trial, one.level, one.cleared, one.value, one.threshold, one.cohort) for one in history.decisions]
+
+
 def _taught(experiment: Experiment) -> Table:
     values = np.array([[3.0, 2.0, 1.0], [3.0, 2.0, 0.0]])
     nothing = from_table("taught", ["a", "b"], [{}, {}], pretraining_tokens(experiment), values)
@@ -117,8 +146,10 @@ def test_a_table_of_another_space_or_baseline_is_refused(tmp_path: Path) -> None
     with pytest.raises(ConfigurationError, match="baseline is not that of the table") as refusal:
         simulated(experiment, other)
     assert "no losses at 640, 1280 tokens" in refusal.value.lines[1]
-    with pytest.raises(ConfigurationError, match="only a search with a policy"):
-        simulated(trained.search(tmp_path), table)
+    measured = trained.search(tmp_path, design={**DESIGN, "trainings": None, "objectives": ["seconds", "score"]})
+    with pytest.raises(ConfigurationError, match="a table has no seconds") as refusal:
+        simulated(measured, table)
+    assert "a table has no score" in refusal.value.lines[-1]
 
 
 def test_what_is_written_of_a_table_is_read_again(tmp_path: Path) -> None:

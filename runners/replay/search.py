@@ -1,0 +1,99 @@
+"""A search on recorded curves: the cohorts and hurdles of `run` (`CohortSearch`), with values from a table.
+
+One training at a time; the earliest trial that may continue trains to its next rung. A search does not know its
+budget, so that one with a smaller budget is the beginning of one with a larger budget.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from runners.replay.features import Features, Numbers
+from runners.replay.settings import TOKENS, SearchSettings
+from runners.scheduling.cohort_search import CohortSearch
+from runners.search.recorded_proposals import Told, next_points
+from steeplechase.configuration.hurdles.population import State, TrialView
+from steeplechase.foundation.randomness import stream_seed
+
+ROUNDING = 1e-9  # sums of shares of a training
+
+
+class Action(NamedTuple):
+    """Train a candidate up to a number of points."""
+
+    candidate: int
+    points: int
+
+
+class RecordedSearch:
+    """Implements `next_action` and `observe`; candidates are rows of `features`, in random order."""
+
+    def __init__(self, settings: SearchSettings, costs: Numbers, features: Features, seed: int) -> None:
+        self._settings, self._features, self._seed = settings, features, seed
+        rungs = settings.hurdle.rungs_of(TOKENS)
+        self._points_at_rungs = (np.searchsorted(costs, np.array([*rungs, TOKENS]) / TOKENS - ROUNDING) + 1).tolist()
+        self._search = CohortSearch(settings.hurdle)
+        self._trials: dict[int, TrialView] = {}
+        """By candidate, in the order in which they entered."""
+        self._free = np.arange(len(features.values))
+        """Candidates that have not entered, in random order."""
+        self._cohorts = 0
+
+    def next_action(self) -> Action | None:
+        """Return the training of the earliest trial that may continue; the next cohort enters after the last one."""
+        while not (live := self._search.next_action()):
+            if not len(self._free):
+                return None
+            self._enter()
+        entered = ((candidate, trial) for candidate, trial in self._trials.items() if trial.name in live)
+        candidate, trial = next(each for each in entered if each[1].state is State.MOVING)
+        return Action(candidate, self._points_at_rungs[trial.level])
+
+    def observe(self, candidate: int, values: Sequence[float]) -> None:
+        """Add the new values of a candidate, infinite after divergence, and take the decisions that they allow."""
+        trial, last = self._trials[candidate], float(values[-1])
+        if not np.isfinite(last):
+            trial = replace(trial, state=State.DONE)
+        elif trial.level == len(self._points_at_rungs) - 1:
+            trial = replace(trial, state=State.DONE, final=last)
+        else:
+            trial = replace(trial, state=State.WAITING, values=(*trial.values, last))
+        self._show(candidate, trial)
+        while decisions := self._search.decisions():
+            for name, decision in decisions.items():
+                waiting = self._trials[int(name)]
+                state = State.MOVING if decision.cleared else State.DONE
+                self._show(int(name), replace(waiting, state=state, decisions=(*waiting.decisions, decision)))
+
+    def _enter(self) -> None:
+        size = self._settings.hurdle.cohort_size(self._cohorts, self._settings.cohort)
+        for candidate in self._proposed(size):
+            self._show(candidate, TrialView(str(candidate), self._cohorts, State.MOVING))
+        self._cohorts += 1
+
+    def _proposed(self, size: int) -> Iterator[int]:
+        """Yield the candidates of the next cohort: those nearest to the sampler's points, or in random order."""
+        entered, share = len(self._trials), self._settings.random_share
+        learns = self._settings.learns and self._cohorts > 0
+        points = iter(self._points(size) if learns else ())
+        for number in range(entered, min(entered + size, len(self._features.values))):
+            drawn = int((number + 1) * share) > int(number * share)
+            point = None if drawn else next(points, None)
+            place = 0 if point is None else int(np.argmin(self._features.distances(point, self._free)))
+            candidate = int(self._free[place])
+            self._free = np.delete(self._free, place)
+            yield candidate
+
+    def _points(self, size: int) -> list[tuple[float, ...]]:
+        told = []
+        for candidate, trial in self._trials.items():
+            losses = tuple(value for value in trial.values if value is not None)
+            told.append(Told(tuple(self._features.values[candidate].tolist()), losses, trial.final))
+        seed = stream_seed(self._seed, "proposals", self._cohorts) % 2**32
+        return next_points(self._features.labels, told, seed, size, self._settings.cohort)
+
+    def _show(self, candidate: int, trial: TrialView) -> None:
+        self._trials[candidate] = trial
+        self._search.observe(trial, trial.state is State.DONE)

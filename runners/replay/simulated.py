@@ -1,0 +1,174 @@
+"""A search on a tabulated space: the scheduler of `run`, with losses from a table in place of stages. Pure.
+
+One training at a time, or `at_once` of a policy, which end in the order of their costs. With one at a time the search
+is that of `run` with the same losses; with more, trainings in `run` end in the order of the machine.
+"""
+
+import heapq
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import ClassVar
+
+from runners.dag import SharedStages
+from runners.replay.tabulated import Table
+from runners.scheduler import ProposalRequest, Step, next_step, proposed_step
+from runners.scheduling.rows import Fact, Row
+from runners.scheduling.state import RunState
+from runners.stage_labels import all_labels, pretrain_labels, pretraining_tokens
+from runners.stages.stage import Stage, StageDeclaration
+from runners.work_queue import StageTask
+from search_space.candidate import Candidate
+from steeplechase.analysis.search_trace import SearchTrace
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.stage_label import PRETRAIN
+from steeplechase.foundation.errors import ConfigurationError
+from steeplechase.ledger.database import LedgerRows
+from steeplechase.ledger.records import ArmRow, Record, Status
+from steeplechase.ledger.search_trace import recorded_trace
+from steeplechase.ledger.snapshot import TrialHistory, histories_of
+from steeplechase.ledger.stage_results import DivergedPretraining, PretrainResult
+
+TABULATED = ("held_out_loss", "parameters", "forward_flops", "train_flops")
+"""Objectives that a table of losses has."""
+
+
+class _SimulatedStage(StageDeclaration):
+    stage: ClassVar[str] = PRETRAIN
+    code_version: ClassVar[int] = 0
+
+
+_STAGE = Stage(_SimulatedStage())
+
+
+@dataclass(frozen=True)
+class SimulatedStages(SharedStages):
+    """Stages of trials that are never computed: they have a label alone, and read no data."""
+
+    labels: Mapping[str, None] = field(default_factory=dict)
+    """Labels that trials have beside those of every trial."""
+    key: ClassVar[str] = _STAGE.key
+    """Of every stage."""
+
+    def of_trial(self, experiment: Experiment, candidate: Candidate, seed: int) -> dict[str, Stage]:
+        """Return a stage for every label."""
+        return dict.fromkeys((*all_labels(experiment), *self.labels), _STAGE)
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A simulated search."""
+
+    arms: tuple[ArmRow, ...]
+    histories: tuple[TrialHistory, ...]
+    duplicates: int | None
+    """Children that equal a candidate of before, which train nothing; None without a policy."""
+
+
+def simulated(experiment: Experiment, table: Table) -> Simulated:
+    """Return the search of an experiment with the losses of a table.
+
+    Raises ConfigurationError for a search of another table, or of what it lacks, and DataError for a candidate that
+    the table lacks.
+    """
+    search = experiment.search
+    assert search is not None
+    if mistakes := [*table.mistakes(experiment), *_mistakes(experiment)]:
+        raise ConfigurationError(mistakes)
+    state = RunState(experiment, SimulatedStages({}), Path(table.curves.name))
+    training: list[tuple[float, int, StageTask]] = []
+    now, started, results = 0.0, set[tuple[str | None, str]](), _Results(experiment, table)
+    while True:
+        for task in settled(state).ready:
+            if len(training) < search.at_once and task.task_id not in started:
+                started.add(task.task_id)
+                heapq.heappush(training, (now + results.cost(task), len(started), task))
+        if not training:
+            break
+        now, _, ended = heapq.heappop(training)
+        state.apply(results.record(state, ended))
+    found = histories_of(state.rows, pretrain_labels(experiment))
+    return Simulated(state.rows.arms(), found, None if state.race is None else state.race.duplicates)
+
+
+def settled(state: RunState, recorded: LedgerRows | None = None) -> Step:
+    """Apply the rows of steps until one has none; return that step. What a sampler proposed may be `recorded`."""
+    while True:
+        step = next_step(state)
+        if step.requested_fact is not None and recorded is not None:
+            step = Step(facts={step.requested_fact: recorded.fact(step.requested_fact)})
+        if (request := step.requested_proposals) is not None:
+            step = proposed_step(state, request) if recorded is None else _recorded_step(request, recorded)
+        rows = [*_rows(step)]
+        if not rows:
+            return step
+        state.apply_all(rows)
+
+
+def _recorded_step(request: ProposalRequest, recorded: LedgerRows) -> Step:
+    cohorts = {arm.name: arm.cohort for arm in recorded.arms()}
+    arms = tuple(arm for arm in recorded.arms() if arm.cohort == request.cohort)
+    trials = tuple(
+        trial
+        for trial in recorded.trials()
+        if (cohorts[trial.arm] if trial.cohort is None else trial.cohort) == request.cohort
+    )
+    return Step(arms=arms, trials=trials) if trials else request.fallback
+
+
+def simulated_trace(experiment: Experiment, table: Table) -> SearchTrace:
+    """Return the trace of a search at the seed of its design. Raises as `simulated` does."""
+    found, tokens = simulated(experiment, table), (experiment.pretraining.tokens,)
+    trace = recorded_trace(found, experiment, found.duplicates)
+    finals = {arm.identity: float(table.losses(experiment, arm.candidate, tokens)[0]) for arm in found.arms}
+    measured = tuple(replace(training, seconds=None) for training in trace.trainings)
+    return replace(trace, trainings=measured).choosing(finals)
+
+
+def _mistakes(experiment: Experiment) -> Iterator[str]:
+    search = experiment.search
+    assert search is not None
+    for name in search.objectives:
+        if name not in TABULATED:
+            yield f"design.objectives: a table has no {name}; it has {', '.join(TABULATED)}"
+    if experiment.pretraining.hurdle.probe is not None:
+        yield "pretraining.hurdle.probe: a table has losses alone"
+    if search.warm_start:
+        yield "design.warm_start: a replay starts from nothing"
+    if experiment.fine_tuning.tasks or experiment.measure.declared:
+        yield "fine_tuning, measure: a table has losses alone"
+
+
+def _rows(step: Step) -> Iterator[Row]:
+    yield from (Fact(name, value) for name, value in step.facts.items())
+    yield from step.arms
+    yield from step.trials
+    yield from step.decisions
+
+
+class _Results:
+    """Records of the trainings of trials, with the losses of a table."""
+
+    def __init__(self, experiment: Experiment, table: Table) -> None:
+        self._experiment, self._table, self._count = experiment, table, 0
+        tokens = pretraining_tokens(experiment)
+        self._tokens = dict(zip(pretrain_labels(experiment), tokens, strict=True))
+        self._before = dict(zip(pretrain_labels(experiment), (0, *tokens), strict=False))
+
+    def cost(self, task: StageTask) -> float:
+        """Return the tokens of a training."""
+        return float(self._tokens[task.label] - self._before[task.label])
+
+    def record(self, state: RunState, task: StageTask) -> Record:
+        """Return the record of a training."""
+        assert task.trial is not None
+        candidate = state.candidate_of(task.trial)
+        tokens, self._count = self._tokens[task.label], self._count + 1
+        (loss,) = self._table.losses(self._experiment, candidate, (tokens,)).tolist()
+        if math.isfinite(loss):
+            result: PretrainResult | DivergedPretraining = PretrainResult(tokens=tokens, held_out_loss=loss)
+            status = Status.FINISHED
+        else:
+            result, status = DivergedPretraining(tokens=tokens, loss=str(loss)), Status.DIVERGED
+        return Record(self._count, task.trial, PRETRAIN, task.label, _STAGE.key, status, result, 0.0, False)

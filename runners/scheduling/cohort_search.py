@@ -1,0 +1,49 @@
+"""A search by cohorts: its trials as the hurdle sees them, which of them may train, and what is decided. Pure.
+
+`run` shows it the trials of a ledger (`runners/scheduling/state.py`), `replay` those of recorded curves
+(`runners/replay/search.py`); the next cohort enters when every trial of the present one has ended.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from steeplechase.configuration.hurdles import HurdleRule
+from steeplechase.configuration.hurdles.decision import HurdleDecision
+from steeplechase.configuration.hurdles.population import Population, State, TrialView
+
+
+class CohortSearch:
+    """Trials that enter in cohorts and are compared at the rungs of a hurdle, each with those of its replicate."""
+
+    def __init__(self, hurdle: HurdleRule, replicates: Iterable[int] = (0,)) -> None:
+        self._hurdle = hurdle
+        self._trials: dict[int, dict[str, TrialView]] = {replicate: {} for replicate in replicates}
+        """By replicate, in the order in which they were declared."""
+        self._cohorts: dict[str, int] = {}
+        """Of the trials that have not ended."""
+        self._decisions: dict[int, Mapping[str, HurdleDecision]] = {}
+        """Cache by replicate, valid until a trial of it is observed."""
+
+    def observe(self, trial: TrialView, ended: bool, replicate: int = 0) -> None:
+        """Add a trial, or its new values, decisions or end."""
+        self._trials[replicate][trial.name] = trial
+        self._decisions.pop(replicate, None)
+        if ended:
+            self._cohorts.pop(trial.name, None)
+        else:
+            self._cohorts[trial.name] = trial.cohort
+
+    def decisions(self) -> Mapping[str, HurdleDecision]:
+        """Return the decisions that can be taken now, of the first replicate with any; those of a cohort together."""
+        for replicate, trials in self._trials.items():
+            if replicate not in self._decisions:
+                waiting = any(trial.state is State.WAITING for trial in trials.values())
+                found = self._hurdle.decide(Population(tuple(trials.values()))) if waiting else {}
+                self._decisions[replicate] = found
+            if self._decisions[replicate]:
+                return self._decisions[replicate]
+        return {}
+
+    def next_action(self) -> frozenset[str]:
+        """Return the trials of the earliest cohort with any that has not ended; none: the next one may enter."""
+        first = min(self._cohorts.values(), default=0)
+        return frozenset(name for name, cohort in self._cohorts.items() if cohort == first)

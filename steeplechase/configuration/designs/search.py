@@ -155,8 +155,8 @@ class Search(Schema):
             yield Violation(("objectives", 0), message)
 
     def _tournament_violations(self) -> Iterator[Violation]:
-        settings = self.tournament
-        if "tournament_size" in settings.model_fields_set and settings.tournament_size > settings.population:
+        settings, usual = self.tournament, Tournament()
+        if usual.tournament_size != settings.tournament_size > settings.population:
             message = f"{settings.tournament_size} is above the population, {settings.population}"
             yield Violation(("tournament", "tournament_size"), f"{message}; at most all of it take part")
 
@@ -164,16 +164,20 @@ class Search(Schema):
         """Yield settings that a search with a policy needs, and those that have no effect."""
         if self.policy is None:
             for name in ("trainings", "at_once"):
-                if name in self.model_fields_set:
+                if self._is_set(name):
                     yield Violation((name,), "has an effect with a policy only; name one: policy: tournament")
             return
         if self.trainings is None:
             yield Violation(("policy",), f"{self.policy} needs a budget in full trainings, such as trainings: 10")
         for name in BY_COHORT:
-            if name in self.model_fields_set:
+            if self._is_set(name):
                 yield Violation((name,), f"has no effect with policy {self.policy}; leave it out")
         if self.objectives != ("held_out_loss",):
             yield Violation(("objectives",), f"policy {self.policy} has one objective, held_out_loss")
+
+    def _is_set(self, name: str) -> bool:
+        """Return whether a field has another value than its default; records hold every field."""
+        return bool(getattr(self, name) != type(self).model_fields[name].get_default(call_default_factory=True))
 
     def _options(self, path: str) -> list[Mapping[str, Any]]:
         """Return the options that have the axis as a field; one empty choice if it is not a field of an option."""

@@ -10,17 +10,47 @@ that it has, and is a member of the population like any other. A child equal to 
 """
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 from statistics import fmean
+from typing import Protocol
 
-import numpy as np
+from numpy.random import Generator
 
-from runners.policies.policy import ROUNDING, Action, Judgement, View
 from steeplechase.configuration.designs.search import Tournament
 
 KNOWN_IN_A_ROW = 1000
 """Children in a row that equal candidates of before, after which the space counts as exhausted."""
+
+
+@dataclass(frozen=True)
+class Action:
+    """Train a candidate up to a number of points; a paused candidate is resumed."""
+
+    candidate: int
+    points: int
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a hurdle decided on a candidate, for the ledger."""
+
+    cleared: bool
+    threshold: float | None
+    """None while there is no hurdle yet."""
+    references: tuple[int, ...]
+    """The candidates whose mean is the threshold."""
+
+
+class Breeder(Protocol):
+    """Candidates by number; a genome that gives a candidate of before gives its number."""
+
+    def drawn(self, generator: Generator) -> int | None:
+        """Return a uniformly drawn candidate, None if there is none left to number."""
+
+    def mutant(self, parent: int | None, rate: float, generator: Generator) -> int | None:
+        """Return a child that differs from its parent; None is the declared architecture. None if none was found."""
 
 
 @dataclass(frozen=True)
@@ -32,29 +62,25 @@ class Member:
     rung: int
 
 
-@dataclass(frozen=True)
-class Evolving:
-    """What differs between the policies of evolution."""
-
-    settings: Tournament
-    hurdles: bool = False
-    """Whether hurdles stand at every point before the last one."""
-
-
 class Evolution:
     """State of an evolution: a function of the observations, their order and the seed."""
 
-    def __init__(self, view: View, generator: np.random.Generator, evolving: Evolving) -> None:
-        self._view, self._generator, self._evolving = view, generator, evolving
-        self._settings = evolving.settings
-        self._points = _points(view, evolving)
+    def __init__(self, settings: Tournament, points: Sequence[int], breeder: Breeder, generator: Generator) -> None:
+        self._settings, self._points, self._breeder, self._generator = settings, points, breeder, generator
+        """Points at which a child may stop; hurdles stand at all but the last one."""
         self.hurdles: list[float] = []
         """The loss that a child must be under at each rung, for those that are set."""
         self._references: list[tuple[int, ...]] = []
         """The candidates whose mean each hurdle is."""
+        self.judgements: dict[tuple[int, int], Judgement] = {}
+        """What the hurdles decided, by candidate and its observed points."""
         self.population: list[Member] = []
         self.finished: dict[int, Member] = {}
         """By candidate, every child that has its fitness."""
+        self.duplicates = 0
+        """Children that equalled a candidate of before."""
+        self._growing = set[int]()
+        """Candidates without their fitness."""
         self._children, self._continued, self._born = 0, deque[Action](), 0
 
     def next_action(self) -> Action | None:
@@ -67,37 +93,36 @@ class Evolution:
                 return None
             if candidate in self.finished:
                 self._born += 1
-                self._view.repeat(candidate)
+                self.duplicates += 1
                 self._finish(self.finished[candidate])
-            elif not self._view.reached[candidate] and not self._view.in_training[candidate]:
+            elif candidate not in self._growing:
                 self._born += 1
+                self._growing.add(candidate)
                 return Action(candidate, self._points[0])
         return None
 
-    def observe(self, candidate: int) -> None:
-        """Continue a child over the hurdle at its rung, or add it to the population."""
-        reached = int(self._view.reached[candidate])
-        loss = float(self._view.observed[candidate, reached - 1])
-        rung = int(np.searchsorted(self._points, reached))
-        at_rung = isfinite(loss) and rung < len(self._points) - 1 and reached == self._points[rung]
-        hurdle = self.hurdles[rung] if at_rung and rung < len(self.hurdles) else None
-        if at_rung and self._evolving.hurdles:
+    def observe(self, candidate: int, points: int, loss: float) -> None:
+        """Continue a child over the hurdle at its rung, or add it to the population; `loss` is that at its points."""
+        rung = sum(point < points for point in self._points)
+        if isfinite(loss) and rung < len(self._points) - 1 and points == self._points[rung]:
+            hurdle = self.hurdles[rung] if rung < len(self.hurdles) else None
             references = self._references[rung] if hurdle is not None else ()
             over = hurdle is not None and loss < hurdle
-            self._view.judge(candidate, Judgement(reached, over, hurdle, references))
+            self.judgements[candidate, points] = Judgement(over, hurdle, references)
             if over:
                 self._continued.append(Action(candidate, self._points[rung + 1]))
                 return
+        self._growing.remove(candidate)
         self._finish(Member(candidate, loss, min(rung, len(self._points) - 1)))
 
     def _child(self) -> int | None:
-        settings, generator, breeder = self._settings, self._generator, self._view.breeder
+        settings, generator, breeder = self._settings, self._generator, self._breeder
         if self._born < settings.population:
             if settings.initial_population == "random":
                 return breeder.drawn(generator)
             return breeder.mutant(None, settings.mutation_rate, generator)
         if not self.population:
-            return None if self._view.in_training.any() else breeder.drawn(generator)
+            return None if self._growing else breeder.drawn(generator)
         parent = min(self._group(), key=lambda place: (self.population[place].loss, place))
         return breeder.mutant(self.population[parent].candidate, settings.mutation_rate, generator)
 
@@ -105,14 +130,10 @@ class Evolution:
         """Add a member; one dies if the population was full, and a hurdle may be set."""
         self.finished[member.candidate] = member
         if len(self.population) >= self._settings.population:
-            self.population.pop(self._dying())
+            self.population.pop(max(self._group(), key=lambda place: (self.population[place].loss, -place)))
         self.population.append(member)
         self._children += 1
-        if self._evolving.hurdles:
-            self._set_hurdle()
-
-    def _dying(self) -> int:
-        return max(self._group(), key=lambda place: (self.population[place].loss, -place))
+        self._set_hurdle()
 
     def _group(self) -> list[int]:
         size = min(self._settings.tournament_size, len(self.population))
@@ -126,11 +147,3 @@ class Evolution:
         if rung < len(self._points) - 1 and self._children >= each * (rung + 1) and longest:
             self.hurdles.append(fmean(member.loss for member in longest))
             self._references.append(tuple(sorted({member.candidate for member in longest})))
-
-
-def _points(view: View, evolving: Evolving) -> list[int]:
-    """Return the points at which a child may stop: without hurdles the one of its share of a training."""
-    if evolving.hurdles:
-        return list(range(1, len(view.costs) + 1))
-    share = evolving.settings.trained_share
-    return [min(int(np.searchsorted(view.costs, share - ROUNDING)) + 1, len(view.costs))]

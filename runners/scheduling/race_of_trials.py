@@ -10,9 +10,8 @@ from statistics import fmean
 
 import numpy as np
 
-from runners.policies.evolution import Evolving
-from runners.policies.policy import Action, Judgement
-from runners.policies.race import Race
+from runners.policies.evolution import Action, Evolution, Judgement
+from runners.policies.race import ROUNDING, Race
 from runners.scheduling.trial import Trial, value_at_hurdle
 from runners.search.breeding import BreedingPool
 from runners.stage_labels import pretrain_labels, pretraining_tokens
@@ -38,8 +37,11 @@ class RaceOfTrials:
         self._bred = BreedingPool(experiment)
         costs = np.array(pretraining_tokens(experiment)) / experiment.pretraining.tokens
         generator = stream(design.seed, f"policy {design.policy}")
-        evolving = Evolving(design.tournament, design.policy == PROGRESSIVE_HURDLES)
-        self._race = Race(evolving, self._bred, design.max_candidates - 1, costs, design.trainings, generator)
+        points = [min(int(np.searchsorted(costs, design.tournament.trained_share - ROUNDING)) + 1, len(costs))]
+        if design.policy == PROGRESSIVE_HURDLES:
+            points = [*range(1, len(costs) + 1)]
+        self._evolution = Evolution(design.tournament, points, self._bred, generator)
+        self._race = Race(self._evolution, costs, design.trainings)
         self._at_once = design.at_once
         self.started: list[Arm] = []
         """The candidates with their names, in starting order."""
@@ -64,12 +66,12 @@ class RaceOfTrials:
     @property
     def duplicates(self) -> int:
         """Children that equalled a candidate of before."""
-        return self._race.duplicates
+        return self._evolution.duplicates
 
     def target(self, arm: str) -> int:
         """Return the points to which a candidate trains, or has trained where nothing more is asked."""
         candidate = self._candidates[arm]
-        return self._race.targets.get(candidate, int(self._race.reached[candidate]))
+        return self._race.targets.get(candidate, self._race.reached.get(candidate, 0))
 
     def add(self, record: Record) -> None:
         """Add a record of a trial; those of other stages, of the baseline and of audited trials change nothing."""
@@ -85,18 +87,18 @@ class RaceOfTrials:
 
     def _arrive(self, candidate: int, arm: str) -> None:
         """Pass the values of a candidate to the race if all of its trials have reached the target or diverged."""
-        target, done = self._race.targets[candidate], int(self._race.reached[candidate])
+        target, done = self._race.targets[candidate], self._race.reached.get(candidate, 0)
         curves = [self._values[f"{arm}/{seed}"] for seed in self._seeds]
         if all(len(curve) >= target or (curve and np.isinf(curve[-1])) for curve in curves):
-            self._race.arrive(candidate, _means(curves, done, target))
-            if (judged := self._race.judgements.get((candidate, target))) is not None and not judged.cleared:
+            self._race.observe(candidate, _means(curves, done, target))
+            if (judged := self._evolution.judgements.get((candidate, target))) is not None and not judged.cleared:
                 self._stopping.append(candidate)
             self._act()
 
     def _act(self) -> None:
-        for action in self._race.actions(self._at_once):
+        for action in self._race.next_action(self._at_once):
             self.actions.append(action)
-            if not self._race.reached[action.candidate]:
+            if action.candidate not in self._race.reached:
                 self._start(action.candidate)
 
     def _start(self, candidate: int) -> None:
@@ -149,7 +151,7 @@ class RaceOfTrials:
             if level >= target and not trial.stopped:
                 raise _other_decisions(path, trial.name)
             candidate = self._candidates[trial.plan.row.arm]
-            judged = self._race.judgements.get((candidate, level + 1))
+            judged = self._evolution.judgements.get((candidate, level + 1))
             stops = self.over or (judged is not None and not judged.cleared)
             if trial.waiting and (stops or level + 1 < target):
                 yield self._decision(trial, level, not stops, judged)

@@ -13,8 +13,8 @@ from reports.number_format import signed
 from tests.factories.paths import ROOT
 
 CURVES = ROOT / "curves"
-TEXT = (ROOT / "docs" / "replay.md").read_text(encoding="utf-8")
-SECTION = TEXT.split("### What the searches found", 1)[1].split("\n## ", 1)[0]
+TEXT = (ROOT / "docs" / "tabulated_space.md").read_text(encoding="utf-8")
+SECTION = TEXT.split("## What the searches found", 1)[1].split("\n## ", 1)[0]
 COMPARISONS = ("hurdles", "tournament", "first_population")
 TABLES = ("evolved_structures", "evolved_structures_second")
 

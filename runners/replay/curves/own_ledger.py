@@ -23,14 +23,14 @@ def read(folder: Path) -> RecordedCurves:
     arm_of = {trial.name: trial.arm for trial in trials if trial.arm in seeds}
     for record in records:
         if record.stage == PRETRAIN and record.trial in arm_of and record.status is not Status.FAILED:
-            seeds[arm_of[record.trial]].setdefault(record.trial, {}).update(_points(record))
+            seeds[arm_of[record.trial]].setdefault(record.trial, {}).update(points_of(record))
     points = {arm: _mean(list(curves.values())) for arm, curves in seeds.items()}
     trained = {arm: curve for arm, curve in points.items() if curve}
     configs: dict[str, Mapping[str, JsonValue]] = {arm.name: canonical(arm.candidate) for arm in arms}
     return recorded(folder.name, configs, _until_diverged(trained), maximise=False)
 
 
-def _points(record: Record) -> dict[float, float]:
+def points_of(record: Record) -> dict[float, float]:
     """Return held-out loss by tokens; NaN at the tokens where the stage diverged."""
     result = record.result
     if not isinstance(result, Pretraining):

@@ -2,14 +2,13 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from steeplechase.configuration.designs.search import Tournament
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.configuration.validation.search import finishing_notes, finishing_warnings, most_finished
 from tests.configuration.validation.test_search import MEAN, PAUSE, TEXT
-from tests.runners.policies.test_evolution import POINTS, Evolving, raced
+from tests.runners.policies.test_evolution import POINTS, raced
 
 HEADS = "space: { heads: [1, 2, 4] }"
 WIDE = "space: { heads: [1, 2, 4, 8], depth: [1, 2, 3, 4], feed_forward_groups: [1, 2, 4] }"
@@ -65,7 +64,7 @@ def test_progressive_hurdles_finish_as_many_as_their_budget_allows(
     """Simulated on a table of losses that only fall, with rungs at thirds of a training."""
     settings = Tournament(population=4, tournament_size=4, children_per_hurdle=each)
     table = [tuple(100.0 - child - point for point in range(POINTS)) for child in range(40)]
-    _, race, _, _ = raced(table, Evolving(settings, hurdles=True), budget=trainings)
+    _, race, _, _ = raced(table, settings, budget=trainings)
     file = tmp_path / "f.yaml"
     design = f"{WIDE}, policy: progressive_hurdles, max_candidates: 41, trainings: {trainings}"
     design = f"{design}, tournament: {{ children_per_hurdle: {each} }}"
@@ -74,4 +73,4 @@ def test_progressive_hurdles_finish_as_many_as_their_budget_allows(
     file.write_text(text)
     experiment = load_experiment(file, None)
     assert experiment.search is not None
-    assert int(np.sum(race.reached == POINTS)) <= most_finished(experiment, experiment.search)
+    assert sum(points == POINTS for points in race.reached.values()) <= most_finished(experiment, experiment.search)

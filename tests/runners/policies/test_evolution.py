@@ -1,13 +1,13 @@
 """Policies of evolution: progressive hurdles computed by hand, who dies, and children that cost nothing."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf, nan
+from typing import Any
 
 import numpy as np
 import pytest
 
-from runners.policies.evolution import Evolution, Evolving
-from runners.policies.policy import Action
+from runners.policies.evolution import Action, Evolution
 from runners.policies.race import Race
 from steeplechase.configuration.designs.search import Tournament
 
@@ -30,20 +30,23 @@ class Scripted:
 
 
 def raced(
-    table: list[tuple[float, ...]], evolving: Evolving, order: Iterable[int] | None = None, budget: float = 99.0
+    table: Sequence[tuple[float, ...]],
+    settings: Tournament,
+    points: Sequence[int] = (1, 2, 3),
+    order: Iterable[int] | None = None,
+    budget: float = 99.0,
 ) -> tuple[Evolution, Race, list[Action], Scripted]:
     """Return a search of one worker whose children have the losses of a table, with its actions."""
     breeder = Scripted(range(len(table)) if order is None else order)
-    costs, generator = np.arange(1, POINTS + 1) / POINTS, np.random.default_rng(0)
-    race = Race(evolving, breeder, len(table), costs, budget, generator)
-    actions: list[Action] = []
-    while found := [*race.actions(1)]:
+    evolution = Evolution(settings, points, breeder, np.random.default_rng(0))
+    race, actions = Race(evolution, np.arange(1, POINTS + 1) / POINTS, budget), list[Action]()
+    while found := [*race.next_action(1)]:
         (action,) = found
-        values = [*table[action.candidate][int(race.reached[action.candidate]) : action.points]]
+        values = [*table[action.candidate][race.reached.get(action.candidate, 0) : action.points]]
         broken = [place for place, value in enumerate(values) if value == inf]
-        race.arrive(action.candidate, values[: broken[0] + 1] if broken else values)
+        race.observe(action.candidate, values[: broken[0] + 1] if broken else values)
         actions.append(action)
-    return race.policy, race, actions, breeder
+    return evolution, race, actions, breeder
 
 
 HURDLES = Tournament(population=3, tournament_size=3, children_per_hurdle=2)
@@ -60,7 +63,7 @@ def test_progressive_hurdles_follow_a_sequence_computed_by_hand() -> None:
         (inf, nan, nan),  # diverged: a member without fitness
         (6.9, 4.0, 4.5),
     ]
-    policy, race, actions, _ = raced(table, Evolving(HURDLES, hurdles=True))
+    policy, race, actions, _ = raced(table, HURDLES)
     assert [(action.candidate, action.points) for action in actions] == [
         *((0, 1), (1, 1), (2, 1), (2, 2), (3, 1)),
         *((4, 1), (4, 2), (4, 3), (5, 1), (5, 2), (6, 1), (7, 1), (7, 2), (7, 3)),
@@ -69,7 +72,7 @@ def test_progressive_hurdles_follow_a_sequence_computed_by_hand() -> None:
     assert race.spent == pytest.approx(
         len(actions) / POINTS
     )  # the closed form: one point for each hurdle passed, and one
-    decided = {key: (found.cleared, found.threshold, found.references) for key, found in race.judgements.items()}
+    decided = {key: (found.cleared, found.threshold, found.references) for key, found in policy.judgements.items()}
     assert decided == {
         (0, 1): (False, None, ()),
         (1, 1): (False, None, ()),
@@ -88,34 +91,32 @@ def test_progressive_hurdles_follow_a_sequence_computed_by_hand() -> None:
 def test_a_child_under_the_hurdle_keeps_its_fitness_and_may_be_a_parent() -> None:
     """The second child sets the hurdle with the first and stops; the fittest, it is the parent of later ones."""
     table = [(5.0, nan, nan), (1.0, nan, nan), (3.0, nan, nan), (3.5, nan, nan), (4.0, nan, nan)]
-    policy, _, actions, breeder = raced(table, Evolving(HURDLES, hurdles=True))
+    policy, _, actions, breeder = raced(table, HURDLES)
     assert [action.points for action in actions] == [1] * 5
     assert breeder.parents == [None, None, None, 1, 1, 1]
     assert [(member.candidate, member.loss) for member in policy.population][:1] == [(1, 1.0)]
 
 
 def test_equal_children_pass_no_hurdle() -> None:
-    _, _, actions, _ = raced([(2.0, nan, nan)] * 6, Evolving(HURDLES, hurdles=True))
+    _, _, actions, _ = raced([(2.0, nan, nan)] * 6, HURDLES)
     assert {action.points for action in actions} == {1}
 
 
 def test_a_hurdle_is_set_without_diverged_children_and_waits_for_one_that_has_not() -> None:
-    policy, _, _, _ = raced(
-        [(inf, nan, nan)] * 3 + [(4.0, nan, nan), (3.0, nan, nan)], Evolving(HURDLES, hurdles=True)
-    )
+    policy, _, _, _ = raced([(inf, nan, nan)] * 3 + [(4.0, nan, nan), (3.0, nan, nan)], HURDLES)
     assert policy.hurdles == [4.0]
 
 
 def test_the_least_fit_dies_in_a_tournament() -> None:
     table = [(9.0, 9.0, loss) for loss in (1.0, 4.0, 2.0, 3.0)]
-    policy, _, actions, _ = raced(table, Evolving(Tournament(population=2, tournament_size=2)))
+    policy, _, actions, _ = raced(table, Tournament(population=2, tournament_size=2), (3,))
     assert [action.points for action in actions] == [POINTS] * 4
     assert [member.candidate for member in policy.population] == [0, 3]  # the newest enters after the death
 
 
 def test_a_share_of_a_training_is_the_fitness_of_a_search_without_hurdles() -> None:
-    settings = Tournament(population=2, tournament_size=2, trained_share=0.5)
-    _, race, actions, _ = raced([(3.0, 2.0, 1.0)] * 4, Evolving(settings))
+    settings = Tournament(population=2, tournament_size=2)
+    _, race, actions, _ = raced([(3.0, 2.0, 1.0)] * 4, settings, (2,))
     assert {action.points for action in actions} == {2}
     assert race.spent == pytest.approx(4 * 2 / POINTS)
 
@@ -123,14 +124,14 @@ def test_a_share_of_a_training_is_the_fitness_of_a_search_without_hurdles() -> N
 def test_a_child_that_equals_one_of_before_costs_nothing_and_counts() -> None:
     table = [(3.0, 2.0, 1.0), (4.0, 3.0, 2.0), (5.0, 4.0, 3.0)]
     settings = Tournament(population=3, tournament_size=1)
-    policy, race, actions, _ = raced(table, Evolving(settings), order=[0, 0, 1, 0, 2, 1])
+    policy, race, actions, _ = raced(table, settings, (3,), order=[0, 0, 1, 0, 2, 1])
     assert [action.candidate for action in actions] == [0, 1, 2]
     assert race.spent == pytest.approx(3.0)
     assert sum(member.candidate == 0 for member in policy.population) >= 1
     assert len(policy.population) == 3
 
 
-def falling(seed: int, count: int = 60, points: int = 4) -> np.ndarray:
+def falling(seed: int, count: int = 60, points: int = 4) -> Any:
     """Return falling curves [candidates, points], of which a fifth diverge from some point on."""
     generator = np.random.default_rng(seed)
     values = generator.random((count, 1)) + generator.random((count, points)).cumsum(axis=1)[:, ::-1]
@@ -139,25 +140,26 @@ def falling(seed: int, count: int = 60, points: int = 4) -> np.ndarray:
     return values
 
 
-@pytest.mark.parametrize("hurdles", [False, True])
+@pytest.mark.parametrize("points", [(4,), (2,), (1, 2, 3, 4)])
 @pytest.mark.parametrize("at_once", [1, 2, 16])
-def test_decisions_depend_on_the_order_of_arrival_alone_and_keep_the_budget(hurdles: bool, at_once: int) -> None:
+def test_decisions_depend_on_the_order_of_arrival_alone_and_keep_the_budget(
+    points: tuple[int, ...], at_once: int
+) -> None:
     """A race that is fed the arrivals of another one takes the same decisions, as a resumed run does."""
     values, costs, order = falling(5), np.arange(1, 5) / 4, np.random.default_rng(at_once)
     settings = Tournament(population=4, tournament_size=2, initial_population="random")
     first, second = (
-        Race(Evolving(settings, hurdles), Scripted(range(60)), 60, costs, 6.0, np.random.default_rng(0))
-        for _ in range(2)
+        Race(Evolution(settings, points, Scripted(range(60)), np.random.default_rng(0)), costs, 6.0) for _ in range(2)
     )
-    taken, again = [*first.actions(at_once)], [*second.actions(at_once)]
+    taken, again = [*first.next_action(at_once)], [*second.next_action(at_once)]
     while first.targets:
         candidate = int(order.choice(sorted(first.targets)))
-        seen = values[candidate, int(first.reached[candidate]) : first.targets[candidate]]
+        seen = values[candidate, first.reached.get(candidate, 0) : first.targets[candidate]]
         broken = np.flatnonzero(np.isinf(seen))
         arrived = (seen[: int(broken[0]) + 1] if len(broken) else seen).tolist()
         for race, actions in ((first, taken), (second, again)):
-            race.arrive(candidate, arrived)
-            actions.extend(race.actions(at_once))
+            race.observe(candidate, arrived)
+            actions.extend(race.next_action(at_once))
             assert race.spent <= 6.0 + 1e-6
     assert taken == again
     assert len(taken) >= 6

@@ -22,8 +22,10 @@ def test_a_search_that_loses_on_a_family_is_not_chosen_for_another() -> None:
         means[name]["asha"] = np.full(3, 0.3)
     means["algoperf"]["asha"] = np.full(3, 1.3)
     means["algoperf"]["tpe"] = means["own_tables"]["tpe"] = np.full(3, 0.8)
-    assert chosen_without("algoperf", means) == "asha"
-    assert chosen_without("own_tables", means) == "tpe"
+    assert chosen_without("algoperf", means, 1.1) == "asha"
+    assert chosen_without("own_tables", means, 1.1) == "tpe"
+    assert chosen_without("own_tables", means, 2.0) == "asha"
+    assert chosen_without("own_tables", means, 0.1) is None
 
 
 def test_the_page_has_every_family_and_search() -> None:

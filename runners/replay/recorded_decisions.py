@@ -6,6 +6,7 @@ from pathlib import Path
 
 from runners.replay.simulated import SimulatedStages, settled
 from runners.scheduling.state import RunState
+from runners.stage_labels import all_labels
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.errors import ConflictError, DataError
@@ -33,7 +34,8 @@ def reproduce(experiment: Experiment, rows: LedgerRows) -> Reproduced:
     if experiment.search is None:
         raise DataError(f"{rows.path}: its design is no search, so that it has no decisions")
     records = [record for record in rows.records() if record.trial is not None]
-    stages = SimulatedStages({}, labels=dict.fromkeys(record.label for record in records))
+    usual = all_labels(experiment)
+    stages = SimulatedStages({}, labels={each.label: None for each in records if each.label not in usual})
     state = RunState(experiment, stages, rows.path)
     for record in records:
         settled(state, rows)
@@ -50,7 +52,7 @@ def reproduce(experiment: Experiment, rows: LedgerRows) -> Reproduced:
     differing = {*(recorded.items() - found.items()), *(required.items() - recorded.items())}
     for trial, level in sorted(rung for rung, _ in differing):
         raise _other(rows.path, f"the decision on {trial} at rung {level + 1}")
-    candidates = sum(arm.name != BASELINE for arm in rows.arms())
+    candidates = sum(arm.name != BASELINE and arm.final_of is None for arm in rows.arms())
     return Reproduced(candidates, len(recorded), None if state.race is None else state.race.duplicates)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from runners.replay.recorded_decisions import reproduce
 from runners.search.final_phase import ranked_candidates
 from runners.search.observation import Observation
 from steeplechase.configuration.arm import changed_arm
@@ -132,3 +133,13 @@ def test_the_components_of_a_winner_are_its_axes() -> None:
         "convolution": ["convolution", "convolution.kernel_size"],
         "dropout": ["recipe.dropout"],
     }
+
+
+def test_a_search_with_a_final_comparison_is_reproduced_from_its_records(tmp_path: Path) -> None:
+    course = search(tmp_path, "asha", **FINALISTS, ablate_winner="leave_one_out")
+    track = Track(course, tmp_path)
+    track.run()
+    with simulated.opened(tmp_path / "ledger.sqlite") as ledger:
+        again = reproduce(course, ledger)
+        assert again.decisions == len(ledger.decisions()) > 0
+        assert again.candidates == 11

@@ -9,7 +9,7 @@ ifneq ($(wildcard ../shared/data/.),)
 export STEEPLECHASE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: help demo test bench check format schema reference reports docs pages audit faults clean
+.PHONY: help demo search test bench check format schema reference reports docs pages audit faults clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -18,6 +18,9 @@ help: ## this list
 
 demo: $(VENV)/ready-to-run ## the four rows of Table 2 of ConvBERT on the embedded corpus
 	$(BIN)/steeplechase run experiments/demo.yaml --scale demo
+
+search: $(VENV)/ready-to-run ## a joint search by score under hurdles, its finalists and the ablation of the winner
+	$(BIN)/steeplechase run experiments/joint.yaml --scale demo
 
 test: $(VENV)/ready-to-develop ## all tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder

@@ -10,6 +10,7 @@ from runners.cost_estimate.prediction import Prediction, disk_shortage, predicte
 from runners.dag import SharedStages, shared_stages, trial_stages
 from runners.missing_data import missing_device
 from runners.part import WHOLE, Part
+from runners.plan_finals import final_notes, final_stages
 from runners.plan_tuning import TuningCost, plan_tuning_of
 from runners.settings import Selection
 from runners.stage_labels import fine_tune_labels, has_long_sequence_phase, measure_labels
@@ -96,6 +97,7 @@ def plan_of(
     missing_shared = len(remaining)
     planned = [_planned(experiment, shared, arm, convention, part, store) for arm in _arms_of(experiment, part)]
     remaining += (stage for _, missing in planned for stage in missing)
+    remaining += [] if shared is None else missing_of(store, final_stages(experiment, shared))
     tuning = plan_tuning_of(experiment, shared, convention, partial(missing_of, store), places.folder)
     remaining += tuning.remaining if tuning is not None else ()
     prediction = None if shared is None else predicted(remaining, measured_under(places.root, store))
@@ -218,7 +220,7 @@ def _notes(experiment: Experiment) -> list[str]:
             drawn = [f"{size:,} points at most, impossible ones included,"] if design.space else []
             notes.append(f"search: {' and '.join([*drawn, *programs])} are drawn from")
             notes.append(f"search: {_repeats(design, len(first_seeds(experiment.pretraining.seeds)))}")
-            notes += [f"search: {note}" for note in finishing_notes(experiment)]
+            notes += [f"search: {note}" for note in (*finishing_notes(experiment), *final_notes(experiment))]
         else:
             notes += [f"{design.kind}: {note}" for note in design.notes()]
         if isinstance(design, Factorial):

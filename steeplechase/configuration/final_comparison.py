@@ -9,7 +9,7 @@ from search_space.overrides import absolute_path
 from steeplechase.configuration.arm import Arm
 from steeplechase.configuration.designs import Coalitions, LeaveOneOut, ListDesign, OneDesign
 from steeplechase.configuration.designs.finalists import Ablation
-from steeplechase.configuration.designs.search import MEASURED
+from steeplechase.configuration.designs.search import MEASURED, Search
 from steeplechase.configuration.experiment import Experiment, tuning_view
 from steeplechase.configuration.hurdles.rungs import Rungs
 from steeplechase.foundation.schema import JsonValue
@@ -58,6 +58,18 @@ def final_experiment(
     return settings.with_parts(
         pretraining=pretraining, design=tuple(designs), on_invalid="skip", headline_metrics=headlines
     )
+
+
+def most_ablation_arms(search: Search) -> int:
+    """Return the largest number of arms that the ablation of a winner can have, with a change on every axis."""
+    names = [*components_of(dict.fromkeys(search.space)), *search.structure]
+    components, ablation = {name: {name: None} for name in names}, search.ablate_winner
+    if ablation is None or len(components) < 2:
+        return 0
+    if ablation == "coalitions":  # the baseline and the winner are arms already
+        sets = (1 << len(components)) - 2
+        return sets if len(components) <= EVERY_SET_UP_TO else min(sets, ORDERS * (len(components) - 1))
+    return len(components)
 
 
 def ablation_of(components: Mapping[str, Changes], ablation: Ablation) -> list[OneDesign]:

@@ -1,0 +1,32 @@
+"""What the end of a search will cost: finalists, baseline and the ablation of the winner, at seeds of their own."""
+
+from collections.abc import Iterator
+
+from runners.dag import SharedStages
+from runners.stages.stage import Stage
+from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.final_comparison import final_settings, most_ablation_arms
+from steeplechase.configuration.seeds import first_seeds
+
+
+def final_notes(experiment: Experiment) -> Iterator[str]:
+    """Yield which trainings follow a search."""
+    search = experiment.search
+    if search is None or search.finalists is None:
+        return
+    count, ablated, seeds = search.finalists.count, most_ablation_arms(search), search.finalists.seeds
+    arms = f"{count} finalist{'s' if count > 1 else ''} and the baseline"
+    arms += f", then at most {ablated} arms that ablate the winner ({search.ablate_winner})" if ablated else ""
+    trainings = (count + 1 + ablated) * seeds
+    yield f"then {arms}, at {seeds} seeds that it has not used: {trainings} full trainings at most"
+
+
+def final_stages(experiment: Experiment, shared: SharedStages) -> Iterator[Stage]:
+    """Yield the stages of the final comparison, as many as there can be, each arm at the baseline's size."""
+    search = experiment.search
+    if search is None or search.finalists is None:
+        return
+    settings, first = final_settings(experiment), max(first_seeds(experiment.pretraining.seeds)) + 1
+    for seed in range(first, first + search.finalists.seeds):
+        stages = [*shared.of_trial(settings, experiment.baseline, seed).values()]
+        yield from stages * (search.finalists.count + 1 + most_ablation_arms(search))

@@ -19,7 +19,7 @@ baseline:
             schedule: {{ kind: linear, warmup_tokens: 2000 }} }}
 design: {{ kind: list, arms: {{ deep: {{ depth: 4 }} }} }}
 corpus: {{ kind: text_files, path: {text} }}
-pretraining: {{ tokens: 150000, seeds: [1, 2, 3], held_out_sequences: 16, evaluations: 1 }}
+pretraining: {{ tokens: 80000, seeds: [1, 2, 3], held_out_sequences: 16, evaluations: 1 }}
 """
 
 

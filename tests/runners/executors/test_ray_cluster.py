@@ -18,8 +18,9 @@ SHARED = ("corpus", "tokens", "evaluation_set")
 
 
 @pytest.fixture(scope="module")
-def four_processors() -> Iterator[Cluster]:
-    with cluster(4) as made:
+def head() -> Iterator[Cluster]:
+    """A head without processors, which nodes of single tests join."""
+    with cluster(0) as made:
         yield made
 
 
@@ -35,16 +36,18 @@ def at_work(folder: Path) -> int:
 
 
 def test_at_most_one_trial_per_requested_worker_runs_at_a_time(
-    four_processors: Cluster, small: Run, small_experiment: Path, tmp_path: Path
+    head: Cluster, small: Run, small_experiment: Path, tmp_path: Path
 ) -> None:
     lend(small.folder, tmp_path, SHARED)
-    asked = ("--engine", "ray", "--address", four_processors.address, "--workers", "2")
-    most = 0
-    with started(four_processors.variables, "run", small_experiment, "--out", tmp_path, *asked) as run:
+    node = head.join(4)
+    head.wait_for(4)
+    asked, most = ("--engine", "ray", "--address", head.address, "--workers", "2"), 0
+    with started(head.variables, "run", small_experiment, "--out", tmp_path, *asked) as run:
         while run.poll() is None:
             most = max(most, at_work(tmp_path))
             time.sleep(0.02)
         _, told = run.communicate()
+    kill(node)
     assert run.returncode == 0, told
     assert most == 2
     assert Run(tmp_path, told, 0.0).table == small.table
@@ -53,45 +56,57 @@ def test_at_most_one_trial_per_requested_worker_runs_at_a_time(
 
 
 @pytest.mark.skipif(shutil.which("unshare") is None or os.geteuid() != 0, reason="needs a mount of its own")
-def test_a_node_without_the_results_folder_is_named_before_any_stage_runs(
-    small_experiment: Path, tmp_path: Path
+def test_a_node_without_the_results_folder_is_named_before_any_stage_runs_and_computes_with_a_store(
+    head: Cluster, small: Run, small_experiment: Path, tmp_path: Path
 ) -> None:
-    results = tmp_path / "results"
-    results.mkdir()
-    hidden = f'mount -t tmpfs none {results} && exec "$@"'
-    with cluster(0) as made:
-        made.join(1, "unshare", "-m", "sh", "-c", hidden, "sh")
-        made.wait_for(1)
-        asked = ("--engine", "ray", "--address", made.address, "--workers", "1")
-        with started(made.variables, "run", small_experiment, "--out", results, *asked) as run:
+    hidden, url = tmp_path / "hidden", f"file://{tmp_path}/objects"
+    hidden.mkdir()
+    mount = f'mount -t tmpfs none {hidden} && exec "$@"'
+    node = head.join(1, "unshare", "-m", "sh", "-c", mount, "sh")
+    head.wait_for(1)
+
+    def told(folder: Path, *how: str) -> tuple[int, str]:
+        asked = ("--engine", "ray", "--address", head.address, "--workers", "1", *how)
+        with started(head.variables, "run", small_experiment, "--out", folder, *asked) as run:
             try:
-                _, told = run.communicate(timeout=240)
+                _, text = run.communicate(timeout=400)
             finally:
                 run.kill()
-    assert run.returncode == 5, told
-    last = told.splitlines()[-1]
+        return run.returncode, text
+
+    results = hidden / "results"
+    code, text = told(results)
+    assert code == 5, text
+    last = text.splitlines()[-1]
     assert last.startswith("Ray node ")
     assert f"does not see {results / 'stages'}" in last
     assert last.endswith("put --out on a file system that all nodes share, or add --store")
-    assert "Move the folder away" not in told
+    assert "Move the folder away" not in text
     assert [*(results / "stages").glob("*/*/manifest.json")] == []  # nothing was run before
 
+    stored = hidden / "stored"
+    code, text = told(stored, "--store", url)
+    kill(node)
+    assert code == 0, text
+    assert Run(stored, text, 0.0).table == small.table
+    assert not [*(stored / "stages" / "pretrain").glob("*/checkpoint")]  # trained elsewhere, and not needed here
+    assert not [*(tmp_path / "objects" / "probes").glob("*")]
 
-def test_no_trial_fails_when_a_node_dies(small: Run, small_experiment: Path, tmp_path: Path) -> None:
+
+def test_no_trial_fails_when_a_node_dies(head: Cluster, small: Run, small_experiment: Path, tmp_path: Path) -> None:
     lend(small.folder, tmp_path, SHARED)
-    with cluster(0) as made:
-        node = made.join(1)
-        made.wait_for(1)
-        asked = ("--engine", "ray", "--address", made.address, "--workers", "1")
-        with started(made.variables, "run", small_experiment, "--out", tmp_path, *asked) as run:
-            while not list(tmp_path.glob("stages/progress/*.json")) and run.poll() is None:
-                time.sleep(0.05)
-            kill(node)
-            made.join(1)
-            try:
-                _, told = run.communicate(timeout=400)
-            finally:
-                run.kill()
+    node = head.join(1)
+    head.wait_for(1)
+    asked = ("--engine", "ray", "--address", head.address, "--workers", "1")
+    with started(head.variables, "run", small_experiment, "--out", tmp_path, *asked) as run:
+        while not list(tmp_path.glob("stages/progress/*.json")) and run.poll() is None:
+            time.sleep(0.05)
+        kill(node)
+        head.join(1)
+        try:
+            _, told = run.communicate(timeout=400)
+        finally:
+            run.kill()
     assert run.returncode == 0, told
     assert "failed" not in told
     assert Run(tmp_path, told, 0.0).table == small.table

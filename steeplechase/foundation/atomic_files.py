@@ -88,6 +88,11 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
+    except NotADirectoryError:
+        file = next(each for each in folder.absolute().parents if each.is_file())
+        raise MachineError(
+            f"{folder}: {file} is a file, not a folder; name another folder, or move it away"
+        ) from None
     except OSError as error:
         raise MachineError(f"{folder}: cannot be written to ({error.strerror})") from error
 

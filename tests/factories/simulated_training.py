@@ -62,7 +62,7 @@ class Killed(BaseException):
 def experiment(folder: Path, **parts: Any) -> Experiment:
     """Return a small table over a file of text; `parts` replace the sections of that name."""
     text = folder / "text.txt"
-    text.write_text("a text\n")
+    text.write_text("a text\n" * 4000)
     document = {
         "experiment": "simulated",
         "question": "What does the cascade decide?",

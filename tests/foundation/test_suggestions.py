@@ -50,6 +50,6 @@ def test_no_mistake_is_left_out_of_the_lines_and_their_number(count: int, most: 
 def test_the_mistakes_of_a_long_file_are_counted_and_the_first_alone_kept() -> None:
     mistakes = Mistakes("train.tsv")
     for line in range(1, 100_001):
-        mistakes.add(line, "two columns, three are needed")
-    assert len(mistakes.lines) == LINES_SHOWN
+        mistakes.add(line, f"{line} columns, three are needed")
+    assert len(mistakes.report) == LINES_SHOWN + 1
     assert mistakes.report[-1] == "train.tsv: 99980 more mistakes, 100000 in total"

@@ -189,7 +189,7 @@ def test_another_spelling_of_a_path_is_the_same_experiment_and_another_file_is_n
     Track(at("./text.txt").experiment, tmp_path / "results").run()
     monkeypatch.setenv(VARIABLE, str(tmp_path / "elsewhere"))
     (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "elsewhere" / "text.txt").write_text("another text\n")
+    (tmp_path / "elsewhere" / "text.txt").write_text("another text\n" * 4000)
     with pytest.raises(ConflictError, match=rf"corpus.path: \"./text.txt\" there, \"\${VARIABLE}/text.txt\" here"):
         open_ledger(at(f"${VARIABLE}/text.txt")).__enter__()
 
@@ -227,7 +227,7 @@ def test_an_empty_ledger_of_a_killed_driver_is_reported_and_can_be_resumed(tmp_p
 @pytest.mark.engines
 def test_a_user_error_in_a_worker_ends_the_run_and_a_corrected_file_resumes_it(tmp_path: Path) -> None:
     asked = request(tmp_path, simulated.experiment(tmp_path))
-    (tmp_path / "text.txt").write_bytes(b"first line\nsecond\x00line\n")
+    (tmp_path / "text.txt").write_bytes(b"first line\nsecond\x00line\n" * 1000)
     with pytest.raises(DataError, match=r"text\.txt:2: a NUL byte") as refused:
         run(asked, ignore_progress)
     assert refused.value.exit_code == 4

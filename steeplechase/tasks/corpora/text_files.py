@@ -1,5 +1,6 @@
 """A corpus from local files: txt, WikiExtractor output, jsonl (plain, gzip or xz) and parquet."""
 
+import codecs
 import hashlib
 import os
 import re
@@ -14,8 +15,9 @@ from pydantic import Field
 from steeplechase.foundation.atomic_files import read_regular
 from steeplechase.foundation.errors import DataError, closest, first_lines
 from steeplechase.foundation.schema import JsonValue
+from steeplechase.tasks.corpora.assembly import MINIMUM_CHARACTERS
 from steeplechase.tasks.corpora.document import Document
-from steeplechase.tasks.corpora.file_lines import check_signature, json_of_line, text_lines
+from steeplechase.tasks.corpora.file_lines import CHUNK_BYTES, check_signature, json_of_line, text_lines
 from steeplechase.tasks.corpora.option import CorpusOption
 from steeplechase.tasks.corpora.parquet import parquet_columns, parquet_rows
 from steeplechase.tasks.data_folder import missing, resolved
@@ -98,6 +100,8 @@ READERS: dict[str, Callable[[Path, str], Iterator[Document]]] = {
 
 READING_VERSION = 1  # incremented when the documents of the same files change
 COMPRESSIONS = (".gz", ".xz")
+PACKED = (*COMPRESSIONS, ".parquet")  # whose bytes are not those of the text
+FEWEST_CHARACTERS = sum(MINIMUM_CHARACTERS.values())
 READING = "reading text files"
 EXTRACTED = b"<doc id="
 WANTED = (
@@ -130,7 +134,10 @@ class TextFilesCorpus(CorpusOption):
     """
 
     def inputs(self) -> JsonValue:
-        """Return the sha256 of every file with its name relative to the folder; raises DataError like reading."""
+        """Return the sha256 of every file with its name relative to the folder.
+
+        Raises DataError for bytes of a plain file that are not UTF-8, which `plan` finds by this, and like reading.
+        """
         hashes = {name: _file_hash(name, path) for name, path in self._files().items()}
         return {"kind": self.kind, "reading_version": READING_VERSION, "files": dict(hashes)}
 
@@ -152,9 +159,18 @@ class TextFilesCorpus(CorpusOption):
         return 0
 
     def check_exists(self) -> None:
-        """Raise DataError if there is no such file or folder; nothing is read."""
-        if "://" not in self.path and not resolved(self.path).exists():
-            raise missing(f"{resolved(self.path)}: no such file or folder; {WANTED}")
+        """Raise DataError if there is no such file or folder, or too little text by its size; nothing is read."""
+        if "://" in self.path:
+            return
+        if not (root := resolved(self.path)).exists():
+            raise missing(f"{root}: no such file or folder; {WANTED}")
+        files = self._files().values()
+        size = sum(path.stat().st_size for path in files)
+        if size < FEWEST_CHARACTERS and not any(path.suffix in PACKED for path in files):
+            raise DataError(
+                f"{root}: {size:,} bytes of text are too few for a corpus; with its three splits it needs more than "
+                f"{FEWEST_CHARACTERS:,} characters"
+            )
 
     def _files(self) -> dict[str, Path]:
         root = resolved(self.path)
@@ -233,8 +249,20 @@ def _is_extracted(path: Path) -> bool:
 
 
 def _file_hash(name: str, path: Path) -> str:
+    """Return the sha256 of a file. Raises DataError where a plain text is not UTF-8, as reading it would."""
+    decoder, found = codecs.getincrementaldecoder("utf-8")(), hashlib.sha256()
+    is_text = path.suffix not in PACKED
     try:
         with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+            while chunk := file.read(CHUNK_BYTES):
+                found.update(chunk)
+                if is_text:
+                    decoder.decode(chunk)
+            decoder.decode(b"", final=True)
+        return found.hexdigest()
+    except UnicodeDecodeError:
+        for _ in text_lines(path, name):  # raises with line and offset
+            pass
+        raise
     except OSError as failure:
         raise DataError(f"{name}: {failure.strerror}") from failure

@@ -96,6 +96,20 @@ def test_invalid_files_are_refused_with_name_and_position(
         read(tmp_path)
 
 
+def test_what_is_not_utf_8_and_too_little_text_are_found_before_any_stage(tmp_path: Path) -> None:
+    _latin(tmp_path)
+    corpus = TextFilesCorpus(path=str(tmp_path))
+    with pytest.raises(DataError, match=r"a\.txt:2: byte 0xef at byte offset 13 is not UTF-8"):
+        corpus.inputs()
+    with pytest.raises(DataError, match=r"bytes of text are too few for a corpus; .* more than 21,000 characters"):
+        corpus.check_exists()
+    (tmp_path / "a.txt").write_text("a text\n" * 4000)
+    corpus.check_exists()
+    (tmp_path / "a.txt").unlink()
+    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"a text\n" * 4000))
+    corpus.check_exists()  # packed
+
+
 def test_addresses_and_missing_files_are_refused() -> None:
     with pytest.raises(DataError, match="local path"):
         list(TextFilesCorpus(path="s3://bucket").documents(silent))

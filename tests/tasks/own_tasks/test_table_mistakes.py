@@ -222,7 +222,9 @@ def test_the_columns_of_a_parquet_file_are_checked(tmp_path: Path) -> None:
 
 
 def test_the_first_twenty_mistakes_are_shown_and_all_are_counted(tmp_path: Path) -> None:
-    lines = refused(tmp_path, "review,stars\n" + ",yes\n" * 25)
+    (same,) = refused(tmp_path, "review,stars\n" + ",yes\n" * 25)
+    assert same == "train.csv:2: review: empty, expected a text (also in lines 3, 4, 5, 6 and 20 more)"
+    lines = refused(tmp_path, "review,stars\n" + "".join(f"text{'x,' * count},yes\n" for count in range(1, 26)))
     assert len(lines) == 21
     assert lines[-1] == "train.csv: 5 more mistakes, 25 in total"
 

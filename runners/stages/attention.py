@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from runners.stages.context import StageContext
-from runners.stages.evaluation_set import require_sequences
+from runners.stages.evaluation_set import held_out_sequences
 from runners.stages.stage import MeasurementStage
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
@@ -64,7 +64,7 @@ class AttentionStage(MeasurementStage):
         from steeplechase.models.attention_maps import visit_attention_maps
 
         encoder = read_encoder(context.inputs["pretrained"], self.architecture, self.device)
-        tokens = _held_out_sequences(self, context)
+        tokens = held_out_sequences("measure.attention_diagonal.sequences", self.sequences, self.length, context)
         sums = _Sums(self, encoder.device)
         rows = max(1, WEIGHTS_PER_BATCH // (encoder.architecture.attention_shape.heads * self.length**2))
         for first in range(0, len(tokens), rows):
@@ -72,20 +72,6 @@ class AttentionStage(MeasurementStage):
             visit_attention_maps(encoder, batch, sums.add)
             context.progress("attention", first / len(tokens))
         return sums.document(len(tokens))
-
-
-def _held_out_sequences(stage: AttentionStage, context: StageContext) -> NDArray[np.int64]:
-    """Return evenly spaced validation sequences [sequences length]; raises DataError if there are too few."""
-    import numpy as np
-
-    from search_space.packing.stream import Batches
-    from steeplechase.tasks.tokenizer import load_tokenizer
-    from steeplechase.tasks.tokens import read_tokens
-
-    source = context.inputs["tokens"]
-    batches = Batches(read_tokens(source / "validation.npy"), load_tokenizer(source), stage.length)
-    require_sequences("measure.attention_diagonal.sequences", stage.sequences, batches.sequences)
-    return batches.sequence(np.linspace(0, batches.sequences - 1, stage.sequences).astype(np.int64))
 
 
 class _Sums:

@@ -19,6 +19,9 @@ from steeplechase.tasks.progress import place
 from steeplechase.tasks.tokenizer import Tokenizer, load_tokenizer
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from runners.training.loop import Step
     from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
 
@@ -117,6 +120,19 @@ def _reference_generator(
 
     train(model, training_data, build_optimiser(model, recipe), range(steps), after)
     return model
+
+
+def held_out_sequences(key: str, count: int, length: int, context: StageContext) -> NDArray[np.int64]:
+    """Return evenly spaced validation sequences [count length]; raises DataError if there are fewer, with the key."""
+    import numpy as np
+
+    from search_space.packing.stream import Batches
+    from steeplechase.tasks.tokens import read_tokens
+
+    source = context.inputs["tokens"]
+    batches = Batches(read_tokens(source / "validation.npy"), load_tokenizer(source), length)
+    require_sequences(key, count, batches.sequences)
+    return batches.sequence(np.linspace(0, batches.sequences - 1, count).astype(np.int64))
 
 
 def require_sequences(setting: str, asked: int, found: int) -> None:

@@ -34,6 +34,7 @@ from steeplechase.models.module_contracts import module_outcomes
 from steeplechase.models.option_contracts import contracts_of
 from steeplechase.tasks.contracts.candidates import candidate_contracts
 from steeplechase.tasks.contracts.corpora import corpus_contracts
+from steeplechase.tasks.contracts.own_measurements import own_measurement_contracts
 from steeplechase.tasks.contracts.own_metrics import own_metric_contracts
 from steeplechase.tasks.contracts.small_candidates import PLACED
 from steeplechase.tasks.contracts.sublayers import sublayer_contracts
@@ -41,6 +42,7 @@ from steeplechase.tasks.contracts.tasks import documentation, first_documents, t
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.corpora.option import CorpusOption
 from steeplechase.tasks.downstream import find_task
+from steeplechase.tasks.own_measurements import PACKAGE as OWN_MEASUREMENTS
 
 PLACE, OUTCOME, END, EXIT_CODE = "place", "outcome", "end", "exit_code"
 """The keys of answers: what comes next, what was found, and the end with the lines and the code of a refusal."""
@@ -98,7 +100,7 @@ def checked(plugin: Plugin) -> Iterator[Outcome]:
 
 
 def checked_file(module: str, folder: Path) -> Iterator[Outcome]:
-    """Yield the outcomes of the option, sublayer, task or metrics of a plugin's file, if it declares any."""
+    """Yield the outcomes of what a plugin's file declares: an option, a sublayer, a task, metrics, measurements."""
     package, _, name = module.rpartition(".")
     axis = axis_of(package) if package.startswith(OPTIONS) else None
     option = None if axis is None else option_in(import_module(module), axis)
@@ -110,6 +112,8 @@ def checked_file(module: str, folder: Path) -> Iterator[Outcome]:
         yield from task_contracts(find_task(name), documents_for(name, folder))
     elif package == OWN_METRICS and not name.startswith("_"):
         yield from own_metric_contracts(import_module(module))
+    elif package == OWN_MEASUREMENTS and not name.startswith("_"):
+        yield from own_measurement_contracts(import_module(module))
 
 
 def documents_for(task: str, folder: Path) -> Callable[[], tuple[Document, ...]]:
@@ -157,7 +161,7 @@ def _declares(module: str) -> bool:
     package, _, name = module.rpartition(".")
     if package == SUBLAYERS:
         return lettered_sublayer(import_module(module)) is not None
-    if package in (DOWNSTREAM, OWN_METRICS):
+    if package in (DOWNSTREAM, OWN_METRICS, OWN_MEASUREMENTS):
         return not name.startswith("_")
     axis = axis_of(package) if package.startswith(OPTIONS) else None
     return axis is not None and option_in(import_module(module), axis) is not None

@@ -14,7 +14,7 @@ from steeplechase.tasks.corpora.corpus import Corpus
 from steeplechase.tasks.dataset_folder import PublishedData
 from steeplechase.tasks.downstream import find_task, task_names
 from steeplechase.tasks.labelled.task import DownstreamTask
-from steeplechase.tasks.own_metrics import MetricReference, module_of
+from steeplechase.tasks.own_metrics import FunctionReference, module_of
 from steeplechase.tasks.own_tasks import OwnTask
 from steeplechase.tasks.own_tasks.derived import DerivedTask
 from steeplechase.tasks.own_tasks.rarified import RareWordsTask, RarifiedTask
@@ -102,7 +102,7 @@ class FineTuning(TaskExamples, TaskTraining):
     """Downstream tasks by name, such as cola or docs_pair, and of `own_tasks`; an empty list skips fine-tuning."""
     seeds: SeedList = Field(default=(1,), min_length=1)
     """Fine-tuning seeds; their results are averaged within each pretraining seed."""
-    metrics: Mapping[str, tuple[MetricReference, ...]] = Field(
+    metrics: Mapping[str, tuple[FunctionReference, ...]] = Field(
         default_factory=dict, examples=[{"reviews": ["costs:weighted_accuracy"]}]
     )
     """By task, further metrics of your own: `FILE:FUNCTION` of `tasks/own_metrics/FILE.py` in a plugin."""

@@ -10,9 +10,12 @@ from search_space.objective import LanguageModel
 from search_space.rare_words import RareWords
 from steeplechase.configuration.latency import Latency
 from steeplechase.configuration.measurement import Measurement
-from steeplechase.foundation.errors import Violation
+from steeplechase.configuration.plugins import plugin_of
+from steeplechase.foundation.errors import DataError, Violation
 from steeplechase.foundation.schema import Count, Name, Schema, Share
 from steeplechase.tasks.language_model_texts import LanguageModelText
+from steeplechase.tasks.own_measurements import PACKAGE
+from steeplechase.tasks.own_metrics import FunctionReference, function_of, module_of
 
 ATTENTION, RARE_WORDS, PERPLEXITY = "attention", "rare_words", "perplexity"
 SPECIAL_TOKENS = 2  # [CLS] and [SEP] of a window
@@ -117,6 +120,39 @@ class Perplexity(Measurement):
             yield Violation((), f"{', '.join(others)}: {reason}")
 
 
+class OwnMeasurement(Measurement):
+    """Numbers that functions of your own give for every trained encoder, from held-out text."""
+
+    functions: Mapping[Name, FunctionReference] = Field(min_length=1, examples=[{"rank": "geometry:effective_rank"}])
+    """The functions by name: `FILE:FUNCTION` of `tasks/own_measurements/FILE.py` in a plugin."""
+    sequences: Count = 64
+    """Number of held-out sequences that each gets, of the baseline's length, evenly spaced."""
+    stage: ClassVar[str] = "own_measurement"
+    of_pretraining: ClassVar[bool] = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the functions."""
+        return tuple(self.functions)
+
+    def violations(self, length: int, arms: Mapping[str, Candidate]) -> Iterator[Violation]:
+        """Yield the arms that cannot read the same sequences, and the functions that no plugin has."""
+        for name, candidate in arms.items():
+            if candidate.architecture.too_long(length):
+                message = f"{name} has {candidate.architecture.longest_sequence} positions; sequences have {length}"
+                yield Violation((), message)
+        for name, reference in self.functions.items():
+            if plugin_of(module_of(reference, PACKAGE)) is None:
+                file = reference.partition(":")[0]
+                message = f"{reference}: no folder of `plugins` has tasks/own_measurements/{file}.py"
+                yield Violation(("functions", name), message)
+                continue
+            try:
+                function_of(reference, PACKAGE)
+            except DataError as refusal:
+                yield Violation(("functions", name), refusal.lines[0])
+
+
 class Measures(Schema):
     """Measurements by name; only those that are set are made."""
 
@@ -126,6 +162,8 @@ class Measures(Schema):
     """Embeddings of rare words from form and contexts, as in BERTRAM; null to skip it."""
     perplexity: Perplexity | None = Field(default=None, examples=[{"texts": {"notes": {"path": "notes.txt"}}}])
     """Perplexity and bits per character of texts, of arms that pretrain as language models; null to skip it."""
+    own: OwnMeasurement | None = Field(default=None, examples=[{"functions": {"rank": "geometry:effective_rank"}}])
+    """Numbers that functions of your own give for every trained encoder; null to skip it."""
     latency: Latency | None = Field(default=None, examples=[{"lengths": [64, 128, 256]}])
     """Seconds of one part of every arm's architecture at several sequence lengths; null to skip it."""
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from runners.dag import shared_stages, trial_stages
 from runners.training.optimisers import build_optimiser
 from steeplechase.commands.plugin_contracts import checked, unused_files
 from steeplechase.configuration.loading import load_experiment
@@ -14,14 +15,16 @@ from steeplechase.tasks.contracts.own_metrics import own_metric_contracts
 from steeplechase.tasks.contracts.tasks import task_contracts
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.labelled.task import DownstreamTask, Examples
-from steeplechase.tasks.own_metrics import module_of, own_scores
+from steeplechase.tasks.own_metrics import function_of, module_of, own_scores
 from tests.factories.paths import ROOT
 from tests.factories.plugins import copy_of, loaded
 
 EXAMPLES = ROOT / "examples"
 
 
-@pytest.mark.parametrize("name", ["lion_optimiser", "power_schedule", "repeated_word", "weighted_metric"])
+@pytest.mark.parametrize(
+    "name", ["lion_optimiser", "power_schedule", "repeated_word", "weighted_metric", "embedding_geometry"]
+)
 def test_every_contract_of_an_example_holds_and_its_experiment_is_valid(name: str, tmp_path: Path) -> None:
     folder = copy_of(EXAMPLES / name, tmp_path / "plugin")
     with loaded(folder) as plugin:
@@ -121,6 +124,62 @@ def test_metrics_that_cannot_be_computed_are_refused_with_their_line(
     text = file.read_text()
     declared = text[text.index("metrics:") : text.index("# beside")]
     file.write_text(text.replace(declared, f"metrics: {metrics} "))
+    with loaded(folder), pytest.raises(ConfigurationError, match=message):
+        load_experiment(file, "smoke")
+
+
+GEOMETRY = "steeplechase.tasks.own_measurements"
+
+
+def test_the_effective_rank_is_the_number_of_equal_directions(tmp_path: Path) -> None:
+    folder = copy_of(EXAMPLES / "embedding_geometry", tmp_path / "plugin")
+    with loaded(folder):
+        rank = function_of("geometry:effective_rank", GEOMETRY)
+        equal = torch.cat([torch.eye(4), -torch.eye(4)])[None]
+        assert rank(lambda tokens: equal, torch.zeros(1, 8)) == pytest.approx(4.0)
+
+
+def test_a_measurement_is_a_stage_whose_key_has_its_source(tmp_path: Path) -> None:
+    folder = copy_of(EXAMPLES / "embedding_geometry", tmp_path / "plugin")
+    file = folder / "tasks" / "own_measurements" / "geometry.py"
+    found = []
+    for text in (file.read_text(), file.read_text().replace("PAIRS = 1000", "PAIRS = 2000")):
+        file.write_text(text)
+        with loaded(folder):
+            experiment = load_experiment(folder / "experiment.yaml", "smoke")
+            stages = trial_stages(experiment, shared_stages(experiment), experiment.baseline, 1)
+            found.append({label: stage.key for label, stage in stages.items()})
+    first, second = found
+    changed = {label for label in first if first[label] != second[label]}
+    assert changed == {"own_measurement rank", "own_measurement cosine"}
+
+
+def test_a_measurement_that_changes_the_encoder_breaks_its_contract(tmp_path: Path) -> None:
+    folder = copy_of(EXAMPLES / "embedding_geometry", tmp_path / "plugin")
+    (folder / "tasks" / "own_measurements" / "mine.py").write_text(
+        "def pruned(encoder, tokens):\n"
+        "    for weights in encoder.parameters():\n        weights.data.zero_()\n    return 1.0\n"
+        "def text(encoder, tokens):\n    return 'high'\n"
+    )
+    with loaded(folder) as plugin:
+        problems = {(each.option, each.contract): each.problem for each in checked(plugin) if each.problem}
+    assert "changed: " in problems["mine:pruned", "it leaves the encoder and its mode as they were"]
+    assert "it returned 'high'" in problems["mine:text", "it returns finite numbers"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        ("geometri:similarity", "no folder of `plugins` has tasks/own_measurements/geometri.py"),
+        ("geometry:similar", "tasks/own_measurements/geometry.py defines no function similar"),
+    ],
+)
+def test_a_measurement_that_no_plugin_has_is_refused_with_its_line(
+    reference: str, message: str, tmp_path: Path
+) -> None:
+    folder = copy_of(EXAMPLES / "embedding_geometry", tmp_path / "plugin")
+    file = folder / "experiment.yaml"
+    file.write_text(file.read_text().replace("geometry:similarity", reference))
     with loaded(folder), pytest.raises(ConfigurationError, match=message):
         load_experiment(file, "smoke")
 

@@ -45,6 +45,7 @@ PLAUSIBLE: Mapping[str, Mapping[str, Any]] = {
                    "training_error": {"form": 0.125}},
     "word_embeddings": {"variant": "add", "taught": 90, "words": 10, "without_ngram": 1,
                         "training_error": {"form": 0.125}},
+    "own_measurement": {"name": "rank", "values": {"effective_rank": 12.5}},
     "perplexity": {"text": "notes", "layout": "plain", "nats": 512.5, "tokens": 128, "words": 96, "characters": 480,
                    "unknown": 2, "length": 32, "new_tokens": 16},
     "fine_tune": FINE_TUNED,

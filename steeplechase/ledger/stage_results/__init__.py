@@ -16,6 +16,7 @@ from steeplechase.ledger.stage_results.measurements import AttentionResult as At
 from steeplechase.ledger.stage_results.measurements import Cells as Cells
 from steeplechase.ledger.stage_results.measurements import LatencyResult as LatencyResult
 from steeplechase.ledger.stage_results.measurements import Machine as Machine
+from steeplechase.ledger.stage_results.measurements import OwnMeasurementResult as OwnMeasurementResult
 from steeplechase.ledger.stage_results.measurements import PerplexityResult as PerplexityResult
 from steeplechase.ledger.stage_results.measurements import RareWordsResult as RareWordsResult
 from steeplechase.ledger.stage_results.measurements import WordEmbeddingsResult as WordEmbeddingsResult

@@ -137,6 +137,20 @@ class PerplexityResult(Result):
         }
 
 
+class OwnMeasurementResult(Result):
+    """The numbers that a function of a user's own gives for a trained encoder."""
+
+    finished: ClassVar[tuple[str, ...]] = ("own_measurement",)
+    name: Name
+    """The function's name in the experiment."""
+    values: Mapping[str, Real]
+
+    @property
+    def outcome(self) -> str:
+        """The numbers."""
+        return ", ".join(f"{name} {value:.4g}" for name, value in self.values.items())
+
+
 def _perplexity(nats: float, units: int) -> float:
     """Return e to the mean loss; infinite beyond the largest number, NaN without a unit."""
     if not units:

@@ -15,8 +15,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator
 
 from steeplechase.foundation.errors import DataError
+from steeplechase.foundation.plugin_layout import place_of
 
-Function = Callable[[Sequence[Any], Sequence[Any]], float | Mapping[str, float]]
+Function = Callable[..., float | Mapping[str, float]]
 FORM = re.compile(r"(?P<file>[a-z_][a-z0-9_]*):(?P<function>[a-z_][a-z0-9_]*)")
 NAMED = re.compile(r"[A-Za-z0-9._-]+")
 """Names of metrics that a table and a file can have."""
@@ -28,13 +29,13 @@ def _formed(reference: str) -> str:
     return reference
 
 
-MetricReference = Annotated[str, AfterValidator(_formed)]
-"""`FILE:FUNCTION`: a function that `tasks/own_metrics/FILE.py` of a plugin defines."""
+FunctionReference = Annotated[str, AfterValidator(_formed)]
+"""`FILE:FUNCTION`: a function that FILE.py of a plugin defines, in `tasks/own_metrics/` or its like."""
 
 
-def module_of(reference: str) -> str:
-    """Return the module that has the function of a reference."""
-    return f"{__name__}.{reference.partition(':')[0]}"
+def module_of(reference: str, package: str = __name__) -> str:
+    """Return the module of a package that has the function of a reference."""
+    return f"{package}.{reference.partition(':')[0]}"
 
 
 def name_of(reference: str) -> str:
@@ -42,26 +43,30 @@ def name_of(reference: str) -> str:
     return reference.partition(":")[2]
 
 
-def function_of(reference: str) -> Function:
+def function_of(reference: str, package: str = __name__) -> Function:
     """Return the function of a reference. Raises DataError where its file does not define it."""
-    module, name = module_of(reference), name_of(reference)
+    module, name = module_of(reference, package), name_of(reference)
     try:
         found = vars(import_module(module)).get(name)
     except Exception as error:  # of the plugin's code
         raise DataError(f"{reference}: its file cannot be imported: {type(error).__name__}: {error}") from error
     if not inspect.isfunction(found) or found.__module__ != module:
-        raise DataError(f"{reference}: tasks/own_metrics/{reference.partition(':')[0]}.py defines no function {name}")
+        raise DataError(f"{reference}: {place_of(module)}.py defines no function {name}")
     return found
 
 
 def own_scores(reference: str, references: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-    """Return the metrics of one function by name, in percent.
+    """Return the metrics of one function by name, in percent. Raises DataError as `own_numbers`."""
+    return own_numbers(reference, function_of(reference), references, predictions)
+
+
+def own_numbers(reference: str, function: Function, *arguments: Any) -> dict[str, float]:
+    """Return the numbers that a function gives, by name: its own, or its own and theirs.
 
     Raises DataError where the function fails, or returns anything but finite numbers.
     """
-    function = function_of(reference)
     try:
-        found = function(references, predictions)
+        found = function(*arguments)
     except Exception as error:
         raise DataError(f"{reference}: {type(error).__name__}: {str(error).partition(chr(10))[0]}") from error
     name = name_of(reference)
@@ -71,6 +76,6 @@ def own_scores(reference: str, references: Sequence[Any], predictions: Sequence[
     for metric, value in by_name.items():
         number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
         if not number or not NAMED.fullmatch(metric):
-            needed = "a finite number in percent, or such numbers by name, is needed"
+            needed = "a finite number, or such numbers by name, is needed"
             raise DataError(f"{reference}: it returned {value!r:.80} for {metric!r:.80}; {needed}")
     return {metric: float(value) for metric, value in by_name.items()}

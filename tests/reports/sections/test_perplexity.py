@@ -1,4 +1,4 @@
-"""Sections of measurements: perplexity of texts, pruned arms, and selected settings."""
+"""Sections of measurements: perplexity of texts, numbers of own functions, pruned arms, and selected settings."""
 
 import math
 from dataclasses import replace
@@ -157,3 +157,18 @@ def test_selection_on_the_reported_dev_examples_is_marked_everywhere() -> None:
     assert "selected and reported on the same 499 dev examples" in dict(marked.footer)["Fine-tuning settings"]
     text = "the best of 2 (epochs), selected on 499 dev examples and reported on the other 501, split by a hash"
     assert text in dict(halved.footer)["Fine-tuning settings"]
+
+
+def test_numbers_of_a_function_have_mean_and_spread_and_what_is_not_finite_is_left_out() -> None:
+    found = {("baseline", 1): 2.0, ("baseline", 2): 4.0, ("mixed", 1): 3.0, ("mixed", 2): math.nan}
+    trials = [
+        Trial(arm, seed)
+        .pretrained(5.0)
+        .record("own_measurement", "own_measurement rank", {"name": "rank", "values": {"rank.text": value}})
+        for (arm, seed), value in found.items()
+    ]
+    built = build(snapshot(trials, {"baseline": {}, "mixed": {"heads": 2}}, resolved=document()))
+    (table,) = (table for table in built.tables if table.name == "own_measurements")
+    rows = [(row["arm"], row["measurement"], row["number"], row["n"], row["mean"]) for row in table.rows]
+    assert rows == [("baseline", "rank", "rank.text", 2, 3.0), ("mixed", "rank", "rank.text", 1, 3.0)]
+    assert "Measurements of your own" in render(built, "markdown")

@@ -1,0 +1,38 @@
+"""Measurements of a user's own: the numbers that functions of plugins give for every trained encoder."""
+
+from collections.abc import Iterator
+
+from reports.columns import spread
+from reports.grid import Column, shown, words
+from reports.section import Content, Section
+from reports.statistics.evidence import Evidence
+from reports.statistics.results import Results
+from reports.table import Row, Table, spread_columns
+from steeplechase.ledger.records import with_results
+from steeplechase.ledger.stage_results import OwnMeasurementResult, finite
+
+NAME, KIND = "own_measurements", "own_measurement"
+TITLE = "Measurements of your own: mean ± sd (n pretraining seeds)"
+DECIMALS = 3
+
+
+def _rows(results: Results) -> Iterator[Row]:
+    """Yield one row per arm, function and number, over the pretraining seeds; what is not finite is left out."""
+    for arm in results.arms:
+        samples: dict[tuple[str, str], list[float]] = {}
+        for history in results.trials[arm.name]:
+            for _, result in with_results(history.finished(KIND), OwnMeasurementResult):
+                for number, value in result.values.items():
+                    if (known := finite(value)) is not None:
+                        samples.setdefault((result.name, number), []).append(known)
+        for (name, number), values in sorted(samples.items()):
+            yield {"arm": arm.name, "measurement": name, "number": number, **spread_columns(values)}
+
+
+def _content(evidence: Evidence) -> Content:
+    found = Table.of(NAME, _rows(evidence.results))
+    columns = [words("arm", "arm"), words("measurement", "measurement"), words("number", "number")]
+    return Content(found.filled, shown(NAME, TITLE, [*columns, Column("value", read=spread(DECIMALS))], found.rows))
+
+
+SECTION = Section(NAME, _content)

@@ -20,7 +20,8 @@ from runners.replay.curves.reading import read_curves
 from runners.replay.curves.recorded import RecordedCurves, recorded
 from runners.replay.replay import CurveTask, regrets
 from runners.replay.settings import RECOMMENDED, SEARCHES
-from steeplechase.foundation.schema import JsonValue, canonical, canonical_text
+from steeplechase.foundation.canonical import canonical, canonical_text
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.reading import open_rows
 from steeplechase.ledger.records import Status
 

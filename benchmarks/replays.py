@@ -159,7 +159,7 @@ def page(found: Mapping[str, Mapping[str, Numbers]]) -> str:
     left_out = [_row(name, [_choice(name, means, limit) for limit in LIMITS]) for name in FAMILIES]
     searches, variants_of = _row_of_names(COMPARED), _row_of_names(VARIANTS)
     limits = [f"no ratio above {limit:g}" for limit in LIMITS[:-1]]
-    text = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
+    text = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
     return text.format(
         families="\n".join(_source(name, of_random[name]) for name in FAMILIES),
         compared=_table(["family", *searches], [*main, *_summary(means, COMPARED)]),

@@ -12,6 +12,7 @@ from math import isnan
 from reports.by_recipe import at_shared_recipe
 from reports.columns import DELTA, interval_cell
 from reports.document import Report
+from reports.final_comparison import at_final_seeds, examples_at_final_seeds
 from reports.grid import Cell, Column, Grid, shown, words
 from reports.made_with import made_with_of
 from reports.number_format import counted, p_text
@@ -101,12 +102,15 @@ def pairs_of(
 ) -> tuple[Results, tuple[ComparedPair, ...]]:
     """Return the results of a snapshot, and the pairs of the named arms on the named metrics.
 
+    Of a search with a final comparison the results are those of the comparison.
     Without names: all arms, and held-out loss and score. Raises ConfigurationError with every wrong name, DataError
     for results without two arms.
     """
     if not snapshot.has_trials:
         raise DataError(f"{snapshot.experiment}: no model is trained; `steeplechase report` has its comparisons")
-    results = results_of(at_shared_recipe(snapshot), example_tables=example_tables)
+    final = at_final_seeds(snapshot)
+    examples = example_tables if final is None else examples_at_final_seeds(snapshot, example_tables)
+    results = results_of(final or at_shared_recipe(snapshot), example_tables=examples)
     known, measured = [arm.name for arm in results.arms], {metric.name: metric for metric in results.metrics}
     if len(known) < 2:
         raise DataError(f"{snapshot.experiment}: fewer than two arms yet; `steeplechase run` adds them")

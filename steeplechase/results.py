@@ -171,15 +171,16 @@ def path_of(place: object, what: str) -> Path:
 
 
 def _points(snapshot: "Snapshot") -> Iterator[tuple[str, int, int, float]]:
+    from reports.final_comparison import at_final_seeds
     from steeplechase.configuration.stage_label import PRETRAIN
     from steeplechase.ledger.records import curve_of
 
-    comparable = (arm.name for arm in snapshot.arms if arm.name not in snapshot.arms_with_other_loss)
-    for arm in comparable:
-        for history in snapshot.of_arm(arm):
-            for record in history.finished(PRETRAIN):
-                for tokens, loss in curve_of(record).items():
-                    yield arm, history.trial.seed, tokens, loss
+    for shown in filter(None, (snapshot, at_final_seeds(snapshot))):
+        for arm in (arm.name for arm in shown.arms if arm.name not in shown.arms_with_other_loss):
+            for history in shown.of_arm(arm):
+                for record in history.finished(PRETRAIN):
+                    for tokens, loss in curve_of(record).items():
+                        yield arm, history.trial.seed, tokens, loss
 
 
 def _named(name: object, known: dict[str, Any], what: str) -> Any:

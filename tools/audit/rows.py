@@ -16,6 +16,8 @@ from tools.audit.inference import ALPHA, Estimate, contrast
 
 BASELINE, LOSS, SCORE, DIAGONAL, FINISHED = "baseline", "held_out_loss", "score", "attention_diagonal", "finished"
 POINTS = 100.0
+APART = ("tuning_trial_of", "tuned_from", "final_of")
+"""Columns of arms that are no rows of the main table."""
 Row = dict[str, Any]
 
 csv.field_size_limit(sys.maxsize)
@@ -49,7 +51,7 @@ class Study:
         self.tasks: list[str] = sorted(self.document["fine_tuning"]["tasks"])
         designs = self.document.get("designs", self.document.get("design")) or []
         self.designs: list[Row] = designs if isinstance(designs, list) else [designs]
-        rows = [row for row in read_csv(ledger / "arms.csv") if not (row["tuning_trial_of"] or row.get("tuned_from"))]
+        rows = [row for row in read_csv(ledger / "arms.csv") if not any(row.get(name) for name in APART)]
         rows.sort(key=lambda row: (row["name"] != BASELINE, int(row["position"])))
         self.arms: dict[str, Row] = {row["name"]: row for row in rows}
         self.rivals = [arm for arm in self.arms if arm != BASELINE]

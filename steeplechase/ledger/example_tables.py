@@ -243,8 +243,8 @@ class _StoredExamples:
         return ExampleTable(metric, tuple(one for one, _ in rows), np.stack([values for _, values in rows]))
 
     def _wanted(self) -> Iterator[_Wanted]:
-        other_loss = self._found.arms_with_other_loss
-        for history in self._found.histories:
+        other_loss, final = self._found.arms_with_other_loss, self._found.final
+        for history in (*self._found.histories, *(final.histories if final else ())):
             arm, seed = history.trial.arm, history.trial.seed
             last = final_record(history, self._found.labels)
             losses = last.result.held_out_losses if last and isinstance(last.result, PretrainResult) else None

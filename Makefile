@@ -9,6 +9,11 @@ ifneq ($(wildcard ../shared/data/.),)
 export STEEPLECHASE_DATA ?= $(abspath ../shared/data)
 endif
 
+# Tests wait for fsync most of their time: their folders are in memory, where there are some GB of it for files.
+ifeq ($(shell test "$$(df --output=avail -m /dev/shm 2>/dev/null | tail -1)" -gt 4000 2>/dev/null && echo yes),yes)
+IN_MEMORY := TMPDIR=/dev/shm
+endif
+
 .PHONY: help demo search test bench check format schema reference reports docs pages audit faults clean
 .DEFAULT_GOAL := help
 
@@ -23,7 +28,7 @@ search: $(VENV)/ready-to-run ## a joint search by score under hurdles, its final
 	$(BIN)/steeplechase run experiments/joint.yaml --scale demo
 
 test: $(VENV)/ready-to-develop ## all tests
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 $(IN_MEMORY) $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 bench: $(VENV)/ready-to-develop ## speed and memory against named peers, in one table
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks

@@ -97,7 +97,8 @@ def open_ledger(request: RunRequest, shared: SharedStages | None = None) -> Iter
             ledger = opened.enter_context(_ledger_in(request.paths.folder))
             if ledger.fact("identity") is not None:
                 shared = shared or stages_of(request.experiment)
-                for stage in shared.named().values():
+                # in a study that may grow, what another machine measured is hidden and measured again
+                for stage in () if request.experiment.may_grow else shared.named().values():
                     stage.declaration.refuse_beside(str(ledger.path), ledger.records())
                 change = change_of(ledger, request.experiment, shared)
                 if change.reasons and change.has_results:

@@ -4,7 +4,8 @@ The stopping rule is that of `asha` (Li et al. 2020, arXiv 1810.05934). An early
 candidates of earlier cohorts as the last rung does, at half of a training by default; the last rung is used unless
 the final losses of candidates that have finished show that it ranks wrongly. Where early losses say nothing, nearly
 every candidate reaches the half. A rung that stops good candidates leaves alike ones, whose ranks then differ, and
-goes out of use again. Earlier cohorts have ended, so that decisions do not depend on the order of arrival.
+goes out of use again. Earlier cohorts have ended, so that decisions do not depend on the order of arrival. Scores
+of a probe are compared like losses; those at the last rung are checked against the final held-out losses.
 """
 
 from collections.abc import Callable, Sequence

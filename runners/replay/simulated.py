@@ -89,8 +89,10 @@ def simulated(experiment: Experiment, table: Table) -> Simulated:
             break
         now, _, ended = heapq.heappop(training)
         state.apply(results.record(state, ended))
-    found = histories_of(state.rows, pretrain_labels(experiment))
-    return Simulated(state.rows.arms(), found, None if state.race is None else state.race.duplicates)
+    arms = tuple(arm for arm in state.rows.arms() if arm.final_of is None)  # finalists are no part of the search
+    names = {arm.name for arm in arms}
+    found = (each for each in histories_of(state.rows, pretrain_labels(experiment)) if each.trial.arm in names)
+    return Simulated(arms, tuple(found), None if state.race is None else state.race.duplicates)
 
 
 def settled(state: RunState, recorded: LedgerRows | None = None) -> Step:

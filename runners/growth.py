@@ -24,6 +24,7 @@ from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.amendments import amendments, latest_identity
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.declared_rows import declared_rows
+from steeplechase.ledger.final_plan import FINALISTS, FinalPlan
 from steeplechase.ledger.records import ArmRow, Record, Status, TrialStatus
 from steeplechase.ledger.rows import plain
 from steeplechase.ledger.snapshot import histories_of
@@ -69,7 +70,7 @@ def change_of(rows: LedgerRows, experiment: Experiment, shared: SharedStages) ->
         results += tuple(_seeds_of_other_looks(rows, experiment, known))
         if not results and _same_kind(known, identity):
             return Change(declared, True, redeclared)
-    elif not other_shared and _adds_candidates(rows, experiment, known):
+    elif not other_shared and _extends_search(rows, experiment, known):
         return Change(declared, True)
     values = tuple(_values_that_differ(known, identity, experiment.may_grow))
     others = () if values else (f"{label}: of other data, code or library versions" for label in other_shared)
@@ -191,17 +192,18 @@ def _seeds_of_other_looks(rows: LedgerRows, experiment: Experiment, known: JsonV
         yield f"pretraining.seeds: trials at seed {listed} are there, which until_decided adds at its looks alone"
 
 
-def _adds_candidates(rows: LedgerRows, experiment: Experiment, known: JsonValue) -> bool:
-    """Return whether a search differs by more candidates alone, and has proposed and decided as it would have."""
-    search = experiment.search
-    if search is None or rows.fact(AUDIT) is not None:
-        return False
-    identity = experiment.identity()
-    if _without_candidates(known) != _without_candidates(identity):
+def _extends_search(rows: LedgerRows, experiment: Experiment, known: JsonValue) -> bool:
+    """Return whether a search differs by more candidates or by finalists alone, and would have decided as it has.
+
+    What its finalists are is decided once.
+    """
+    search, final = experiment.search, FinalPlan.of(rows.fact(FINALISTS))
+    same = _without_extensions(known) == _without_extensions(experiment.identity())
+    if search is None or not same or (final is not None and final.declared):
         return False
     before = _candidates_in(known)
-    if before > search.max_candidates:
-        return False
+    if before >= search.max_candidates or rows.fact(AUDIT) is not None:
+        return before == search.max_candidates and final is None
     if search.policy is not None:
         from runners.replay.recorded_decisions import reproduce  # which imports what makes policies
 
@@ -215,9 +217,12 @@ def _adds_candidates(rows: LedgerRows, experiment: Experiment, known: JsonValue)
 
 def _same_cohorts(rows: LedgerRows, experiment: Experiment, before: int) -> bool:
     """Return whether every cohort that has entered would have had as many proposals under more candidates."""
-    search, arms = experiment.search, rows.arms()
+    search, arms = experiment.search, [arm for arm in rows.arms() if arm.final_of is None]
     assert search is not None
-    repeats = [trial.cohort for trial in rows.trials() if trial.cohort is not None and trial.arm != BASELINE]
+    names = {arm.name for arm in arms}
+    repeats = [
+        trial.cohort for trial in rows.trials() if trial.cohort is not None and trial.arm in names - {BASELINE}
+    ]
     entered = [*(arm.cohort for arm in arms), *repeats]
     for cohort in {*entered}:
         proposed = sum(each < cohort for each in entered)
@@ -242,11 +247,12 @@ def _candidates_in(identity: JsonValue) -> int:
     return number
 
 
-def _without_candidates(identity: JsonValue) -> str:
-    """Return an identity as text, without the number of candidates of its search."""
+def _without_extensions(identity: JsonValue) -> str:
+    """Return an identity as text, without the number of candidates of its search and what follows them."""
     copy = json.loads(canonical_text(identity))
     for search in _searches_in(copy):
-        search.pop("max_candidates", None)
+        for name in ("max_candidates", "finalists", "ablate_winner"):
+            search.pop(name, None)
     return canonical_text(copy)
 
 

@@ -24,7 +24,7 @@ from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.contamination import refuse_contamination
 from steeplechase.ledger.database import LedgerRows
-from steeplechase.ledger.final_plan import FINALISTS, WINNER
+from steeplechase.ledger.final_plan import FINALISTS, WINNER, FinalPlan
 from steeplechase.ledger.records import ArmRow, Decision, TrialRow
 from steeplechase.ledger.tuning_plan import CHOICES, TUNING
 
@@ -114,7 +114,8 @@ def _next_cohort(state: RunState) -> Step:
     experiment = state.experiment
     if state.failed and (experiment.search is not None or experiment.tune is not None):
         return DONE
-    if state.rows.fact(AUDIT) is not None or state.rows.fact(FINALISTS) is not None:
+    final = FinalPlan.of(state.rows.fact(FINALISTS))
+    if state.rows.fact(AUDIT) is not None or (final is not None and final.declared):
         return _after_last_cohort(state)
     if experiment.search is not None:
         return _next_search_step(state)
@@ -192,11 +193,13 @@ def entry_step(state: RunState, entries: Iterable[ArmEntry]) -> Step | None:
     What a study grows by is of its one cohort, as if it had been declared from the start.
     """
     cohort, arms = 0 if state.experiment.may_grow else state.cohort + 1, list[ArmRow]()
-    known, trials = {arm.name for arm in state.rows.arms()}, list[TrialRow]()
+    entered, trials = state.rows.arms(), list[TrialRow]()
+    known, searched = {arm.name for arm in entered}, [arm for arm in entered if arm.final_of is None]
     for entry in entries:
         name, repeat_cohort = entry.arm.name, cohort if entry.repeats else None
         if name not in known:
-            position = len(known) + len(arms)
+            before = searched if entry.arm.final_of is None else entered  # a search may take more candidates later
+            position = len(before) + len(arms)
             arms.append(arm_row(state.experiment, entry.arm, position, cohort, state.last_trial_record))
         trials += [TrialRow(f"{name}/{seed}", name, seed, repeat_cohort) for seed in entry.seeds]
     return Step(arms=tuple(arms), trials=tuple(trials)) if trials else None

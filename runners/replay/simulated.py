@@ -112,12 +112,12 @@ def settled(state: RunState, recorded: LedgerRows | None = None) -> Step:
 
 
 def _recorded_step(request: ProposalRequest, recorded: LedgerRows) -> Step:
-    cohorts = {arm.name: arm.cohort for arm in recorded.arms()}
-    arms = tuple(arm for arm in recorded.arms() if arm.cohort == request.cohort)
+    cohorts = {arm.name: arm.cohort for arm in recorded.arms() if arm.final_of is None}
+    arms = tuple(arm for arm in recorded.arms() if cohorts.get(arm.name) == request.cohort)
     trials = tuple(
         trial
         for trial in recorded.trials()
-        if (cohorts[trial.arm] if trial.cohort is None else trial.cohort) == request.cohort
+        if trial.arm in cohorts and (cohorts[trial.arm] if trial.cohort is None else trial.cohort) == request.cohort
     )
     return Step(arms=arms, trials=trials) if trials else request.fallback
 

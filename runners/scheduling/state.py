@@ -122,7 +122,8 @@ class RunState:
     def _add_trial(self, row: TrialRow) -> None:
         arm = self._arms[row.arm]
         cohort = arm.cohort if row.cohort is None else row.cohort
-        self.cohort = max(self.cohort, cohort)
+        if arm.final_of is None:  # a search may take more candidates later
+            self.cohort = max(self.cohort, cohort)
         view = settings_of(self.experiment, arm)
         plan = TrialPlan(
             row,

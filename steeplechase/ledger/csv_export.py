@@ -27,6 +27,7 @@ from steeplechase.ledger.amendments import FACT, OF_A_VERSION, amendments, numbe
 from steeplechase.ledger.csv_cells import escaped, unescaped
 from steeplechase.ledger.database import LedgerRows, plugin_options_in
 from steeplechase.ledger.facts import checked_fact
+from steeplechase.ledger.final_plan import FINALISTS, WINNER
 from steeplechase.ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER
 from steeplechase.ledger.records import ArmRow, Decision, Record, TrialRow
 from steeplechase.ledger.reused_sources import source_facts
@@ -48,6 +49,8 @@ FACTS = (
     OPTIONS,
     TUNING,
     CHOICES,
+    FINALISTS,
+    WINNER,
 )
 """Facts that are exported: the ones a report reads, and the environment of the run."""
 TEXT_COLUMNS = {
@@ -64,6 +67,8 @@ TEXT_COLUMNS = {
     "tuned_from",
     "final_of",
 }
+WHERE_SET = ("final_of",)
+"""Columns that are written only if a row has a value: exports of before are equal."""
 
 
 @dataclass(frozen=True)
@@ -187,8 +192,9 @@ FACT_COLUMNS = ("name", "content")
 
 
 def _table(kind: type[Row], rows: Iterable[Row]) -> str:
-    cells = ([_cell_of(name, value) for name, value in plain(row).items()] for row in rows)
-    return csv_text(columns(kind), cells)
+    values = [plain(row) for row in rows]
+    names = [name for name in columns(kind) if name not in WHERE_SET or any(row[name] is not None for row in values)]
+    return csv_text(tuple(names), ([_cell_of(name, row[name]) for name in names] for row in values))
 
 
 def csv_text(names: tuple[str, ...], rows: Iterable[Iterable[str]]) -> str:

@@ -316,3 +316,21 @@ def test_an_export_of_a_grown_study_has_what_the_ledger_shows(tmp_path: Path) ->
         assert len(amendments(ledger)) == 1
     assert found is not None
     assert snapshot(read_export(tmp_path)) == replace(found, sessions=(), reused_sources=())
+
+
+def test_a_finished_search_takes_finalists_and_then_no_more_candidates(tmp_path: Path) -> None:
+    def of(count: int, **more: Any) -> Experiment:
+        pretraining = {"tokens": 2560, "seeds": [1], "hurdle": {"kind": "top_fraction", "rungs": [640, 1280]}}
+        design = {**simulated.SEARCH, "max_candidates": count, **more}
+        return simulated.search(tmp_path, design=design, pretraining=pretraining)
+
+    here = Study(tmp_path)
+    found = here.run(of(8))
+    assert found is not None
+    assert found.final is None
+    grown = here.run(of(8, finalists={"count": 2, "seeds": 2}))
+    assert grown is not None
+    assert grown.final is not None
+    assert len(grown.final.arms) == 3
+    with pytest.raises(ConflictError, match=r"design\.max_candidates"):
+        here.run(of(12, finalists={"count": 2, "seeds": 2}))

@@ -3,7 +3,7 @@
 import os
 import shlex
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -37,6 +37,7 @@ from steeplechase.commands.stopping import Stopping, stopping
 from steeplechase.commands.terminal.live_view import LiveView
 from steeplechase.commands.terminal.mlflow_sync import Mirroring
 from steeplechase.commands.terminal.screen import LastingConsole
+from steeplechase.configuration.designs import Search
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.validation.warnings import warnings_of
@@ -51,7 +52,7 @@ from steeplechase.ledger.paths import has_export
 from steeplechase.ledger.records import NOT_ENDED, WITHOUT_SCALES, TrialStatus
 from steeplechase.ledger.snapshot import Snapshot
 
-SEEDS = "pretraining.seeds"
+SEEDS, FINAL_SEEDS = "pretraining.seeds", "design.finalists.seeds"
 
 
 def deciding_lines(request: RunRequest, snapshot: Snapshot, report: Report) -> Iterator[str]:
@@ -63,9 +64,15 @@ def deciding_lines(request: RunRequest, snapshot: Snapshot, report: Report) -> I
     if not isinstance(seeds, tuple) or any(history.status in NOT_ENDED for history in snapshot.histories):
         return
     yield f"undecided: {', '.join(summary.undecided)}, for 80% power at the observed Δ and sd"
-    if needed is not None:
+    if needed is not None and snapshot.final is not None:
+        if isinstance(experiment.design, Search) and snapshot.final.plan.declared:
+            folder = request.paths.folder
+            places = ["--out", f"{folder}-{needed}-seeds", "--reuse", str(folder)]
+            yield f"decide in a new folder: {_command(request, FINAL_SEEDS, str(needed), places)}"
+    elif needed is not None:
         time = _time(snapshot, len(snapshot.arms) * (needed - len(seeds)), request.settings.workers)
-        yield f"decide{time}: {_command(request, _with_more(seeds, needed))}"
+        places = ["--out", str(request.paths.folder)]
+        yield f"decide{time}: {_command(request, SEEDS, _with_more(seeds, needed), places)}"
         yield (
             "the verdicts of that run are exploratory: their error rates do not count this look at the results; "
             "`seeds: { until_decided: … }` in a new folder counts every look"
@@ -90,12 +97,12 @@ def _with_more(seeds: tuple[int, ...], needed: int) -> str:
     return f"[{','.join(map(str, more))}]"
 
 
-def _command(request: RunRequest, seeds: str) -> str:
-    """Return the run's command with other seeds, into the same folder."""
+def _command(request: RunRequest, setting: str, value: str, places: Sequence[str]) -> str:
+    """Return the run's command with another value of a setting, into the folder that `places` names."""
     _, *arguments = shlex.split(request.command)
-    places = [at for at, word in enumerate(arguments) if word == FLAG and arguments[at + 1].startswith(f"{SEEDS}=")]
-    kept = [word for at, word in enumerate(arguments) if not {at, at - 1} & set(places)]
-    return shlex.join([program(), *kept, FLAG, f"{SEEDS}={seeds}", "--out", str(request.paths.folder)])
+    given = [at for at, word in enumerate(arguments) if word == FLAG and arguments[at + 1].startswith(f"{setting}=")]
+    kept = [word for at, word in enumerate(arguments) if not {at, at - 1} & set(given)]
+    return shlex.join([program(), *kept, FLAG, f"{setting}={value}", *places])
 
 
 RAY_ADDRESS = "RAY_ADDRESS"

@@ -12,6 +12,7 @@ from pydantic import Field, WithJsonSchema, model_validator
 
 from search_space.activation import Activation
 from search_space.architecture_kind import ArchitectureByKind
+from search_space.bottleneck import Ratio, fitted, kept_heads, refusal
 from search_space.convolution import Convolution, NoConvolution
 from search_space.convolution.kernel import WithKernel
 from search_space.cost import MATMUL, Component, Convention, Operations, Role
@@ -79,8 +80,9 @@ class Architecture(ArchitectureByKind):
     """The tokens that a token reads: all, those up to itself, or those from itself on. `prefix`: those up to itself,
     and all of the first segment (UNILM, arXiv 1905.03197); text that is no pair of segments is read left to right.
     `permutation`: those before itself in an order that pretraining draws, and all elsewhere (XLNet, 1906.08237)."""
-    bottleneck_ratio: Count = 1
-    """γ: heads and attention width are divided by it together (ConvBERT, arXiv 2008.02496, section 3.2)."""
+    bottleneck_ratio: Ratio = 1
+    """γ: heads and attention width are divided by it together (ConvBERT, arXiv 2008.02496, section 3.2). It keeps
+    whole heads: a number such as 2 or 1.5, which keeps 8 of 12, or a fraction such as "4/3"."""
     convolution: Convolution = Field(default_factory=NoConvolution)
     """The convolution branch beside self-attention; `none` is attention alone, as in BERT and ELECTRA."""
     feed_forward_width: PerLayer = 1024
@@ -122,7 +124,9 @@ class Architecture(ArchitectureByKind):
         """Yield every rule that the sizes break together."""
         if self.key_width is None:
             yield from _divides(self, "heads", "width", "every head has the same width")
-        yield from _divides(self, "bottleneck_ratio", "heads", "γ keeps whole heads")
+        unfit = refusal(self.heads, self.bottleneck_ratio)
+        if unfit is not None:
+            yield Violation(("bottleneck_ratio",), unfit)
         yield from _divides(self, "feed_forward_groups", "width", "the second grouped map splits it")
         yield from _divides(self, "feed_forward_groups", "feed_forward_width", "the first grouped map splits it")
         if self.longest_sequence == 0:
@@ -195,7 +199,7 @@ class Architecture(ArchitectureByKind):
     def attention_shape(self) -> AttentionShape:
         """Sizes of an attention sublayer for which the program sets no others."""
         head_width = self.key_width or max(1, self.width // self.heads)
-        return AttentionShape(self.width, self.heads // self.bottleneck_ratio, head_width)
+        return AttentionShape(self.width, int(kept_heads(self.heads, self.bottleneck_ratio)), head_width)
 
     @property
     def context_width(self) -> int:
@@ -255,7 +259,7 @@ class Architecture(ArchitectureByKind):
 
         The embedding width is unchanged, because the embeddings are shared, and so is the head width (as in the
         released ELECTRA and ConvBERT generators, 1/4 for small and 1/3 for base), unless heads outnumber channels.
-        γ and the groups are unchanged where they divide the smaller sizes, else the largest smaller divisors.
+        γ and the groups are unchanged where they divide the smaller sizes, else the largest whole divisors below.
         """
         heads = max(1, self.heads // ratio)
         width = heads * (self.width // self.heads) or max(1, self.width // ratio)
@@ -264,7 +268,7 @@ class Architecture(ArchitectureByKind):
             update={
                 "width": width,
                 "heads": heads,
-                "bottleneck_ratio": _largest_divisor(heads, self.bottleneck_ratio),
+                "bottleneck_ratio": fitted(heads, self.bottleneck_ratio),
                 "feed_forward_width": groups * max(1, self.feed_forward_width // ratio // groups),
                 "feed_forward_groups": groups,
                 "layers": None if self.layers is None else str(self.program.shrunk(ratio)),

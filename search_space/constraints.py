@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import AfterValidator
 
 from search_space.architecture import Architecture
+from search_space.bottleneck import ratio_as_number
 from search_space.candidate import Candidate
 from search_space.constraint_language import Constant, Expression, InvalidExpression, Value, parse
 from search_space.layer_program import SublayerKind
@@ -98,6 +99,7 @@ def _value(candidate: Candidate, name: str) -> Value:
         if not isinstance(value, Schema) or part not in type(value).model_fields:
             return None
         value = getattr(value, part)
+        value = ratio_as_number(value) if part == "bottleneck_ratio" else value
     constant: Value = getattr(value, VARIANT_KEY) if isinstance(value, Schema) else value
     return constant
 

@@ -167,7 +167,7 @@ def _obstacles(architecture: Architecture) -> Iterator[str]:
         yield f"sharing {architecture.sharing}: shared layers have no sizes of their own; pruning needs none"
     if architecture.convolution.kind != "none":
         yield f"convolution {architecture.convolution.kind}: pruning needs self-attention alone, convolution none"
-    if architecture.bottleneck_ratio > 1 or architecture.feed_forward_groups > 1:
+    if architecture.bottleneck_ratio != 1 or architecture.feed_forward_groups > 1:
         yield "a bottleneck or a grouped feed-forward network cannot be pruned; pruning needs ratio 1 and 1 group"
     if architecture.position.in_attention or not architecture.attention_biases:
         yield "pruning needs attention with biases and without relative positions"

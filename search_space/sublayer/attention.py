@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
+from search_space.bottleneck import kept_heads, refusal
 from search_space.convolution import Convolution
 from search_space.cost import Component, Operations, Role, linear
 from search_space.layer_program import Setting, SublayerKind
@@ -39,11 +40,12 @@ class SelfAttention(HeadSizes, LetteredSublayer):
     def of(cls, settings: Mapping[str, Setting], sizes: StackSizes) -> Self:
         """Return the sublayer with a program's settings. Raises InvalidSetting."""
         heads, key_width, value_width = head_sizes(cls.letter, settings, sizes)
-        if heads % sizes.bottleneck_ratio:
-            raise InvalidSetting(f"heads={heads} is no multiple of the bottleneck ratio {sizes.bottleneck_ratio}")
+        unfit = refusal(heads, sizes.bottleneck_ratio)
+        if unfit is not None:
+            raise InvalidSetting(f"bottleneck_ratio {unfit}")
         return cls(
             sizes.width,
-            heads // sizes.bottleneck_ratio,
+            int(kept_heads(heads, sizes.bottleneck_ratio)),
             key_width,
             value_width,
             sizes.convolution,

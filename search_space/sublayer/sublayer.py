@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from search_space.activation import Activation
+from search_space.bottleneck import Ratio
 from search_space.convolution import Convolution
 from search_space.cost import Component
 from search_space.layer_program import Setting
@@ -20,7 +21,7 @@ class StackSizes:
     width: int
     heads: int
     """Before the bottleneck."""
-    bottleneck_ratio: int
+    bottleneck_ratio: Ratio
     key_width: int | None
     value_width: int | None
     convolution: Convolution

@@ -7,6 +7,7 @@ sequence is left out of its sum. Weights come under the names that they have in 
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
 
 import torch
 from torch import Tensor
@@ -44,7 +45,7 @@ def embedded(weights: Weights, words: Sequence[int], segments: Sequence[int]) ->
 
 def block(weights: Weights, x: Tokens, inside: Inside, sizes: Architecture) -> Tokens:
     """Mixed attention and feed-forward network, each added to its input and the sum normalised."""
-    heads, groups = sizes.heads // sizes.bottleneck_ratio, sizes.feed_forward_groups
+    heads, groups = round(sizes.heads / Fraction(str(sizes.bottleneck_ratio))), sizes.feed_forward_groups
     mixed = mixed_attention(within(weights, "attention"), x, inside, heads, sizes.convolution)
     x = [normalised(weights, "attention_norm", old + new) for old, new in zip(x, mixed, strict=True)]
     fed = [feed_forward(within(weights, "feed_forward"), token, groups) for token in x]

@@ -1,5 +1,6 @@
 """Small things of every kind that many tests are about: options, architectures, candidates, words and text."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from pydantic import BaseModel, TypeAdapter
 from torch import nn
 
 from search_space.architecture import WINDOWS, Architecture
+from search_space.bottleneck import written
 from search_space.candidate import Candidate
 from search_space.convolution import (
     Convolution,
@@ -231,7 +233,7 @@ def architectures(draw: st.DrawFn) -> Architecture:
         width=width,
         embedding_width=draw(st.one_of(st.just(width), st.integers(1, 16))),
         heads=heads,
-        bottleneck_ratio=draw(st.sampled_from(divisors(heads))),
+        bottleneck_ratio=written(Fraction(heads, draw(st.integers(1, heads)))),
         convolution=draw(st.sampled_from([*variants(kernel_size), *leaking(kernel_size)])),
         feed_forward_width=groups * draw(st.integers(1, 12)),
         feed_forward_groups=groups,

@@ -1,6 +1,7 @@
 """The block and the encoder, compared with loops over the equations at every bottleneck ratio γ."""
 
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 
 import pytest
 import torch
@@ -16,7 +17,7 @@ from tests.factories.reference_equations import mixed_attention
 from tests.factories.small_experiments import architecture, leaking, of_table_2, stir, title, variants
 from tests.factories.sublayers import attention_of
 
-RATIOS = (1, 2, 4, 8)
+RATIOS = (1, "4/3", 2, 4, 8)
 KERNEL_SIZES = range(1, 34, 2)
 LENGTHS, LENGTH = (5, 3), 5  # the longer kernels reach past both sequences
 LARGEST = {torch.float64: 1e-10, torch.float32: 1e-5}  # of the difference, against the largest value or 1
@@ -28,7 +29,7 @@ def options(kernel_size: int) -> list[Convolution]:
     return [*of_table_2(variants(kernel_size)), *leaking(kernel_size)]
 
 
-def block_of(convolution: Convolution, ratio: int) -> tuple[Sublayer, Architecture]:
+def block_of(convolution: Convolution, ratio: int | str) -> tuple[Sublayer, Architecture]:
     sizes = Architecture(width=16, heads=8, bottleneck_ratio=ratio, convolution=convolution)
     module = attention_of(sizes, 0.1)
     shake(module)
@@ -51,7 +52,7 @@ def drawn(*shape: int, seed: int = 1) -> Tensor:
 
 
 def by_loops(sizes: Architecture, padding_mask: Tensor) -> Function:
-    heads = sizes.heads // sizes.bottleneck_ratio
+    heads = round(sizes.heads / Fraction(str(sizes.bottleneck_ratio)))
 
     def function(weights: dict[str, Tensor], x: Tensor) -> Tensor:
         rows = zip(x, padding_mask, strict=True)
@@ -102,7 +103,7 @@ def cases() -> Iterator[object]:
 
 
 @pytest.mark.parametrize(("number", "ratio", "kernel_sizes"), [*cases()])
-def test_the_block_equals_the_equations_at_every_ratio(number: int, ratio: int, kernel_sizes: range) -> None:
+def test_the_block_equals_the_equations_at_every_ratio(number: int, ratio: int | str, kernel_sizes: range) -> None:
     """Outputs and the gradients of the input and of every weight, in both precisions, with padding and without."""
     for kernel_size in kernel_sizes if number else kernel_sizes[:1]:
         module, sizes = block_of(options(kernel_size)[number], ratio)

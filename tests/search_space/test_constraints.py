@@ -191,3 +191,9 @@ def test_every_field_that_a_design_may_vary_is_a_path() -> None:
     )
     for path in known_paths():
         assert broken_by(Candidate(), (f"{path} == {path}",)) is None
+
+
+def test_a_ratio_written_as_a_fraction_is_compared_as_a_number() -> None:
+    ratio = apply(Candidate(), {"heads": 8, "bottleneck_ratio": "4/3"})
+    assert broken_by(ratio, ("bottleneck_ratio < 1.34", "bottleneck_ratio > 1.33")) is None
+    assert broken_by(ratio, ("bottleneck_ratio >= 1.5",)) is not None

@@ -1,6 +1,8 @@
 """An invalid candidate is refused; the message has rule, values and remedy."""
 
+import json
 import re
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -13,6 +15,7 @@ from search_space.convolution import ConvolutionOption, Depthwise, NoConvolution
 from search_space.convolution.kernel import WithKernel
 from search_space.objective import MaskedLanguageModel, Objective, ReplacedTokenDetection
 from search_space.recipe import Recipe
+from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.errors import Violation
 from steeplechase.foundation.schema import options_of
 from tests.factories.small_experiments import divisors
@@ -25,9 +28,7 @@ def broken(candidate: Candidate) -> dict[tuple[str | int, ...], str]:
 
 
 @given(
-    st.sampled_from(
-        (("heads", "width"), ("bottleneck_ratio", "heads"), ("feed_forward_groups", "feed_forward_width"))
-    ),
+    st.sampled_from((("heads", "width"), ("feed_forward_groups", "feed_forward_width"))),
     st.integers(1, 200),
     st.integers(1, 200),
 )
@@ -51,8 +52,55 @@ def test_a_divisor_is_refused_if_and_only_if_it_does_not_divide(
 def test_three_heads_at_a_ratio_of_two_are_refused_with_allowed_values() -> None:
     small = Candidate(architecture=Architecture(width=255, heads=3, bottleneck_ratio=2))
     assert broken(small) == {
-        ("architecture", "bottleneck_ratio"): "2 does not divide heads 3; γ keeps whole heads. Allowed near it: 1, 3"
+        (
+            "architecture",
+            "bottleneck_ratio",
+        ): "2 does not divide heads 3; γ keeps whole heads. Allowed near it: 1, 1.5, 3"
     }
+
+
+@pytest.mark.parametrize(
+    ("heads", "ratio", "kept", "text"),
+    [
+        (12, 1.5, 8, "1.5"),
+        (8, "4/3", 6, '"4/3"'),
+        (12, "3/2", 8, "1.5"),
+        (6, 1.2, 5, "1.2"),
+        (4, 2.0, 2, "2"),
+        (4, "8/4", 2, "2"),
+        (1, 1.0, 1, None),
+    ],
+)
+def test_a_ratio_keeps_whole_heads_and_has_one_canonical_text(
+    heads: int, ratio: float | str, kept: int, text: str | None
+) -> None:
+    written = Architecture.model_validate({"width": 24 * heads, "heads": heads, "bottleneck_ratio": ratio})
+    assert list(written.violations()) == []
+    assert written.attention_shape.heads == kept
+    assert canonical(written).get("bottleneck_ratio") == (None if text is None else json.loads(text))
+    assert type(written.bottleneck_ratio) is type(json.loads(text or "1"))
+    assert Architecture.model_validate_json(written.model_dump_json()) == written
+
+
+@given(st.integers(1, 40), st.fractions(1, 45, max_denominator=60))
+def test_a_ratio_is_refused_if_and_only_if_it_splits_a_head_and_the_ratios_named_fit(
+    heads: int, ratio: Fraction
+) -> None:
+    sizes = {"width": heads, "heads": heads}
+    drawn = Architecture.model_validate({**sizes, "bottleneck_ratio": f"{ratio.numerator}/{ratio.denominator}"})
+    found = list(drawn.violations())
+    assert bool(found) == ((heads / ratio).denominator != 1)
+    for violation in found:
+        assert violation.path == ("bottleneck_ratio",)
+        for near in violation.message.rpartition(": ")[2].split(", "):
+            read = near if "/" in near else float(near)
+            assert list(Architecture.model_validate({**sizes, "bottleneck_ratio": read}).violations()) == []
+
+
+@pytest.mark.parametrize("ratio", [0, 0.5, "1/2", "3", "a", "1/0", True, -1, None, [2], "1.5"])
+def test_what_is_no_ratio_is_refused_in_one_line(ratio: object) -> None:
+    with pytest.raises(ValidationError, match=r"is no ratio from 1; write a number such as 2 or 1\.5"):
+        Architecture.model_validate({"bottleneck_ratio": ratio})
 
 
 def test_groups_must_divide_both_widths() -> None:

@@ -92,7 +92,10 @@ def test_two_settings_of_one_option_are_two_arms_of_two_names() -> None:
         ),
         (
             ListDesign(arms={"three": {"bottleneck_ratio": 3}}),
-            "arms.three.bottleneck_ratio: 3 does not divide heads 4; γ keeps whole heads. Allowed near it: 1, 2, 4",
+            (
+                "arms.three.bottleneck_ratio: 3 does not divide heads 4; γ keeps whole heads. "
+                "Allowed near it: 1, 4/3, 2, 4"
+            ),
         ),
         (
             OneFactor(vary={"bottleneck_ratio": ()}),

@@ -26,7 +26,6 @@ from tests.factories.small_experiments import (
     architecture,
     architectures,
     convolutions,
-    divisors,
     generators,
     of_table_2,
 )
@@ -79,6 +78,8 @@ def test_the_closed_form_counts_the_objectives_heads_and_a_generator_has_its_arm
 
 @given(architectures(), st.integers(1, 8))
 @example(Architecture(width=384, heads=6, bottleneck_ratio=2), 2)  # three heads are left, and γ at 2
+@example(Architecture(width=384, heads=12, bottleneck_ratio=1.5), 2)  # six heads are left, of which γ keeps four
+@example(Architecture(width=384, heads=12, bottleneck_ratio=1.5), 3)  # four heads are left, and γ is 1
 @example(Architecture(feed_forward_groups=2), 3)  # a third of 1024 is odd
 @settings(max_examples=100)
 def test_a_generator_is_a_valid_architecture(drawn: Architecture, ratio: int) -> None:
@@ -131,11 +132,11 @@ def window_operations(drawn: Architecture, length: int) -> int:
     return length * drawn.depth * counted
 
 
-@pytest.mark.parametrize("bottleneck_ratio", divisors(4))
+@pytest.mark.parametrize("bottleneck_ratio", [1, "4/3", 2, 4])
 @pytest.mark.parametrize("groups", GROUPS)
 @pytest.mark.parametrize("convolution", convolutions(), ids=lambda option: option.kind)
 def test_the_closed_form_counts_the_matmuls_of_the_encoder(
-    convolution: Convolution, groups: int, bottleneck_ratio: int
+    convolution: Convolution, groups: int, bottleneck_ratio: int | str
 ) -> None:
     drawn = architecture(convolution, groups).model_copy(update={"bottleneck_ratio": bottleneck_ratio})
     batch, length = 3, 20

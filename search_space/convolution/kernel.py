@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from search_space.convolution.option import ConvolutionOption, Reach
 from search_space.cost.operation_counts import Operations, linear
@@ -11,37 +11,49 @@ from search_space.shape import AttentionShape, linear_parameters
 from steeplechase.foundation.schema import JsonValue
 
 
-def _odd(kernel_size: int) -> int:
+def _odd(kernel_size: int, otherwise: str = "") -> int:
     if kernel_size % 2 == 0:
-        neighbours = f"{kernel_size - 1} or {kernel_size + 1}"
+        neighbours = f"{kernel_size - 1} or {kernel_size + 1}{otherwise}"
         raise ValueError(f'{kernel_size} is even; "same" padding needs an odd kernel. Did you mean {neighbours}?')
     return kernel_size
 
 
-KernelSize = Annotated[int, Field(ge=1, le=1023), AfterValidator(_odd)]
-"""Width of the kernel in tokens, centred on the output position."""
+Taps = Annotated[int, Field(ge=1, le=1023)]
+"""Width of a kernel in tokens."""
+KernelSize = Annotated[Taps, AfterValidator(_odd)]
+"""Width of a kernel in tokens, centred on the output position."""
 
 
 class WithKernel(ConvolutionOption):
     """An option that slides a kernel over the tokens, beside the attention heads."""
 
     sized_by: ClassVar[str | None] = "kernel_size"
-    kernel_size: KernelSize = 9
-    """Width of the kernel in tokens, odd. Default: best at length 128 in ConvBERT's section 4.2."""
     window: Literal["centred", "look_back", "look_ahead"] = "centred"
     """Tokens under the kernel: around the output position, or, for models that read in one direction, those up to it
     (causal) or those from it on."""
+    kernel_size: Taps = 9
+    """Width of the kernel in tokens; odd where the window is centred. Default: best at length 128 in ConvBERT's
+    section 4.2."""
+
+    @field_validator("kernel_size")
+    @classmethod
+    def _odd_where_centred(cls, kernel_size: int, fields: ValidationInfo) -> int:
+        centred = fields.data.get("window") == "centred"
+        return _odd(kernel_size, ", or window: look_back") if centred else kernel_size
 
     @property
     def shift(self) -> int:
-        """Positions by which a centred kernel's input is moved to the right, so that it lies under the window."""
+        """Positions by which the kernel's input is moved to the right, so that it lies under the window.
+
+        Tap j of an unmoved kernel reads the token at j - kernel_size // 2.
+        """
         half = self.kernel_size // 2
-        return {"centred": 0, "look_back": half, "look_ahead": -half}[self.window]
+        return {"centred": 0, "look_back": self.kernel_size - 1 - half, "look_ahead": -half}[self.window]
 
     @property
     def is_shifted(self) -> bool:
         """Whether the kernel slides over a moved copy of its input, which is saved for the backward pass."""
-        return self.window != "centred"
+        return self.shift != 0
 
     @property
     def branch_width_ratio(self) -> int:

@@ -41,11 +41,12 @@ def test_every_option_keeps_every_contract(kind: str) -> None:
     assert faults(found) == []
 
 
+@pytest.mark.parametrize("kernel_size", [2, 4, 5])
 @pytest.mark.parametrize("window", ["look_back", "look_ahead"])
 @pytest.mark.parametrize("option", [each for each in variants() if isinstance(each, WithKernel)], ids=title)
-def test_every_window_keeps_every_contract(option: WithKernel, window: str) -> None:
-    shifted = option.model_copy(update={"window": window})
-    assert shifted.reach.tokens == option.reach.tokens
+def test_every_window_keeps_every_contract(option: WithKernel, window: str, kernel_size: int) -> None:
+    shifted = type(option).model_validate({**option.model_dump(), "window": window, "kernel_size": kernel_size})
+    assert shifted.reach.tokens == kernel_size
     assert faults([*outcomes(shifted, window)]) == []
 
 

@@ -77,8 +77,10 @@ def check(encoder: Encoder, visibility: Visibility) -> None:
 @pytest.mark.parametrize("convolution", variants(3), ids=title)
 def test_no_convolution_reads_a_hidden_token(convolution: Convolution, visibility: Visibility) -> None:
     for window in WINDOWS[visibility] if isinstance(convolution, WithKernel) else ("",):
-        moved = convolution.model_copy(update={"window": window}) if window else convolution
-        check(built(layers="s s", visibility=visibility, convolution=moved.model_dump()), visibility)
+        for kernel_size in (3,) if window in ("", "centred") else (3, 4):
+            changes = {"window": window, "kernel_size": kernel_size} if window else {}
+            moved = {**convolution.model_dump(), **changes}
+            check(built(layers="s s", visibility=visibility, convolution=moved), visibility)
 
 
 def positions() -> list[str]:

@@ -116,8 +116,19 @@ def test_groups_must_divide_both_widths() -> None:
 @pytest.mark.parametrize("option", WITH_KERNEL)
 @pytest.mark.parametrize("kernel_size", [2, 8, 1022])
 def test_an_even_kernel_is_refused_with_both_neighbours(option: type[WithKernel], kernel_size: int) -> None:
-    with pytest.raises(ValidationError, match=rf"Did you mean {kernel_size - 1} or {kernel_size + 1}\?"):
+    with pytest.raises(
+        ValidationError, match=rf"Did you mean {kernel_size - 1} or {kernel_size + 1}, or window: l.*\?"
+    ):
         option(kernel_size=kernel_size)
+
+
+@pytest.mark.parametrize("option", WITH_KERNEL)
+@given(st.integers(1, 1023))
+def test_a_one_sided_window_has_any_kernel_size(option: type[WithKernel], kernel_size: int) -> None:
+    for window, reach in (("look_back", (kernel_size - 1, 0)), ("look_ahead", (0, kernel_size - 1))):
+        one_sided = option(kernel_size=kernel_size, window=window)
+        assert one_sided.reach is not None
+        assert (one_sided.reach.look_back, one_sided.reach.look_ahead) == reach
 
 
 @given(st.integers(8, 200), st.integers(0, 500).map(lambda half: 2 * half + 1))

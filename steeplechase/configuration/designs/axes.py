@@ -85,20 +85,28 @@ def impossible_at_every_point(
     (path,) = value
     parent = parent_of(path, axes)
     options: list[Changes] = [{parent: option} for option in axes[parent]] if parent else []
-    yield from impossible_with_every_option(baseline, options or [{}], value, location)
+    yield from impossible_with_every_option(axes, baseline, options or [{}], value, location)
 
 
 def impossible_with_every_option(
-    baseline: Candidate, options: Sequence[Changes], value: Changes, location: tuple[str | int, ...]
+    axes: Mapping[str, Axis],
+    baseline: Candidate,
+    options: Sequence[Changes],
+    value: Changes,
+    location: tuple[str | int, ...],
 ) -> Iterator[Violation]:
-    """Yield the reasons if a value is impossible with every option.
+    """Yield the reasons if a value is impossible with every option and with every value of the option's other fields.
 
     A value that only conflicts with the baseline's sizes is allowed, because it may fit at another point.
     """
+    (path,) = value
+    owner = path.rpartition(".")[0]
+    beside = [other for other in axes if owner and other != path and other.rpartition(".")[0] == owner]
+    fields: list[Changes] = [*({other: each} for other in beside for each in axes[other]), {}]
     reasons: tuple[Violation, ...] = ()
-    for option in options:
+    for field, option in product(fields, options):
         try:
-            apply(baseline, {**option, **value})
+            apply(baseline, {**option, **field, **value})
         except InvalidOverride as impossible:
             if impossible.only_in_combination:
                 return

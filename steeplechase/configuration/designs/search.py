@@ -120,7 +120,8 @@ class Search(Schema):
                     remedy = f"let its fields vary on axes of their own, such as {path}.kernel_size"
                     yield Violation(location, f"{_kind(value)} is listed twice on this axis; {remedy}")
                 else:
-                    yield from impossible_with_every_option(baseline, self._options(path), {path: value}, location)
+                    options, alone = self._options(path), {path: value}
+                    yield from impossible_with_every_option(self.space, baseline, options, alone, location)
 
     def _structure_violations(self, baseline: Architecture) -> Iterator[Violation]:
         """Yield structures without programs over the baseline, and axes that they already have."""

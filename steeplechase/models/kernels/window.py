@@ -24,7 +24,7 @@ def dynamic_window_sum(
 ) -> Float[Tensor, "batch seq heads head_dim"]:
     """Return out[t] = sum over j of softmax(logits[t])[j] * values[t + j - kernel // 2 - shift] per head.
 
-    ConvBERT, arXiv 2008.02496, eq. 3. A shift of kernel // 2 is a causal window, -(kernel // 2) one that looks ahead.
+    ConvBERT, arXiv 2008.02496, eq. 3. A shift of (kernel - 1) // 2 is a causal window, -(kernel // 2) looks ahead.
     """
     if shift:
         return inside(dynamic_window_sum(extended(values, shift), extended(logits, -shift)), shift)
@@ -44,7 +44,7 @@ def depthwise_window_sum(
 ) -> Float[Tensor, "batch seq width"]:
     """Return out[t] = sum over j of kernel[j] * values[t + j - kernel // 2 - shift], per channel.
 
-    A depthwise convolution; a shift of kernel // 2 makes it causal, one of -(kernel // 2) looks ahead.
+    A depthwise convolution; a shift of (kernel - 1) // 2 makes it causal, one of -(kernel // 2) looks ahead.
     """
     if shift:
         return inside(depthwise_window_sum(extended(values, shift), kernel), shift)
@@ -70,6 +70,15 @@ def _has_triton() -> bool:
     return find_spec("triton") is not None
 
 
+def _late(kernel_size: int) -> int:
+    """Return the positions by which the compiled gradient of a value is late: 1 for an even kernel."""
+    return 1 - kernel_size % 2
+
+
+def _followed(x: Float[Tensor, "batch seq ..."], zeros: int) -> Float[Tensor, "batch longer ..."]:
+    return extended(x, -zeros) if zeros else x
+
+
 class _DynamicWindowSum(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, values: Tensor, logits: Tensor) -> Tensor:
@@ -81,8 +90,10 @@ class _DynamicWindowSum(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
         values, weights = ctx.saved_tensors
-        to_values, to_logits = bindings.dynamic_window_backward(values, weights, gradients[0])
-        return to_values, to_logits.to(ctx.logits_dtype)
+        late = _late(weights.shape[-1])
+        sources = (_followed(each, late) for each in (values, weights, gradients[0]))
+        to_values, to_logits = bindings.dynamic_window_backward(*sources)
+        return to_values[:, late:], to_logits[:, : values.shape[1]].to(ctx.logits_dtype)
 
 
 class _DepthwiseWindowSum(torch.autograd.Function):
@@ -94,5 +105,8 @@ class _DepthwiseWindowSum(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
         values, kernel = ctx.saved_tensors
-        to_values = bindings.depthwise_window(gradients[0].to(values.dtype), kernel, flipped=True)
-        return to_values, bindings.depthwise_kernel_gradient(values, gradients[0], len(kernel)).to(kernel.dtype)
+        late = _late(len(kernel))
+        to_values = bindings.depthwise_window(_followed(gradients[0].to(values.dtype), late), kernel, flipped=True)
+        return to_values[:, late:], bindings.depthwise_kernel_gradient(values, gradients[0], len(kernel)).to(
+            kernel.dtype
+        )

@@ -113,7 +113,7 @@ def test_two_settings_of_one_option_are_two_arms_of_two_names() -> None:
         (Search(space={"heads": ()}), "space.heads: no values to choose from; list at least one"),
         (
             Search(space={"convolution": ("none", "dynamic"), "convolution.kernel_size": (3, 8)}),
-            'space.convolution.kernel_size.1: 8 is even; "same" padding needs an odd kernel. Did you mean 7 or 9?',
+            'space.convolution.kernel_size.1: 8 is even; "same" padding needs an odd kernel. Did you mean 7 or 9',
         ),
         (
             Search(space={"convolution": ("none", "dynamc")}),
@@ -124,6 +124,11 @@ def test_two_settings_of_one_option_are_two_arms_of_two_names() -> None:
 )
 def test_an_impossible_arm_is_reported_at_its_location(design: PointDesign | Search, message: str) -> None:
     assert [line for line in violation_lines(design) if line.startswith(message)], violation_lines(design)
+
+
+def test_an_even_kernel_is_allowed_beside_a_window_with_which_it_is_possible() -> None:
+    space = {"convolution": ("none", "dynamic"), "convolution.kernel_size": (3, 8)}
+    assert violation_lines(Search(space={**space, "convolution.window": ("centred", "look_back")})) == []
 
 
 def test_a_value_that_conflicts_only_with_the_baselines_sizes_is_allowed_in_a_search() -> None:

@@ -43,6 +43,7 @@ CASES = (
     Case(1, 5, 7),
     Case(3, 16, 11),
     Case(3, 5, 130),  # two programs per head, the second nearly empty
+    Case(4, 16, 11),
     Case(9, 64, 70),  # three programs per head
     Case(9, 16, 3),
     Case(33, 5, 7),

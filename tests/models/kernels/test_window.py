@@ -13,7 +13,7 @@ from steeplechase.models.kernels import portable, window
 from steeplechase.models.kernels.native import bindings as calls
 from steeplechase.models.kernels.native.build import library
 
-KERNEL_SIZES = st.integers(0, 8).map(lambda half: 2 * half + 1)
+KERNEL_SIZES = st.integers(1, 17)
 HEAD_WIDTHS = st.sampled_from((1, 3, 16, 19, 32))  # below, at and beside the compiled operators' lanes
 SIZES = st.tuples(st.integers(1, 2), st.integers(1, 9), st.integers(1, 3), HEAD_WIDTHS, KERNEL_SIZES)
 Sizes = tuple[int, ...]  # batch, length, heads, head width, kernel size (often longer than the sequence)
@@ -78,7 +78,7 @@ def test_the_depthwise_sum_is_torchs_convolution(dtype: torch.dtype, sizes: Size
 
     def theirs(values: Tensor, kernel: Tensor) -> Tensor:
         padding = kernel_size // 2
-        return conv1d(values.transpose(1, 2), kernel.T[:, None], padding=padding, groups=width).transpose(1, 2)
+        return conv1d(values.transpose(1, 2), kernel.T[:, None], padding=padding, groups=width)[..., :length].mT
 
     expected = outputs_and_gradients(theirs, values.double(), kernel)
     found = outputs_and_gradients(
@@ -87,7 +87,7 @@ def test_the_depthwise_sum_is_torchs_convolution(dtype: torch.dtype, sizes: Size
     assert_close(found, expected, dtype)
 
 
-@pytest.mark.parametrize("kernel_size", [1, 3, 5, 13])
+@pytest.mark.parametrize("kernel_size", [1, 2, 3, 4, 5, 13])
 def test_the_gradients_are_those_of_finite_differences(kernel_size: int) -> None:
     values, logits = drawn(2, 5, 2, 3).requires_grad_(), drawn(2, 5, 2, kernel_size).requires_grad_()
     assert torch.autograd.gradcheck(window.dynamic_window_sum, (values, logits))
@@ -96,7 +96,7 @@ def test_the_gradients_are_those_of_finite_differences(kernel_size: int) -> None
 
 
 @compiled
-@pytest.mark.parametrize("kernel_size", [3, 9, 33])
+@pytest.mark.parametrize("kernel_size", [2, 3, 8, 9, 33])
 def test_the_compiled_operators_are_used_and_equal_torch(kernel_size: int) -> None:
     values, logits = drawn(3, 20, 2, 32).float(), drawn(3, 20, 2, kernel_size).float()
     assert calls.usable(values, logits)

@@ -239,5 +239,7 @@ def _reason(experiment: Experiment, design: Search) -> str:
     if hurdle.kind == "progressive_mean":
         setting = min(len(experiment.pretraining.rung_tokens), len(_cohorts(experiment, design)))
         sizes = sum(_cohorts(experiment, design)[:setting])
-        return f"the first {setting} cohorts ({sizes} candidates) set the hurdles, one each"
+        cohorts = "cohort" if setting == 1 else f"{setting} cohorts"
+        each = "the hurdle" if setting == 1 else "the hurdles, one each"
+        return f"the first {cohorts} ({sizes} candidates) set{'s' if setting == 1 else ''} {each}"
     return f"hurdle {hurdle.kind}, cohort {design.cohort}"

@@ -24,10 +24,11 @@ from search_space.normalisation import Normalisation, PostNorm
 from search_space.position import LearnedPositions, Position
 from search_space.program_parser import parse_program
 from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters
-from search_space.stack import Block, Sharing, blocks, components, sublayer_mistakes, unequal_kinds
+from search_space.stack import Block, Sharing, blocks, components, convolutions, sublayer_mistakes, unequal_kinds
 from search_space.sublayer.operation_chain import InvalidChain
+from search_space.sublayer.own_convolution import window_mistake
 from search_space.sublayer.sublayer import InvalidSetting, StackSizes
-from search_space.visibility import VISIBLE_SIDE, Visibility
+from search_space.visibility import Visibility
 from steeplechase.foundation.errors import Violation
 from steeplechase.foundation.schema import Count
 
@@ -47,14 +48,6 @@ PerLayer = Annotated[
 
 
 VOCABULARY_AT_MOST = 2**24  # trainers of vocabularies reserve memory for as many pieces before they count any
-WINDOWS: dict[Visibility, tuple[str, ...]] = {
-    "bidirectional": ("centred", "look_back", "look_ahead"),
-    "left_to_right": ("look_back",),
-    "right_to_left": ("look_ahead",),
-    "prefix": ("look_back",),
-    "permutation": ("centred", "look_back", "look_ahead"),  # refused by `permutation_mistakes`
-}
-"""The windows of convolutions that read no hidden token, by visibility."""
 
 
 class Architecture(ArchitectureByKind):
@@ -132,19 +125,10 @@ class Architecture(ArchitectureByKind):
         if self.longest_sequence == 0:
             yield Violation(("positions",), f"{self.positions} positions are all before the first token's")
         yield from self._stack_violations()
-        yield from self._window_violations()
-
-    def _window_violations(self) -> Iterator[Violation]:
-        """Yield the convolution's window if it reads tokens that attention hides."""
-        convolution, hides = self.convolution, f"reads tokens that {self.visibility} attention hides"
-        if isinstance(convolution, WithKernel) and convolution.window not in WINDOWS[self.visibility]:
-            (allowed,) = WINDOWS[self.visibility]
-            message = f"a {convolution.window} window {hides}; allowed: {allowed}"
-            yield Violation(("convolution", "window"), message)
-        elif convolution.reach is not None and VISIBLE_SIDE[self.visibility] != "both":
-            behind = VISIBLE_SIDE[self.visibility] == "behind"
-            if convolution.reach.look_back if behind else convolution.reach.look_ahead:
-                yield Violation(("convolution",), f"a window of {convolution.reach.tokens} tokens {hides}")
+        mistake = window_mistake(self.convolution, self.visibility)
+        if mistake is not None:
+            field = ("window",) if isinstance(self.convolution, WithKernel) else ()
+            yield Violation(("convolution", *field), mistake)
 
     def _stack_violations(self) -> Iterator[Violation]:
         """Yield what the layer program and the sizes break together; nothing of sizes that are reported already."""
@@ -184,6 +168,19 @@ class Architecture(ArchitectureByKind):
     def blocks(self) -> tuple[Block, ...]:
         """The blocks of sublayers with their sizes. Raises InvalidSetting or InvalidChain for an invalid program."""
         return _blocks(self)
+
+    @property
+    def all_blocks(self) -> tuple[Block, ...]:
+        """The blocks of all stacks. Raises InvalidSetting or InvalidChain for an invalid program."""
+        return self.blocks
+
+    @property
+    def convolutions(self) -> tuple[Convolution, ...]:
+        """The convolution of the stack, then those that its program sets; of an invalid program the first alone."""
+        try:
+            return tuple(dict.fromkeys((self.convolution, *convolutions(self.all_blocks))))
+        except (InvalidSetting, InvalidChain):
+            return (self.convolution,)
 
     @property
     def stacked_blocks(self) -> int:
@@ -271,7 +268,7 @@ class Architecture(ArchitectureByKind):
                 "bottleneck_ratio": fitted(heads, self.bottleneck_ratio),
                 "feed_forward_width": groups * max(1, self.feed_forward_width // ratio // groups),
                 "feed_forward_groups": groups,
-                "layers": None if self.layers is None else str(self.program.shrunk(ratio)),
+                "layers": None if self.layers is None else str(self.program.shrunk(ratio, heads)),
             }
         )
 

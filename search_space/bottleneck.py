@@ -16,7 +16,7 @@ SHOWN = 4
 _FRACTION = re.compile(r"\d{1,9}/[1-9]\d{0,8}", re.ASCII)
 
 
-def _canonical(value: object) -> int | float | str:
+def canonical_ratio(value: object) -> int | float | str:
     """Return a ratio from 1 as it is written: a whole number, else a finite decimal, else a fraction as text.
 
     Raises ValueError.
@@ -29,7 +29,7 @@ def _canonical(value: object) -> int | float | str:
 
 Ratio = Annotated[
     int | float | str,
-    BeforeValidator(_canonical),
+    BeforeValidator(canonical_ratio),
     WithJsonSchema(
         {"anyOf": [{"type": "number", "minimum": 1}, {"type": "string", "pattern": "^[0-9]+/[0-9]+$"}]},
         mode="validation",

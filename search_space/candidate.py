@@ -60,11 +60,11 @@ class Candidate(Schema):
             yield Violation(("recipe", "sequence_length"), too_long)
         if self.recipe.long_sequence_share and (too_long := self.architecture.too_long(longer)):
             yield Violation(("recipe", "long_sequence_length"), too_long)
-        convolution = self.architecture.convolution
-        if convolution.reach is not None and convolution.reach.tokens > 2 * length - 1:
-            field = () if convolution.sized_by is None else (convolution.sized_by,)
-            message = f"{convolution.reach.tokens} reaches past a whole sequence of {length} tokens"
-            yield Violation(("architecture", "convolution", *field), message)
+        for number, convolution in enumerate(self.architecture.convolutions):
+            if convolution.reach is not None and convolution.reach.tokens > 2 * length - 1:
+                field = () if convolution.sized_by is None else (convolution.sized_by,)
+                message = f"{convolution.reach.tokens} reaches past a whole sequence of {length} tokens"
+                yield Violation(("architecture", *(("layers",) if number else ("convolution", *field))), message)
 
     def _objective_violations(self) -> Iterator[Violation]:
         """Yield what the objective cannot be trained on."""

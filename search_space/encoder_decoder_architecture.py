@@ -131,6 +131,11 @@ class EncoderDecoderArchitecture(Architecture):
         return _decoder_blocks(self)
 
     @property
+    def all_blocks(self) -> tuple[Block, ...]:
+        """The blocks of both stacks. Raises InvalidSetting or InvalidChain for an invalid program."""
+        return (*self.blocks, *self.decoder_blocks)
+
+    @property
     def embedding_scale(self) -> float:
         """The factor of token embeddings."""
         return math.sqrt(self.width) if self.scaled_embeddings else 1.0

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
+from search_space.bottleneck import fitted
+
 Setting = int | float | str
 
 
@@ -128,18 +130,24 @@ class LayerProgram:
                 grouped.append((item,))
         return tuple(grouped)
 
-    def shrunk(self, ratio: int) -> "LayerProgram":
-        """Return the program with its own heads and inner widths divided by `ratio`, from 1; so in branches."""
+    def shrunk(self, ratio: int, stack_heads: int) -> "LayerProgram":
+        """Return the program with its own heads and inner widths divided by `ratio`, from 1; so in branches.
+
+        A bottleneck ratio of its own is the largest that its heads, or else those of the smaller stack, allow.
+        """
 
         def smaller(item: Branch) -> Branch:
             if not isinstance(item, Sublayer):
                 return item
             shrinking = ("heads", "width", "hidden_width")
-            settings = (
-                (name, max(1, value // ratio) if name in shrinking and isinstance(value, int) else value)
+            settings = {
+                name: max(1, value // ratio) if name in shrinking and isinstance(value, int) else value
                 for name, value in item.settings
-            )
-            return replace(item, settings=tuple(settings))
+            }
+            heads, own_ratio = settings.get("heads", stack_heads), settings.get("bottleneck_ratio")
+            if own_ratio is not None and isinstance(heads, int):
+                settings["bottleneck_ratio"] = fitted(heads, own_ratio)
+            return replace(item, settings=tuple(settings.items()))
 
         def of_item(item: Item) -> Item:
             if not isinstance(item, Parallel):

@@ -46,11 +46,13 @@ def _not_attention_alone(
         yield f"the convolution {sizes.convolution.kind} {why}; write none"
     others = [item for item in items if not reads_by_attention_alone(item)]
     if others:
-        yield f"{others[0]} {why}; allowed sublayers: s, f and g"
+        yield f"{others[0]} {why}; allowed sublayers: s, f and g, without a convolution"
 
 
 def reads_by_attention_alone(item: Item) -> bool:
     """Return whether an item is self-attention, or a sublayer that reads nothing of other tokens."""
     if not isinstance(item, Sublayer):
         return False
-    return item.kind == SublayerKind.SELF_ATTENTION or sublayers_by_letter()[item.kind].positionwise
+    if item.kind == SublayerKind.SELF_ATTENTION:
+        return dict(item.settings).get("convolution", "none") == "none"
+    return sublayers_by_letter()[item.kind].positionwise

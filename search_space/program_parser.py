@@ -33,6 +33,7 @@ from search_space.layer_program import (
     Sublayer,
 )
 from search_space.sublayer import add_recorded_sublayer, sublayers_by_letter
+from search_space.sublayer.own_convolution import admit_convolution
 
 CHARACTERS_AT_MOST = 4096
 ITEMS_AT_MOST = 4096
@@ -56,15 +57,17 @@ class UnknownSublayer(InvalidProgram):
 
 
 def admit_sublayers(text: str) -> None:
-    """Let layer programs name the sublayers of a record's program, whose plugins may not be loaded."""
+    """Let programs name the sublayers and convolutions of a record's, of plugins that may not be loaded."""
     for _ in range(RECORDED_LETTERS_AT_MOST):
         try:
-            parse_program(text)
+            program = parse_program(text)
         except UnknownSublayer as unknown:
             add_recorded_sublayer(unknown.letter, unknown.letter)
         except InvalidProgram:
             return
         else:
+            for sublayer in program.sublayers():
+                admit_convolution(dict(sublayer.settings))
             return
 
 
@@ -190,6 +193,8 @@ class _Parser:
 
     def _value(self) -> Setting:
         token = self._take()
+        if token.text.isdecimal() and self._take_if("/"):
+            return f"{token.text}/{self._take().text}"
         if _NUMBER.fullmatch(token.text):
             return float(token.text) if "." in token.text else int(token.text)
         if not _WORD.match(token.text):

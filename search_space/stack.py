@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Literal
 
+from search_space.convolution import Convolution
 from search_space.cost import Component, Operations, Role
 from search_space.layer_program import Chain, Item, LayerProgram, Parallel
 from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters
@@ -78,6 +79,13 @@ def _normalisations(block: Block, copies: int, norms: Operations, parameters: in
     if parameters != copies * once:  # shared, at least in part: counted whole, once
         return Component(Role.NORMALISATIONS, shape, parameters, norms, saved, copies, distinct=1)
     return Component(Role.NORMALISATIONS, shape, once, norms, saved, copies)
+
+
+def convolutions(made: Iterable[Block]) -> Iterator[Convolution]:
+    """Yield the convolution of each self-attention sublayer, those of parallel branches too."""
+    sublayers = (sublayer for block in made for sublayer in block)
+    branches = ((each.first, each.second) if isinstance(each, ParallelSublayers) else (each,) for each in sublayers)
+    yield from (each.convolution for pair in branches for each in pair if isinstance(each, SelfAttention))
 
 
 def _declaration(item: Item, sizes: StackSizes) -> SublayerDeclaration:

@@ -18,6 +18,15 @@ VISIBLE_SIDE: dict[Visibility, VisibleSide] = {
 }
 """The side on which kernels and recurrent layers, which know no prefix, read other tokens."""
 
+WINDOWS: dict[Visibility, tuple[str, ...]] = {
+    "bidirectional": ("centred", "look_back", "look_ahead"),
+    "left_to_right": ("look_back",),
+    "right_to_left": ("look_ahead",),
+    "prefix": ("look_back",),
+    "permutation": ("centred", "look_back", "look_ahead"),  # refused by `permutation_mistakes`
+}
+"""The windows of convolutions that read no hidden token, by visibility."""
+
 
 def looks_ahead(visibility: Visibility) -> bool:
     """Return whether attention reads tokens behind a token anywhere: with a prefix it does inside the prefix."""

@@ -4,14 +4,24 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from search_space.bottleneck import kept_heads, refusal
+from search_space.bottleneck import canonical_ratio, kept_heads, refusal
 from search_space.convolution import Convolution
 from search_space.cost import Component, Operations, Role, linear
 from search_space.layer_program import Setting, SublayerKind
 from search_space.position.option import PositionOption, ScoreSizes
 from search_space.shape import AttentionShape, linear_parameters
-from search_space.sublayer.sublayer import HeadSizes, InvalidSetting, LetteredSublayer, StackSizes, head_sizes
+from search_space.sublayer.own_convolution import own_convolution
+from search_space.sublayer.sublayer import (
+    HEAD_SETTINGS,
+    HeadSizes,
+    InvalidSetting,
+    LetteredSublayer,
+    StackSizes,
+    head_sizes,
+)
 from search_space.visibility import Visibility, looks_ahead
+
+RATIO = "bottleneck_ratio"
 
 
 @dataclass(frozen=True)
@@ -20,6 +30,12 @@ class SelfAttention(HeadSizes, LetteredSublayer):
 
     kind: ClassVar[str] = "attention"
     letter: ClassVar[str] = SublayerKind.SELF_ATTENTION
+    examples: ClassVar[tuple[Mapping[str, Setting], ...]] = (
+        {},
+        {"bottleneck_ratio": 2},
+        {"convolution": "span_dynamic", "kernel_size": 3},
+        {"convolution": "none"},
+    )
     width: int
     heads: int
     """After the bottleneck."""
@@ -39,16 +55,22 @@ class SelfAttention(HeadSizes, LetteredSublayer):
     @classmethod
     def of(cls, settings: Mapping[str, Setting], sizes: StackSizes) -> Self:
         """Return the sublayer with a program's settings. Raises InvalidSetting."""
-        heads, key_width, value_width = head_sizes(cls.letter, settings, sizes)
-        unfit = refusal(heads, sizes.bottleneck_ratio)
+        convolution = own_convolution(cls.letter, settings, sizes, (*HEAD_SETTINGS, RATIO))
+        of_heads = {name: value for name, value in settings.items() if name in HEAD_SETTINGS}
+        heads, key_width, value_width = head_sizes(cls.letter, of_heads, sizes)
+        try:
+            ratio = canonical_ratio(settings.get(RATIO, sizes.bottleneck_ratio))
+        except ValueError as error:
+            raise InvalidSetting(f"{RATIO}: {error}") from None
+        unfit = refusal(heads, ratio)
         if unfit is not None:
             raise InvalidSetting(f"bottleneck_ratio {unfit}")
         return cls(
             sizes.width,
-            int(kept_heads(heads, sizes.bottleneck_ratio)),
+            int(kept_heads(heads, ratio)),
             key_width,
             value_width,
-            sizes.convolution,
+            convolution,
             sizes.visibility,
             sizes.position if sizes.position.in_attention else None,
             sizes.attention_biases,

@@ -103,6 +103,9 @@ def refuse_unknown(letter: str, settings: Mapping[str, Setting], known: tuple[st
             raise InvalidSetting(f"{name} is no setting of {letter}; its settings: {allowed}")
 
 
+HEAD_SETTINGS = ("heads", "key_width", "value_width")
+
+
 class HeadSizes:
     """Properties of a declaration with the fields below."""
 
@@ -133,7 +136,7 @@ class HeadSizes:
 
 def head_sizes(letter: str, settings: Mapping[str, Setting], sizes: StackSizes) -> tuple[int, int, int]:
     """Return heads, and the widths of a key and of a value. Raises InvalidSetting."""
-    refuse_unknown(letter, settings, ("heads", "key_width", "value_width"))
+    refuse_unknown(letter, settings, HEAD_SETTINGS)
     heads = whole_number(settings, "heads", sizes.heads)
     key_width = whole_number(settings, "key_width", sizes.key_width or sizes.width // heads or 1)
     value_width = whole_number(settings, "value_width", sizes.value_width or sizes.width // heads or 1)

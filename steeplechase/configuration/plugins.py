@@ -188,10 +188,12 @@ def _factories(declarations: Sequence[BaseModel]) -> set[str]:
 
 
 def _sublayers(value: BaseModel) -> set[str]:
-    """Return the modules that define the sublayers of an architecture's layer programs."""
-    programs = value.programs if isinstance(value, Architecture) else ()
-    letters = {sublayer.kind for program in programs for sublayer in program.sublayers()}
-    return {sublayers_by_letter()[letter].__module__ for letter in letters}
+    """Return the modules that define the sublayers of an architecture's layer programs, and their convolutions."""
+    if not isinstance(value, Architecture):
+        return set()
+    letters = {sublayer.kind for program in value.programs for sublayer in program.sublayers()}
+    own = {type(convolution).__module__ for convolution in value.convolutions}
+    return own | {sublayers_by_letter()[letter].__module__ for letter in letters}
 
 
 def read_plugin(folder: Path) -> Plugin:

@@ -96,7 +96,12 @@ def forget_stand_ins() -> bool:
 
 def is_stand_in(option: BaseModel) -> bool:
     """Return whether an option is known by its fields alone."""
-    return type(option).__module__ == __name__
+    return is_stand_in_class(type(option))
+
+
+def is_stand_in_class(option: type[BaseModel]) -> bool:
+    """Return whether the options of a class are known by their fields alone."""
+    return option.__module__ == __name__
 
 
 def _kind(option: type[Any]) -> str:

@@ -168,7 +168,7 @@ def test_ray_gives_the_same_table(done: tuple[Path, Run], tmp_path: Path) -> Non
     folder, made = done
     lend(made.folder, tmp_path, SHARED)
     again = run(folder / "experiment.yaml", tmp_path, *SMALL_CORPUS, "--engine", "ray")
-    assert stages_told(again.told) == 4 * 2
+    assert stages_told(again.told) == 5 * 2
     assert again.table == made.table
 
 

@@ -56,7 +56,7 @@ def test_an_experiment_loads_its_plugins_before_it_is_validated(copy: Path) -> N
     assert KIND not in kinds()
     experiment = experiment_of(copy)
     assert KIND in kinds()
-    assert [arm.candidate.architecture.convolution.kind for arm in experiment.arms][2:] == [KIND, KIND]
+    assert [arm.candidate.architecture.convolution.kind for arm in experiment.arms][2:] == [KIND, "none", KIND]
     assert [plugin.path for plugin in experiment.plugins] == [str(copy.resolve())]
     again = Experiment.model_validate_json(experiment.model_dump_json())
     assert again.identity() == experiment.identity()
@@ -103,7 +103,7 @@ def test_the_source_enters_the_keys_that_use_it_and_no_others(copy: Path) -> Non
             sources.append({arm.name: sources_of(arm.candidate) for arm in experiment.arms})
         assert replaced(copy, "return 4 * shape.inner_width", "return 5 * shape.inner_width") < 2
     changed = {name for name, key in keys[0].items() if keys[1][name] != key}
-    assert changed == {"gated", "gated_wide"}
+    assert changed == {"gated", "gated_first", "gated_wide"}
     assert sources[0]["baseline"] == sources[0]["dynamic"] == {}
     assert sources[0]["gated"] != sources[1]["gated"]
 

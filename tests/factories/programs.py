@@ -4,9 +4,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from search_space.architecture import WINDOWS, Architecture
+from search_space.architecture import Architecture
 from search_space.convolution import Convolution
 from search_space.convolution.kernel import WithKernel
+from search_space.visibility import WINDOWS
 from tests.factories.small_experiments import variants
 
 ACTIVATIONS = ("gelu", "gelu_tanh", "relu", "swish")
@@ -29,6 +30,7 @@ def operations(draw: st.DrawFn, last: bool = False) -> str:
 def items(draw: st.DrawFn) -> str:
     """Draw one sublayer, two in parallel, or a chain."""
     sublayers = ("s", "s(heads=2)", "f", "f(width=10)", "f(activation=relu)", "f(middle_norm=1,groups=1)", "g")
+    sublayers += ("s(bottleneck_ratio=2)", "s(convolution=none)", "f(groups=2)")
     recurrent = ("r", "r(hidden_width=5)")
     kind = draw(st.sampled_from(("sublayer", "sublayer", "parallel", "chain")))
     if kind == "sublayer":

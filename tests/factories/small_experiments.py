@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, TypeAdapter
 from torch import nn
 
-from search_space.architecture import WINDOWS, Architecture
+from search_space.architecture import Architecture
 from search_space.bottleneck import written
 from search_space.candidate import Candidate
 from search_space.convolution import (
@@ -45,6 +45,7 @@ from search_space.objective.generator_training import GeneratorTraining, Generat
 from search_space.packing.sequences import Sequences, SequenceSource
 from search_space.recipe import Recipe
 from search_space.schedule import ConstantSchedule
+from search_space.visibility import WINDOWS
 from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.schema import options_of
 from steeplechase.tasks.contracts import small_candidates as contract_text

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 import search_space.position
-from search_space.architecture import WINDOWS, Architecture
+from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import Convolution
 from search_space.convolution.kernel import WithKernel
 from search_space.objective import MaskedLanguageModel, NextSentencePrediction
-from search_space.visibility import Visibility
+from search_space.visibility import WINDOWS, Visibility
 from steeplechase.models.activation_checkpointing import ActivationCheckpointing
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.initialisation import initialise

@@ -100,15 +100,21 @@ def settled(state: RunState, recorded: LedgerRows | None = None) -> Step:
     while True:
         step = next_step(state)
         if step.requested_fact is not None and recorded is not None:
-            step = Step(facts={step.requested_fact: recorded.fact(step.requested_fact)})
+            step = _recorded_fact(step.requested_fact, recorded)
         if WINNER in step.facts and recorded is not None:  # by references outside trials, which no curve has
-            step = Step(facts={WINNER: recorded.fact(WINNER)})
+            step = _recorded_fact(WINNER, recorded)
         if (request := step.requested_proposals) is not None:
             step = proposed_step(state, request) if recorded is None else _recorded_step(request, recorded)
         rows = [*_rows(step)]
         if not rows:
             return step
         state.apply_all(rows)
+
+
+def _recorded_fact(name: str, recorded: LedgerRows) -> Step:
+    """Return the step that writes a recorded fact; an empty one before it was written."""
+    value = recorded.fact(name)
+    return Step() if value is None else Step(facts={name: value})
 
 
 def _recorded_step(request: ProposalRequest, recorded: LedgerRows) -> Step:

@@ -143,3 +143,15 @@ def test_a_search_with_a_final_comparison_is_reproduced_from_its_records(tmp_pat
         again = reproduce(course, ledger)
         assert again.decisions == len(ledger.decisions()) > 0
         assert again.candidates == 11
+
+
+def test_a_search_that_was_killed_before_its_winner_is_reproduced_so_far(tmp_path: Path) -> None:
+    course = search(tmp_path, **FINALISTS, ablate_winner="coalitions")
+    whole = Track(course, folder_of(tmp_path, "whole"))
+    whole.run()
+    track = Track(course, folder_of(tmp_path, "killed"), left=len(whole.computed) - 12)
+    with pytest.raises(Killed):
+        track.run()
+    with simulated.opened(tmp_path / "killed" / "ledger.sqlite") as ledger:
+        assert ledger.fact("finalists") is not None
+        assert reproduce(course, ledger).decisions == len(ledger.decisions())

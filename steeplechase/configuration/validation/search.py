@@ -240,6 +240,6 @@ def _reason(experiment: Experiment, design: Search) -> str:
         setting = min(len(experiment.pretraining.rung_tokens), len(_cohorts(experiment, design)))
         sizes = sum(_cohorts(experiment, design)[:setting])
         cohorts = "cohort" if setting == 1 else f"{setting} cohorts"
-        each = "the hurdle" if setting == 1 else "the hurdles, one each"
-        return f"the first {cohorts} ({sizes} candidates) set{'s' if setting == 1 else ''} {each}"
+        verb = "sets the hurdle" if setting == 1 else "set the hurdles, one each"
+        return f"the first {cohorts} ({sizes} candidates) {verb}"
     return f"hurdle {hurdle.kind}, cohort {design.cohort}"

@@ -13,13 +13,14 @@ from runners.search.observation import Observation
 from steeplechase.configuration.arm import changed_arm
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.final_comparison import components_of
+from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import TrialStatus
 from steeplechase.ledger.snapshot import FinalComparison, Snapshot
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import SEARCH, Killed, Track, folder_of
 
 MARKS = {"rungs": [640, 1280]}
-FINALISTS = {"finalists": {"count": 2, "seeds": 3}}
+FINALISTS: dict[str, Any] = {"finalists": {"count": 2, "seeds": 3}}
 
 
 def search(folder: Path, hurdle: str = "top_fraction", audit: Any = None, **design: Any) -> Experiment:
@@ -127,7 +128,12 @@ def test_finalists_of_several_objectives_are_on_the_front_first() -> None:
 
 
 def test_the_components_of_a_winner_are_its_axes() -> None:
-    changes = {"heads": 2, "convolution": {"kind": "dynamic"}, "convolution.kernel_size": 5, "recipe.dropout": 0.1}
+    changes: dict[str, JsonValue] = {
+        "heads": 2,
+        "convolution": {"kind": "dynamic"},
+        "convolution.kernel_size": 5,
+        "recipe.dropout": 0.1,
+    }
     assert {name: [*each] for name, each in components_of(changes).items()} == {
         "heads": ["heads"],
         "convolution": ["convolution", "convolution.kernel_size"],

@@ -49,7 +49,7 @@ def observed(point: dict[str, Any], objectives: tuple[str, ...], finishes: bool,
 
 def position(point: dict[str, Any], axis: str) -> float:
     """Return the place of a value on its axis from 0 to 1; 1 is the best."""
-    return SPACE[axis].index(point.get(axis, SPACE[axis][0])) / 15
+    return float(SPACE[axis].index(point.get(axis, SPACE[axis][0])) / 15)
 
 
 def history(design: Search, bar: float, probed: bool, count: int = TOLD) -> tuple[Observation, ...]:

@@ -25,7 +25,8 @@ class BreedingPool:
     def __init__(self, experiment: Experiment) -> None:
         design, self._baseline = experiment.search, experiment.baseline
         assert design is not None
-        self._design, self._constraints = design, experiment.constraints
+        in_order = dict(sorted(design.space.items()))  # records have another order of the axes than the file
+        self._design, self._constraints = design.model_copy(update={"space": in_order}), experiment.constraints
         self._declared = identity(experiment.baseline)
         self._capacity = design.max_candidates - 1
         self._numbers: dict[str, int] = {}

@@ -42,7 +42,7 @@ class Cluster:
         return self.nodes[-1]
 
     def wait_for(self, cpus: float) -> None:
-        """Wait until its nodes offer so many processors."""
+        """Wait until its nodes offer so many processors: a killed one does so until its heartbeats are missed."""
         code = WAIT.format(address=self.address, cpus=cpus)
         environment = {**os.environ, **self.variables}
         subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True, timeout=120)

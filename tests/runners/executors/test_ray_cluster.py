@@ -62,6 +62,7 @@ def test_a_node_without_the_results_folder_is_named_before_any_stage_runs_and_co
     hidden, url = tmp_path / "hidden", f"file://{tmp_path}/objects"
     hidden.mkdir()
     mount = f'mount -t tmpfs none {hidden} && exec "$@"'
+    head.wait_for(0)
     node = head.join(1, "unshare", "-m", "sh", "-c", mount, "sh")
     head.wait_for(1)
 
@@ -95,6 +96,7 @@ def test_a_node_without_the_results_folder_is_named_before_any_stage_runs_and_co
 
 def test_no_trial_fails_when_a_node_dies(head: Cluster, small: Run, small_experiment: Path, tmp_path: Path) -> None:
     lend(small.folder, tmp_path, SHARED)
+    head.wait_for(0)
     node = head.join(1)
     head.wait_for(1)
     asked = ("--engine", "ray", "--address", head.address, "--workers", "1")

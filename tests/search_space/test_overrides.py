@@ -82,7 +82,11 @@ def test_an_options_name_alone_is_the_option_with_its_defaults(start: type[Schem
         ({"recipe.dropout.rate": 0.1}, "recipe.dropout.rate", "it must be a valid number"),
         ({"depth": 2, "bottleneck_ratio": 3}, "bottleneck_ratio", "3 does not divide heads 4"),
         ({"convolution.kernel_size": 7}, "convolution.kernel_size", "not a field of the convolution none"),
-        ({"convolution": {"kind": "depthwise", "kernel_size": 8}}, "convolution", "Did you mean 7 or 9, or window: look_back?"),
+        (
+            {"convolution": {"kind": "depthwise", "kernel_size": 8}},
+            "convolution",
+            "Did you mean 7 or 9, or window: look_back?",
+        ),
         ({"recipe.sequence_length": 4}, "recipe.sequence_length", "4 is too short"),
         ({"convolution": "span_dynamik"}, "convolution", "Did you mean span_dynamic?"),
         ({"convolution": {"kernel_size": 9}}, "convolution", "is not an option"),

@@ -10,7 +10,7 @@ from typing import Literal
 from steeplechase.configuration.hurdles.cohorts import compared, threshold_of
 from steeplechase.configuration.hurdles.decision import HurdleDecision
 from steeplechase.configuration.hurdles.hyperband import ReductionFactor
-from steeplechase.configuration.hurdles.population import Population, State
+from steeplechase.configuration.hurdles.population import Population
 from steeplechase.configuration.hurdles.rungs import Rungs
 
 
@@ -24,11 +24,7 @@ class Asha(Rungs):
 
     def decide(self, population: Population) -> dict[str, HurdleDecision]:
         """Return a decision for every waiting trial whose predecessors have all reached the rung or ended."""
-        candidates = [trial for trial in population.trials if not trial.exempt]
-        decisions: dict[str, HurdleDecision] = {}
-        for position, trial in enumerate(candidates):
-            declared_so_far = candidates[: position + 1] if trial.state is State.WAITING else []
-            if declared_so_far and not any(other.may_still_reach(trial.level) for other in declared_so_far):
-                threshold, reference_trials = threshold_of(declared_so_far, trial.level, 1 / self.reduction_factor)
-                decisions[trial.name] = compared(trial, threshold, reference_trials)
-        return decisions
+        return {
+            trial.name: compared(trial, *threshold_of(declared_so_far, trial.level, 1 / self.reduction_factor))
+            for trial, declared_so_far in population.decidable_in_order
+        }

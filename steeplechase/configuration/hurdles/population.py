@@ -65,6 +65,15 @@ class Population:
         """The trials that wait for a decision."""
         return (trial for trial in self.trials if trial.state is State.WAITING)
 
+    @property
+    def decidable_in_order(self) -> Iterator[tuple[TrialView, list[TrialView]]]:
+        """Each waiting trial, with those declared up to it, once all of them have reached its rung or ended."""
+        candidates = [trial for trial in self.trials if not trial.exempt]
+        for position, trial in enumerate(candidates):
+            declared_so_far = candidates[: position + 1] if trial.state is State.WAITING else []
+            if declared_so_far and not any(other.may_still_reach(trial.level) for other in declared_so_far):
+                yield trial, declared_so_far
+
     def cohort(self, number: int) -> tuple[TrialView, ...]:
         """Return the trials of a cohort that are not exempt."""
         return tuple(trial for trial in self.trials if trial.cohort == number and not trial.exempt)

@@ -17,7 +17,7 @@ from pydantic import Field
 from steeplechase.configuration.hurdles.cohorts import compared, threshold_of
 from steeplechase.configuration.hurdles.decision import HurdleDecision
 from steeplechase.configuration.hurdles.hyperband import ReductionFactor
-from steeplechase.configuration.hurdles.population import Population, State, TrialView
+from steeplechase.configuration.hurdles.population import Population, TrialView
 from steeplechase.configuration.hurdles.rungs import Rungs
 from steeplechase.foundation.schema import Count
 
@@ -50,13 +50,10 @@ class RankChecked(Rungs):
 
     def decide(self, population: Population) -> dict[str, HurdleDecision]:
         """Return a decision for every waiting trial whose predecessors have all reached the rung or ended."""
-        candidates = [trial for trial in population.trials if not trial.exempt]
-        decisions: dict[str, HurdleDecision] = {}
-        for position, trial in enumerate(candidates):
-            declared_so_far = candidates[: position + 1] if trial.state is State.WAITING else []
-            if declared_so_far and not any(other.may_still_reach(trial.level) for other in declared_so_far):
-                decisions[trial.name] = self._decision(trial, declared_so_far)
-        return decisions
+        return {
+            trial.name: self._decision(trial, declared_so_far)
+            for trial, declared_so_far in population.decidable_in_order
+        }
 
     def _decision(self, trial: TrialView, declared_so_far: Sequence[TrialView]) -> HurdleDecision:
         """Return the decision of `asha` at a rung in use; a trial with a finite value clears any other rung."""

@@ -1,6 +1,5 @@
 """Contracts of a user's own measurements: what a function of `tasks/own_measurements/` returns and leaves alone."""
 
-import inspect
 from collections.abc import Iterator
 from types import ModuleType
 
@@ -10,6 +9,7 @@ from search_space.architecture import Architecture
 from steeplechase.foundation.errors import DataError
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.contract import Outcome
+from steeplechase.tasks.contracts.own_functions import outcomes_of_functions
 from steeplechase.tasks.own_measurements import PACKAGE
 from steeplechase.tasks.own_metrics import function_of, own_numbers
 
@@ -24,13 +24,7 @@ SEQUENCES, LENGTH = 4, 12
 
 def own_measurement_contracts(module: ModuleType) -> Iterator[Outcome]:
     """Yield the outcomes of every public function that a file defines, on a small untrained encoder."""
-    file = module.__name__.rpartition(".")[2]
-    functions = [each for each in vars(module).values() if inspect.isfunction(each)]
-    own = [each.__name__ for each in functions if each.__module__ == module.__name__ and each.__name__[0] != "_"]
-    if not own:
-        yield Outcome(file, FINITE, problem="the file defines no function")
-    for name in own:
-        yield from _function_contracts(f"{file}:{name}")
+    yield from outcomes_of_functions(module, FINITE, _function_contracts)
 
 
 def _function_contracts(reference: str) -> Iterator[Outcome]:

@@ -1,12 +1,12 @@
 """Contracts of a user's own metrics: what a function of `tasks/own_metrics/` returns, and for what more."""
 
-import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
 from steeplechase.foundation.errors import DataError
 from steeplechase.models.contract import Outcome
+from steeplechase.tasks.contracts.own_functions import outcomes_of_functions
 from steeplechase.tasks.own_metrics import own_scores
 
 KINDS: Mapping[str, tuple[Sequence[Any], Sequence[Any]]] = {
@@ -23,13 +23,7 @@ UNKNOWN = "it knows none of the invented labels"
 
 def own_metric_contracts(module: ModuleType) -> Iterator[Outcome]:
     """Yield the outcomes of every public function that a file defines, on the first kind of targets that it reads."""
-    file = module.__name__.rpartition(".")[2]
-    functions = [each for each in vars(module).values() if inspect.isfunction(each)]
-    own = [each.__name__ for each in functions if each.__module__ == module.__name__ and each.__name__[0] != "_"]
-    if not own:
-        yield Outcome(file, FINITE, problem="the file defines no function")
-    for name in own:
-        yield from _function_contracts(f"{file}:{name}")
+    yield from outcomes_of_functions(module, FINITE, _function_contracts)
 
 
 def _function_contracts(reference: str) -> Iterator[Outcome]:

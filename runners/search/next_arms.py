@@ -101,6 +101,6 @@ def _baseline_repeats(
 
 
 def importance_of_axes(experiment: Experiment, rows: LedgerRows) -> dict[str, JsonValue]:
-    """Return each axis's share of the variance of the held-out loss at the first rung; empty if unknown."""
+    """Return each axis's share of the variance of the first objective, as `importance` has it; empty if unknown."""
     assert experiment.search is not None
     return {**importance(experiment.search, experiment.baseline, SearchHistory(experiment, rows).observations())}

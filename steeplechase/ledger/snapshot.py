@@ -92,7 +92,7 @@ class Snapshot:
     shared: tuple[Record, ...]
     """Records of the stages that all trials share: corpus, tokens, evaluation set, examples."""
     importance: Mapping[str, float] = field(default_factory=dict)
-    """Of a finished search: each axis's share of the variance of the held-out loss."""
+    """Of a finished search: each axis's share of the variance of the first objective."""
     parents: Mapping[str, str] = field(default_factory=dict)
     """Of a finished search by evolution: the parent of each candidate that is a mutant, by name."""
     amendments: tuple[Amendment, ...] = ()
@@ -219,9 +219,7 @@ def _tuning(ledger: LedgerRows) -> Tuning | None:
         return None
     plan = TuningPlan.of(fact)
     arms = tuple(arm for arm in ledger.arms() if arm.tuning_trial_of is not None)
-    names = {arm.name for arm in arms}
-    histories = tuple(h for h in histories_of(ledger, plan.labels) if h.trial.arm in names)
-    return Tuning(plan, arms, histories, choices_of(ledger.fact(CHOICES)))
+    return Tuning(plan, arms, _histories_of_arms(ledger, arms, plan.labels), choices_of(ledger.fact(CHOICES)))
 
 
 def _final(ledger: LedgerRows) -> FinalComparison | None:
@@ -229,9 +227,13 @@ def _final(ledger: LedgerRows) -> FinalComparison | None:
     if plan is None:
         return None
     arms = tuple(arm for arm in ledger.arms() if arm.final_of is not None)
-    names = {arm.name for arm in arms}
-    histories = tuple(h for h in histories_of(ledger, plan.labels) if h.trial.arm in names)
+    histories = _histories_of_arms(ledger, arms, plan.labels)
     return FinalComparison(plan, winner_of(ledger.fact(WINNER)), arms, histories)
+
+
+def _histories_of_arms(ledger: LedgerRows, arms: Sequence[ArmRow], labels: Sequence[str]) -> tuple[TrialHistory, ...]:
+    names = {arm.name for arm in arms}
+    return tuple(history for history in histories_of(ledger, labels) if history.trial.arm in names)
 
 
 def _texts(fact: JsonValue) -> tuple[tuple[str, ...], ...]:

@@ -167,8 +167,9 @@ def _obstacles(architecture: Architecture) -> Iterator[str]:
         yield f"sharing {architecture.sharing}: shared layers have no sizes of their own; pruning needs none"
     for kind in dict.fromkeys(each.kind for each in architecture.convolutions if each.kind != "none"):
         yield f"convolution {kind}: pruning needs self-attention alone, convolution none"
-    own = any("bottleneck_ratio" in dict(sublayer.settings) for sublayer in architecture.program.sublayers())
-    if architecture.bottleneck_ratio != 1 or architecture.feed_forward_groups > 1 or own:
+    ratios = [dict(each.settings).get("bottleneck_ratio", 1) for each in architecture.program.sublayers()]
+    groups = [each.groups for block in architecture.blocks for each in block if isinstance(each, FeedForward)]
+    if {architecture.bottleneck_ratio, *ratios, *groups} != {1}:
         yield "a bottleneck or a grouped feed-forward network cannot be pruned; pruning needs ratio 1 and 1 group"
     if architecture.position.in_attention or not architecture.attention_biases:
         yield "pruning needs attention with biases and without relative positions"
@@ -188,6 +189,5 @@ def _obstacles_of_width(architecture: Architecture) -> Iterator[str]:
 def _is_plain(block: tuple[object, ...], activation: str) -> bool:
     match block:
         case (SelfAttention(), FeedForward() as feed_forward):
-            usual = feed_forward.activation == activation and not feed_forward.middle_norm
-            return usual and feed_forward.groups == 1
+            return feed_forward.activation == activation and not feed_forward.middle_norm
     return False

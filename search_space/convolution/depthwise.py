@@ -24,3 +24,7 @@ class Depthwise(WithKernel):
     def saved_activations(self, shape: AttentionShape) -> int:
         """Return the values per token that it saves for the backward pass: the convolved and the moved input."""
         return (1 + self.is_shifted) * shape.width
+
+    def elementwise_flops(self, shape: AttentionShape) -> int:
+        """Return the FLOPs per token outside matrix products: the window over the input."""
+        return 2 * shape.width * self.kernel_size

@@ -113,6 +113,10 @@ class KernelFromValue(WithValue):
         """
         return self.saved_own_values(shape) + self.taps(shape) + self.is_shifted * shape.inner_width
 
+    def elementwise_flops(self, shape: AttentionShape) -> int:
+        """Return the FLOPs per token outside matrix products: the window, and a gate of the values."""
+        return 2 * weighted_window(shape, self.kernel_size).multiply_adds + self.value_operations(shape).products
+
 
 def separable_parameters(shape: AttentionShape, kernel_size: int) -> int:
     """Return the parameters of a depthwise (no bias) then pointwise map from the width to the inner width."""

@@ -24,3 +24,7 @@ class Lightweight(WithValue):
     def saved_activations(self, shape: AttentionShape) -> int:
         """Return the values per token saved for the backward pass: the branch's own values, or a moved copy."""
         return shape.inner_width if self.is_shifted else self.saved_own_values(shape)
+
+    def elementwise_flops(self, shape: AttentionShape) -> int:
+        """Return the FLOPs per token outside matrix products: the window."""
+        return 2 * weighted_window(shape, self.kernel_size).multiply_adds

@@ -34,3 +34,7 @@ class NoConvolution(ConvolutionOption):
     def saved_activations(self, shape: AttentionShape) -> int:
         """Return the values per token that the branch saves for the backward pass: none."""
         return 0
+
+    def elementwise_flops(self, shape: AttentionShape) -> int:
+        """Return the FLOPs per token outside matrix products: none."""
+        return 0

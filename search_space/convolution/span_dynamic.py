@@ -40,3 +40,7 @@ class SpanDynamic(WithValue):
         """
         values = shape.inner_width if self.is_shifted else self.saved_own_values(shape)
         return (1 + self.is_shifted) * shape.width + 2 * shape.inner_width + self.taps(shape) + values
+
+    def elementwise_flops(self, shape: AttentionShape) -> int:
+        """Return the FLOPs per token outside matrix products: both windows, and query times span key."""
+        return 2 * (shape.width + shape.inner_width) * self.kernel_size + shape.inner_width

@@ -45,13 +45,8 @@ def test_the_closed_form_counts_parameters_and_matmuls_of_the_built_module(layer
 def _elementwise(sublayer: object) -> int:
     """Return the FLOPs per token of windows, which the counter omits."""
     branches = (getattr(sublayer, "first", sublayer), getattr(sublayer, "second", None))
-    found = 0
-    for each in branches:
-        if isinstance(each, SelfAttention) and (size := getattr(each.convolution, "kernel_size", 0)):
-            convolved = {"span_dynamic": each.width + each.keys, "depthwise": each.width, "dynamic": each.keys}
-            found += 2 * size * convolved[each.convolution.kind]
-            found += each.keys if each.convolution.kind == "span_dynamic" else 0
-    return found
+    attention = [each for each in branches if isinstance(each, SelfAttention)]
+    return sum(each.convolution.elementwise_flops(each.shape) or 0 for each in attention)
 
 
 def test_a_field_alone_changes_the_stacks_convolution_and_another_kind_has_its_own_defaults() -> None:

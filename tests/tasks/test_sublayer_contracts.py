@@ -65,7 +65,7 @@ def test_a_sublayer_that_reads_other_tokens_is_refused_beside_a_memory_and_under
     with loaded(EXAMPLE):
         sizes = {"layers": "(s shift f)*2", "position": "relative", "memory": 16, "visibility": "left_to_right"}
         (violation,) = Architecture.model_validate(sizes).violations()
-        assert violation.message == "shift reads no memory; allowed sublayers: s, f and g"
+        assert violation.message == "shift reads no memory; allowed sublayers: s, f and g, without a convolution"
         mixed = Candidate.model_validate({"architecture": {"layers": "s shift f"}, "objective": "mixed_visibility"})
         assert "shift reads tokens that" in " ".join(each.message for each in mixed.violations())
 

@@ -115,18 +115,9 @@ def projection(drawn: Architecture) -> int:
 
 
 def window_operations(drawn: Architecture, length: int) -> int:
-    """Return the elementwise operations of the branches, derived independently: counters of matmuls omit them."""
-    convolution, shape = drawn.convolution, drawn.attention_shape
-    of_kernels = 2 * getattr(convolution, "kernel_size", 0)
-    per_token = {
-        "none": 0,
-        "depthwise": shape.width * of_kernels,
-        "lightweight": shape.inner_width * of_kernels,
-        "dynamic": shape.inner_width * of_kernels,
-        "gated_dynamic": shape.inner_width * (of_kernels + 1),
-        "span_dynamic": (shape.width + shape.inner_width) * of_kernels + shape.inner_width,
-    }
-    counted = per_token.get(convolution.kind, convolution.elementwise_flops(shape))
+    """Return the elementwise operations of the branches, which counters of matmuls omit."""
+    convolution = drawn.convolution
+    counted = convolution.elementwise_flops(drawn.attention_shape)
     if counted is None:
         pytest.skip(f"{convolution.kind} does not declare elementwise_flops")
     return length * drawn.depth * counted

@@ -14,6 +14,9 @@ ifeq ($(shell test "$$(df --output=avail -m /dev/shm 2>/dev/null | tail -1)" -gt
 IN_MEMORY := TMPDIR=/dev/shm
 endif
 
+# Processors wait in a third of the tests' time, for children and sockets.
+TEST_PROCESSES := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
+
 .PHONY: help demo search test bench check format schema reference reports docs pages audit faults clean
 .DEFAULT_GOAL := help
 
@@ -28,7 +31,7 @@ search: $(VENV)/ready-to-run ## a joint search by score under hurdles, its final
 	$(BIN)/steeplechase run experiments/joint.yaml --scale demo
 
 test: $(VENV)/ready-to-develop ## all tests
-	OMP_NUM_THREADS=1 $(IN_MEMORY) $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 $(IN_MEMORY) $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 bench: $(VENV)/ready-to-develop ## speed and memory against named peers, in one table
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks

@@ -24,6 +24,8 @@ while ray.cluster_resources().get("CPU", 0) != {cpus}:
     time.sleep(0.2)
 """
 NOT_OURS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token"}
+SOON_DEAD = {f"RAY_health_check_{name}": value for name, value in (("period_ms", "1000"), ("timeout_ms", "4000"))}
+"""A killed node is known to be dead after five missed checks, by default of 3 s each."""
 
 
 @dataclass
@@ -55,7 +57,7 @@ def cluster(cpus: int) -> Iterator[Cluster]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    variables = {**NOT_OURS, "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    variables = {**NOT_OURS, **SOON_DEAD, "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     made = Cluster(f"127.0.0.1:{port}", variables, scratch)
     head = [*RAY, "start", "--head", "--block", f"--port={port}", f"--num-cpus={cpus}"]
     head += ["--node-ip-address=127.0.0.1", "--include-dashboard=false", f"--temp-dir={scratch}"]

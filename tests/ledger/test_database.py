@@ -133,7 +133,7 @@ def test_a_read_during_writes_is_consistent_and_has_every_acknowledged_row(tmp_p
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None
         acknowledged, before = [json.loads(writer.stdout.readline())], 0
-        for _ in range(25):
+        for _ in range(8):
             acknowledged += [json.loads(writer.stdout.readline()) for _ in range(3)]
             with closing(Ledger.at(tmp_path)) as ledger:
                 seen = [record.result.questions for record in ledger.records()]

@@ -1,11 +1,11 @@
 """A run of seconds shared by the tests of executors: two arms on random text."""
 
-import random
 from pathlib import Path
 
 import pytest
 
 from tests.factories.command_line import Run
+from tests.factories.random_text import write_random_text
 from tests.factories.shared_runs import shared_run
 
 EXPERIMENT = """
@@ -19,21 +19,16 @@ baseline:
             schedule: {{ kind: linear, warmup_tokens: 2000 }} }}
 design: {{ kind: list, arms: {{ deep: {{ depth: 4 }} }} }}
 corpus: {{ kind: text_files, path: {text} }}
-pretraining: {{ tokens: 80000, seeds: [1, 2, 3], held_out_sequences: 16, evaluations: 1 }}
+pretraining: {{ tokens: 40000, seeds: [1, 2], held_out_sequences: 16, evaluations: 1 }}
 """
 
 
 @pytest.fixture(scope="session")
 def small_experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return an experiment file of six trials, each of a second or more: a kill meets one at work."""
+    """Return an experiment file of four trials, each of about a second: a kill meets one at work."""
     folder = tmp_path_factory.mktemp("small")
-    text = folder / "text"
-    text.mkdir()
-    words = random.Random(5)
-    for number in range(400):  # documents of nothing in common, none of which is dropped as a duplicate
-        (text / f"{number}.txt").write_text(" ".join(f"{words.getrandbits(40):x}" for _ in range(100)))
     file = folder / "small.yaml"
-    file.write_text(EXPERIMENT.format(text=text))
+    file.write_text(EXPERIMENT.format(text=write_random_text(folder / "text", 400)))
     return file
 
 

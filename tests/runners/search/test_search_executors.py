@@ -1,4 +1,4 @@
-"""Decisions of a search are the same on local processes and on Ray: hurdles, audit and policies included."""
+"""A search decides the same on local processes and on Ray: hurdle, audit, finalists, ablation of the winner."""
 
 import json
 from contextlib import closing
@@ -7,56 +7,71 @@ from pathlib import Path
 import pytest
 
 from steeplechase.ledger.database import Ledger
-from tests.factories.command_line import ROOT, Run, lend, steeplechase
+from tests.factories.command_line import Run, lend, steeplechase
+from tests.factories.random_text import write_random_text
 
-pytestmark = pytest.mark.engines
+pytestmark = [pytest.mark.engines, pytest.mark.slow]
 
-PROGRESSIVE = "{ kind: progressive_mean, rungs: [5000, 10000] }"
-OF_COHORTS = "{ kind: top_fraction, rungs: [5000, 10000] }"
-PAUSES = "{ kind: pause, rungs: [2500, 5000, 10000] }"
-COHORTS = "{ max_candidates: 8, cohort: 2 }"
-POLICY = "{ max_candidates: 8, policy: progressive_hurdles, trainings: 2, tournament: { population: 2 } }"
-
-
-def experiment_of(folder: Path, policy: bool) -> Path:
-    """Return the smoke scale of the search, under a hurdle that waits for full cohorts or under a policy."""
-    text = (ROOT / "experiments/search.yaml").read_text().split("\nscales:\n")
-    smoke = text[1][text[1].index("  smoke:") :]
-    assert PROGRESSIVE in smoke
-    assert COHORTS in smoke
-    smoke = smoke.replace("maximum_megabytes: 2", "maximum_megabytes: 0.5")
-    head = text[0].replace("progressive_mean", "pause" if policy else "top_fraction")
-    if policy:
-        head = "\n".join(line for line in head.splitlines() if line.strip() not in ("cohort: 10", "sampler: tpe"))
-        smoke = smoke.replace(COHORTS, POLICY)
-    experiment = folder / "search.yaml"
-    smoke = smoke.replace(PROGRESSIVE, PAUSES if policy else OF_COHORTS)
-    experiment.write_text(f"{head}\nscales:\n{smoke}")
-    return experiment
+EXPERIMENT = """
+experiment: searched
+question: Which joint choice learns fastest?
+baseline:
+  architecture: {{ depth: 2, width: 16, embedding_width: 16, heads: 4, feed_forward_width: 32, vocabulary_size: 300,
+                  positions: 32 }}
+  objective: {{ kind: masked_language_model }}
+  recipe: {{ sequence_length: 32, batch_sequences: 8, peak_learning_rate: 3e-3, dropout: 0.0,
+            schedule: {{ kind: linear, warmup_tokens: 500 }} }}
+design: {{ kind: search, max_candidates: {candidates},
+          space: {{ heads: [2, 4], bottleneck_ratio: [1, 2], convolution: [none, dynamic],
+                   convolution.kernel_size: [3, 5], feed_forward_groups: [1, 2] }},
+          {design} }}
+corpus: {{ kind: text_files, path: {text} }}
+pretraining: {{ tokens: 5120, seeds: [1], held_out_sequences: 16, evaluations: 1, {hurdle} }}
+"""
+OF_COHORTS = {
+    "candidates": 6,
+    "design": "sampler: tpe, cohort: 2, finalists: { count: 1, seeds: 2 }, ablate_winner: leave_one_out",
+    "hurdle": "hurdle: { kind: top_fraction, rungs: [1280, 2560] }, audit: { share: 0.5, seed: 0 }",
+}
+EVOLUTION = {
+    "candidates": 8,
+    "design": "policy: progressive_hurdles, trainings: 4, tournament: { population: 2 }",
+    "hurdle": "hurdle: { kind: pause, rungs: [1280, 2560] }",
+}
 
 
 def searched(experiment: Path, out: Path, *how: str) -> tuple[Run, list[tuple[object, ...]], object]:
     """Return the run of a search, its decisions and its audit."""
-    done = steeplechase("run", experiment, "--scale", "smoke", "--out", out, *how)
+    done = steeplechase("run", experiment, "--out", out, *how)
     assert done.returncode == 0, done.stderr
     with closing(Ledger.at(out)) as ledger:
         told = sorted(
             (one.trial, one.level, one.cleared, str(one.value), str(one.threshold), one.cohort)
             for one in ledger.decisions()
         )
-        return Run(out, done.stderr, 0.0), [*told], ledger.fact("audit")
+        return Run(out, done.stderr, 0.0), told, ledger.fact("audit")
 
 
-@pytest.mark.parametrize("policy", [False, True], ids=["hurdle", "policy"])
-def test_both_executors_give_the_same_decisions(tmp_path: Path, policy: bool) -> None:
-    experiment = experiment_of(tmp_path, policy)
+def experiment_of(folder: Path, **parts: object) -> Path:
+    file = folder / "searched.yaml"
+    file.write_text(EXPERIMENT.format(text=write_random_text(folder / "text", 400), **parts))
+    return file
+
+
+def test_both_executors_give_the_same_decisions_and_report(tmp_path: Path) -> None:
+    experiment = experiment_of(tmp_path, **OF_COHORTS)
     local, decided, audited = searched(experiment, tmp_path / "local", "--workers", "1")
     lend(local.folder, tmp_path / "ray", ("corpus", "tokens", "evaluation_set"))
     ray, decided_there, audited_there = searched(experiment, tmp_path / "ray", "--workers", "2", "--engine", "ray")
     assert decided
     assert audited
     assert (decided_there, audited_there) == (decided, audited)
-    assert ray.table == local.table
-    if policy:
-        again = steeplechase("replay", ray.folder, "--decisions", "--json")
-        assert json.loads(again.stdout)["decisions"] == len(decided), again.stderr
+    for name in ("report.csv", "report.json", "report.md", "report.tex"):
+        assert (ray.folder / name).read_bytes() == (local.folder / name).read_bytes(), name
+
+
+def test_decisions_of_evolution_follow_from_what_was_recorded(tmp_path: Path) -> None:
+    run, decided, _ = searched(experiment_of(tmp_path, **EVOLUTION), tmp_path / "local", "--workers", "1")
+    assert decided
+    again = steeplechase("replay", run.folder, "--decisions", "--json")
+    assert json.loads(again.stdout)["decisions"] == len(decided), again.stderr

@@ -8,6 +8,7 @@ import pytest
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.tuning_plan import CHOICES
 from tests.factories.command_line import lend, steeplechase
+from tests.factories.random_text import write_random_text
 
 pytestmark = [pytest.mark.engines, pytest.mark.slow]
 
@@ -17,15 +18,15 @@ EXPERIMENT = """
 experiment: tuned
 question: Which rate suits each arm?
 baseline:
-  architecture: { depth: 2, width: 32, embedding_width: 32, heads: 2, feed_forward_width: 64, vocabulary_size: 1000,
-                  positions: 64 }
-  objective: { kind: masked_language_model }
-  recipe: { sequence_length: 32, batch_sequences: 16, peak_learning_rate: 3e-3, dropout: 0.0,
-            schedule: { kind: linear, warmup_tokens: 2000 } }
-design: { kind: list, arms: { dynamic: { bottleneck_ratio: 2, convolution: dynamic } } }
-tune: { vary: { recipe.peak_learning_rate: [1e-3, 3e-3, 1e-2] }, trials: 3, seeds: [101], tokens: 5000 }
-corpus: { kind: documentation, maximum_megabytes: 0.5 }
-pretraining: { tokens: 10000, seeds: [1, 2], held_out_sequences: 64, evaluations: 2 }
+  architecture: {{ depth: 2, width: 16, embedding_width: 16, heads: 2, feed_forward_width: 32, vocabulary_size: 300,
+                  positions: 32 }}
+  objective: {{ kind: masked_language_model }}
+  recipe: {{ sequence_length: 32, batch_sequences: 8, peak_learning_rate: 3e-3, dropout: 0.0,
+            schedule: {{ kind: linear, warmup_tokens: 500 }} }}
+design: {{ kind: list, arms: {{ dynamic: {{ bottleneck_ratio: 2, convolution: dynamic }} }} }}
+tune: {{ vary: {{ recipe.peak_learning_rate: [1e-3, 3e-3, 1e-2] }}, trials: 3, seeds: [101], tokens: 2560 }}
+corpus: {{ kind: text_files, path: {text} }}
+pretraining: {{ tokens: 5120, seeds: [1, 2], held_out_sequences: 16, evaluations: 1 }}
 """
 
 
@@ -37,7 +38,7 @@ def chosen(folder: Path) -> object:
 def test_both_executors_give_the_same_choices_and_report(tmp_path: Path) -> None:
     """A driver that is killed in the middle of tuning is in test_tuning_phase.py, after every stage."""
     file, local, ray = tmp_path / "tuned.yaml", tmp_path / "local", tmp_path / "ray"
-    file.write_text(EXPERIMENT)
+    file.write_text(EXPERIMENT.format(text=write_random_text(tmp_path / "text", 400)))
     alone = steeplechase("run", file, "--out", local, "--workers", "1")
     assert alone.returncode == 0, alone.stderr
     lend(local, ray, SHARED)

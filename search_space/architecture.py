@@ -19,12 +19,12 @@ from search_space.cost import MATMUL, Component, Convention, Operations, Role
 from search_space.embeddings import EmbeddingSizes, embedding_components
 from search_space.layer_lists import BLOCKS_AT_MOST, folded
 from search_space.layer_program import LayerProgram
-from search_space.memory_rules import memory_mistakes, permutation_mistakes
 from search_space.normalisation import Normalisation, PostNorm
 from search_space.position import LearnedPositions, Position
 from search_space.program_parser import parse_program
+from search_space.reading_rules import reading_violations
 from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters
-from search_space.stack import Block, Sharing, blocks, components, convolutions, sublayer_mistakes, unequal_kinds
+from search_space.stack import Block, Sharing, blocks, components, convolutions, shared_violations, sublayer_mistakes
 from search_space.sublayer.operation_chain import InvalidChain
 from search_space.sublayer.own_convolution import window_mistake
 from search_space.sublayer.sublayer import InvalidSetting, StackSizes
@@ -146,13 +146,8 @@ class Architecture(ArchitectureByKind):
         checked = made if self.layers is not None else [block[:1] for block in made]
         for mistake in sublayer_mistakes(checked):
             yield Violation(where, mistake)
-        for kind in unequal_kinds(self.sharing, made):
-            name = kind.replace("_", " ")
-            yield Violation(("sharing",), f"{self.sharing} shares the {name} sublayers, whose sizes differ in layers")
-        for mistake in memory_mistakes(self.stack_sizes, self.program.items, self.normalisation):
-            yield Violation(("memory",), mistake)
-        for mistake in permutation_mistakes(self.stack_sizes, self.program.items, self.normalisation):
-            yield Violation(("visibility",), mistake)
+        yield from shared_violations(self.sharing, made)
+        yield from reading_violations(self.stack_sizes, self.program.items, self.normalisation, made)
 
     @property
     def program(self) -> LayerProgram:

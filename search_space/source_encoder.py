@@ -4,15 +4,13 @@ BART, Lewis et al. 2019, arXiv 1910.13461, section 3.4: it turns tokens of a lan
 into vectors that the pretrained encoder reads. The positions of the pretrained model are added to these vectors.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from search_space.architecture import Architecture
 from search_space.cost import MATMUL, Component, Operations, Role
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
-from search_space.sublayer.attention import SelfAttention
-from search_space.sublayer.parallel import ParallelSublayers
-from search_space.sublayer.sublayer import SublayerDeclaration
+from search_space.stack import self_attentions
 from steeplechase.foundation.errors import Violation
 from steeplechase.foundation.schema import Count, Schema
 
@@ -108,16 +106,8 @@ def update_flops(model: EncoderDecoderArchitecture, source: Architecture, length
 
 def _first_maps(model: EncoderDecoderArchitecture) -> int:
     """Return the weights of the queries, keys and values of the encoder's first self-attention, 0 without any."""
-    first = next(_self_attentions(sublayer for block in model.blocks for sublayer in block), None)
+    first = next(self_attentions(model.blocks), None)
     return 0 if first is None else first.width * (2 * first.keys + first.values)
-
-
-def _self_attentions(sublayers: Iterable[SublayerDeclaration]) -> Iterator[SelfAttention]:
-    for each in sublayers:
-        if isinstance(each, ParallelSublayers):
-            yield from _self_attentions((each.first, each.second))
-        elif isinstance(each, SelfAttention):
-            yield each
 
 
 def _scaling(model: EncoderDecoderArchitecture, sign: int) -> Operations:

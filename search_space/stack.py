@@ -19,6 +19,7 @@ from search_space.sublayer.feed_forward import FeedForward
 from search_space.sublayer.operation_chain import operation_chain
 from search_space.sublayer.parallel import ParallelSublayers
 from search_space.sublayer.sublayer import StackSizes, SublayerDeclaration
+from steeplechase.foundation.errors import Violation
 
 Sharing = Literal["none", "attention", "feed_forward", "all"]
 """The sublayers that share one set of parameters with their norms: of no kind, of one kind, or each kind its own."""
@@ -41,14 +42,13 @@ def shared_kinds(sharing: Sharing, made: Iterable[Block]) -> frozenset[str]:
     }[sharing]
 
 
-def unequal_kinds(sharing: Sharing, made: Iterable[Block]) -> list[str]:
-    """Return the kinds that cannot share their parameters, because their sublayers have different sizes."""
+def shared_violations(sharing: Sharing, made: Iterable[Block]) -> Iterator[Violation]:
+    """Yield the kinds that cannot share their parameters, because their sublayers have different sizes."""
     made = list(made)
-    return [
-        kind
-        for kind in sorted(shared_kinds(sharing, made))
-        if len({sublayer for block in made for sublayer in block if sublayer.kind == kind}) > 1
-    ]
+    for kind in sorted(shared_kinds(sharing, made)):
+        if len({sublayer for block in made for sublayer in block if sublayer.kind == kind}) > 1:
+            name = kind.replace("_", " ")
+            yield Violation(("sharing",), f"{sharing} shares the {name} sublayers, whose sizes differ in layers")
 
 
 def components(made: Iterable[Block], sharing: Sharing, length: int) -> tuple[Component, ...]:
@@ -83,9 +83,14 @@ def _normalisations(block: Block, copies: int, norms: Operations, parameters: in
 
 def convolutions(made: Iterable[Block]) -> Iterator[Convolution]:
     """Yield the convolution of each self-attention sublayer, those of parallel branches too."""
+    yield from (each.convolution for each in self_attentions(made))
+
+
+def self_attentions(made: Iterable[Block]) -> Iterator[SelfAttention]:
+    """Yield each self-attention sublayer, those of parallel branches too."""
     sublayers = (sublayer for block in made for sublayer in block)
     branches = ((each.first, each.second) if isinstance(each, ParallelSublayers) else (each,) for each in sublayers)
-    yield from (each.convolution for pair in branches for each in pair if isinstance(each, SelfAttention))
+    yield from (each for pair in branches for each in pair if isinstance(each, SelfAttention))
 
 
 def _declaration(item: Item, sizes: StackSizes) -> SublayerDeclaration:

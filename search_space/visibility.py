@@ -23,7 +23,7 @@ WINDOWS: dict[Visibility, tuple[str, ...]] = {
     "left_to_right": ("look_back",),
     "right_to_left": ("look_ahead",),
     "prefix": ("look_back",),
-    "permutation": ("centred", "look_back", "look_ahead"),  # refused by `permutation_mistakes`
+    "permutation": ("centred", "look_back", "look_ahead"),  # refused by `reading_violations`
 }
 """The windows of convolutions that read no hidden token, by visibility."""
 

@@ -12,10 +12,10 @@ from pydantic import Field
 from search_space.architecture import Architecture
 from search_space.cost import Component
 from search_space.layer_program import Parallel
-from search_space.memory_rules import reads_by_attention_alone
 from search_space.objective.masked_language_model import WithMaskedReference
 from search_space.output_layer.transformed import vocabulary_head
 from search_space.packing import PackingOption
+from search_space.reading_rules import reads_by_attention_alone
 from search_space.visibility import Visibility
 from steeplechase.foundation.errors import Violation
 from steeplechase.foundation.schema import Share

@@ -1,6 +1,7 @@
 """What every option of positions offers."""
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -45,6 +46,15 @@ class PositionOption(OpenOption):
     @abstractmethod
     def longest(self, positions: int) -> int | None:
         """Return the longest sequence in tokens; None for any."""
+
+    @property
+    def reads_segments(self) -> bool:
+        """Whether scores depend on the segments of their tokens."""
+        return False
+
+    def score_mistakes(self, head_width: int) -> Iterator[str]:
+        """Yield why the scores of heads with so many channels of a key cannot have such positions."""
+        yield from ()
 
     def score_parameters(self, sizes: ScoreSizes) -> int:
         """Return the parameters of an attention sublayer whose scores depend on positions."""

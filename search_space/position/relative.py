@@ -37,6 +37,11 @@ class RelativePositions(PositionOption):
         """Return the longest sequence in tokens: None, any."""
         return None
 
+    @property
+    def reads_segments(self) -> bool:
+        """Whether scores depend on the segments of their tokens."""
+        return self.segment_encodings
+
     def score_parameters(self, sizes: ScoreSizes) -> int:
         """Return the map of the distances and both biases; segments have a bias and two vectors."""
         return sizes.width * sizes.keys + 2 * sizes.keys + (3 * sizes.keys if self.segment_encodings else 0)

@@ -30,7 +30,8 @@ def attention_map(
     q, k = (
         part.unflatten(-1, (attention.heads, -1)).transpose(1, 2) for part in (attention.query(x), attention.key(x))
     )
-    q, mask = attention.with_positions(q, k.shape[2], padding_mask, context)
+    q, k, terms = attention.with_positions(q, k, context)
+    mask = attention.mask(q, terms, padding_mask, context)
     scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-1, -2)
     if mask is not None:
         scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask

@@ -52,18 +52,21 @@ def test_prepared_maps_are_the_maps(biases: bool) -> None:
     assert (PreparedLinear(*maps)(vectors(1, 5)) - expected).abs().max() < 1e-6
 
 
-@pytest.mark.parametrize("position", ["learned", "relative"])
+@pytest.mark.parametrize("convolution", ["none", "dynamic"])
 @torch.no_grad()
-def test_forgotten_positions_leave_no_trace(position: str) -> None:
+def test_forgotten_positions_leave_no_trace(convolution: str) -> None:
     """With cached keys and values, and with inputs that are computed over again."""
     sizes = {"depth": 1, "width": 12, "embedding_width": 12, "heads": 2, "vocabulary_size": 9, "segments": 0}
-    architecture = Architecture.model_validate({**sizes, "position": position, "visibility": "left_to_right"})
+    option = {"kind": convolution, **({"window": "look_back"} if convolution != "none" else {})}
+    architecture = Architecture.model_validate(
+        {**sizes, "position": "rotary", "convolution": option, "visibility": "left_to_right"}
+    )
     encoder = Encoder(architecture, 0.0).eval()
     initialise(encoder, 1)
     stir(encoder)
     attention = encoder.blocks[0].get_submodule("attention")
     one, other = continuation_of(attention, None), continuation_of(attention, None)
-    assert isinstance(one, Recomputed) == (position == "relative")
+    assert isinstance(one, Recomputed) == (convolution == "dynamic")
     one(vectors(1, 4))
     one(vectors(2, 2))
     one.forget(2)

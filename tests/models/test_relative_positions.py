@@ -97,16 +97,18 @@ def test_the_encoder_equals_the_papers_equations_and_a_change_of_any_weight_is_n
     assert (by_the_equations(encoder, row, 1) - expected).abs().max() > 1e-3, "the clamp is seen"
 
 
+@pytest.mark.parametrize("kind", ["relative", "rotary", "alibi"])
 @pytest.mark.parametrize("visibility", ["bidirectional", "left_to_right"])
 @torch.no_grad()
-def test_positions_are_relative_so_that_padding_before_changes_nothing(visibility: str) -> None:
+def test_positions_are_relative_so_that_padding_before_changes_nothing(visibility: str, kind: str) -> None:
     """A row that is moved to the right by hidden tokens has the same outputs."""
-    encoder = built(visibility=visibility)
+    encoder = built(visibility=visibility, position={"kind": kind})
     row = tokens(6)
     moved = torch.cat([tokens(4, seed=2), row], 1)
     real = (torch.arange(10) >= 4)[None]
     assert (encoder(moved, None, real)[:, 4:] - encoder(row)).abs().max() < LARGEST
-    assert (encoder(row.flip(1)).flip(1) - encoder(row)).abs().max() > 1e-3, "the order is seen"
+    swapped = [0, 2, 1, 3, 4, 5]
+    assert (encoder(row[:, swapped])[:, swapped] - encoder(row)).abs().max() > 1e-3, "the order is seen"
 
 
 def in_segments(encoder: Encoder, row: Tensor, length: int, memory: int) -> Tensor:
@@ -193,13 +195,12 @@ def test_what_a_memory_needs_is_one_line(fields: dict[str, Any], message: str) -
     assert violation.message.startswith(message)
 
 
+@pytest.mark.parametrize("kind", ["relative", "clipped_relative", "rotary", "alibi"])
 @torch.no_grad()
-def test_positions_one_by_one_equal_one_pass() -> None:
+def test_positions_one_by_one_equal_one_pass(kind: str) -> None:
     """Incremental decoding: each new token with what the sublayer kept of those before."""
-    encoder, row = (
-        built(depth=1),
-        torch.randn(2, 5, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(1)),
-    )
+    encoder = built(depth=1, position={"kind": kind})
+    row = torch.randn(2, 5, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     attention = encoder.blocks[0].get_submodule("attention")
     continued = continuation_of(attention, None)
     found = [continued(row[:, place : place + 1]) for place in range(5)]
@@ -218,7 +219,7 @@ def test_clipped_positions_are_the_papers_equation() -> None:
         initialise(scores, 1)
         stir(scores)
         vectors, query = scores.get_parameter("vectors"), torch.randn(2, 2, 6, 4)
-        same, found = scores(query, keys)
+        same, _, found = scores(query, torch.zeros(2, 2, keys, 4))
         assert torch.equal(same, query)
         for i in range(6):
             for j in range(keys):
@@ -230,16 +231,59 @@ def test_clipped_positions_are_the_papers_equation() -> None:
                 assert (found[:, :, i, j] - expected).abs().max() < 1e-5
 
 
-@pytest.mark.parametrize("length", [1, 4])
+@pytest.mark.parametrize("position", [{"kind": "clipped_relative", "clip": 3}, {"kind": "rotary"}, {"kind": "alibi"}])
 @torch.no_grad()
-def test_clipped_positions_with_a_whole_memory_equal_one_pass(length: int) -> None:
-    encoder = built(memory=16, position={"kind": "clipped_relative", "clip": 3}).float()
+def test_positions_in_attention_with_a_whole_memory_equal_one_pass(position: dict[str, Any]) -> None:
+    encoder = built(memory=16, position=position).float()
     row = tokens(13, rows=2)
-    assert (in_segments(encoder, row, length, 16) - encoder(row)).abs().max() < 1e-5
+    for length in (1, 4):
+        assert (in_segments(encoder, row, length, 16) - encoder(row)).abs().max() < 1e-5
+
+
+def scores_of(position: dict[str, Any], heads: int = 2, width: int = 16) -> torch.nn.Module:
+    architecture = Architecture.model_validate({**SIZES, "width": width, "heads": heads, "position": position})
+    assert [*architecture.violations()] == []
+    (attention,) = (each for each in architecture.blocks[0] if isinstance(each, SelfAttention))
+    scores: torch.nn.Module = module_of(attention.position).build_scores(attention)
+    return scores
+
+
+@pytest.mark.parametrize(("share", "base"), [(1.0, 10_000.0), (1.0, 160_000.0), (0.5, 100.0)])
+def test_rotary_positions_are_those_of_transformers(share: float, base: float) -> None:
+    """GPT-NeoX and ModernBERT of transformers turn the same pairs by the same angles."""
+    from transformers.models.modernbert.modeling_modernbert import apply_rotary_pos_emb
+
+    q, k = torch.randn(2, 2, 3, 9, 8, generator=torch.Generator().manual_seed(2))
+    turned = int(share * 8)
+    rates = 1.0 / (base ** (torch.arange(0, turned, 2).float() / turned))
+    angles = torch.cat([torch.arange(9.0)[:, None] * rates] * 2, -1)[None]
+    expected = apply_rotary_pos_emb(q[..., :turned], k[..., :turned], angles.cos(), angles.sin())
+    found_q, found_k, terms = scores_of({"kind": "rotary", "share": share, "base": base})(q, k)
+    assert terms is None
+    for found, given, other in ((found_q, q, expected[0]), (found_k, k, expected[1])):
+        assert torch.allclose(found[..., :turned], other, atol=1e-6)
+        assert torch.equal(found[..., turned:], given[..., turned:])
+
+
+@pytest.mark.parametrize(("heads", "first"), [(8, 1 / 2), (4, 1 / 4), (6, 1 / 4)])
+def test_linear_biases_are_the_papers(heads: int, first: float) -> None:
+    """Press et al. 2021, section 3: slopes are a geometric sequence from 2^(-8 / heads) of powers of two."""
+    _, _, found = scores_of({"kind": "alibi"}, heads, 24)(torch.zeros(1, heads, 3, 4), torch.zeros(1, heads, 5, 4))
+    slopes = [first ** (number + 1) for number in range(min(heads, 4))] + ([0.5, 0.125] if heads == 6 else [])
+    for number, slope in enumerate(slopes):
+        expected = torch.tensor([[-slope * abs(i + 2 - j) for j in range(5)] for i in range(3)])
+        assert torch.allclose(found[0, number], expected)
+
+
+def test_a_head_without_a_pair_of_channels_is_refused() -> None:
+    position = {"kind": "rotary", "share": 0.25}
+    (violation,) = Architecture.model_validate({**SIZES, "position": position}).violations()
+    assert violation.path == ("position",)
+    assert violation.message == "share 0.25 of the 4 channels of a head is no pair; the least is a share of 0.5"
 
 
 @pytest.mark.parametrize("visibility", ["left_to_right", "bidirectional"])
-@pytest.mark.parametrize("kind", ["relative", "clipped_relative"])
+@pytest.mark.parametrize("kind", ["relative", "clipped_relative", "rotary", "alibi"])
 def test_costs_are_those_of_the_built_encoder(kind: str, visibility: str) -> None:
     encoder = built(position={"kind": kind}, visibility=visibility, attention_biases=True)
     assert sum(each.numel() for each in encoder.parameters()) == encoder.architecture.parameters

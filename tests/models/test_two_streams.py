@@ -22,6 +22,7 @@ SIZES: dict[str, Any] = {
     "position": {"kind": "relative", "segment_encodings": True}, "segments": 0, "visibility": "permutation",
     "attention_biases": False, "normalisation": {"kind": "post_norm", "embedding": False},
 }  # fmt: skip
+KINDS = pytest.mark.parametrize("position", [SIZES["position"], "rotary", "alibi"], ids=str)
 LENGTH, MEMORY = 12, 5
 TARGETS = (3, 9, 4, 0, 11)
 """In the order of their prediction."""
@@ -69,16 +70,19 @@ def gradients(
     return content, query
 
 
+@KINDS
 @pytest.mark.parametrize("padded", [False, True])
 @pytest.mark.parametrize("backwards", [False, True])
-def test_no_output_has_a_gradient_of_a_token_that_its_order_hides(padded: bool, backwards: bool) -> None:
+def test_no_output_has_a_gradient_of_a_token_that_its_order_hides(
+    padded: bool, backwards: bool, position: object
+) -> None:
     """Over all pairs: the query stream reads what was before, the content stream its own token too."""
     real = torch.arange(LENGTH)[None] < (11 if padded else LENGTH)
     targets = tuple(each for each in TARGETS if each < (11 if padded else LENGTH))
     rank = {target: number for number, target in enumerate(targets, 1)}
     order, direction = order_of(targets), torch.tensor([backwards])
     context = AttentionContext(order=order, segments=segments(), backwards=direction)
-    content, query = gradients(built(), context, real if padded else None)
+    content, query = gradients(built(position=position), context, real if padded else None)
     for j in range(LENGTH):
         visible = bool(real[0, j])
         for i in range(LENGTH):
@@ -88,10 +92,11 @@ def test_no_output_has_a_gradient_of_a_token_that_its_order_hides(padded: bool, 
             assert (query[number, j] > 0) == (visible and rank.get(j, 0) < rank[target]), (target, j)
 
 
+@KINDS
 @torch.no_grad()
-def test_an_order_from_left_to_right_is_a_causal_language_model() -> None:
+def test_an_order_from_left_to_right_is_a_causal_language_model(position: object) -> None:
     """The content stream is that of a causal encoder with equal weights; a query predicts from the tokens before."""
-    encoder, causal = built(), built(visibility="left_to_right")
+    encoder, causal = built(position=position), built(visibility="left_to_right", position=position)
     causal.load_state_dict({name: value for name, value in encoder.state_dict().items() if "query_start" not in name})
     row = tokens(rows=2)
     ranks = torch.arange(LENGTH).expand(2, -1)

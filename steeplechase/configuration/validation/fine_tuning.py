@@ -215,9 +215,9 @@ def _writing_violations(candidates: Mapping[str, Candidate], tuning: FineTuning,
     for name, each in candidates.items():
         if not each.objective.continues_by_mask:
             continue
-        if each.architecture.position.in_attention:
+        if each.architecture.position.reads_segments:
             kind = each.architecture.position.kind
-            message = f"{task}: {name} cannot write targets with {kind} positions; use learned or sinusoidal ones"
+            message = f"{task}: {name} cannot write targets with segment encodings in {kind} positions"
             yield Violation(("tasks",), message)
         elif too_long := each.architecture.too_long(longest):
             yield Violation(("sequence_length",), f"{task}: {name} reads a source and a target as one: {too_long}")

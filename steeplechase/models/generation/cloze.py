@@ -77,18 +77,16 @@ def cloze_decoding(
 ) -> Decoding:
     """Return the decoding of a stack whose first tokens, all of one length, are the source; `mask` is [MASK].
 
-    `segments` are those of the source and of the target. Raises ValueError for a stack that has convolutions,
-    relative positions or recurrence, or reads one direction alone.
+    `segments` are those of the source and of the target. Raises ValueError for a stack that has convolutions
+    or recurrence, or reads one direction alone.
     """
     visibility = encoder.architecture.visibility
     if visibility not in ("bidirectional", "prefix"):
         raise ValueError(f"a {visibility} stack reads no source whole; visibility bidirectional is needed")
     attentions = [each for each in encoder.modules() if isinstance(each, SelfAttention)]
-    plain = all(each.branch is None and each.relative is None for each in attentions)
+    plain = all(each.branch is None for each in attentions)
     kinds = {kind for block in encoder.blocks if isinstance(block, Block) for kind in block.kinds}
     if not plain or not kinds <= {"attention", "feed_forward", "gated_linear_unit"}:
-        raise ValueError(
-            "a source and a target need attention alone: no convolution, relative positions or recurrence"
-        )
+        raise ValueError("a source and a target need attention alone: no convolution or recurrence")
     reader = _IncrementalCloze if cached else _WholeCloze
     return Decoding(reader(encoder, mask, _Segments(segments)), logits)

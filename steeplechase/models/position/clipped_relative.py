@@ -12,6 +12,7 @@ from search_space.sublayer.attention import SelfAttention
 from search_space.visibility import looks_ahead
 from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from steeplechase.models.initialisation import truncated_normal
+from steeplechase.models.position import Scored
 from steeplechase.models.position.none import Positions
 from steeplechase.models.position.relative import gathered, shifted
 
@@ -32,14 +33,11 @@ class ClippedScores(nn.Module):
     def forward(
         self,
         query: Float[Tensor, "batch heads queries head_dim"],
-        keys: int,
+        key: Float[Tensor, "batch key_heads keys head_dim"],
         context: AttentionContext = NO_CONTEXT,
-    ) -> tuple[Float[Tensor, "batch heads queries head_dim"], Float[Tensor, "batch heads queries keys"]]:
-        """Return the queries, and the position terms of the scores, over the root of the width of a key.
-
-        The last query stands at the last of `keys` positions; behind it follow those of a query stream.
-        """
-        order = context.order
+    ) -> Scored:
+        """Return the queries and keys, and the position terms of the scores, over the root of the width of a key."""
+        order, keys = context.order, key.shape[2]
         length = query.shape[2] if order is None else order.ranks.shape[1]
         distances = torch.arange(keys - 1, -length if self.looks_ahead else -1, -1, device=query.device)
         vectors = self._of(distances, query.dtype)
@@ -49,7 +47,7 @@ class ClippedScores(nn.Module):
         scores = shifted(products[:, :, :length], keys)
         if order is not None:
             scores = torch.cat([scores, gathered(products[:, :, length:], order.positions, length, keys)], 2)
-        return query, scores * query.shape[-1] ** -0.5
+        return query, key, scores * query.shape[-1] ** -0.5
 
     def _of(self, distances: Tensor, dtype: torch.dtype) -> Float[Tensor, "distances head_dim"]:
         first = self.clip if self.looks_ahead else 0

@@ -17,6 +17,7 @@ from search_space.sublayer.attention import SelfAttention
 from search_space.visibility import looks_ahead
 from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from steeplechase.models.initialisation import truncated_normal
+from steeplechase.models.position import Scored
 from steeplechase.models.position.none import Positions
 from steeplechase.models.position.sinusoidal import LONGEST_WAVELENGTH
 
@@ -42,16 +43,15 @@ class RelativeScores(nn.Module):
     def forward(
         self,
         query: Float[Tensor, "batch heads queries head_dim"],
-        keys: int,
+        key: Float[Tensor, "batch key_heads keys head_dim"],
         context: AttentionContext = NO_CONTEXT,
-    ) -> tuple[Float[Tensor, "batch heads queries head_dim"], Float[Tensor, "batch heads queries keys"]]:
-        """Return the queries with u, and the position terms of the scores, over the root of the width of a key.
+    ) -> Scored:
+        """Return the queries with u, the keys, and the position terms of the scores, over the root of a key's width.
 
-        The last query stands at the last of `keys` positions; behind it follow those of a query stream. The products
-        are with as many vectors as there are distances; `shifted` brings them to their keys, `gathered` those of a
-        query stream.
+        The products are with as many vectors as there are distances; `shifted` brings them to their keys, `gathered`
+        those of a query stream.
         """
-        order = context.order
+        order, keys = context.order, key.shape[2]
         length = query.shape[2] if order is None else order.ranks.shape[1]
         last = -length if self.looks_ahead else -1
         distances = torch.arange(keys - 1, last, -1, device=query.device)
@@ -64,7 +64,7 @@ class RelativeScores(nn.Module):
             scores = torch.cat([scores, gathered(products[:, :, length:], order.positions, length, keys)], 2)
         if self.segments is not None and context.segments is not None:
             scores = scores + self.segments(query, keys, context.segments, context)
-        return query + self.content_bias.to(query.dtype), scores * query.shape[-1] ** -0.5
+        return query + self.content_bias.to(query.dtype), key, scores * query.shape[-1] ** -0.5
 
     def _mapped(self, distances: Tensor, dtype: torch.dtype) -> Float[Tensor, "heads head_dim distances"]:
         mapped = self.map(self._sinusoids(distances).to(dtype)).unflatten(-1, (len(self.content_bias), -1))

@@ -12,6 +12,7 @@ from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from steeplechase.models.continuation import Continuation, KeyValueCache, Recomputed, by_head
 from steeplechase.models.convolution import PaddingMask, build_branch
 from steeplechase.models.decoding_context import Source
+from steeplechase.models.position import Scored
 from steeplechase.models.precision import without_autocast
 from steeplechase.models.prepared_layers import PreparedLinear
 
@@ -51,10 +52,9 @@ class Sublayer(nn.Module):
     def continuation(self, source: Source | None) -> Continuation:
         """Return the sublayer with its keys and values so far.
 
-        With a convolution branch, which reads its neighbourhood again, or with relative positions, the inputs so far.
+        With a convolution branch, which reads its neighbourhood again, the inputs so far.
         """
-        plain = self.branch is None and self.relative is None
-        return _Continued(self) if plain else Recomputed(self)
+        return _Continued(self) if self.branch is None else Recomputed(self)
 
     def _attend(
         self,
@@ -67,11 +67,10 @@ class Sublayer(nn.Module):
         q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in (query, key, value))
         rate = self.dropout if self.training else 0.0
         by_products = q.device.type == "cpu" and q.dtype == torch.bfloat16
-        causal = padding_mask is None and not by_products and self.relative is None
+        q, k, terms = self.with_positions(q, k, context)
+        causal = padding_mask is None and not by_products and terms is None
         causal = causal and _is_causal(self.visibility, context)
-        mask: Tensor | None = None
-        if not causal:
-            q, mask = self.with_positions(q, k.shape[2], padding_mask, context)
+        mask = None if causal else self.mask(q, terms, padding_mask, context)
         with without_autocast(q.device):
             if by_products:
                 attended = _by_matrix_products(q, k, v, mask, rate)
@@ -82,19 +81,28 @@ class Sublayer(nn.Module):
     def with_positions(
         self,
         q: Float[Tensor, "batch heads seq head_dim"],
-        keys: int,
+        k: Float[Tensor, "batch heads keys head_dim"],
+        context: AttentionContext = NO_CONTEXT,
+    ) -> Scored:
+        """Return queries and keys with their positions, and what these add to the scores; None: nothing."""
+        if self.relative is None:
+            return q, k, None
+        scored: Scored = self.relative(q, k, context)
+        return scored
+
+    def mask(
+        self,
+        q: Float[Tensor, "batch heads seq head_dim"],
+        terms: Tensor | None,
         padding_mask: PaddingMask,
         context: AttentionContext,
-    ) -> tuple[Float[Tensor, "batch heads seq head_dim"], Tensor | None]:
-        """Return the queries, and what is added to their scores [batch heads seq keys], or where they are visible.
+    ) -> Tensor | None:
+        """Return where keys are visible, or what is added to the scores [rows heads seq keys]; None: nothing.
 
-        The second is boolean, or minus infinity where a key is hidden and a term of the positions elsewhere.
+        The second is minus infinity where a key is hidden and a term of the positions elsewhere.
         """
         visible = visible_keys(self.visibility, padding_mask, q.shape[2], q.device, context)
-        if self.relative is None:
-            return q, visible
-        q, scores = self.relative(q, keys, context)
-        return q, scores if visible is None else scores.masked_fill(~visible, -torch.inf)
+        return visible if terms is None else _hidden(terms, visible)
 
 
 class _Continued(Continuation):
@@ -104,7 +112,7 @@ class _Continued(Continuation):
         self._maps, self._output = PreparedLinear(layer.query, layer.key, layer.value), PreparedLinear(layer.output)
         keys, values = layer.key.out_features, layer.value.out_features
         self._heads, self._sizes = layer.heads, (keys, keys + values)
-        self._reads_ahead = looks_ahead(layer.visibility)
+        self._reads_ahead, self._with_positions = looks_ahead(layer.visibility), layer.with_positions
         self._kept = KeyValueCache(layer.heads, keys, values)
 
     def __call__(self, x: Float[Tensor, "rows new width"]) -> Float[Tensor, "rows new width"]:
@@ -114,8 +122,10 @@ class _Continued(Continuation):
         visible = None
         if new > 1 and not (first and self._reads_ahead):
             visible = torch.ones(new, k.shape[2], dtype=torch.bool, device=x.device).tril(k.shape[2] - new)
+        q, k, terms = self._with_positions(q, k)
+        mask = visible if terms is None else _hidden(terms, visible)
         with without_autocast(x.device):
-            attended = scaled_dot_product_attention(q, k, v, attn_mask=visible)
+            attended = scaled_dot_product_attention(q, k, v, attn_mask=mask)
         return self._output(attended.transpose(1, 2).flatten(-2))
 
     def reorder(self, rows: Int[Tensor, " rows"]) -> None:
@@ -180,6 +190,11 @@ def _is_causal(visibility: Visibility, context: AttentionContext) -> bool:
     if context.visible is not None:
         return False
     return VISIBLE_SIDE[visibility] == "before" and context.prefix is None and context.memory is None
+
+
+def _hidden(terms: Float[Tensor, "rows heads seq keys"], visible: Tensor | None) -> Tensor:
+    """Return the terms with minus infinity where a key is not visible."""
+    return terms if visible is None else terms.masked_fill(~visible, -torch.inf)
 
 
 def _by_matrix_products(

@@ -161,9 +161,9 @@ def test_a_source_and_its_target_share_the_positions(positions: int, generation:
     assert f"{positions + 1} is longer than the {positions} positions of the architecture" in messages[0]
 
 
-def test_positions_in_attention_are_refused() -> None:
-    messages = violations({"position": {"kind": "relative"}}, "mixed_visibility")
-    assert "baseline cannot write targets with relative positions; use learned or sinusoidal ones" in messages[0]
+def test_segment_encodings_in_attention_are_refused() -> None:
+    messages = violations({"position": {"kind": "relative", "segment_encodings": True}}, "mixed_visibility")
+    assert "baseline cannot write targets with segment encodings in relative positions" in messages[0]
 
 
 RARE: dict[str, Any] = {"kind": "rarified", "of": "docs_acceptability", "rarer_than": 30}

@@ -45,10 +45,12 @@ def sources() -> Tensor:
 
 
 @pytest.mark.parametrize("visibility", VISIBILITIES)
-@pytest.mark.parametrize("segments", [None, SEGMENTS])
-@pytest.mark.parametrize("beams", [1, 3])
-def test_caches_change_no_token(beams: int, segments: tuple[int, int] | None, visibility: str) -> None:
-    encoder = stack(visibility=visibility)
+@pytest.mark.parametrize(
+    ("beams", "position", "segments"),
+    [(1, "learned", None), (3, "learned", SEGMENTS), (1, "rotary", None), (3, "relative", SEGMENTS)],
+)
+def test_caches_change_no_token(beams: int, position: str, segments: tuple[int, int] | None, visibility: str) -> None:
+    encoder = stack(visibility=visibility, position={"kind": position})
     settings = SearchSettings(END, 8, beams, forbidden=(0, 2, MASK))
     found = []
     for cached in (True, False):

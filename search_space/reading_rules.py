@@ -1,19 +1,41 @@
-"""What a memory of earlier segments and a query stream need: that attention alone reads other tokens.
+"""What attention's reading of other tokens needs: positions in its scores, a memory, a query stream.
 
-Transformer-XL, arXiv 1901.02860; XLNet, arXiv 1906.08237, section 2.3.
+A memory of earlier segments (Transformer-XL, arXiv 1901.02860) and a query stream (XLNet, arXiv 1906.08237, section
+2.3) need that attention alone reads other tokens.
 """
 
 from collections.abc import Iterable, Iterator
 
 from search_space.layer_program import Item, Sublayer, SublayerKind
 from search_space.normalisation import NormalisationOption
+from search_space.stack import Block, self_attentions
 from search_space.sublayer import sublayers_by_letter
 from search_space.sublayer.sublayer import StackSizes
+from steeplechase.foundation.errors import Violation
 
 WITH_MEMORY = ("left_to_right", "bidirectional", "permutation")
 
 
-def memory_mistakes(sizes: StackSizes, items: Iterable[Item], normalisation: NormalisationOption) -> Iterator[str]:
+def reading_violations(
+    sizes: StackSizes, items: tuple[Item, ...], normalisation: NormalisationOption, made: Iterable[Block]
+) -> Iterator[Violation]:
+    """Yield every rule that the reading of other tokens breaks in a stack of these sizes, items and blocks."""
+    for mistake in dict.fromkeys(_position_mistakes(made)):
+        yield Violation(("position",), mistake)
+    for mistake in _memory_mistakes(sizes, items, normalisation):
+        yield Violation(("memory",), mistake)
+    for mistake in _permutation_mistakes(sizes, items, normalisation):
+        yield Violation(("visibility",), mistake)
+
+
+def _position_mistakes(made: Iterable[Block]) -> Iterator[str]:
+    """Yield why the positions do not fit the heads of self-attention."""
+    for attention in self_attentions(made):
+        if attention.position is not None:
+            yield from attention.position.score_mistakes(attention.key_width)
+
+
+def _memory_mistakes(sizes: StackSizes, items: Iterable[Item], normalisation: NormalisationOption) -> Iterator[str]:
     """Yield why a stack of these sizes and items cannot read its memory; nothing if it has none."""
     if not sizes.memory:
         return
@@ -25,7 +47,7 @@ def memory_mistakes(sizes: StackSizes, items: Iterable[Item], normalisation: Nor
     yield from _not_attention_alone("a memory", "reads no memory", sizes, items, normalisation)
 
 
-def permutation_mistakes(
+def _permutation_mistakes(
     sizes: StackSizes, items: Iterable[Item], normalisation: NormalisationOption
 ) -> Iterator[str]:
     """Yield why a stack cannot predict tokens in a drawn order; nothing with another visibility."""

@@ -18,6 +18,7 @@ from runners.stages.stage import Stage
 from runners.task_sources import table_notes, table_warnings
 from search_space.cost import Convention
 from steeplechase.configuration.arm import BASELINE, Arm
+from steeplechase.configuration.continuation import continuation_notes
 from steeplechase.configuration.designs import Factorial, Search
 from steeplechase.configuration.designs.axes import grid_size
 from steeplechase.configuration.designs.search import NON_ADAPTIVE
@@ -164,7 +165,7 @@ def _warnings(experiment: Experiment) -> Iterator[str]:
 
 def _arm_plan(experiment: Experiment, arm: Arm, convention: Convention) -> ArmPlan:
     candidate = arm.candidate
-    per_seed = len(experiment.pretraining.rung_tokens) + 1 + len(fine_tune_labels(experiment))
+    per_seed = len(experiment.pretraining.stage_ends) + len(fine_tune_labels(experiment))
     per_seed += len(measure_labels(experiment)) + has_long_sequence_phase(experiment, candidate)
     per_seed += candidate.recipe.pruning is not None
     return ArmPlan(
@@ -204,7 +205,7 @@ def missing_of(store: ArtifactStore, stages: Iterable[Stage]) -> list[Stage]:
 
 
 def _notes(experiment: Experiment) -> list[str]:
-    notes: list[str] = []
+    notes = [*continuation_notes(experiment)]
     corpus = experiment.corpus
     if isinstance(corpus, HuggingFaceCorpus):
         notes.append(f"corpus: {corpus.name} is read from the Hugging Face hub, which needs the network")

@@ -8,12 +8,12 @@ from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE, PRETRAIN
 
 
 def pretraining_tokens(experiment: Experiment) -> tuple[int, ...]:
-    """Return the tokens seen at the end of each pretraining stage of a trial: the rungs, then the budget."""
-    return (*experiment.pretraining.rung_tokens, experiment.pretraining.tokens)
+    """Return the tokens seen at the end of each pretraining stage of a trial."""
+    return experiment.pretraining.stage_ends
 
 
 def pretrain_labels(experiment: Experiment) -> tuple[str, ...]:
-    """Return the labels of a trial's pretraining stages, one per rung and one for the budget."""
+    """Return the labels of a trial's pretraining stages, one per rung or checkpoint and one for the budget."""
     return tuple(str(StageLabel(PRETRAIN, tokens)) for tokens in pretraining_tokens(experiment))
 
 

@@ -149,7 +149,7 @@ def _operations(record: Record, candidate: Candidate, declared: _Declared) -> fl
     if record.label not in declared.pretrain_labels:
         return 0.0
     experiment = declared.experiment
-    marks = (0, *experiment.pretraining.rung_tokens, experiment.pretraining.tokens)
+    marks = (0, *experiment.pretraining.stage_ends)
     index, baseline = declared.pretrain_labels.index(record.label), experiment.baseline.architecture
     start, end = (candidate.train_flops(tokens, baseline) if tokens else 0 for tokens in marks[index : index + 2])
     if record.label == declared.pretrain_labels[-1] and candidate.recipe.pruning is not None:

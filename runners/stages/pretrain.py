@@ -51,9 +51,10 @@ class PretrainStage(StageDeclaration):
         """Return the declaration of the updates from `steps[0]` to `steps[1]`."""
         from_step, to_step = steps
         settings = experiment.pretraining
-        total_steps = candidate.recipe.steps(settings.tokens)
-        evaluations = min(settings.evaluations, total_steps)  # at most one after each update
-        all_evaluations = {max(1, total_steps * number // evaluations) for number in range(1, evaluations + 1)}
+        budgets = [candidate.recipe.steps(tokens) for tokens in settings.budgets]
+        total_steps, until = budgets[-1], next(budget for budget in budgets if budget >= to_step)
+        evaluations = min(settings.evaluations, until)  # at most one after each update
+        all_evaluations = {max(1, until * number // evaluations) for number in range(1, evaluations + 1)}
         evaluation_steps = {step for step in all_evaluations if from_step < step <= to_step} | {to_step}
         candidate = candidate.model_copy(update={"recipe": candidate.recipe.main_phase})
         return cls._of(

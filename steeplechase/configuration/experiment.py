@@ -278,8 +278,10 @@ def tuning_view(experiment: Experiment) -> Experiment:
     """Return the experiment of the tuning trials; the given experiment must have `tune`."""
     tune = experiment.tune
     assert tune is not None
+    tokens = tune.tokens or experiment.pretraining.tokens
     settings = {
-        "tokens": tune.tokens or experiment.pretraining.tokens,
+        "tokens": tokens,
+        "checkpoints": tuple(each for each in experiment.pretraining.checkpoints if each < tokens),
         "seeds": tune.seeds,
         "hurdle": Finite(),
         "audit": None,

@@ -22,6 +22,10 @@ class Pretraining(Schema):
     or `until_decided`: further seeds for arms whose comparison the first ones leave undecided."""
     hurdle: HurdleRule = Field(default_factory=Finite)
     """Early stopping of a search's trials at rungs; `finite` stops diverged trials only."""
+    checkpoints: tuple[Count, ...] = Field(default=(), examples=[[500000]])
+    """Token counts at which a stage of pretraining ends, beside the rungs: a longer budget with the same ones
+    continues the trainings of a shorter one. Up to there a training is that of a budget of so many tokens; the
+    schedule must not depend on the budget before."""
     audit: Audit | None = None
     """Trains a random sample of the stopped trials to the end, to estimate how often the hurdle is wrong."""
     held_out_sequences: Count = 256
@@ -60,6 +64,16 @@ class Pretraining(Schema):
     def rung_tokens(self) -> tuple[int, ...]:
         """Token counts at which trials are compared before the end of their training."""
         return self.hurdle.rungs_of(self.tokens)
+
+    @property
+    def stage_ends(self) -> tuple[int, ...]:
+        """Token counts at which the stages of a trial's pretraining end: rungs and checkpoints, then the budget."""
+        return (*sorted({*self.rung_tokens, *self.checkpoints}), self.tokens)
+
+    @property
+    def budgets(self) -> tuple[int, ...]:
+        """The budgets that a training passes, the last one its own: points of the held-out curve are of the next."""
+        return (*self.checkpoints, self.tokens)
 
 
 NO_TRIALS = Pretraining(tokens=0, seeds=())

@@ -9,6 +9,7 @@ from runners.dag import shared_stages, trial_stages
 from runners.stage_labels import fine_tune_labels, pretrain_labels
 from runners.stages.stage import Job
 from search_space.overrides import apply
+from steeplechase.configuration.continuation import checkpoint_violations, last_checkpoint
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.schema import Schema
@@ -164,29 +165,55 @@ def test_with_a_linear_schedule_a_longer_budget_is_another_stage_from_its_first_
     assert not set(pretraining(short).values()) & set(pretraining(longer).values())
 
 
-@pytest.mark.parametrize("kind", ["constant", "inverse_square_root"])
-def test_with_a_schedule_without_a_horizon_a_longer_budget_continues_the_shorter_ones_checkpoint(
-    kind: str, tmp_path: Path
+@pytest.mark.parametrize(
+    ("schedule", "last", "here", "there", "shared"),
+    [
+        ({"kind": "constant"}, 2560, [], [2560], ["pretrain@2560"]),
+        ({"kind": "constant"}, 2560, [1280], [1280, 2560], ["pretrain@1280", "pretrain@2560"]),
+        ({"kind": "inverse_square_root"}, 2560, [], [2560], ["pretrain@2560"]),
+        ({"kind": "warmup_stable_decay", "decay_share": 0.25}, 1920, [1920], [1920], ["pretrain@1920"]),
+        ({"kind": "linear"}, 0, [], [], []),
+        ({"kind": "cosine"}, 0, [], [], []),
+    ],
+)
+def test_a_longer_budget_continues_a_shorter_one_at_its_checkpoints(
+    schedule: dict[str, Any], last: int, here: list[int], there: list[int], shared: list[str], tmp_path: Path
 ) -> None:
-    recipe = {"baseline": {**baseline(), "recipe": {**RECIPE, "schedule": {"kind": kind, "warmup_tokens": 64}}}}
-    dense = {"evaluations": 4}
-    short = simulated.search(tmp_path, **recipe, pretraining={**budget(2560), **dense, "hurdle": hurdles(640)})
-    longer = simulated.search(
-        tmp_path, **recipe, pretraining={**budget(5120), "evaluations": 8, "hurdle": hurdles(640, 2560)}
-    )
+    recipe = {"baseline": {**baseline(), "recipe": {**RECIPE, "schedule": {**schedule, "warmup_tokens": 64}}}}
+    short = simulated.experiment(tmp_path, **recipe, pretraining={**budget(2560), "checkpoints": here})
+    longer = simulated.experiment(tmp_path, **recipe, pretraining={**budget(5120), "checkpoints": there})
+    assert last_checkpoint(short) == last
+    assert not [*checkpoint_violations(short), *checkpoint_violations(longer)]
     shorter, further = pretraining(short), pretraining(longer)
+    assert [label for label in shorter if shorter[label] == further.get(label)] == shared
+
+
+def test_the_rungs_of_a_longer_budget_continue_those_of_a_shorter_one(tmp_path: Path) -> None:
+    recipe = {"baseline": {**baseline(), "recipe": {**RECIPE, "schedule": {"kind": "constant", "warmup_tokens": 64}}}}
+    short = simulated.search(tmp_path, **recipe, pretraining={**budget(2560), "hurdle": hurdles(640)})
+    longer = {**budget(5120), "hurdle": hurdles(640, 3840), "checkpoints": [2560]}
+    shorter, further = pretraining(short), pretraining(simulated.search(tmp_path, **recipe, pretraining=longer))
     assert further.items() >= shorter.items()
-    assert further.keys() - shorter.keys() == {"pretrain@5120"}
+    assert further.keys() - shorter.keys() == {"pretrain@3840", "pretrain@5120"}
 
 
-def test_a_longer_budget_continues_the_stable_phase_of_a_shorter_one(tmp_path: Path) -> None:
-    stable = {"kind": "warmup_stable_decay", "warmup_tokens": 64, "decay_share": 0.25}
-    recipe = {"baseline": {**baseline(), "recipe": {**RECIPE, "schedule": stable}}}
-    rungs = {"hurdle": hurdles(640, 1920)}
-    short = simulated.search(tmp_path, **recipe, pretraining={**budget(2560), "evaluations": 4, **rungs})
-    longer = simulated.search(tmp_path, **recipe, pretraining={**budget(5120), "evaluations": 8, **rungs})
-    shorter, further = pretraining(short), pretraining(longer)
-    assert {label for label in shorter if shorter[label] == further.get(label)} == {"pretrain@640", "pretrain@1920"}
+@pytest.mark.parametrize(
+    ("schedule", "checkpoints", "refused"),
+    [
+        ("constant", [1280, 640], "640 is not above 1280"),
+        ("constant", [2560], "2560 is not below pretraining.tokens, 2560"),
+        ("constant", [2559], "2559 ends with the same update"),
+        ("linear", [1280], "1280: the rates of the schedule linear depend on the whole budget"),
+        ("warmup_stable_decay", [2432], "allowed: at most 2304"),
+    ],
+)
+def test_a_checkpoint_that_no_longer_budget_continues_is_refused(
+    schedule: str, checkpoints: list[int], refused: str, tmp_path: Path
+) -> None:
+    recipe = {"baseline": {**baseline(), "recipe": {**RECIPE, "schedule": {"kind": schedule, "warmup_tokens": 64}}}}
+    found = simulated.experiment(tmp_path, **recipe, pretraining={**budget(2560), "checkpoints": checkpoints})
+    (violation,) = checkpoint_violations(found)
+    assert refused in violation.message
 
 
 def test_the_inputs_of_every_stage_precede_it(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator
 
 from search_space.overrides import absolute_path
 from steeplechase.configuration.claims import UnclearClaim, parse_orderings, unknown_arms
+from steeplechase.configuration.continuation import checkpoint_violations
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import is_frozen, settings_of
@@ -120,6 +121,8 @@ def _pretraining_violations(experiment: Experiment) -> Iterator[Violation]:
     rungs, tokens = experiment.pretraining.rung_tokens, experiment.pretraining.tokens
     location = ("pretraining", "hurdle")
     yield from rung_violations(experiment)
+    if not any(True for _ in experiment.baseline.violations()):
+        yield from checkpoint_violations(experiment)
     if rungs and experiment.search is None:
         message = "would stop declared arms of a table; allowed here: finite. Did you mean design.kind search?"
         yield Violation((*location, "kind"), f"{experiment.pretraining.hurdle.kind} {message}")

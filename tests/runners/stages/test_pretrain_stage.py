@@ -11,6 +11,7 @@ from runners.stages.context import Diverged, ProgressFile, StageContext
 from runners.stages.pretrain import PretrainStage
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel, WordStructure
+from search_space.overrides import apply
 from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.foundation.schema import JsonValue
@@ -56,6 +57,7 @@ def inputs(tmp_path: Path) -> dict[str, Path]:
 
 
 def stage(first: int, last: int, learner: Candidate = LEARNER) -> PretrainStage:
+    size = learner.recipe.tokens_per_step
     return PretrainStage(
         candidate=learner,
         generator=learner.objective.generator_of(learner.architecture, learner.architecture),
@@ -63,7 +65,7 @@ def stage(first: int, last: int, learner: Candidate = LEARNER) -> PretrainStage:
         from_step=first,
         to_step=last,
         evaluation_steps=tuple(step for step in (3, 5, 8, 12) if first < step <= last),
-        horizon_tokens=12 * learner.recipe.tokens_per_step,
+        horizon_tokens=learner.recipe.schedule.horizon(12 * size, last * size),
     )
 
 
@@ -95,10 +97,16 @@ def test_two_processes_have_the_losses_of_one(inputs: dict[str, Path], tmp_path:
         assert np.asarray(points(together, curve)) == pytest.approx(np.asarray(points(alone, curve)), abs=1e-6)
 
 
-def test_two_consecutive_stages_equal_one(inputs: dict[str, Path], tmp_path: Path) -> None:
-    uninterrupted = computed(stage(0, 12), inputs, tmp_path / "uninterrupted")
-    before = computed(stage(0, 5), inputs, tmp_path / "before")
-    after = computed(stage(5, 12), {**inputs, "previous": tmp_path / "before"}, tmp_path / "after")
+def scheduled(kind: str) -> Candidate:
+    return apply(LEARNER, {"recipe.schedule": kind, "recipe.schedule.warmup_tokens": 64})
+
+
+@pytest.mark.parametrize("kind", ["linear", "constant", "inverse_square_root", "warmup_stable_decay"])
+def test_two_consecutive_stages_equal_one(kind: str, inputs: dict[str, Path], tmp_path: Path) -> None:
+    learner = scheduled(kind)
+    uninterrupted = computed(stage(0, 12, learner), inputs, tmp_path / "uninterrupted")
+    before = computed(stage(0, 5, learner), inputs, tmp_path / "before")
+    after = computed(stage(5, 12, learner), {**inputs, "previous": tmp_path / "before"}, tmp_path / "after")
     assert weights(tmp_path / "after") == weights(tmp_path / "uninterrupted")
     assert after["held_out_loss"] == uninterrupted["held_out_loss"]
     assert after["held_out_losses"] == uninterrupted["held_out_losses"] != before["held_out_losses"]

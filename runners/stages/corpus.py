@@ -6,7 +6,7 @@ from runners.stages.context import StageContext
 from runners.stages.stage import Stage, StageDeclaration
 from steeplechase.foundation.canonical import canonical_text
 from steeplechase.foundation.errors import ConflictError
-from steeplechase.foundation.schema import JsonValue
+from steeplechase.foundation.schema import JsonValue, Whole
 from steeplechase.tasks.corpora.assembly import assemble
 from steeplechase.tasks.corpora.corpus import Corpus
 
@@ -20,11 +20,12 @@ class CorpusStage(StageDeclaration):
     corpus: Corpus
     read: JsonValue
     """Content hashes of the files of the corpus."""
+    split_seed: Whole = 0
 
     @classmethod
     def of(cls, corpus: Corpus) -> Stage:
         """Return the stage of a corpus. Raises DataError where it is missing."""
-        return Stage(cls(corpus=corpus, read=corpus.inputs()))
+        return Stage(cls(corpus=corpus, read=corpus.inputs(), split_seed=corpus.split_seed))
 
     def compute(self, context: StageContext) -> dict[str, JsonValue]:
         """Write the splits and return their summary. Raises ConflictError if the text is not that of the key."""

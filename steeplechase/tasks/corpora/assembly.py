@@ -42,6 +42,9 @@ TOO_SMALL = (
 class ReadableCorpus(Protocol):
     """Interface of a corpus: documents in a fixed order; the generator returns the number of unreadable files."""
 
+    @property
+    def split_seed(self) -> int: ...  # noqa: D102
+
     def documents(self, progress: Progress) -> Generator[Document, None, int]: ...  # noqa: D102
 
 
@@ -63,9 +66,10 @@ class CorpusSummary(Schema):
     unreadable_files: int
 
 
-def split_of(source: str) -> Split:
-    """Return the split of a source, by a hash of its name alone: 86 % train, 4 % validation, 10 % test."""
-    percent = int.from_bytes(hashlib.sha256(f"split:{source}".encode()).digest()[:8], "big") % 100
+def split_of(source: str, seed: int = 0) -> Split:
+    """Return the split of a source, by a hash of its name and the seed: 86 % train, 4 % validation, 10 % test."""
+    named = f"split:{source}" if seed == 0 else f"split {seed}:{source}"
+    percent = int.from_bytes(hashlib.sha256(named.encode()).digest()[:8], "big") % 100
     if percent < TEST_PERCENT:
         return "test"
     return "validation" if percent < TEST_PERCENT + VALIDATION_PERCENT else "train"
@@ -82,7 +86,7 @@ def assemble(corpus: ReadableCorpus, folder: Path, progress: Progress) -> Corpus
     files = {split: split_file(folder, split).open("wb") for split in SPLITS}
     try:
         for document in _distinct(corpus, counts, progress):
-            split = split_of(document.source)
+            split = split_of(document.source, corpus.split_seed)
             line = canonical_text({key: value for key, value in asdict(document).items() if value is not None})
             encoded = line.encode() + b"\n"
             files[split].write(encoded)

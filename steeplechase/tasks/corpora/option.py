@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Generator
 from typing import ClassVar
 
-from steeplechase.foundation.schema import JsonValue, OpenOption
+from steeplechase.foundation.schema import JsonValue, OpenOption, Whole
 from steeplechase.tasks.corpora.document import Document
 from steeplechase.tasks.progress import Progress
 
@@ -13,6 +13,9 @@ class CorpusOption(OpenOption):
     """Base class of the kinds of corpora: each is a file of this folder, or of a plugin's `tasks/corpora/`."""
 
     package: ClassVar[str] = "steeplechase.tasks.corpora"
+
+    split_seed: Whole = 0
+    """Another number draws another split into train, validation and test from the same documents."""
 
     @abstractmethod
     def inputs(self) -> JsonValue:

@@ -32,6 +32,8 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 class Given:
     """A corpus of documents given in the test."""
 
+    split_seed = 0
+
     def __init__(self, documents: Iterable[Document]) -> None:
         self._documents = list(documents)
 
@@ -160,11 +162,13 @@ def test_a_damaged_corpus_file_is_reported(tmp_path: Path) -> None:
 
 
 def test_splits_have_about_their_share_of_sources() -> None:
-    counts = dict.fromkeys(SPLITS, 0)
-    for number in range(5000):
-        counts[split_of(f"module_{number}")] += 1
-    assert abs(counts["test"] / 5000 - 0.10) < 0.02
-    assert abs(counts["validation"] / 5000 - 0.04) < 0.02
+    """Every seed draws its own split, of the same shares."""
+    drawn = [[split_of(f"module_{number}", seed) for number in range(5000)] for seed in (0, 1, 2)]
+    for splits in drawn:
+        assert abs(splits.count("test") / 5000 - 0.10) < 0.02
+        assert abs(splits.count("validation") / 5000 - 0.04) < 0.02
+    assert len({tuple(splits) for splits in drawn}) == 3
+    assert drawn[0] == [split_of(f"module_{number}") for number in range(5000)]
 
 
 def test_the_kind_chooses_the_corpus_and_unknown_keys_fail() -> None:

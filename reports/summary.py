@@ -22,7 +22,6 @@ from steeplechase.analysis.power import MOST_SEEDS
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
 from steeplechase.ledger.records import TrialStatus
-from steeplechase.ledger.task_references import TITLES as REFERENCE_TITLES
 
 CLAUSES_IN_SUMMARY = ("claims", "equal_arms", "without_value", "squad", "failures")
 """The sections whose clauses follow those of the headline metrics."""
@@ -130,11 +129,9 @@ def _notes(results: Results) -> Iterator[str]:
         yield f"Not run yet: {', '.join(waiting)}."
     for task in results.below_reference:
         standing = results.standings[task]
-        known = {REFERENCE_TITLES[name]: standing.references.known[name] for name in standing.missed}
-        missed = ", ".join(f"{title} {fixed(value, 1)}" for title, value in known.items())
         yield (
             f"{BELOW_REFERENCE} {task}: the mean over all arms, {fixed(standing.mean, 1)}, does not significantly "
-            f"exceed {missed}{lowered_by(results, task)}; no difference is claimed."
+            f"exceed {standing.missed_text}{lowered_by(results, task)}; no difference is claimed."
         )
 
 

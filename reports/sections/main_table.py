@@ -35,7 +35,6 @@ from steeplechase.analysis.difference import Effect, MeanTest
 from steeplechase.configuration.arm import BASELINE, changes_text
 from steeplechase.configuration.counting_notes import counting_note
 from steeplechase.ledger.records import ArmRow
-from steeplechase.ledger.task_references import TITLES as REFERENCE_TITLES
 
 BEST_MARK = " *"
 SIGNIFICANT_MARK = " §"
@@ -216,11 +215,10 @@ def _without_value(results: Results) -> dict[str, str]:
 def _task_notes(results: Results) -> Iterator[str]:
     for task in results.below_reference:
         standing = results.standings[task]
-        missed = ", ".join(REFERENCE_TITLES[name] for name in standing.missed)
         yield (
             f"below reference: on {task} the mean over all arms, {standing.mean:.1f}, does not significantly exceed "
-            f"{missed} (one-sided t at 5%, sd pooled over arms){lowered_by(results, task)}. It is no part of "
-            "the score, the finding or the gate."
+            f"{standing.missed_text} (one-sided t at 5%, sd pooled over arms){lowered_by(results, task)}. It is no "
+            "part of the score, the finding or the gate."
         )
     if low_variance(results):
         yield "low variance: sd over seeds at most half the tasks' median; smaller differences are detectable."

@@ -1,4 +1,4 @@
-"""Reference scores of each task without pretraining: chance, and a bag-of-words classifier."""
+"""Reference scores of each task without pretraining: chance, a bag-of-words classifier, rules of spans."""
 
 from collections.abc import Iterator
 from statistics import fmean, stdev
@@ -14,9 +14,10 @@ from steeplechase.ledger.records import with_results
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import ExamplesResult, finite
 from steeplechase.ledger.task_references import untrained_scores
+from steeplechase.tasks.references import RULES
 
 COLUMNS = ("task", "metric", "chance", "bag_of_words", "train_examples", "dev_examples")
-FURTHER = ("round_trip", "ngram", "untrained", "untrained_sd", "untrained_n")
+FURTHER = ("round_trip", "ngram", *RULES, "untrained", "untrained_sd", "untrained_n")
 
 
 def _untrained(row: Row) -> str:
@@ -27,6 +28,7 @@ def _untrained(row: Row) -> str:
 SHOWN_FURTHER = {
     "round_trip": Column("targets through the tokenizer", read=decimal("round_trip", 1)),
     "ngram": Column("n-gram", read=decimal("ngram", 1)),
+    **{rule: Column(title, read=decimal(rule, 1)) for rule, title in RULES.items()},
     "untrained": Column("untrained, mean ± sd (n)", read=_untrained),
 }
 
@@ -34,8 +36,8 @@ SHOWN_FURTHER = {
 def reference_table(snapshot: Snapshot, primary: PrimaryMetric) -> Table:
     """Return each task's reference scores.
 
-    They are chance, a bag-of-words classifier, an n-gram model, untrained encoders, and the target texts encoded and
-    decoded. Columns of references that no task has are left out.
+    They are chance, a bag-of-words classifier, an n-gram model, rules that answer extractive questions, untrained
+    encoders, and the target texts encoded and decoded. Columns of references that no task has are left out.
     """
     examples = {result.task: result for _, result in with_results(snapshot.shared, ExamplesResult)}
     rows = [row for task in sorted(examples) for row in _rows(snapshot, examples[task], primary(task))]
@@ -50,7 +52,8 @@ def _rows(snapshot: Snapshot, examples: ExamplesResult, primary: str) -> Iterato
         {metric: finite(value) for metric, value in (scores or {}).items()}
         for scores in (examples.bag_of_words, examples.ngram, examples.round_trip)
     )
-    metrics = chance.keys() | bag_of_words.keys() | ngram.keys() | round_trip.keys()
+    rules = {rule: (examples.extractive or {}).get(rule, {}) for rule in RULES}
+    metrics = set().union(*rules.values()) | chance.keys() | bag_of_words.keys() | ngram.keys() | round_trip.keys()
     for metric in sorted(metrics, key=lambda metric: (metric != primary, metric)):
         untrained = untrained_scores(snapshot.shared, examples.task, metric)
         yield {
@@ -60,6 +63,7 @@ def _rows(snapshot: Snapshot, examples: ExamplesResult, primary: str) -> Iterato
             "bag_of_words": bag_of_words.get(metric),
             "round_trip": round_trip.get(metric),
             "ngram": ngram.get(metric),
+            **{rule: finite(scores.get(metric)) for rule, scores in rules.items()},
             "untrained": fmean(untrained) if untrained else None,
             "untrained_sd": stdev(untrained) if len(untrained) > 1 else None,
             "untrained_n": len(untrained) or None,

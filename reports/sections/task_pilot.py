@@ -1,11 +1,11 @@
 """The pilot of a scale: which tasks separate a trained encoder from every reference.
 
 A comparison on a task where nothing exceeds what is known without pretraining lacks assay sensitivity (ICH E10, 2000,
-section 1.5).  The rule of a pilot: a task enters a scale if an arm exceeds chance, the bag of words, the n-gram model
-and the untrained encoder; that of a report is on the mean over all arms (`task_standing.py`). The standard deviation
-is pooled over the arms and the untrained encoders, as pilots have few seeds; the level is corrected for the number of
-arms (Bonferroni), and not for that of references, because all of them must be exceeded (Berger 1982,
-10.2307/1270797).
+section 1.5). The rule of a pilot: a task enters a scale if an arm exceeds chance, the bag of words, the n-gram model,
+the rules of extractive questions and the untrained encoder; that of a report is on the mean over all arms
+(`task_standing.py`). The standard deviation is pooled over the arms and the untrained encoders, as pilots have few
+seeds; the level is corrected for the number of arms (Bonferroni), and not for that of references, because all of them
+must be exceeded (Berger 1982, 10.2307/1270797).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,11 +20,20 @@ from reports.statistics.results import Results
 from reports.table import Row, Table
 from steeplechase.analysis.difference import CONFIDENCE
 from steeplechase.analysis.distributions import t_quantile
-from steeplechase.ledger.task_references import TITLES, UNTRAINED_ENCODER, TaskReferences, references_of
+from steeplechase.ledger.task_references import (
+    BAG_OF_WORDS,
+    CHANCE,
+    NGRAM,
+    TITLES,
+    UNTRAINED_ENCODER,
+    TaskReferences,
+    references_of,
+)
 from steeplechase.ledger.task_standing import pooled
 
 TITLE = "Pilot: which tasks separate trained encoders from references"
 DECIMALS = 1
+ALWAYS_SHOWN = frozenset({CHANCE, BAG_OF_WORDS, NGRAM, UNTRAINED_ENCODER})
 
 
 @dataclass(frozen=True)
@@ -108,10 +117,11 @@ def _row(piloted: PilotedArm) -> Row:
 def pilot_grid(results: Results) -> tuple[Grid, ...]:
     """Return the table as people read it, none where no task has a score."""
     piloted = results.once(pilot_of)
+    some = {name for one in piloted for name in one.task.known} | ALWAYS_SHOWN
     columns = [
         words("task", lambda one: one.task.task),
         *(words("arm", lambda one: one.arm), Column("mean [95%] (n)", read=_mean)),
-        *(Column(title, read=_known(name)) for name, title in TITLES.items()),
+        *(Column(title, read=_known(name)) for name, title in TITLES.items() if name in some),
         words("verdict", _verdict),
     ]
     return shown("task_pilot", TITLE, columns, piloted, _notes(piloted))

@@ -13,15 +13,19 @@ from steeplechase.ledger.result_files import SOURCE_TOKENIZER
 from steeplechase.tasks.labelled.choices import encode_choices
 from steeplechase.tasks.labelled.encoding import EncodedExamples, encode_examples, save_examples
 from steeplechase.tasks.labelled.minimal_pairs import encode_pairs, save_groups
+from steeplechase.tasks.labelled.scoring import score
 from steeplechase.tasks.labelled.task import DownstreamTask, Example, Examples
 from steeplechase.tasks.labelled.text_pairs import encode_text_pairs, save_text_pairs
 from steeplechase.tasks.labelled.words import encode_words, save_words
 from steeplechase.tasks.own_tasks.split import repeated_in_train
 from steeplechase.tasks.references.bag_of_words import bag_of_words_scores, learned_from
+from steeplechase.tasks.references.extractive import Asked, extractive_scores, visible
 from steeplechase.tasks.references.most_frequent import majority_score, most_frequent_tag_scores
 from steeplechase.tasks.references.texts import lead_scores, round_trip_scores
 from steeplechase.tasks.references.trigrams import ngram_scores
-from steeplechase.tasks.squad.prepare import Amounts, prepare
+from steeplechase.tasks.squad.official_metrics import squad_scores
+from steeplechase.tasks.squad.prepare import DEV, Amounts, prepare
+from steeplechase.tasks.squad.windows_on_disk import load_questions
 from steeplechase.tasks.tokenizer import Tokenizer, load_tokenizer, train_tokenizer
 
 PARTS = ("train", "dev")
@@ -56,6 +60,8 @@ def compute(stage: ExamplesStage, context: StageContext) -> dict[str, JsonValue]
         folder = context.folder / part
         encoded = encode_part(task, part_examples, tokenizer, stage.sequence_length, folder, of_sources)
         result[part] = part_counts(encoded, len(encoded), examples.left_out.get(part, 0))
+        if task.form == "span" and part == DEV:
+            result["extractive"] = _span_reference(task, part_examples, encoded)
     result |= _word_reference(task, examples, context)
     if task.form == "text_pair":
         result["round_trip"] = {**round_trip_scores(task, examples, tokenizer)}
@@ -75,6 +81,28 @@ def _word_reference(task: DownstreamTask, examples: Examples, context: StageCont
     return {"bag_of_words": {**scores}, TRAINED_ON: len(learned_from(examples.train))}
 
 
+def _span_reference(task: DownstreamTask, dev: Sequence[Example], encoded: EncodedExamples) -> dict[str, JsonValue]:
+    """Return the scores of the rules of extractive questions on what truncation left of the contexts."""
+    asked, answers = [*visible(dev, encoded)], [example.answer_text for example in dev]
+    found = extractive_scores(asked, lambda texts: score(task, texts, answers))
+    return {rule: {**scores} for rule, scores in found.items()}
+
+
+def _window_reference(task: DownstreamTask, folder: Path) -> dict[str, JsonValue]:
+    """Return the scores of the rules of extractive questions on whole paragraphs, which the windows cover."""
+    assert task.squad is not None
+    version, questions = task.squad, load_questions(folder)
+
+    def scores(texts: Sequence[str]) -> dict[str, float]:
+        predictions = {question.identifier: text for question, text in zip(questions, texts, strict=True)}
+        found = squad_scores(questions, version, predictions).metrics
+        return {metric: found[metric] for metric in task.metrics}
+
+    asked = [Asked(question.text, question.context) for question in questions]
+    found = extractive_scores(asked, scores, unanswerable=any(not question.answerable for question in questions))
+    return {rule: {**by_metric} for rule, by_metric in found.items()}
+
+
 def with_swapped(pairs: tuple[Example, ...]) -> tuple[Example, ...]:
     """Return the pairs, followed by the same pairs with their texts swapped: ELECTRA's `double_unordered`."""
     assert all(pair.second is not None and pair.answer is None for pair in pairs)
@@ -92,7 +120,8 @@ def _question_windows(
     stage.refuse_changed()
     amounts = Amounts(stage.train_examples, stage.dev_examples, stage.sequence_length)
     counts = prepare(files["train"], files["dev"], tokenizer, amounts, context.folder, context.progress)
-    return {"task": task.name, "chance": None, "bag_of_words": None, **counts}
+    extractive = _window_reference(task, context.folder / DEV)
+    return {"task": task.name, "chance": None, "bag_of_words": None, "extractive": extractive, **counts}
 
 
 def parts_of(examples: Examples) -> Iterator[tuple[str, tuple[Example, ...]]]:

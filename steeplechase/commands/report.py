@@ -99,7 +99,7 @@ def compare(
 
 
 def pilot(folder: ResultsFolder) -> None:
-    """Print each task's scores beside chance, bag of words, n-gram model and untrained encoder, and which qualify."""
+    """Print each task's scores beside its references and those of untrained encoders, and which tasks qualify."""
     found = snapshot_at(folder)
     if not found.has_trials:
         raise DataError(f"{folder}: no model is trained in it, so that it has no tasks")

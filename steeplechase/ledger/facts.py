@@ -11,6 +11,7 @@ from steeplechase.foundation.names import Sha256
 from steeplechase.foundation.schema import Count, JsonValue, Schema, Seed, Whole, first_fault
 from steeplechase.ledger.final_plan import FINALISTS, WINNER, FinalPlan
 from steeplechase.ledger.records import Label
+from steeplechase.ledger.task_references import REFERENCES, AddedReferences
 from steeplechase.ledger.tuning_plan import CHOICES, TUNING, TuningPlan
 
 Seconds = Annotated[FiniteFloat, Field(ge=0)]
@@ -137,6 +138,7 @@ _FACTS: Mapping[str, Callable[[JsonValue], object]] = {
     CHOICES: _choices,
     FINALISTS: FinalPlan.of,
     WINNER: _checked_by(list[str]),
+    REFERENCES: _checked_by(list[AddedReferences]),
 }
 """By name, without the number of a version, of a session or of a source."""
 

@@ -19,6 +19,7 @@ from steeplechase.ledger.records import NOT_ENDED, ArmRow, Decision, Record, Sta
 from steeplechase.ledger.reused_sources import ReusedSource, reused_sources
 from steeplechase.ledger.selected_settings import trial_status
 from steeplechase.ledger.sessions import Session, sessions
+from steeplechase.ledger.task_references import REFERENCES, with_added_references
 from steeplechase.ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
 from steeplechase.ledger.tuning_selection import Choice
 
@@ -192,7 +193,7 @@ def snapshot(ledger: LedgerRows) -> Snapshot:
         labels=names,
         arms=tuple(arm for arm in ledger.arms() if arm.name not in apart),
         histories=tuple(h for h in histories_of(ledger, names) if h.trial.arm not in apart),
-        shared=shared_records(ledger),
+        shared=with_added_references(shared_records(ledger), ledger.fact(REFERENCES)),
         amendments=added,
         first_document=document if added else {},
         importance=_shares(fact_of_version(ledger, "importance")),

@@ -1,16 +1,56 @@
-"""The references of a task: what is scored without pretraining, or without a neural network."""
+"""The references of a task: what is scored without pretraining, or without a neural network.
+
+A stage that made its examples before the rules of extractive questions were computed has them from the fact
+`references`, which was measured later on the same examples and says when and by which command.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from steeplechase.configuration.metrics import PrimaryMetric
 from steeplechase.configuration.stage_label import UNTRAINED, StageLabel
+from steeplechase.foundation.names import Sha256
+from steeplechase.foundation.schema import JsonValue, Schema
 from steeplechase.ledger.records import Record, with_results
 from steeplechase.ledger.stage_results import ExamplesResult, FineTuneResult, Real, finite
+from steeplechase.tasks.references import RULES
 
 CHANCE, BAG_OF_WORDS, NGRAM, UNTRAINED_ENCODER = "chance", "bag_of_words", "ngram", "untrained"
-TITLES = {CHANCE: "chance", BAG_OF_WORDS: "bag of words", NGRAM: "n-gram", UNTRAINED_ENCODER: "untrained"}
+TITLES = {
+    CHANCE: "chance",
+    BAG_OF_WORDS: "bag of words",
+    NGRAM: "n-gram",
+    **RULES,
+    UNTRAINED_ENCODER: "untrained",
+}
+REFERENCES = "references"
+"""The fact with the scores of rules that were measured after the examples were made."""
+
+
+class AddedReferences(Schema, extra="ignore"):
+    """The scores of the rules on one task's examples, measured after these were made."""
+
+    task: str
+    examples: Sha256
+    """The key of the stage that made them."""
+    extractive: Mapping[str, Mapping[str, Real]]
+    """By rule and metric."""
+    measured: str
+    """The day."""
+    command: str
+
+
+def with_added_references(shared: Sequence[Record], fact: JsonValue) -> tuple[Record, ...]:
+    """Return the records of shared stages, with the scores of rules that a fact has of their examples."""
+    found = [AddedReferences.model_validate(each) for each in fact] if isinstance(fact, list) else []
+    added = {each.examples: each.extractive for each in found}
+    return tuple(
+        replace(record, result=record.result.model_copy(update={"extractive": added[record.key]}))
+        if isinstance(record.result, ExamplesResult) and record.key in added and not record.result.extractive
+        else record
+        for record in shared
+    )
 
 
 @dataclass(frozen=True)
@@ -23,8 +63,15 @@ class TaskReferences:
     bag_of_words: float | None
     """Of tagged words: the most frequent tag of each."""
     ngram: float | None
+    extractive: Mapping[str, float]
+    """By rule; empty of tasks that ask for no span."""
     untrained: tuple[float, ...]
     """One value per untrained encoder."""
+
+    @property
+    def without_network(self) -> bool:
+        """Whether there is a reference beside untrained encoders."""
+        return bool(self.known.keys() - {UNTRAINED_ENCODER})
 
     @property
     def known(self) -> dict[str, float]:
@@ -34,6 +81,7 @@ class TaskReferences:
             CHANCE: self.chance,
             BAG_OF_WORDS: self.bag_of_words,
             NGRAM: self.ngram,
+            **self.extractive,
             UNTRAINED_ENCODER: untrained,
         }
         return {name: value for name, value in found.items() if value is not None}
@@ -49,7 +97,9 @@ def references_of(shared: Sequence[Record], primary: PrimaryMetric) -> dict[str,
         metric = primary(made.task)
         untrained = untrained_scores(shared, made.task, metric)
         words, ngram = (_score(scores, metric) for scores in (made.bag_of_words, made.ngram))
-        found[made.task] = TaskReferences(made.task, metric, finite(made.chance), words, ngram, untrained)
+        rules = {rule: _score(scores, metric) for rule, scores in (made.extractive or {}).items()}
+        extractive = {rule: value for rule, value in rules.items() if value is not None}
+        found[made.task] = TaskReferences(made.task, metric, finite(made.chance), words, ngram, extractive, untrained)
     return dict(sorted(found.items()))
 
 

@@ -2,9 +2,10 @@
 
 A comparison on a task where nothing exceeds what is known without pretraining lacks assay sensitivity (ICH E10, 2000,
 section 1.5). The test is fixed beforehand and does not look at differences between arms: the mean over the means of
-all arms against chance, the bag of words, the n-gram model and the untrained encoder, one-sided at 5%, with the
-standard deviation pooled over arms and untrained encoders. The level is not corrected for the number of references,
-because all of them must be exceeded (Berger 1982, 10.2307/1270797).
+all arms against chance, the bag of words, the n-gram model, the rules of extractive questions and the untrained
+encoder, one-sided at 5%, with the standard deviation pooled over arms and untrained encoders. The level is not
+corrected for the number of references, because all of them must be exceeded (Berger 1982, 10.2307/1270797). A task
+without any reference but an untrained encoder is below what is not known: nothing is claimed on it either.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +17,10 @@ from steeplechase.analysis.distributions import t_upper
 from steeplechase.configuration.metrics import PrimaryMetric
 from steeplechase.ledger.arm_values import ArmValues, means_of, nested_values_of
 from steeplechase.ledger.snapshot import Snapshot
-from steeplechase.ledger.task_references import UNTRAINED_ENCODER, TaskReferences, references_of
+from steeplechase.ledger.task_references import TITLES, UNTRAINED_ENCODER, TaskReferences, references_of
+
+UNKNOWN_REFERENCE = "unknown"
+"""In place of the references that were missed where a task has none."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +30,16 @@ class TaskStanding:
     references: TaskReferences
     mean: float
     missed: tuple[str, ...]
-    """The references that the mean does not exceed."""
+    """The references that the mean does not exceed; of a task without any, that none is known."""
     known: bool
     """Whether there is a spread to test with."""
+
+    @property
+    def missed_text(self) -> str:
+        """The references that the mean does not exceed, with their scores."""
+        known = self.references.known
+        texts = [f"{TITLES[name]} {known[name]:.1f}" for name in self.missed if name in known]
+        return ", ".join(texts) or "any reference: none is known"
 
     @property
     def below(self) -> bool:
@@ -44,6 +55,7 @@ def standing_of(references: TaskReferences, samples: Sequence[Sequence[float]]) 
     mean = fmean(map(fmean, arms))
     spread, degrees = pooled([*arms, references.untrained])
     missed = () if spread is None else tuple(_missed(references, arms, mean, spread, degrees))
+    missed = missed if references.without_network or spread is None else (UNKNOWN_REFERENCE,)
     return TaskStanding(references, mean, missed, spread is not None)
 
 

@@ -12,7 +12,7 @@ from steeplechase.foundation.errors import CorruptionError
 from steeplechase.tasks.tokenizer import Tokenizer, TokensWithOffsets
 
 TEXTS_PER_BATCH = 512
-_BETWEEN_SENTENCES = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\s*\n\s*")
+BETWEEN_SENTENCES = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\s*\n\s*")
 """White space after a full stop, a question or an exclamation mark, perhaps quoted; and every line break."""
 
 
@@ -39,7 +39,7 @@ def write_sentence_starts(texts: Iterable[str], tokenizer: Tokenizer, path: Path
 
 def _starts(text: str, encoded: TokensWithOffsets) -> NDArray[np.int64]:
     """Return the numbers of the first tokens of the sentences of one text, each once."""
-    characters = [0, *(gap.end() for gap in _BETWEEN_SENTENCES.finditer(text))]
+    characters = [0, *(gap.end() for gap in BETWEEN_SENTENCES.finditer(text))]
     tokens = np.searchsorted([start for start, _ in encoded.offsets], characters)
     return np.unique(tokens[tokens < len(encoded.tokens)]).astype(np.int64)
 

@@ -19,7 +19,7 @@ TASKS = ("docs_answer", "docs_pair")
 
 
 def references(chance: float | None, untrained: tuple[float, ...] = ()) -> TaskReferences:
-    return TaskReferences("docs_pair", "accuracy", chance, None, None, untrained)
+    return TaskReferences("docs_pair", "accuracy", chance, None, None, {}, untrained)
 
 
 @given(SAMPLE, st.integers(-300, 300))
@@ -33,7 +33,7 @@ def test_with_one_arm_it_is_the_one_sample_t(sample: list[float], chance: int) -
 @given(SAMPLE, SAMPLE)
 def test_against_untrained_encoders_it_is_the_two_sample_t(sample: list[float], untrained: list[float]) -> None:
     p = stats.ttest_ind(sample, untrained, alternative="greater").pvalue
-    found = standing_of(references(None, tuple(untrained)), [sample])
+    found = standing_of(references(-1e6, tuple(untrained)), [sample])
     assert found is not None
     assert found.below == (p > 0.05)
 
@@ -50,10 +50,25 @@ def test_differences_between_arms_do_not_enter(samples: list[list[float]], chanc
         assert moved.missed == found.missed
 
 
-def test_without_a_spread_or_references_nothing_is_below() -> None:
-    for found in (standing_of(references(50.0), [[40.0]]), standing_of(references(None), [[40.0, 41.0]])):
-        assert found is not None
-        assert not found.below
+@pytest.mark.parametrize(
+    ("known", "arms", "below"),
+    [
+        (references(50.0), [[40.0]], False),  # without a spread nothing is tested
+        (references(None), [[40.0, 41.0]], True),  # without a reference nothing is claimed
+        (references(None, (1.0, 1.1)), [[40.0, 41.0]], True),  # an untrained encoder is no reference of its own
+        (replace(references(None), extractive={"whole_text": 41.05}), [[40.0, 41.0], [40.5, 42.0]], True),
+        (replace(references(None), extractive={"whole_text": 31.05}), [[40.0, 41.0], [40.5, 42.0]], False),
+    ],
+)
+def test_a_task_is_below_what_it_does_not_exceed(known: TaskReferences, arms: list[list[float]], below: bool) -> None:
+    """A task with a spread stays in the score only above all of its references, of which there must be one."""
+    found = standing_of(known, arms)
+    assert found is not None
+    assert found.below is below
+
+
+def test_a_task_without_values_has_no_standing() -> None:
+    """No value, no standing."""
     assert standing_of(references(50.0), [[], []]) is None
 
 

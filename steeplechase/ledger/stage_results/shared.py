@@ -110,6 +110,9 @@ class ExamplesResult(Result, extra="allow"):
     """Of a user's table: dev examples that have the texts of a train example."""
     ngram: Mapping[str, Real] | None = None
     """Scores of an n-gram model of the pretraining text by metric; None where none is a reference of the task."""
+    extractive: Mapping[str, Mapping[str, Real]] | None = None
+    """Scores of the rules of extractive questions by rule and metric; None of other tasks, and in ledgers from before
+    they were computed."""
     round_trip: Mapping[str, Real] | None = None
     """Scores of the dev targets encoded and decoded by metric; None of tasks without target texts."""
     rare_words: Whole | None = None

@@ -95,6 +95,7 @@ def _make_deterministic() -> None:
     torch.use_deterministic_algorithms(
         True, warn_only=torch.cuda.is_available()
     )  # on a GPU some operators have no deterministic implementation
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # nothing reads it
     torch.set_flush_denormal(True)
 
 

@@ -23,13 +23,14 @@ from runners.training.checkpoint import architecture_in, load_weights
 from runners.training.dropout import seed_dropout
 from runners.training.optimisers.adamw import adamw, layered_adamw
 from runners.training.optimisers.parameter_groups import set_rate
+from runners.training.readings import Readings
 from search_space.architecture import Architecture
 from search_space.output_layer import OutputLayer
 from steeplechase.foundation.randomness import stream_seed
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.example_values import write_example_values
 from steeplechase.ledger.result_files import CHECKPOINT, example_scores_file, other_parts, predictions_file
-from steeplechase.models.devices import open_device
+from steeplechase.models.devices import on_device, open_device
 from steeplechase.models.downstream_model import FineTuned, build_fine_tuned
 from steeplechase.models.heads.span import SpanHead
 from steeplechase.models.heads.tags import NO_TAG
@@ -165,22 +166,33 @@ def _tagged(
 
 def _train(model: FineTuned, train: _TrainingSet, stage: FineTuneStage, context: StageContext) -> None:
     optimiser = _optimiser(model, stage)
+    readings = Readings(optimiser, model.encoder.device)
     batches = [batch for epoch in range(stage.epochs) for batch in epoch_batches(train.examples, stage, epoch)]
     for step, rows in enumerate(batches):
         model.train()
         seed_dropout(stream_seed(stage.root_seed, "fine-tuning dropout", step))
         set_rate(optimiser, stage.peak_learning_rate * _rate_multiplier(step, len(batches), stage.warmup_share))
         tokens, segments, padding_mask = _inputs(train.examples, rows, model.encoder.device)
-        targets = train.targets[rows, : tokens.shape[1]].to(model.encoder.device)
+        targets = on_device(train.targets[rows, : tokens.shape[1]].numpy(), model.encoder.device)
         with autocast_to(stage.precision, model.encoder.device):
             loss = model.loss(tokens, segments, padding_mask, targets)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
-        gradient_norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0).item()
-        if not (math.isfinite(loss.item()) and math.isfinite(gradient_norm)):
-            raise Diverged({"task": stage.task, "seed": stage.seed, "step": step, "loss": str(loss.item())})
+        gradient_norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        readings.add(step, torch.stack([loss.detach(), gradient_norm]))
+        if not readings.late:
+            _report(readings, 0, stage, context, len(batches))
         optimiser.step()
-        context.progress(stage.task, step / len(batches), loss.item())
+        if readings.late:
+            _report(readings, 0 if step == len(batches) - 1 else 1, stage, context, len(batches))
+
+
+def _report(readings: Readings, leave: int, stage: FineTuneStage, context: StageContext, steps: int) -> None:
+    """Report the losses that can be read but for the last `leave`. Raises Diverged."""
+    for step, (loss, gradient_norm) in readings.read(leave):
+        if not (math.isfinite(loss) and math.isfinite(gradient_norm)):
+            raise Diverged({"task": stage.task, "seed": stage.seed, "step": step, "loss": str(loss)})
+        context.progress(stage.task, step / steps, loss)
 
 
 def _optimiser(model: FineTuned, stage: FineTuneStage) -> torch.optim.Optimizer:
@@ -197,15 +209,19 @@ def _rate_multiplier(step: int, steps: int, warmup_share: float) -> float:
 
 def _inputs(
     examples: EncodedExamples, rows: NDArray[np.int64], device: torch.device
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return tokens, segments and padding mask of the rows, cut to the longest of them; each [sequences seq]."""
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Return tokens, segments and padding mask of the rows, cut to the longest of them; each [sequences seq].
+
+    On an accelerator there is no mask where there is no padding: fused attention is faster without.
+    """
     rows = examples.sequences_of(rows)
     lengths = np.asarray(examples.lengths)[rows]
     longest = int(lengths.max())
-    tokens = torch.from_numpy(np.asarray(examples.tokens)[rows, :longest].astype(np.int64))
-    segments = torch.from_numpy(np.asarray(examples.segments)[rows, :longest].astype(np.int64))
-    padding_mask = torch.arange(longest)[None] < torch.from_numpy(lengths.astype(np.int64))[:, None]
-    return tokens.to(device), segments.to(device), padding_mask.to(device)
+    tokens = on_device(np.asarray(examples.tokens)[rows, :longest].astype(np.int64), device)
+    segments = on_device(np.asarray(examples.segments)[rows, :longest].astype(np.int64), device)
+    if device.type != "cpu" and lengths.min() == longest:
+        return tokens, segments, None
+    return tokens, segments, on_device(np.arange(longest) < lengths[:, None], device)
 
 
 def _predict(

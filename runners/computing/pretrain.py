@@ -69,10 +69,13 @@ def compute(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]
         share = (step.number - stage.from_step) / (stage.to_step - stage.from_step)
         context.progress("pretraining", share, step.loss, step.tokens_per_second)
 
+    def reads_model(number: int) -> bool:
+        return checkpoints.due(number) or number in stage.evaluation_steps
+
     try:
         with group_of(recipe.processes, PARTNER, _partner_job(stage, context), recipe.device == "cuda") as group:
             steps = range(begun.completed_steps, stage.to_step)
-            train(model, begun.training_data, begun.optimiser, steps, after, group)
+            train(model, begun.training_data, begun.optimiser, steps, after, group, reads_model)
     except NotFinite as error:
         tokens = error.step.number * recipe.tokens_per_step
         raise Diverged({"tokens": tokens, "loss": str(error.step.loss), **curves.document()}) from error
@@ -123,10 +126,17 @@ def _partner_job(stage: PretrainStage, context: StageContext) -> str:
 
 
 def train_discarded_model(stage: PretrainStage, tokens: Path) -> None:
-    """Train a model of the stage's candidate for one update, as warm-up of the process. Raises NotFinite."""
+    """Train a model of the stage's candidate for one update, as warm-up of the process. Raises NotFinite.
+
+    One process reads the whole batch here, in parts as large as those of a process of the stage's group.
+    """
     recipe = stage.candidate.recipe
+    share = recipe.model_copy(update={"micro_batches": recipe.micro_batches * stage.processes})
     model = build_model(stage.candidate, stage.generator, recipe.root_seed(stage.seed), tokens)
-    train(model, training_data_of(stage, tokens), build_optimiser(model, recipe), range(1), lambda step: None)
+    training_data = training_data_of(stage, tokens)
+    candidate = training_data.candidate.model_copy(update={"recipe": share})
+    training_data = replace(training_data, candidate=candidate)
+    train(model, training_data, build_optimiser(model, recipe), range(1), lambda step: None)
 
 
 def training_data_of(stage: PretrainStage, tokens: Path) -> TrainingData:
@@ -161,6 +171,7 @@ class _Checkpoints:
     def __init__(self, folder: Path, model: PretrainingModel[Any], optimiser: torch.optim.Optimizer) -> None:
         self._folder, self._model, self._optimiser = folder, model, optimiser
         self._last_saved = time.monotonic()
+        self._due_at = 0
 
     def resume(self, from_step: int, previous: Path | None) -> tuple[int, _Curves]:
         """Load the last checkpoint; return the number of completed updates and this stage's curves up to it.
@@ -180,9 +191,16 @@ class _Checkpoints:
             load_checkpoint(previous / CHECKPOINT, self._model, self._optimiser)
         return from_step, _Curves()
 
-    def save_if_due(self, step: int, curves: _Curves) -> None:
-        """Write the periodic checkpoint if the last one is older than SECONDS_BETWEEN_CHECKPOINTS."""
+    def due(self, step: int) -> bool:
+        """Return whether the periodic checkpoint is to be written at an update: the last is older than its limit."""
         if time.monotonic() - self._last_saved < SECONDS_BETWEEN_CHECKPOINTS:
+            return False
+        self._due_at = step
+        return True
+
+    def save_if_due(self, step: int, curves: _Curves) -> None:
+        """Write the periodic checkpoint at the update for which it was due."""
+        if step != self._due_at:
             return
         save_checkpoint(self._folder / RESUME, self._model, self._optimiser, self._training_state(step, curves))
         self._last_saved = time.monotonic()

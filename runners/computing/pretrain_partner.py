@@ -37,7 +37,11 @@ def main() -> None:
     first.flush()
     with suppress(NotFinite, PartnerDied), joined(rank, size, Path(sys.argv[4]), cuda) as group:
         steps = range(begun.completed_steps, stage.to_step)
-        train(begun.model, begun.training_data, begun.optimiser, steps, lambda step: None, group)
+        train(begun.model, begun.training_data, begun.optimiser, steps, _nothing, group, lambda number: False)
+
+
+def _nothing(step: object) -> None:
+    """Report nothing: the first process does."""
 
 
 def choose_gpu(rank: int) -> None:

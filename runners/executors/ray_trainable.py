@@ -97,6 +97,11 @@ def refuse_missing_gpus(hosting: Hosting) -> None:
 
 def too_many_processes(trial: dict[str, Any], hosting: Hosting) -> str | None:
     """Return why no node can ever run a trial, None if one can; Tune would wait forever."""
+    if trial["processes"] > 1 and hosting.gpus_per_trial is not None and 0 < hosting.gpus_per_trial < 1:
+        return (
+            f"--gpus-per-trial {hosting.gpus_per_trial:g}: {trial['trial']} has recipe.processes "
+            f"{trial['processes']}, which need a GPU each; allowed: {trial['processes']}"
+        )
     if hosting.address is None:
         return None  # a Ray of this run counts a CPU per worker, however few there are
     most = max((node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]), default=0)
@@ -118,12 +123,12 @@ def run_trials(driver: Driver, hosting: Hosting) -> None:
     share = hosting.gpus_per_trial
     if share is None:
         share = gpu_share(ray.cluster_resources().get("GPU", 0), hosting.workers)
-    gpus = {"GPU": share} if share else {}
 
     def resources(trial: dict[str, Any]) -> Any:
         """Return the resources of a trial; Ray on this machine has a CPU per worker, however few."""
         cpus = trial["processes"] if hosting.address else min(trial["processes"], hosting.workers)
-        return tune.PlacementGroupFactory([{"CPU": cpus, **gpus}])
+        own = share if hosting.gpus_per_trial is not None else gpus_of_processes(share, trial["processes"])
+        return tune.PlacementGroupFactory([{"CPU": cpus, **({"GPU": own} if own else {})}])
 
     trainable = tune.with_resources(StageTrainable, resources)
     settings = tune.TuneConfig(
@@ -153,8 +158,14 @@ def own_node_lives() -> bool:
 
 
 def gpu_share(gpus: float, workers: int) -> float:
-    """Return the share of a GPU per concurrent trial, with as few trials per GPU as possible."""
+    """Return the share of a GPU per worker, with as few workers per GPU as possible."""
     return 1 / math.ceil(workers / gpus) if gpus >= 1 else 0.0
+
+
+def gpus_of_processes(share: float, processes: int) -> float:
+    """Return the GPUs of a trial whose processes have a share each: a part of one, or whole ones as Ray needs."""
+    together = share * processes
+    return together if together <= 1 else math.ceil(together)
 
 
 class StageTrainable(tune.Trainable):

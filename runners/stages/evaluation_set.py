@@ -118,7 +118,7 @@ def _reference_generator(
         phase = place("training the reference generator", "update", step.number, steps)
         context.progress(phase, step.number / steps, step.loss, step.tokens_per_second)
 
-    train(model, training_data, build_optimiser(model, recipe), range(steps), after)
+    train(model, training_data, build_optimiser(model, recipe), range(steps), after, reads_model=lambda number: False)
     return model
 
 

@@ -2,13 +2,15 @@
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
@@ -16,6 +18,8 @@ from torch.nn.utils import clip_grad_norm_
 from runners.training.data_parallel import ALONE, Group
 from runners.training.dropout import seed_dropout
 from runners.training.optimisers.parameter_groups import set_rate
+from runners.training.prepared_batches import prepared_batches
+from runners.training.readings import Readings
 from search_space.candidate import Candidate
 from search_space.packing.sequences import SequenceSource
 from search_space.recipe import Recipe
@@ -67,35 +71,59 @@ def train(
     steps: range,
     after: Callable[[Step], None],
     group: Group = ALONE,
+    reads_model: Callable[[int], bool] = lambda number: True,
 ) -> None:
     """Train the model for `steps` and call `after` after every update, with the other processes of the group.
 
     Every batch, its corruption and the dropout pattern are functions of the seed and the step alone, so a resumed
-    loop gives the same weights as an uninterrupted one. Raises NotFinite, before the update, if the loss or the
-    gradient norm is not finite.
+    loop gives the same weights as an uninterrupted one. Raises NotFinite, with the model as before the update, if the
+    loss or the gradient norm is not finite. On an accelerator `after` may come one update late, but not for the
+    numbers of updates at which it `reads_model`.
     """
-    recipe = training_data.candidate.recipe
-    started = time.monotonic()
-    for number in steps:
+    recipe, device = training_data.candidate.recipe, model.encoder.device
+    readings = Readings(optimiser, device)
+    read = partial(_steps_read, readings, training_data, steps.start, time.monotonic())
+    prepare = partial(_prepared, model, training_data, group)
+    batches = prepared_batches(prepare, steps, ahead=device.type != "cpu")
+    for number, (batch, random) in zip(steps, batches, strict=True):
         model.train()
         model.start_update(number)
-        random = stream(training_data.seed, "masking", number)
         seed_dropout(stream_seed(training_data.seed, "dropout", number, *part_of(group)))
-        sequences = training_data.batches.at(number, recipe.batch_sequences, training_data.seed)
-        batch = model.prepare(sequences, training_data.tokenizer, random)
-        if group.rank:
-            random = stream(training_data.seed, "masking", number, *part_of(group))
         set_rate(optimiser, rate_at(recipe, number, training_data.horizon_tokens))
         optimiser.zero_grad(set_to_none=True)
-        loss, terms = accumulate_gradients(model, batch, recipe, random, group)
-        gradient_norm = clip_grad_norm_(model.parameters(), recipe.gradient_norm_limit).item()
-        tokens_per_second = (number + 1 - steps.start) * recipe.tokens_per_step / (time.monotonic() - started)
-        named = dict(zip(training_data.candidate.objective.terms, terms, strict=False))
-        step = Step(number + 1, loss, named, tokens_per_second)
-        if not (math.isfinite(step.loss) and math.isfinite(gradient_norm)):
-            raise NotFinite(step)
+        losses = accumulate_gradients(model, batch, recipe, random, group)
+        gradient_norm = clip_grad_norm_(model.parameters(), recipe.gradient_norm_limit)
+        readings.add(number + 1, torch.cat([losses, gradient_norm[None]]))
+        done = [] if readings.late else [*read(leave=0)]
         optimiser.step()
-        after(step)
+        all_read = reads_model(number + 1) or number == steps[-1]
+        for step in (*done, *read(leave=0 if all_read else 1)):
+            after(step)
+
+
+def _prepared(
+    model: PretrainingModel[Any], training_data: TrainingData, group: Group, number: int
+) -> tuple[TrainingBatch, np.random.Generator]:
+    """Return the batch of the update that follows `number` updates, and the random stream of its loss."""
+    random = stream(training_data.seed, "masking", number)
+    sequences = training_data.batches.at(number, training_data.candidate.recipe.batch_sequences, training_data.seed)
+    batch: TrainingBatch = model.prepare(sequences, training_data.tokenizer, random)
+    own = stream(training_data.seed, "masking", number, *part_of(group)) if group.rank else random
+    return batch, own
+
+
+def _steps_read(
+    readings: Readings, training_data: TrainingData, first: int, started: float, leave: int
+) -> Iterator[Step]:
+    """Yield the updates that can be read but for the last `leave`. Raises NotFinite."""
+    candidate = training_data.candidate
+    for number, (loss, *terms, gradient_norm) in readings.read(leave):
+        seconds = time.monotonic() - started
+        named = dict(zip(candidate.objective.terms, terms, strict=False))
+        step = Step(number, loss, named, (number - first) * candidate.recipe.tokens_per_step / seconds)
+        if not (math.isfinite(loss) and math.isfinite(gradient_norm)):
+            raise NotFinite(step)
+        yield step
 
 
 def accumulate_gradients(
@@ -104,14 +132,14 @@ def accumulate_gradients(
     recipe: Recipe,
     random: np.random.Generator,
     group: Group = ALONE,
-) -> tuple[float, tuple[float, ...]]:
-    """Add the gradient of the batch's mean loss, one micro-batch after another; return that loss and its terms.
+) -> Float[Tensor, " losses"]:
+    """Add the gradient of the batch's mean loss, one micro-batch after another; return that loss and then its terms.
 
     Each term of the loss is averaged over the predictions of the whole batch; a micro-batch counts by its share. Each
     process of the group computes its own micro-batches, and has the whole batch's gradient afterwards.
     """
     losses: list[Tensor] = []
-    parts_of_terms: list[list[Tensor]] = []
+    parts_of_terms: list[Tensor] = []
     totals = model.predictions_of_terms(batch)
     own = recipe.micro_batches
     parts = batch.micro_batches(own * group.size)
@@ -121,11 +149,10 @@ def accumulate_gradients(
         loss = sum(others, first)
         loss.backward()
         losses.append(loss.detach())
-        parts_of_terms.append([share.detach() for share in shares])
+        parts_of_terms.append(torch.stack([share.detach() for share in shares]))
     group.add_gradients(model)
-    whole = group.total(sum(losses[1:], losses[0])).item()
-    whole_terms = torch.stack([torch.stack(shares_of_part) for shares_of_part in parts_of_terms]).sum(0)
-    return whole, tuple(group.total(whole_terms).tolist())
+    whole = sum(losses[1:], losses[0])
+    return group.total(torch.cat([whole[None], torch.stack(parts_of_terms).sum(0)]))
 
 
 def part_of(group: Group) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from steeplechase.models.devices import on_device
 from steeplechase.models.generation.decoding import Decoding
 from steeplechase.tasks.labelled.text_pairs import EncodedTextPairs
 
@@ -63,6 +64,6 @@ def source_tensors(
     """Return the sources of some rows, and their padding mask; None where nothing is padding."""
     lengths = np.asarray(pairs.sources.lengths)[rows]
     longest = int(lengths.max())
-    tokens = torch.from_numpy(np.asarray(pairs.sources.tokens)[rows, :longest].astype(np.int64)).to(device)
-    real = torch.from_numpy(np.arange(longest) < lengths[:, None]).to(device)
-    return tokens, None if bool(real.all()) else real
+    tokens = on_device(np.asarray(pairs.sources.tokens)[rows, :longest].astype(np.int64), device)
+    real = np.arange(longest) < lengths[:, None]
+    return tokens, None if real.all() else on_device(real, device)

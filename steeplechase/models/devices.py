@@ -1,8 +1,10 @@
 """The device of a recipe. A missing device is an error, never a fallback, because results would differ."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from steeplechase.foundation.errors import MachineError
 
@@ -12,3 +14,9 @@ def open_device(name: Literal["cpu", "cuda"]) -> torch.device:
     if name == "cuda" and not torch.cuda.is_available():
         raise MachineError("recipe.device: cuda is not available on this machine; allowed here: cpu")
     return torch.device(name)
+
+
+def on_device(array: NDArray[Any], device: torch.device) -> Tensor:
+    """Return an array as a tensor; a copy to an accelerator is from page-locked memory, and the host goes on."""
+    tensor = torch.from_numpy(array)
+    return tensor if device.type == "cpu" else tensor.pin_memory().to(device, non_blocking=True)

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, mse_loss
@@ -30,7 +31,7 @@ class FineTuned(nn.Module):
         self,
         tokens: Int[Tensor, "sequences seq"],
         segments: Int[Tensor, "sequences seq"],
-        padding_mask: Bool[Tensor, "sequences seq"],
+        padding_mask: Bool[Tensor, "sequences seq"] | None,
     ) -> Float[Tensor, "batch ..."]:
         """Return logits: [batch labels], [batch seq tags], or [batch seq 2] for spans, with padding masked.
 
@@ -39,9 +40,10 @@ class FineTuned(nn.Module):
         return self.answer(self.encoded(tokens, segments, padding_mask), padding_mask)
 
     def answer(
-        self, x: Float[Tensor, "sequences seq width"], padding_mask: Bool[Tensor, "sequences seq"]
+        self, x: Float[Tensor, "sequences seq width"], padding_mask: Bool[Tensor, "sequences seq"] | None
     ) -> Float[Tensor, "batch ..."]:
         """Return the logits of what the head reads."""
+        padding_mask = every_token(x) if padding_mask is None else padding_mask
         if isinstance(self.head, SpanHead):
             boundaries: Tensor = to_float32(self.head(x))
             return boundaries.masked_fill(~padding_mask[..., None], -1e4)
@@ -52,7 +54,7 @@ class FineTuned(nn.Module):
         self,
         tokens: Int[Tensor, "sequences seq"],
         segments: Int[Tensor, "sequences seq"],
-        padding_mask: Bool[Tensor, "sequences seq"],
+        padding_mask: Bool[Tensor, "sequences seq"] | None,
     ) -> Float[Tensor, "sequences seq width"]:
         """Return what the head reads: one vector per token."""
         x: Tensor = self.encoder(tokens, segments, padding_mask)
@@ -62,7 +64,7 @@ class FineTuned(nn.Module):
         self,
         tokens: Int[Tensor, "sequences seq"],
         segments: Int[Tensor, "sequences seq"],
-        padding_mask: Bool[Tensor, "sequences seq"],
+        padding_mask: Bool[Tensor, "sequences seq"] | None,
         answers: Shaped[Tensor, "batch columns"],
     ) -> Float[Tensor, ""]:
         """Return the mean cross-entropy in nats, of tags over words; for a regression task the mean squared error.
@@ -83,6 +85,11 @@ class FineTuned(nn.Module):
         if self.outputs == 1:
             return mse_loss(logits[:, 0], answers[:, 0])
         return cross_entropy(logits, answers[:, 0])
+
+
+def every_token(x: Shaped[Tensor, "sequences seq *sizes"]) -> Bool[Tensor, "sequences seq"]:
+    """Return the padding mask of sequences without padding."""
+    return torch.ones(x.shape[:2], dtype=torch.bool, device=x.device)
 
 
 def build_fine_tuned(

@@ -20,7 +20,7 @@ class WithLanguageModel(FineTuned):
         self,
         tokens: Int[Tensor, "sequences seq"],
         segments: Int[Tensor, "sequences seq"],
-        padding_mask: Bool[Tensor, "sequences seq"],
+        padding_mask: Bool[Tensor, "sequences seq"] | None,
         answers: Shaped[Tensor, "batch columns"],
     ) -> Float[Tensor, ""]:
         """Return the task's loss plus the weighted mean cross-entropy of the tokens, both in nats.
@@ -30,9 +30,13 @@ class WithLanguageModel(FineTuned):
         """
         x = self.encoded(tokens, segments, padding_mask)
         own = self.loss_of(self.answer(x, padding_mask), answers)
-        inside = padding_mask[:, 1:]
         predicting, predicted = (x[:, :-1], tokens[:, 1:]) if self.left_to_right else (x[:, 1:], tokens[:, :-1])
-        if not inside.any():
-            return own + x.sum() * 0.0
         table = self.encoder.embeddings.tokens.weight
-        return own + self.weight * self.output_layer.loss(predicting[inside], table, predicted[inside])[0]
+        if padding_mask is None:
+            read, targets = predicting.flatten(0, 1), predicted.flatten()
+        else:
+            inside = padding_mask[:, 1:]
+            read, targets = predicting[inside], predicted[inside]
+        if not len(targets):
+            return own + x.sum() * 0.0
+        return own + self.weight * self.output_layer.loss(read, table, targets)[0]

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from search_space.architecture import Architecture
-from steeplechase.models.downstream_model import FineTuned, Form, Head
+from steeplechase.models.downstream_model import FineTuned, Form, Head, every_token
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.feature_layers import WEIGHTED, Features, layers_read
 from steeplechase.models.heads.classification import ClassificationHead, Pooling
@@ -87,9 +87,10 @@ class FeatureModel(FineTuned):
         self,
         tokens: Int[Tensor, "batch seq"],
         segments: Int[Tensor, "batch seq"],
-        padding_mask: Bool[Tensor, "batch seq"],
+        padding_mask: Bool[Tensor, "batch seq"] | None,
     ) -> Float[Tensor, "batch seq outputs"]:
         """Return the outputs of the BiLSTM."""
+        padding_mask = every_token(tokens) if padding_mask is None else padding_mask
         states = hidden_states(self.encoder, tokens, segments, padding_mask)
         with torch.autocast(tokens.device.type, enabled=False):
             return self.lstm.read(self._features([states[layer].float() for layer in self.layers]), padding_mask)

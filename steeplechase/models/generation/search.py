@@ -90,7 +90,7 @@ def beam_search(decoding: Decoding, prompt: Int[Tensor, "rows prompt"], settings
         totals = scores[..., None] + log_probabilities.double().view(rows, beams, vocabulary)
         best, places = totals.flatten(1).topk(min(2 * beams, beams * vocabulary), 1)
         parents, tokens = places // vocabulary, places % vocabulary
-        _keep_ended(ended, best, under_way, parents, tokens)
+        best_score = _keep_ended(ended, best, under_way, parents, tokens)
         # candidates that go on, first those that have not ended; as many ended ones as are needed behind them
         order = (tokens == settings.end).long().argsort(dim=1, stable=True)[:, :beams]
         scores = best.gather(1, order).masked_fill(tokens.gather(1, order) == settings.end, -torch.inf)
@@ -99,7 +99,7 @@ def beam_search(decoding: Decoding, prompt: Int[Tensor, "rows prompt"], settings
             [under_way.gather(1, parents[..., None].expand(-1, -1, length - 1)), tokens[..., None]], 2
         )
         if length == settings.longest or all(
-            each.is_decided(row, length) for each, row in zip(ended, scores.max(1).values.tolist(), strict=True)
+            each.is_decided(row, length) for each, row in zip(ended, best_score, strict=True)
         ):
             break
         decoding.reorder((parents + beams * torch.arange(rows, device=device)[:, None]).flatten())
@@ -152,14 +152,25 @@ def _keep_ended(
     under_way: Int[Tensor, "rows beams length"],
     parents: Int[Tensor, "rows candidates"],
     tokens: Int[Tensor, "rows candidates"],
-) -> None:
-    """Keep the candidates that end, if they are among the first `beams`."""
+) -> list[float]:
+    """Keep the candidates that end, if they are among the first `beams`; return the best score of those that do not.
+
+    The device is read once: scores, ends and hypotheses as numbers of float64, which holds every token exactly.
+    """
     beams = under_way.shape[1]
-    for row, each in enumerate(ended):
-        for place in range(min(beams, tokens.shape[1])):
-            score = float(best[row, place])
-            if int(tokens[row, place]) == each._settings.end and score != -torch.inf:
-                each.add(Hypothesis(tuple(under_way[row, int(parents[row, place])].tolist()), score))
+    candidates = torch.cat([best[..., None], parents[..., None], tokens[..., None]], -1)
+    read = torch.cat([candidates.flatten(1), under_way.flatten(1).double()], 1).tolist()
+    length, numbers = under_way.shape[2], 3 * tokens.shape[1]
+    remaining = []
+    for each, row in zip(ended, read, strict=True):
+        of_row = [row[first : first + 3] for first in range(0, numbers, 3)]
+        for score, parent, token in of_row[:beams]:
+            if token == each._settings.end and score != -torch.inf:
+                first = numbers + int(parent) * length
+                each.add(Hypothesis(tuple(map(int, row[first : first + length])), score))
+        going_on = (score for score, _, token in of_row if token != each._settings.end)
+        remaining.append(max(going_on, default=-torch.inf))
+    return remaining
 
 
 def _allowed(log_probabilities: Float[Tensor, "rows vocab"], forbidden: Int[Tensor, " forbidden"]) -> Tensor:

@@ -9,6 +9,7 @@ from search_space.sublayer.recurrent import Recurrent
 from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from steeplechase.models.convolution import PaddingMask
 from steeplechase.models.initialisation import truncated_normal
+from steeplechase.models.precision import to_autocast_dtype, without_autocast
 
 
 class RecurrentWeights(nn.LSTM):
@@ -44,7 +45,12 @@ class Sublayer(nn.Module):
     ) -> Float[Tensor, "batch seq width"]:
         """Return the states of all tokens. Padding comes last in every row and is not read."""
         x = x.flip(1) if self.backwards else x
-        states = self._states(x, padding_mask)
+        if x.device.type == "cpu":
+            states = self._states(x, padding_mask)
+        else:  # CUDA's autocast computes an LSTM in float16, which needs loss scaling
+            with without_autocast(x.device):
+                states = self._states(x.float(), padding_mask)
+            states = to_autocast_dtype(states)
         states = states.flip(1) if self.backwards else states
         return states if self.output is None else self.output(states)
 

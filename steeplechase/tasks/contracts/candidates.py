@@ -55,7 +55,7 @@ def outcomes(option: OpenOption, title: str) -> Iterator[Outcome]:
 
 def parameters_are_those_built(candidate: Candidate) -> None:
     """Check the closed forms of the encoder and of what the objective adds against the built model."""
-    model = _model(candidate)
+    model = model_of(candidate)
     of_encoder = sum(each.numel() for each in model.encoder.parameters())
     added = sum(each.numel() for each in model.parameters()) - of_encoder
     declared = candidate.objective.head_parameters(candidate.architecture, _generator(candidate))
@@ -67,7 +67,7 @@ def parameters_are_those_built(candidate: Candidate) -> None:
 
 def batch_is_a_function_of_its_stream(candidate: Candidate) -> None:
     """Prepare the same sequences with equal and with other random streams; sequences are read only."""
-    model, read = _model(candidate), _sequences(candidate)
+    model, read = model_of(candidate), _sequences(candidate)
     before = read.tokens.copy()
     first, again, other = (_arrays(model.prepare(read, WORDS, stream(1, "contract", step))) for step in (3, 3, 4))
     if not np.array_equal(before, read.tokens):
@@ -82,7 +82,7 @@ def batch_is_a_function_of_its_stream(candidate: Candidate) -> None:
 
 def micro_batches_add_up(candidate: Candidate) -> None:
     """Compare the gradient of a batch with the sum over its micro-batches, weighted by their predictions."""
-    model = _model(candidate)
+    model = model_of(candidate)
     batch = model.prepare(_sequences(candidate), WORDS, np.random.default_rng(1))
     whole = _gradients(model, [(batch, model.predictions_of_terms(batch))])
     totals = model.predictions_of_terms(batch)
@@ -97,7 +97,7 @@ def micro_batches_add_up(candidate: Candidate) -> None:
 
 def loss_without_words_is_finite(candidate: Candidate) -> None:
     """Check the loss and the gradients of sequences of separators, of which nothing can be predicted."""
-    model, read = _model(candidate), _sequences(candidate)
+    model, read = model_of(candidate), _sequences(candidate)
     read.tokens[:, 1:] = WORDS.separate
     model.loss(model.prepare(read, WORDS, np.random.default_rng(1)), np.random.default_rng(1)).backward()
     for name, each in model.named_parameters():
@@ -107,7 +107,7 @@ def loss_without_words_is_finite(candidate: Candidate) -> None:
 
 def gradients_reach_every_parameter(candidate: Candidate) -> None:
     """Check that the loss depends on every parameter, at the first update or where the encoder is trained."""
-    model = _model(candidate)
+    model = model_of(candidate)
     batch = model.prepare(_sequences(candidate, 24), WORDS, np.random.default_rng(1))
     reached: set[str] = set()
     for update in sorted({0, candidate.recipe.steps(candidate.objective.tokens_before_encoder)}):
@@ -121,7 +121,7 @@ def gradients_reach_every_parameter(candidate: Candidate) -> None:
 
 def padding_changes_no_other_position(candidate: Candidate) -> None:
     """Check that neither the content nor the amount of padding changes the vectors of other tokens."""
-    encoder = _model(candidate).encoder.eval()
+    encoder = model_of(candidate).encoder.eval()
     tokens = torch.from_numpy(_sequences(candidate).tokens)
     real = tokens.shape[1] - 3
     mask = (torch.arange(tokens.shape[1]) < real).expand(len(tokens), -1)
@@ -137,7 +137,7 @@ def padding_changes_no_other_position(candidate: Candidate) -> None:
 
 def training_lowers_the_loss(candidate: Candidate) -> None:
     """Train on one batch."""
-    model = _model(candidate)
+    model = model_of(candidate)
     batch = model.prepare(_sequences(candidate), WORDS, np.random.default_rng(1))
     optimiser = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
     losses = []
@@ -163,7 +163,7 @@ def evaluation_set_is_repeated(candidate: Candidate) -> None:
     if not objective.measured_on(objective.evaluation):
         raise Broken(f"measured_on({objective.evaluation!r}) is False, and this is its evaluation")
     with torch.inference_mode():
-        losses = _model(candidate).eval().held_out_losses(read)
+        losses = model_of(candidate).eval().held_out_losses(read)
     if losses.shape != made.targets.shape:
         raise Broken(f"held_out_losses: shape {losses.shape}; the targets have {made.targets.shape}")
     if not np.isfinite(losses).all():
@@ -175,7 +175,7 @@ def sentences_have_scores(candidate: Candidate) -> None:
     sentences = _sequences(candidate, 5).tokens[:, :9].copy()
     sentences[:, -1] = WORDS.separate
     with torch.inference_mode():
-        scores = _model(candidate).eval().pseudo_log_likelihoods(sentences, WORDS.mask)
+        scores = model_of(candidate).eval().pseudo_log_likelihoods(sentences, WORDS.mask)
     if scores.shape != (len(sentences),) or not np.isfinite(scores).all():
         raise Broken(f"pseudo_log_likelihoods of {len(sentences)} sentences: {scores}")
 
@@ -199,7 +199,7 @@ def _generator(candidate: Candidate) -> Architecture | None:
     return candidate.objective.generator_of(candidate.architecture, candidate.architecture)
 
 
-def _model(candidate: Candidate) -> PretrainingModel[Any]:
+def model_of(candidate: Candidate) -> PretrainingModel[Any]:
     """Return the model with every parameter moved from its start, so that none is zero by initialisation."""
     generator = torch.Generator().manual_seed(1)
     model = build_model(candidate, _generator(candidate), 1)

@@ -69,18 +69,18 @@ def placed(option: OpenOption) -> Candidate | None:
     """Return a small candidate with the option; None where no objective of the contracts takes it."""
     if isinstance(option, NormalisationOption | PositionOption):
         axis = "normalisation" if isinstance(option, NormalisationOption) else "position"
-        return _candidate(MaskedLanguageModel(), **{axis: option})
+        return small_candidate(MaskedLanguageModel(), **{axis: option})
     objective = _objective_of(option)
     if objective is None:
         return None
     sizes = {"embedding_width": WIDTH} if isinstance(option, OutputLayerOption) else {}
-    return _writing_candidate(objective) if objective.writes_target else _candidate(objective, **sizes)
+    return _writing_candidate(objective) if objective.writes_target else small_candidate(objective, **sizes)
 
 
 def with_layers(program: str, visibility: Visibility = "bidirectional") -> Candidate:
     """Return a small candidate with a layer program; it predicts masked tokens, or the next where some are hidden."""
     objective = MaskedLanguageModel() if visibility == "bidirectional" else LanguageModel()
-    return _candidate(objective, layers=program, visibility=visibility)
+    return small_candidate(objective, layers=program, visibility=visibility)
 
 
 def _objective_of(option: OpenOption) -> Objective | None:
@@ -129,7 +129,7 @@ def _writing_candidate(objective: Objective) -> Candidate:
     return Candidate(architecture=architecture, objective=objective, recipe=recipe)
 
 
-def _candidate(objective: Objective, **sizes: Any) -> Candidate:
+def small_candidate(objective: Objective, **sizes: Any) -> Candidate:
     """Return the candidate of an objective with a visibility that it can be trained with."""
     declared: dict[str, Any] = {
         "depth": 2,

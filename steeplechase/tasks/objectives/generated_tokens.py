@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from search_space.selection.numbering import NOT_PREDICTED
+from steeplechase.models.devices import on_device
 from steeplechase.models.encoder import Encoder
 from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead, gather_masked
 from steeplechase.models.kernels.vocabulary_cross_entropy import sample_tokens
@@ -69,7 +70,7 @@ class Generator:
     def sample(self, batch: MaskedBatch, random: np.random.Generator) -> SampledTokens:
         """Return the batch with a sampled token at every masked position, and the samples' log-probabilities."""
         inputs, positions, targets = tensors_of(batch, self.encoder.device)
-        rows = (targets.flatten() != NOT_PREDICTED).nonzero().squeeze(-1)
+        rows = on_device(np.flatnonzero(batch.targets != NOT_PREDICTED), self.encoder.device)
         vectors = gather_masked(self.encoder(inputs), positions)[rows]
         logits = to_float32(self.head(vectors, self.table))
         tokens = sample_tokens(logits.detach(), self._uniforms(batch, random)[rows])
@@ -78,8 +79,7 @@ class Generator:
         return SampledTokens(corrupted.inputs, corrupted.replaced, rows, vectors, log_probabilities)
 
     def _uniforms(self, batch: MaskedBatch, random: np.random.Generator) -> Float[Tensor, " predicted"]:
-        numbers = torch.from_numpy(random.random(batch.targets.size, dtype=np.float32))
-        return numbers.to(self.encoder.device)
+        return on_device(random.random(batch.targets.size, dtype=np.float32), self.encoder.device)
 
 
 def corrupted_inputs(batch: MaskedBatch, sampled: Int[Tensor, "batch predictions"]) -> CorruptedInputs:
@@ -95,6 +95,6 @@ def tensors_of(
 ) -> tuple[Int[Tensor, "batch seq"], Int[Tensor, "batch predictions"], Int[Tensor, "batch predictions"]]:
     """Return the inputs, the masked positions and the targets on a device."""
     inputs, positions, targets = (
-        torch.from_numpy(each).to(device) for each in (batch.inputs, batch.masked_positions, batch.targets)
+        on_device(each, device) for each in (batch.inputs, batch.masked_positions, batch.targets)
     )
     return inputs, positions, targets

@@ -1,7 +1,6 @@
 """What objectives with masked tokens share: the encoder with a vocabulary head, its losses and its evaluation set."""
 
 import numpy as np
-import torch
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
@@ -12,6 +11,7 @@ from search_space.objective.masking import Masking
 from steeplechase.foundation.randomness import stream
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.convolution import PaddingMask
+from steeplechase.models.devices import on_device
 from steeplechase.models.heads.masked_language_model import MaskedLanguageModelHead, gather_masked
 from steeplechase.models.kernels.vocabulary_cross_entropy import Uniforms
 from steeplechase.models.output_layer import OutputHead
@@ -102,7 +102,7 @@ def masked_token_loss(
     The loss is 0 without predictions. Positions that are not predicted keep their target, NOT_PREDICTED; so do all
     without uniform numbers.
     """
-    x = gather_masked(hidden, torch.from_numpy(batch.masked_positions).to(hidden.device))
+    x = gather_masked(hidden, on_device(batch.masked_positions, hidden.device))
     return prediction_loss(x, batch, head, table, uniforms)
 
 
@@ -115,13 +115,13 @@ def prediction_loss(
 ) -> tuple[Float[Tensor, ""], Int[Tensor, "batch predictions"]]:
     """Return the same from the vectors at all positions of the batch, row by row."""
     predicted = batch.predicted
-    targets = torch.from_numpy(batch.targets).to(x.device)
+    targets = on_device(batch.targets, x.device)
     if predicted.all():
         loss, sampled = head.loss(x, table, targets.flatten(), uniforms)
         return loss, sampled.view_as(targets)
     if not predicted.any():
         return x.sum() * 0.0, targets
-    rows = torch.from_numpy(np.flatnonzero(predicted)).to(x.device)
+    rows = on_device(np.flatnonzero(predicted), x.device)
     uniforms = None if uniforms is None else uniforms[rows]
     loss, sampled = head.loss(x[rows], table, targets.flatten()[rows], uniforms)
     return loss, targets.flatten().index_put((rows,), sampled).view_as(targets)

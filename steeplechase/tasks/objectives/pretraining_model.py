@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
-import torch
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from search_space.candidate import Candidate
 from search_space.packing.sequences import Sequences
+from steeplechase.models.devices import on_device
 from steeplechase.models.encoder import Encoder
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.progress import Progress
@@ -61,7 +61,7 @@ class PretrainingModel(nn.Module, Generic[Batch]):
 
     def tensor(self, array: NDArray[Any]) -> Tensor:
         """Return the array as a tensor on the model's device."""
-        return torch.from_numpy(array).to(self.encoder.device)
+        return on_device(array, self.encoder.device)
 
     def start_update(self, number: int) -> None:
         """Prepare the update that follows `number` updates: a function of the number and the weights alone."""

@@ -55,5 +55,5 @@ class SegmentPairLoss(AuxiliaryLoss[SegmentPair, Relations]):
         defined = np.flatnonzero(targets.labels != UNDEFINED)
         if not len(defined):
             return logits.sum() * 0.0
-        labels = logits.new_tensor(targets.labels[defined]).long()
-        return cross_entropy(to_float32(logits)[defined.tolist()], labels)
+        labels, rows = model.tensor(targets.labels[defined]), model.tensor(defined)
+        return cross_entropy(to_float32(logits)[rows], labels)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runners.executors.ray_trainable import gpu_share
+from runners.executors.ray_trainable import gpu_share, gpus_of_processes
 from runners.journal import ATTEMPTS
 from steeplechase.ledger.records import Status, TrialStatus
 from steeplechase.ledger.stage_results import FailedStage
@@ -77,3 +77,11 @@ def test_trials_of_several_processes_count_as_so_many_workers(
     run = Handed(experiment, tmp_path, workers=workers)
     run.run()
     assert run.most == most
+
+
+@pytest.mark.parametrize(
+    ("share", "processes", "gpus"), [(1.0, 4, 4), (0.5, 1, 0.5), (0.5, 2, 1), (0.5, 3, 2), (0.0, 2, 0)]
+)
+def test_a_trial_of_several_processes_has_the_shares_of_all(share: float, processes: int, gpus: float) -> None:
+    """More than one GPU is a whole number, as Ray needs."""
+    assert gpus_of_processes(share, processes) == gpus

@@ -123,7 +123,7 @@ def test_accumulated_gradients_are_those_of_the_whole_batch(objective: Objective
         model = build_model(learner, generator, 1).double()
         batch = model.prepare(lesson(learner).batches.at(0, 8, 1), WORDS, stream(1, "masking"))
         recipe = learner.recipe.model_copy(update={"micro_batches": count})
-        losses.append(accumulate_gradients(model, batch, recipe, stream(1, "sampling"))[0])
+        losses.append(accumulate_gradients(model, batch, recipe, stream(1, "sampling"))[0].item())
         gradients.append({name: value.grad for name, value in model.named_parameters() if value.grad is not None})
     assert losses[1] == pytest.approx(losses[0], rel=1e-6)
     assert gradients[0].keys() == gradients[1].keys()

@@ -6,13 +6,13 @@ probability of the right answer, of which the reward is the negative logarithm.
 """
 
 import numpy as np
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
+from steeplechase.models.devices import on_device
 from steeplechase.models.heads.logit import LogitHead
 from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives.generated_tokens import Generator, SampledTokens
@@ -34,7 +34,7 @@ class Training(GeneratorTraining):
         sampled = generator.sample(batch, random)
         logits = model.logits(sampled)
         loss = model.discriminator_loss(logits, sampled.replaced, batch)
-        positions = torch.from_numpy(batch.masked_positions).to(logits.device)
+        positions = on_device(batch.masked_positions, logits.device)
         return self.generator_loss(sampled, rewards_of(logits.detach(), sampled, positions)), loss
 
     def generator_loss(self, sampled: SampledTokens, rewards: Float[Tensor, " predicted"]) -> Float[Tensor, ""]:

@@ -1,0 +1,101 @@
+"""Updates of small candidates on the emulated device: what each option of the search space costs."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import torch
+
+from runners.training.loop import Step, TrainingData, train
+from runners.training.optimisers import build_optimiser
+from search_space.candidate import Candidate
+from search_space.convolution.option import ConvolutionOption
+from search_space.corruption import CorruptionOption
+from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
+from search_space.recipe import Recipe
+from search_space.selection.option import SelectionOption
+from steeplechase.foundation.schema import options_of
+from steeplechase.tasks.contracts.candidates import model_of
+from steeplechase.tasks.contracts.small_candidates import (
+    LENGTH,
+    PLACED,
+    WORDS,
+    placed,
+    sequences,
+    small_candidate,
+)
+from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
+from tests.factories.emulated_device import Counts, emulation, moved
+
+ON_HOST = (SelectionOption, CorruptionOption)
+OPTIMISERS = ("adam", "sgd", "lamb")
+
+
+class Lesson(NamedTuple):
+    """A model with what trains it."""
+
+    model: PretrainingModel[Any]
+    data: TrainingData
+    optimiser: torch.optim.Optimizer
+
+
+class Update(NamedTuple):
+    """Losses of two updates, and what the second asked of the device."""
+
+    losses: list[float]
+    counts: Counts
+
+
+def candidates() -> Iterator[tuple[str, Candidate]]:
+    """Yield a small candidate with each option of a placed axis, each convolution, and some recipes, by title.
+
+    Selections and corruptions are made on the host: each objective has one.
+    """
+    for axis in PLACED:
+        for kind in options_of(axis) if axis not in ON_HOST else ():
+            for number, example in enumerate(kind.examples or ({},)):
+                candidate = placed(kind(**example))
+                if candidate is not None and not [*candidate.violations()]:
+                    yield f"{axis.package.rpartition('.')[2]} {kind.__name__} {number}", candidate
+    for kind in options_of(ConvolutionOption):
+        for number, example in enumerate(kind.examples or ({},)):
+            option = kind(**example)
+            yield (
+                f"convolution {kind.__name__} {number}",
+                small_candidate(MaskedLanguageModel(), convolution=option, bottleneck_ratio=2),
+            )
+    for settings in ({"micro_batches": 3}, *({"optimiser": kind} for kind in OPTIMISERS)):
+        yield f"recipe {settings}", with_recipe(small_candidate(ReplacedTokenDetection()), **settings)
+
+
+def with_recipe(candidate: Candidate, **changes: object) -> Candidate:
+    """Return the candidate with other settings of its recipe."""
+    recipe = Recipe.model_validate({**candidate.recipe.model_dump(), **changes})
+    return candidate.model_copy(update={"recipe": recipe})
+
+
+def lesson_of(candidate: Candidate) -> Lesson:
+    """Return a new model of a candidate on the device."""
+    model = moved(model_of(candidate))
+    data = TrainingData(candidate, sequences(candidate.objective, LENGTH), WORDS, 1, 1e9)
+    return Lesson(model, data, build_optimiser(model, candidate.recipe))
+
+
+def updated(candidate: Candidate, on_device: bool, updates: int = 2) -> Update:
+    """Return the first updates of a candidate, and what the last of them cost."""
+    torch.manual_seed(0)
+    model = model_of(candidate)
+    data = TrainingData(candidate, sequences(candidate.objective, LENGTH), WORDS, 1, 1e9)
+    steps: list[Step] = []
+
+    def run(counts: Counts) -> Update:
+        optimiser = build_optimiser(model, candidate.recipe)
+        train(model, data, optimiser, range(updates - 1), steps.append)
+        counts.clear()
+        train(model, data, optimiser, range(updates - 1, updates), steps.append)
+        return Update([step.loss for step in steps], counts)
+
+    if not on_device:
+        return run(Counts())
+    moved(model)
+    with emulation() as counts:
+        return run(counts)

@@ -262,27 +262,33 @@ def _repeats(design: Search, seeds: int) -> str:
     )
 
 
-def time_left(
-    experiment: Experiment, shared: SharedStages, places: ResultPaths, part: Part, workers: int
-) -> tuple[float, bool] | None:
-    """Return the predicted seconds of the stages without results, and whether they are an upper bound alone.
+@dataclass(frozen=True)
+class WorkLeft:
+    """The stages of a run without results, and what they are predicted to cost."""
 
-    Zero where none is left; None where a kind of stage has never run here, or a ledger beside the results is damaged.
-    """
+    stages: int
+    prediction: Prediction
+
+    def seconds(self, workers: int) -> tuple[float, bool] | None:
+        """Return the predicted duration, and whether it is an upper bound alone; None if unknown."""
+        whole, start = self.prediction.seconds, self.prediction.start_seconds or 0.0
+        if not self.stages:
+            return 0.0, False
+        if whole is None or self.prediction.never_measured:
+            return None
+        bounded = whole.is_wide and whole.high is not None
+        longest = whole.high if whole.is_wide and whole.high is not None else whole.middle
+        return longest / min(workers, self.stages) + start, bounded
+
+
+def work_left(experiment: Experiment, shared: SharedStages, places: ResultPaths, part: Part) -> WorkLeft | None:
+    """Return what a run has to compute; None where a ledger beside the results is damaged."""
     try:
         store = places.store()
         remaining = missing_of(store, shared.named().values())
         for arm in experiment.arms:
             missing = missing_of(store, stages_of_arm(experiment, shared, arm, part))
             remaining += missing * candidates_like(experiment, arm)
-        prediction = predicted(remaining, measured_under(places.root, store))
+        return WorkLeft(len(remaining), predicted(remaining, measured_under(places.root, store)))
     except UserError:
         return None
-    if not remaining:
-        return 0.0, False
-    whole, start = prediction.seconds, prediction.start_seconds or 0.0
-    if whole is None or prediction.never_measured:
-        return None
-    bounded = whole.is_wide and whole.high is not None
-    longest = whole.high if whole.is_wide and whole.high is not None else whole.middle
-    return longest / min(workers, len(remaining)) + start, bounded

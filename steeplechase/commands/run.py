@@ -21,11 +21,12 @@ from reports.sections.squad import answer_lines
 from reports.sections.vocabulary import vocabulary_notes
 from reports.summary import brief
 from reports.write import REPORT_FILES, files_to_attach, refuse_foreign, refuse_taken, write_report
+from runners.cost_estimate.prediction import disk_shortage
 from runners.dag import SharedStages
 from runners.limits import LimitReached
 from runners.opening import RunRequest, lost_ledger, stages_of
 from runners.part import WHOLE
-from runners.plan import time_left
+from runners.plan import WorkLeft, work_left
 from runners.run import run as drive
 from runners.run_progress import RunProgress
 from runners.settings import RAY, RunSettings
@@ -109,6 +110,7 @@ RAY_ADDRESS = "RAY_ADDRESS"
 """Environment variable that Ray reads for the address of a cluster."""
 SECONDS_TO_ANSWER = 10.0
 OnReport = Callable[[Report, Path], None]
+Lines = tuple[str, ...]
 """Called with the report and its folder, before the last mirroring to MLflow."""
 
 
@@ -136,19 +138,29 @@ def run_experiment(file: Path, settings: RunSettings, on_report: OnReport) -> tu
             part=part,
             on_warning=partial(_warn, console),
         )
-        first = opening_line(request, is_default=settings.scale is None and bool(scales))
+        opening = opening_lines(request, is_default=settings.scale is None and bool(scales))
         if address != settings.address:
             _say(console, f"Ray: the cluster at {address}, from {RAY_ADDRESS}; unset it to run on this machine")
             refuse_silent_cluster(str(address))
-        return request, _drive(request, console, stop, on_report, first)
+        return request, _drive(request, console, stop, on_report, opening)
 
 
-def opening_line(request: RunRequest, is_default: bool) -> str:
-    """Return experiment, scale, trials and estimated time; `is_default` is whether nobody chose the scale."""
-    experiment, part, shared = request.experiment, request.part, request.shared
+def opening_lines(request: RunRequest, is_default: bool) -> Lines:
+    """Return experiment, scale, trials and estimated time, and a lack of space on the disk.
+
+    `is_default` is whether nobody chose the scale.
+    """
+    shared = request.shared
+    assert isinstance(shared, SharedStages)
+    work = work_left(request.experiment, shared, request.paths, request.part)
+    short = disk_shortage(None if work is None else work.prediction, request.paths.root)
+    return _opening_line(request, shared, work, is_default), *(f"warning: {line}" for line in short)
+
+
+def _opening_line(request: RunRequest, shared: SharedStages, work: WorkLeft | None, is_default: bool) -> str:
+    experiment, part = request.experiment, request.part
     default = " (the default)" if is_default else ""
     name = experiment.experiment + ("" if request.scale == WITHOUT_SCALES else f" at scale {request.scale}{default}")
-    assert isinstance(shared, SharedStages)
     if not experiment.has_trials:
         return f"{name}: {len(experiment.arms)} arms, no trials; {len(shared.named())} stages that measure all arms"
     seeds = first_seeds(experiment.pretraining.seeds)
@@ -156,7 +168,7 @@ def opening_line(request: RunRequest, is_default: bool) -> str:
     trials = f"{count} trial{'' if count == 1 else 's'}"
     if experiment.search is not None:
         trials = f"at most {max(count, experiment.search.max_candidates * len(seeds))} trials"
-    left = time_left(experiment, shared, request.paths, part, request.settings.workers)
+    left = None if work is None else work.seconds(request.settings.workers)
     if left is None:
         return f"{name}: {trials}, no estimate of the time yet"
     seconds, bounded = left
@@ -183,7 +195,7 @@ def refuse_silent_cluster(address: str) -> None:
         raise MachineError(f"{RAY_ADDRESS}: no Ray cluster answers at {address} ({error}); {remedy}") from error
 
 
-def _drive(request: RunRequest, console: Console, stop: Stopping, on_report: OnReport, first: str) -> Snapshot:
+def _drive(request: RunRequest, console: Console, stop: Stopping, on_report: OnReport, opening: Lines) -> Snapshot:
     places, experiment = request.paths, request.experiment
     for line in (*warnings_of(experiment, memory_bytes()), *table_warnings(experiment.fine_tuning)):
         _warn(console, line)
@@ -195,7 +207,7 @@ def _drive(request: RunRequest, console: Console, stop: Stopping, on_report: OnR
         refuse_foreign(places.folder)
     _warn(console, lost_ledger(places))
     try:
-        return _run_and_report(request, console, stop, on_report, mirroring, first)
+        return _run_and_report(request, console, stop, on_report, mirroring, opening)
     except (LimitReached, ConflictError):  # after the last mirroring; another run's ledger
         raise
     except UserError:
@@ -204,15 +216,20 @@ def _drive(request: RunRequest, console: Console, stop: Stopping, on_report: OnR
 
 
 def _run_and_report(
-    request: RunRequest, console: Console, stop: Stopping, on_report: OnReport, mirroring: Mirroring, first: str
+    request: RunRequest,
+    console: Console,
+    stop: Stopping,
+    on_report: OnReport,
+    mirroring: Mirroring,
+    opening: Lines,
 ) -> Snapshot:
-    places, experiment, opening = request.paths, request.experiment, iter((first,))
+    places, experiment, unsaid = request.paths, request.experiment, iter(opening)
     during = nullcontext() if experiment.measure.of_arms else mirroring  # which would disturb a timing
     with LiveView(console, ArtifactStore(places.stages)) as view, during:
 
         def watch(progress: RunProgress) -> None:
             stop.safe_point()
-            for line in opening:  # once, after the folder and its ledger could be opened
+            for line in unsaid:  # once, after the folder and its ledger could be opened
                 _say(console, line)
             view.watch(progress)
 

@@ -1,13 +1,16 @@
 """What `run` says first, where it puts results, and the cluster of the environment."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from runners.cost_estimate.prediction import Prediction, Range
 from runners.opening import RunRequest, stages_of
 from runners.part import Part
+from runners.plan import WorkLeft
 from runners.settings import Selection
-from steeplechase.commands.run import cluster_in_environment, opening_line, refuse_silent_cluster
+from steeplechase.commands.run import cluster_in_environment, opening_lines, refuse_silent_cluster
 from steeplechase.foundation.errors import MachineError
 from steeplechase.ledger.paths import ResultPaths
 from tests.factories import simulated_training as simulated
@@ -20,15 +23,25 @@ def test_the_first_line_has_experiment_scale_trials_and_time(tmp_path: Path) -> 
     request = RunRequest(
         declared, "demo", ResultPaths.of(tmp_path / "results"), shared=shared, part=Part(("narrow",))
     )
-    line = opening_line(request, is_default=True)
+    (line,) = opening_lines(request, is_default=True)
     assert line == "simulated at scale demo (the default): 1 trial, no estimate of the time yet"
     Track(declared, tmp_path / "results").run()
     whole = RunRequest(declared, "whole", request.paths, shared=shared)
-    assert opening_line(whole, is_default=False) == "simulated: 3 trials, nothing left to compute"
+    assert opening_lines(whole, is_default=False) == ("simulated: 3 trials, nothing left to compute",)
     search = simulated.search(tmp_path)
-    assert "at most 12 trials" in opening_line(
-        RunRequest(search, "whole", request.paths, shared=stages_of(search)), False
-    )
+    (line,) = opening_lines(RunRequest(search, "whole", request.paths, shared=stages_of(search)), False)
+    assert "at most 12 trials" in line
+
+
+def test_a_disk_with_less_space_than_predicted_is_told_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declared = simulated.small_table(tmp_path)
+    work = WorkLeft(3, Prediction(None, Range(2e15, None, None), 3, ()))
+    monkeypatch.setattr("steeplechase.commands.run.work_left", lambda *of: work)
+    request = RunRequest(declared, "whole", ResultPaths.of(tmp_path / "results"), shared=stages_of(declared))
+    _, shortage = opening_lines(request, is_default=False)
+    assert re.fullmatch(r"warning: .*: about 2,000,000,000.0 MB are needed, and .* MB are free", shortage)
 
 
 @pytest.mark.parametrize(

@@ -160,21 +160,26 @@ class Journal:
         self._apply(rows)
 
     def has_result(self, task: StageTask) -> bool:
-        """Return whether a trial's stage has a result, in the store or in reused rows, that `reuse` would record."""
-        if self.store.outcome(task.stage.kind, task.stage.key) is not None:
+        """Return whether a trial's stage has a result, in a store or in reused rows, that `reuse` would record."""
+        kind, key = task.stage.kind, task.stage.key
+        if self.store.outcome(kind, key) is not None or self.store.lender_of(kind, key) is not None:
             return True
         return task.trial is not None and self._reused.record(self.state.trials[task.trial], task) is not None
 
     def reuse(self, task: StageTask) -> bool:
-        """Record a stage if its result is in the store, or its trial in reused rows; return whether it is."""
-        stored = self.store.outcome(task.stage.kind, task.stage.key)
-        if stored is not None:
-            self._record(task, stored, reused=True)
-            return True
-        row = None if task.trial is None else self._reused.record(self.state.trials[task.trial], task)
+        """Record a stage if the store has its result, reused rows its trial, or a lender the stage; say whether."""
+        kind, key = task.stage.kind, task.stage.key
+        stored = self.store.outcome(kind, key)
+        row = None
+        if stored is None and task.trial is not None:
+            row = self._reused.record(self.state.trials[task.trial], task)
         if row is not None:
             self._add(task, row.status, row.result, row.seconds, reused=True)
-        return row is not None
+            return True
+        stored = stored or self.store.borrow(kind, key)
+        if stored is not None:
+            self._record(task, stored, reused=True)
+        return stored is not None
 
     def decide_next(self) -> Step:
         """Compute steps and write their rows, until a step has none; return that step."""

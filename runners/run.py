@@ -20,6 +20,7 @@ from steeplechase.ledger.amendments import set_fact_of_version
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.example_tables import refuse_missing_examples
 from steeplechase.ledger.kept_examples import ExampleKeeper
+from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.reuse import reuse
 from steeplechase.ledger.reused_rows import reused_rows
 from steeplechase.ledger.sessions import Stopwatch, sessions
@@ -48,6 +49,7 @@ def run(request: RunRequest, on_progress: OnProgress) -> Snapshot:
     with open_ledger(request, shared) as ledger:
         reuse(ledger, request.paths.folder, settings.reuse, settings.store)
         reused, store = reused_rows(request.paths.folder, ledger), request.paths.store(settings.store)
+        store.lenders = tuple(ResultPaths.of(source).store() for source in settings.reuse)
         ExampleKeeper(ledger, store).keep_all()
         refuse_missing_examples(request.paths.folder, ledger, settings.store)
         journal = Journal(experiment, shared, store, ledger, reused, request.part)

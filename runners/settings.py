@@ -109,7 +109,7 @@ class RunSettings(Limits, Selection):
         tuple[Path, ...],
         typer.Option(
             metavar="DIR",
-            help="A published report or results folder: its finished trials are not run again.",
+            help="A published report or results folder: what is finished there is not run again.",
             parser=folder_named,
         ),
     ] = ()

@@ -48,6 +48,14 @@ def write_whole(path: Path, content: bytes, durable: bool = True) -> Path:
         raise
 
 
+def link_or_copy(source: Path, target: Path) -> None:
+    """Give a file a second name, or copy it to another file system or one without hard links. Raises OSError."""
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:
+        shutil.copyfile(source, target, follow_symlinks=False)
+
+
 @contextmanager
 def disk_refusals(place: Path) -> Iterator[None]:
     """Turn an OSError into a MachineError of one line, with the file of the error or else `place`."""

@@ -16,6 +16,7 @@ from pydantic import Field, ValidationError
 from steeplechase.foundation.atomic_files import (
     disk_refusals,
     flush,
+    link_or_copy,
     move_durably,
     read_regular,
     remove_links,
@@ -57,6 +58,8 @@ class ArtifactStore:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.lenders: tuple[ArtifactStore, ...] = ()
+        """Stores whose finished stages may be borrowed."""
         self._verified: set[Path] = set()
 
     @property
@@ -139,6 +142,30 @@ class ArtifactStore:
         """Move a stage's work folder into place, fsynced on return. `inputs` has the keys of the stages it read."""
         seal(kind, key, work, outcome, inputs)
         self._move(kind, key, work)
+
+    def lender_of(self, kind: str, key: str) -> "ArtifactStore | None":
+        """Return the first lender that has a stage."""
+        return next((each for each in self.lenders if each.has(kind, key)), None)
+
+    def borrow(self, kind: str, key: str) -> Outcome | None:
+        """Take a finished stage of a lender over, verified, and return its outcome; None if none has it.
+
+        Raises CorruptionError if it is damaged there.
+        """
+        lender = self.lender_of(kind, key)
+        if lender is None:
+            return None
+        source = lender.read(kind, key)
+        manifest = read_manifest(source, kind, key)
+        with self.computing(key) as work, disk_refusals(work):
+            shutil.rmtree(work)  # what a killed run left
+            work.mkdir()
+            for name in manifest.files:
+                target = inside(work, name)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                link_or_copy(inside(source, name), target)
+            self.publish(kind, key, work, manifest.outcome, manifest.inputs)
+        return self.outcome(kind, key)
 
     def _move(self, kind: str, key: str, work: Path) -> None:
         """Move a sealed work folder into place, unless the stage is there; fsynced on return."""

@@ -202,7 +202,9 @@ class Track:
         """Return the journal over a ledger, nothing written yet."""
         reuse(ledger, self.folder, self.reuse)
         rows = reused_rows(self.folder, ledger)
-        return Journal(self.experiment, shared_stages(self.experiment), self.store, ledger, rows)
+        store = self.store
+        store.lenders = tuple(ArtifactStore(source / "stages") for source in self.reuse)
+        return Journal(self.experiment, shared_stages(self.experiment), store, ledger, rows)
 
     def executor(self) -> Executor:
         """Return the executor."""

@@ -1,5 +1,6 @@
 """Trials of other results are taken over whole or not at all, and the table is that of a run which computes them."""
 
+import shutil
 from contextlib import closing
 from pathlib import Path
 
@@ -47,7 +48,10 @@ def test_the_trials_of_a_published_seed_are_not_computed_again(tmp_path: Path, s
     assert taken.name == "one"
 
 
-def test_a_trial_that_is_not_whole_is_computed_whole(tmp_path: Path) -> None:
+@pytest.mark.parametrize("with_stages", [True, False], ids=["with its stages", "of rows alone"])
+def test_of_a_trial_that_is_not_whole_the_stages_are_taken_over_and_rows_alone_never(
+    tmp_path: Path, with_stages: bool
+) -> None:
     """Its later stages need weights, which rows do not have."""
     experiment = simulated.small_table(tmp_path)
     source = Track(experiment, folder_of(tmp_path, "one"), left=6, workers=1)
@@ -57,13 +61,32 @@ def test_a_trial_that_is_not_whole_is_computed_whole(tmp_path: Path) -> None:
         histories = snapshot(ledger).histories
     partial = {h.trial.name for h in histories if 0 < len(h.records) < 2}
     assert partial, "the run was to be killed in the middle of a trial"
+    if not with_stages:
+        shutil.rmtree(source.store.root)
     extended = Track(experiment, folder_of(tmp_path, "extended"), reuse=(source.folder,))
     final = extended.run()
     again = {h.trial.name for h in final.histories if {record.key for record in h.records} & set(extended.computed)}
     assert partial <= again
-    for history in final.histories:
-        computed = [record.key in extended.computed for record in history.records]
-        assert all(computed) or not any(computed), history.trial.name
+    of_partial = [h for h in final.histories if h.trial.name in partial]
+    taken = [record.key not in extended.computed for history in of_partial for record in history.records]
+    assert any(taken) == with_stages
+
+
+def test_with_other_fine_tuning_the_pretrained_models_are_taken_over(tmp_path: Path) -> None:
+    before = simulated.small_table(tmp_path)
+    assert before.fine_tuning is not None
+    longer = before.model_copy(update={"fine_tuning": before.fine_tuning.model_copy(update={"epochs": 7})})
+    source = Track(before, folder_of(tmp_path, "before"))
+    source.run()
+    changed = Track(longer, folder_of(tmp_path, "changed"), reuse=(source.folder,))
+    final = changed.run()
+    labels = {record.label for h in final.histories for record in h.records if record.key in changed.computed}
+    assert labels
+    assert not any(label.startswith("pretrain") for label in labels)
+    damaged = next(source.store.root.glob("pretrain/*/manifest.json"))
+    damaged.write_text(damaged.read_text().replace("2560", "2561"))
+    with pytest.raises(CorruptionError, match="differs from what was written"):
+        Track(longer, folder_of(tmp_path, "again"), reuse=(source.folder,)).run()
 
 
 def test_a_trial_that_diverged_in_pretraining_is_whole_without_its_tasks(tmp_path: Path) -> None:

@@ -19,11 +19,12 @@ from search_space.cost import MATMUL, Component, Convention, Operations, Role
 from search_space.embeddings import EmbeddingSizes, embedding_components
 from search_space.layer_lists import BLOCKS_AT_MOST, folded
 from search_space.layer_program import LayerProgram
+from search_space.norm import Norm, norm_parameters, saved_by_norm
 from search_space.normalisation import Normalisation, PostNorm
 from search_space.position import LearnedPositions, Position
 from search_space.program_parser import parse_program
 from search_space.reading_rules import reading_violations
-from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters
+from search_space.shape import AttentionShape
 from search_space.stack import Block, Sharing, blocks, components, convolutions, shared_violations, sublayer_mistakes
 from search_space.sublayer.operation_chain import InvalidChain
 from search_space.sublayer.own_convolution import window_mistake
@@ -155,6 +156,11 @@ class Architecture(ArchitectureByKind):
         return parse_program(f"(s f)*{self.depth}" if self.layers is None else self.layers)
 
     @property
+    def norm(self) -> Norm:
+        """What the norms compute."""
+        return self.normalisation.norm
+
+    @property
     def programs(self) -> tuple[LayerProgram, ...]:
         """The programs of all stacks."""
         return (self.program,)
@@ -235,13 +241,13 @@ class Architecture(ArchitectureByKind):
 
     def block_parts(self, length: int) -> tuple[Component, ...]:
         """Return the components of the blocks; those of equal blocks are one component with copies."""
-        return components(self.blocks, self.sharing, length)
+        return components(self.blocks, self.sharing, self.norm, length)
 
     def final_parts(self) -> tuple[Component, ...]:
         """Return the norm of the last sublayer's output, if there is one."""
         if not self.normalisation.has_final_norm:
             return ()
-        parameters, saved = layer_norm_parameters(self.width), self.width + NORMALISATION_STATISTICS
+        parameters, saved = norm_parameters(self.norm, self.width), saved_by_norm(self.norm, self.width)
         return (
             Component(Role.FINAL_NORM, self.attention_shape, parameters, Operations(normalised=self.width), saved),
         )

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from search_space.cost import Component, Operations, Role, linear
+from search_space.norm import norm_parameters, saved_by_norm
 from search_space.normalisation import Normalisation
 from search_space.position import Position
-from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters, linear_parameters
+from search_space.shape import AttentionShape, linear_parameters
 from search_space.visibility import Visibility
 
 
@@ -42,9 +43,9 @@ def embedding_components(sizes: EmbeddingSizes, shape: AttentionShape, length: i
         normalised=norm * width,
         dropped=width,
     )
-    tables = rows * width + norm * layer_norm_parameters(width)
+    tables = rows * width + norm * norm_parameters(sizes.normalisation.norm, width)
     tables += sizes.width if sizes.visibility == "permutation" else 0  # the start of the query stream
-    saved = norm * (width + NORMALISATION_STATISTICS)
+    saved = norm * saved_by_norm(sizes.normalisation.norm, width)
     embeddings = Component(Role.EMBEDDINGS, shape, tables, embedding, saved)
     if width == sizes.width:
         return embeddings, Component(Role.PROJECTION, shape, 0, Operations())

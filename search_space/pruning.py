@@ -182,6 +182,8 @@ def _obstacles_of_width(architecture: Architecture) -> Iterator[str]:
         widths = f"embedding_width {architecture.embedding_width} differs from width {architecture.width}"
         yield f"{widths}; pruning the width needs equal ones"
     normalisation: Any = architecture.normalisation
+    if normalisation.norm != "layer_norm":
+        yield f"pruning the width needs layer_norm, whose statistics it keeps, not {normalisation.norm}"
     if not (normalisation.embedding if normalisation.kind == "post_norm" else normalisation.has_final_norm):
         yield "pruning the width needs a layer norm before every reader of the residual stream"
 

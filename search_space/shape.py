@@ -2,9 +2,6 @@
 
 from dataclasses import dataclass
 
-NORMALISATION_STATISTICS = 2
-"""Values per token that a layer normalisation saves beside its input: a mean and a deviation."""
-
 
 @dataclass(frozen=True)
 class AttentionShape:
@@ -26,8 +23,3 @@ class AttentionShape:
 def linear_parameters(inputs: int, outputs: int, groups: int = 1) -> int:
     """Return the parameters of a (grouped) linear map with bias."""
     return inputs * outputs // groups + outputs
-
-
-def layer_norm_parameters(width: int) -> int:
-    """Return the gains and biases of one layer normalisation."""
-    return 2 * width

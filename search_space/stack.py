@@ -11,7 +11,8 @@ from typing import Literal
 from search_space.convolution import Convolution
 from search_space.cost import Component, Operations, Role
 from search_space.layer_program import Chain, Item, LayerProgram, Parallel
-from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters
+from search_space.norm import Norm, norm_parameters, saved_by_norm
+from search_space.shape import AttentionShape
 from search_space.sublayer import sublayers_by_letter
 from search_space.sublayer.attention import SelfAttention
 from search_space.sublayer.cross_attention import CrossAttention
@@ -51,7 +52,7 @@ def shared_violations(sharing: Sharing, made: Iterable[Block]) -> Iterator[Viola
             yield Violation(("sharing",), f"{sharing} shares the {name} sublayers, whose sizes differ in layers")
 
 
-def components(made: Iterable[Block], sharing: Sharing, length: int) -> tuple[Component, ...]:
+def components(made: Iterable[Block], sharing: Sharing, norm: Norm, length: int) -> tuple[Component, ...]:
     """Return the components of the blocks, equal blocks together, in the order of their first appearance."""
     made = list(made)
     shared, counted = shared_kinds(sharing, made), set[str]()
@@ -59,22 +60,22 @@ def components(made: Iterable[Block], sharing: Sharing, length: int) -> tuple[Co
     for block in dict.fromkeys(made):
         copies = made.count(block)
         norms = Operations()
-        norm_parameters = 0
+        parameters = 0
         for sublayer in block:
             distinct = copies if sublayer.kind not in shared else int(sublayer.kind not in counted)
             counted |= {sublayer.kind} & shared
             found += [replace(part, copies=copies, distinct=distinct) for part in sublayer.components(length)]
             norms += Operations(normalised=sublayer.width)
-            norm_parameters += distinct * layer_norm_parameters(sublayer.width)
-        found.append(_normalisations(block, copies, norms, norm_parameters))
+            parameters += distinct * norm_parameters(norm, sublayer.width)
+        found.append(_normalisations(block, copies, norm, norms, parameters))
     return tuple(found)
 
 
-def _normalisations(block: Block, copies: int, norms: Operations, parameters: int) -> Component:
+def _normalisations(block: Block, copies: int, norm: Norm, norms: Operations, parameters: int) -> Component:
     """Return the norms of equal blocks as one component; `parameters` are those of all copies."""
     width = block[0].width
-    saved = len(block) * (width + NORMALISATION_STATISTICS)
-    once = sum(layer_norm_parameters(sublayer.width) for sublayer in block)
+    saved = len(block) * saved_by_norm(norm, width)
+    once = sum(norm_parameters(norm, sublayer.width) for sublayer in block)
     shape = AttentionShape(width, 0, 0)
     if parameters != copies * once:  # shared, at least in part: counted whole, once
         return Component(Role.NORMALISATIONS, shape, parameters, norms, saved, copies, distinct=1)
@@ -95,7 +96,7 @@ def self_attentions(made: Iterable[Block]) -> Iterator[SelfAttention]:
 
 def _declaration(item: Item, sizes: StackSizes) -> SublayerDeclaration:
     if isinstance(item, Chain):
-        return operation_chain(item, sizes.width, sizes.visibility)
+        return operation_chain(item, sizes)
     if isinstance(item, Parallel):
         first, second = (_declaration(branch, sizes) for branch in item.branches)
         return ParallelSublayers(sizes.width, first, second)

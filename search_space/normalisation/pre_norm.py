@@ -1,13 +1,16 @@
 """Pre-norm: a norm before every sublayer, none on the residual path. Xiong et al. 2020, arXiv 2002.04745."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 
 from search_space.normalisation.option import NormalisationOption
+from steeplechase.foundation.schema import JsonValue
 
 
 class PreNorm(NormalisationOption):
     """x becomes x + sublayer(norm(x)); the output of the last sublayer is normalised."""
 
+    examples: ClassVar[tuple[Mapping[str, JsonValue], ...]] = ({}, {"norm": "rms_norm"})
     kind: Literal["pre_norm"] = "pre_norm"
     """Chooses norms before the sublayers."""
     final: bool = True

@@ -7,9 +7,10 @@ from pydantic import Field
 
 from search_space.architecture import Architecture
 from search_space.cost import Component, Operations, Role, linear
+from search_space.norm import norm_parameters
 from search_space.objective.auxiliary_loss import AuxiliaryLoss
 from search_space.selection import Selection, SingleToken, SpanGeometric
-from search_space.shape import layer_norm_parameters, linear_parameters
+from search_space.shape import linear_parameters
 from steeplechase.foundation.errors import Violation
 from steeplechase.foundation.schema import Count, PositiveNumber
 
@@ -47,8 +48,8 @@ class SpanBoundary(AuxiliaryLoss):
             architecture.vocabulary_size,
         )
         inputs, table = 2 * width + self.position_width, self.span_positions * self.position_width
-        parameters = linear_parameters(inputs, width) + layer_norm_parameters(width) + table
-        parameters += linear_parameters(width, embedding) + layer_norm_parameters(embedding) + vocabulary
+        parameters = linear_parameters(inputs, width) + norm_parameters(architecture.norm, width) + table
+        parameters += linear_parameters(width, embedding) + norm_parameters(architecture.norm, embedding) + vocabulary
         activations = Operations(gelus=width + embedding, normalised=width + embedding)
         maps = linear(inputs, width) + linear(width, embedding) + activations
         loss = Operations(multiply_adds=embedding * vocabulary, softmaxed=vocabulary, lookups=vocabulary + table)

@@ -4,8 +4,9 @@ from typing import Literal
 
 from search_space.architecture import Architecture
 from search_space.cost import Applied, Component, Operations, Role, linear
+from search_space.norm import norm_parameters
 from search_space.output_layer.option import OutputLayerOption
-from search_space.shape import layer_norm_parameters, linear_parameters
+from search_space.shape import linear_parameters
 
 
 class Transformed(OutputLayerOption):
@@ -29,7 +30,8 @@ def vocabulary_head(architecture: Architecture, applied_to: Applied = "predictio
         architecture.embedding_width,
         architecture.vocabulary_size,
     )
-    parameters = linear_parameters(width, embedding_width) + layer_norm_parameters(embedding_width) + vocabulary
+    norm = norm_parameters(architecture.norm, embedding_width)
+    parameters = linear_parameters(width, embedding_width) + norm + vocabulary
     transform = linear(width, embedding_width) + Operations(gelus=embedding_width, normalised=embedding_width)
     loss = Operations(softmaxed=vocabulary, lookups=vocabulary)  # lookup of the target
     logits = Operations(multiply_adds=embedding_width * vocabulary)

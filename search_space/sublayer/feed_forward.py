@@ -7,7 +7,8 @@ from typing import ClassVar, Self, get_args
 from search_space.activation import Activation, activation_operations
 from search_space.cost import Component, Operations, Role, linear
 from search_space.layer_program import Setting, SublayerKind
-from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters, linear_parameters
+from search_space.norm import Norm, norm_parameters, saved_by_norm
+from search_space.shape import AttentionShape, linear_parameters
 from search_space.sublayer.sublayer import InvalidSetting, LetteredSublayer, StackSizes, refuse_unknown, whole_number
 
 
@@ -27,8 +28,8 @@ class FeedForward(LetteredSublayer):
     inner_width: int
     groups: int = 1
     activation: Activation = "gelu"
-    middle_norm: bool = False
-    """Whether the inner channels are normalised before the second map (the code of the Evolved Transformer)."""
+    middle_norm: Norm | None = None
+    """The norm of the inner channels before the second map (the code of the Evolved Transformer); None: none."""
 
     @classmethod
     def of(cls, settings: Mapping[str, Setting], sizes: StackSizes) -> Self:
@@ -45,7 +46,7 @@ class FeedForward(LetteredSublayer):
             inner_width=whole_number(settings, "width", sizes.feed_forward_width),
             groups=whole_number(settings, "groups", sizes.feed_forward_groups),
             activation=activation,  # type: ignore[arg-type]
-            middle_norm=bool(middle_norm),
+            middle_norm=sizes.norm if middle_norm else None,
         )
 
     def __str__(self) -> str:
@@ -62,9 +63,9 @@ class FeedForward(LetteredSublayer):
         # a rectifier's gradient needs its output alone, which the second map saves too
         saved = width + (inner if self.activation == "relu" else 2 * inner)
         if self.middle_norm:
-            parameters += layer_norm_parameters(inner)
+            parameters += norm_parameters(self.middle_norm, inner)
             operations += Operations(normalised=inner)
-            saved += inner + NORMALISATION_STATISTICS
+            saved += saved_by_norm(self.middle_norm, inner)
         yield Component(Role.FEED_FORWARD, AttentionShape(width, 0, 0), parameters, operations, saved)
 
     def mistakes(self) -> Iterator[str]:

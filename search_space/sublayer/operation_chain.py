@@ -12,8 +12,9 @@ from typing import ClassVar, get_args
 from search_space.activation import Activation, activation_operations
 from search_space.cost import Component, Operations, Role, linear
 from search_space.layer_program import Chain, Operation, OperationKind, ParallelOperations
-from search_space.shape import NORMALISATION_STATISTICS, AttentionShape, layer_norm_parameters, linear_parameters
-from search_space.sublayer.sublayer import SublayerDeclaration
+from search_space.norm import STATISTICS, Norm, norm_parameters
+from search_space.shape import AttentionShape, linear_parameters
+from search_space.sublayer.sublayer import StackSizes, SublayerDeclaration
 from search_space.visibility import VISIBLE_SIDE, Visibility
 
 
@@ -26,12 +27,14 @@ class Step:
     outputs: int
     kernel_size: int = 1
     activation: Activation | None = None
+    norm: Norm | None = None
+    """What a norm computes; None for another operation."""
 
     @property
     def parameters(self) -> int:
         """Trainable parameters."""
-        if self.kind is OperationKind.NORM:
-            return layer_norm_parameters(self.inputs)
+        if self.norm is not None:
+            return norm_parameters(self.norm, self.inputs)
         if self.kind is OperationKind.SEPARABLE:
             return self.kernel_size * self.inputs + linear_parameters(self.inputs, self.outputs)
         return linear_parameters(self.kernel_size * self.inputs, self.outputs)
@@ -39,7 +42,7 @@ class Step:
     @property
     def operations(self) -> Operations:
         """Operations per token."""
-        if self.kind is OperationKind.NORM:
+        if self.norm is not None:
             return Operations(normalised=self.inputs)
         found = linear(self.kernel_size * self.inputs, self.outputs)
         if self.kind is OperationKind.SEPARABLE:
@@ -61,7 +64,7 @@ class Step:
     def saved_activations(self, visibility: Visibility) -> int:
         """Return the values per token that it saves for the backward pass: what it reads and what it activates."""
         inside = self.inputs if self.kind is OperationKind.SEPARABLE else 0
-        statistics = NORMALISATION_STATISTICS if self.kind is OperationKind.NORM else 0
+        statistics = 0 if self.norm is None else STATISTICS[self.norm]
         activated = self.outputs if self.activation is not None else 0
         return self.inputs + inside + statistics + activated
 
@@ -163,28 +166,29 @@ class InvalidChain(ValueError):
     """An operation has no channel at this width, or an unknown activation."""
 
 
-def operation_chain(chain: Chain, width: int, visibility: Visibility) -> OperationChain:
+def operation_chain(chain: Chain, sizes: StackSizes) -> OperationChain:
     """Return a parsed chain with its sizes in channels. Raises InvalidChain."""
     steps: list[Step | Branches] = []
-    inputs = width
+    inputs = sizes.width
     for operation in chain.operations:
         made: Step | Branches
         if isinstance(operation, ParallelOperations):
-            first, second = (_step(branch, inputs, width) for branch in operation.branches)
+            first, second = (_step(branch, inputs, sizes) for branch in operation.branches)
             made = Branches(first, second)
         else:
-            made = _step(operation, inputs, width)
+            made = _step(operation, inputs, sizes)
         steps.append(made)
         inputs = made.outputs
-    return OperationChain(width, tuple(steps), visibility)
+    return OperationChain(sizes.width, tuple(steps), sizes.visibility)
 
 
-def _step(operation: Operation, inputs: int, width: int) -> Step:
-    outputs = inputs if operation.width is None else Fraction(width) * operation.width
+def _step(operation: Operation, inputs: int, sizes: StackSizes) -> Step:
+    outputs = inputs if operation.width is None else Fraction(sizes.width) * operation.width
     if outputs != int(outputs) or outputs < 1:
-        raise InvalidChain(f"{operation} has {float(outputs):g} channels at width {width}")
+        raise InvalidChain(f"{operation} has {float(outputs):g} channels at width {sizes.width}")
     if operation.activation not in (None, *get_args(Activation)):
         allowed = ", ".join(get_args(Activation))
         raise InvalidChain(f"{operation.activation!r} is no activation; allowed: {allowed}")
     activation: Activation | None = operation.activation  # type: ignore[assignment]
-    return Step(operation.kind, inputs, int(outputs), operation.kernel_size or 1, activation)
+    norm = sizes.norm if operation.kind is OperationKind.NORM else None
+    return Step(operation.kind, inputs, int(outputs), operation.kernel_size or 1, activation, norm)

@@ -10,6 +10,7 @@ from search_space.bottleneck import Ratio
 from search_space.convolution import Convolution
 from search_space.cost import Component
 from search_space.layer_program import Setting
+from search_space.norm import Norm
 from search_space.position.option import PositionOption
 from search_space.visibility import Visibility
 
@@ -32,6 +33,7 @@ class StackSizes:
     position: PositionOption
     attention_biases: bool
     memory: int
+    norm: Norm
     source_width: int | None = None
     """Channels of what cross-attention reads; None for a stack that reads no other."""
 

@@ -1,4 +1,4 @@
-"""A block: sublayers one after the other, each with a residual and a layer norm before or after it."""
+"""A block: sublayers one after the other, each with a residual and a norm before or after it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -14,12 +14,12 @@ from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from steeplechase.models.continuation import Continuation, continuation_of
 from steeplechase.models.convolution import PaddingMask
 from steeplechase.models.decoding_context import DecodingContext, Source
+from steeplechase.models.norm import NORMS, norm_of, prepared_norm
 from steeplechase.models.normalisation import Connect, Map
-from steeplechase.models.prepared_layers import PreparedNorm
 from steeplechase.models.sublayer import build_sublayer
 
 NORM = "_norm"
-"""Ending of the name of a sublayer's layer norm."""
+"""Ending of the name of a sublayer's norm."""
 
 
 class Block(nn.Module):
@@ -44,9 +44,9 @@ class Block(nn.Module):
         for sublayer in declaration:
             if sublayer.kind not in self._shared[0]:
                 self.add_module(sublayer.kind, build_sublayer(sublayer, dropout_rate))
-                self.add_module(f"{sublayer.kind}{NORM}", nn.LayerNorm(sublayer.width))
+                self.add_module(f"{sublayer.kind}{NORM}", norm_of(normalisation, sublayer.width))
         for module in self.modules():
-            if isinstance(module, nn.LayerNorm):  # beside a sublayer, or inside it
+            if isinstance(module, NORMS):  # beside a sublayer, or inside it
                 module.eps = normalisation.epsilon
 
     def sublayers(self) -> Iterator[tuple[nn.Module, nn.Module]]:
@@ -78,7 +78,7 @@ class Block(nn.Module):
 
     def continuation(self, source: Source | None) -> Continuation:
         """Return the block at the start of a sequence that is decoded, without dropout."""
-        parts = [(continuation_of(sublayer, source), _prepared(norm)) for sublayer, norm in self.sublayers()]
+        parts = [(continuation_of(sublayer, source), prepared_norm(norm)) for sublayer, norm in self.sublayers()]
         return _Continued(self._connect, parts)
 
     def _drop(self, x: Tensor) -> Tensor:
@@ -103,11 +103,6 @@ class _Continued(Continuation):
     def forget(self, count: int) -> None:
         for sublayer, _ in self._parts:
             sublayer.forget(count)
-
-
-def _prepared(norm: nn.Module) -> Map:
-    assert isinstance(norm, nn.LayerNorm)
-    return PreparedNorm(norm)
 
 
 def _unchanged(x: Tensor) -> Tensor:

@@ -15,12 +15,13 @@ from steeplechase.models.attention_context import AttentionContext
 from steeplechase.models.block import NORM, Block
 from steeplechase.models.convolution import PaddingMask
 from steeplechase.models.initialisation import truncated_normal
+from steeplechase.models.norm import norm_of
 from steeplechase.models.precision import to_autocast_dtype
 from steeplechase.models.supersense_embeddings import SupersenseEmbeddings
 
 
 class Embeddings(nn.Module):
-    """Sum of token, position, segment and supersense embeddings, then layer norm; a generator has the encoder's."""
+    """Sum of token, position, segment and supersense embeddings, then a norm; a generator has the encoder's."""
 
     def __init__(self, architecture: Architecture) -> None:
         super().__init__()
@@ -32,7 +33,7 @@ class Embeddings(nn.Module):
         self.segments = nn.Embedding(architecture.segments, width) if architecture.segments else None
         senses = architecture.supersenses
         self.supersenses = SupersenseEmbeddings(senses, self.tokens) if senses else None
-        self.norm = nn.LayerNorm(width, eps=normalisation.epsilon) if normalisation.embedding else None
+        self.norm = norm_of(normalisation, width) if normalisation.embedding else None
 
     def forward(
         self, tokens: Int[Tensor, "batch seq"], segments: Int[Tensor, "batch seq"] | None, first: int = 0
@@ -100,9 +101,8 @@ class Encoder(nn.Module):
         ordered = architecture.visibility == "permutation"
         self.query_start = QueryStart(architecture.width) if ordered else None
         self.blocks = nn.ModuleList(_blocks(architecture, dropout_rate))
-        normalisation = architecture.normalisation
-        has_final = normalisation.has_final_norm
-        self.final_norm = nn.LayerNorm(architecture.width, eps=normalisation.epsilon) if has_final else None
+        norm = architecture.normalisation
+        self.final_norm = norm_of(norm, architecture.width) if norm.has_final_norm else None
 
     @property
     def device(self) -> torch.device:

@@ -15,6 +15,7 @@ from steeplechase.models.encoder import Embeddings, Encoder
 from steeplechase.models.heads.masked_language_model import TokenBias
 from steeplechase.models.initialisation import truncated_normal
 from steeplechase.models.kernels.vocabulary_logits import vocabulary_logits
+from steeplechase.models.norm import norm_of
 from steeplechase.models.precision import to_autocast_dtype, to_float32
 
 
@@ -62,8 +63,7 @@ class Decoder(nn.Module):
         self.blocks = nn.ModuleList(
             Block(declaration, normalisation, dropout_rate) for declaration in architecture.decoder_blocks
         )
-        has_final = normalisation.has_final_norm
-        self.final_norm = nn.LayerNorm(architecture.width, eps=normalisation.epsilon) if has_final else None
+        self.final_norm = norm_of(normalisation, architecture.width) if normalisation.has_final_norm else None
 
     def forward(
         self,

@@ -53,7 +53,8 @@ def _initialise_own(
         module.initialise_parameters(generator)
     elif isinstance(module, nn.LayerNorm):
         nn.init.ones_(module.weight)
-        nn.init.zeros_(module.bias)
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
     elif isinstance(module, nn.Linear | nn.Embedding):
         rule = next((rule for prefix, rule in rules if name.startswith(prefix)), None)
         if rule is None:

@@ -26,16 +26,5 @@ class PreparedLinear:
         return linear(x, self._weight, self._bias)
 
 
-class PreparedNorm:
-    """A layer norm."""
-
-    def __init__(self, norm: nn.LayerNorm) -> None:
-        self._shape, self._weight, self._bias, self._epsilon = norm.normalized_shape, norm.weight, norm.bias, norm.eps
-
-    def __call__(self, x: Float[Tensor, "rows seq width"]) -> Float[Tensor, "rows seq width"]:
-        """Return the normalised vectors."""
-        return torch.layer_norm(x, self._shape, self._weight, self._bias, self._epsilon, False)
-
-
 def _joined(tensors: Sequence[Tensor]) -> Tensor:
     return tensors[0] if len(tensors) == 1 else torch.cat(list(tensors))

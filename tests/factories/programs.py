@@ -1,12 +1,13 @@
 """Random layer programs and architectures of every axis, for property tests."""
 
-from typing import Any
+from typing import Any, get_args
 
 from hypothesis import strategies as st
 
 from search_space.architecture import Architecture
 from search_space.convolution import Convolution
 from search_space.convolution.kernel import WithKernel
+from search_space.norm import Norm
 from search_space.visibility import WINDOWS
 from tests.factories.small_experiments import variants
 
@@ -57,12 +58,13 @@ def any_architectures(draw: st.DrawFn, **fixed: Any) -> Architecture:
     visibility = draw(st.sampled_from(VISIBILITIES))
     if isinstance(convolution, WithKernel):
         convolution = convolution.model_copy(update={"window": draw(st.sampled_from(WINDOWS[visibility]))})
-    plain = convolution.kind == "none"
+    plain, heads = convolution.kind == "none", draw(st.sampled_from((2, 4)))
+    in_attention = ("alibi", "rotary") if width // heads > 1 else ("alibi",)  # rotary turns pairs of channels
     sizes: dict[str, Any] = {
         "layers": draw(st.one_of(programs(), st.just("(s f)*3"))),
         "width": width,
         "embedding_width": draw(st.sampled_from((width, 6))),
-        "heads": draw(st.sampled_from((2, 4))),
+        "heads": heads,
         "bottleneck_ratio": draw(st.sampled_from((1, 2))),
         "key_width": draw(st.sampled_from((None, 3))) if plain else None,
         "value_width": draw(st.sampled_from((None, 5))) if plain else None,
@@ -71,9 +73,13 @@ def any_architectures(draw: st.DrawFn, **fixed: Any) -> Architecture:
         "feed_forward_width": 8 * draw(st.integers(1, 3)),
         "feed_forward_groups": draw(st.sampled_from((1, 1, 2))),
         "feed_forward_activation": draw(st.sampled_from(ACTIVATIONS)),
-        "normalisation": {"kind": draw(st.sampled_from(("post_norm", "pre_norm"))), "embedding": draw(st.booleans())},
+        "normalisation": {
+            "kind": draw(st.sampled_from(("post_norm", "pre_norm"))),
+            "norm": draw(st.sampled_from(get_args(Norm))),
+            "embedding": draw(st.booleans()),
+        },
         "vocabulary_size": draw(st.integers(40, 60)),
-        "position": {"kind": draw(st.sampled_from(("learned", "sinusoidal", "none")))},
+        "position": {"kind": draw(st.sampled_from(("learned", "sinusoidal", "none", *in_attention)))},
         "positions": 32,
         "segments": draw(st.integers(0, 3)),
     }

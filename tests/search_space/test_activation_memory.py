@@ -50,6 +50,20 @@ def test_the_estimate_is_near_the_memory_of_the_encoder(
     assert estimate.block == pytest.approx(of_two - of_one, rel=TOLERANCE)
 
 
+MODERN = (
+    {"normalisation": {"kind": "pre_norm", "norm": "rms_norm"}},
+    {"normalisation": {"kind": "post_norm", "norm": "layer_norm_without_bias"}},
+    {"position": "rotary", "convolution": {"kind": "depthwise"}},
+)
+
+
+@pytest.mark.parametrize("parts", MODERN, ids=str)
+def test_the_estimate_is_near_the_memory_of_todays_parts(parts: dict[str, Any]) -> None:
+    one, two = (Architecture.model_validate({**SIZES, **parts, "depth": depth}) for depth in (1, 2))
+    estimate = activation_memory(two, LENGTH, SEQUENCES, 4, dropout=0.0)
+    assert estimate.block == pytest.approx(kept(two) - kept(one), rel=TOLERANCE)
+
+
 @pytest.mark.parametrize("sharing", ["attention", "feed_forward", "all"])
 def test_a_stack_of_shared_parameters_saves_as_much_as_one_of_its_own(sharing: Sharing) -> None:
     own, shared = (Architecture(**SIZES, depth=4, sharing=each) for each in ("none", sharing))

@@ -8,6 +8,7 @@ from torch.nn.functional import gelu
 from search_space.architecture import Architecture
 from steeplechase.models.kernels.vocabulary_cross_entropy import Uniforms, vocabulary_cross_entropy
 from steeplechase.models.kernels.vocabulary_logits import vocabulary_logits
+from steeplechase.models.norm import norm_of
 
 
 class MaskedLanguageModelHead(nn.Module):
@@ -16,7 +17,7 @@ class MaskedLanguageModelHead(nn.Module):
     def __init__(self, architecture: Architecture) -> None:
         super().__init__()
         self.transform = nn.Linear(architecture.width, architecture.embedding_width)
-        self.norm = nn.LayerNorm(architecture.embedding_width, eps=architecture.normalisation.epsilon)
+        self.norm = norm_of(architecture.normalisation, architecture.embedding_width)
         self.words = TokenBias(architecture.vocabulary_size)
 
     def forward(

@@ -8,6 +8,7 @@ from torch.nn.functional import gelu, linear
 from search_space.architecture import Architecture
 from steeplechase.models.heads.masked_language_model import TokenBias
 from steeplechase.models.kernels.vocabulary_cross_entropy import vocabulary_cross_entropy
+from steeplechase.models.norm import norm_of
 
 
 class SpanBoundaryHead(nn.Module):
@@ -21,9 +22,9 @@ class SpanBoundaryHead(nn.Module):
         width, embedding_width = architecture.width, architecture.embedding_width
         self.positions = nn.Embedding(span_positions, position_width)
         self.inner = nn.Linear(2 * width + position_width, width)
-        self.inner_norm = nn.LayerNorm(width, eps=architecture.normalisation.epsilon)
+        self.inner_norm = norm_of(architecture.normalisation, width)
         self.transform = nn.Linear(width, embedding_width)
-        self.norm = nn.LayerNorm(embedding_width, eps=architecture.normalisation.epsilon)
+        self.norm = norm_of(architecture.normalisation, embedding_width)
         self.words = TokenBias(architecture.vocabulary_size)
 
     def forward(

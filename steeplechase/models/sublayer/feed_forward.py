@@ -11,6 +11,7 @@ from steeplechase.models.continuation import Continuation, Positionwise, Without
 from steeplechase.models.convolution import PaddingMask
 from steeplechase.models.decoding_context import Source
 from steeplechase.models.initialisation import truncated_normal
+from steeplechase.models.norm import build_norm
 from steeplechase.models.precision import to_autocast_dtype
 from steeplechase.models.prepared_layers import PreparedLinear
 
@@ -42,7 +43,7 @@ class Sublayer(Positionwise):
         self.groups = groups
         self.up = linear(width, inner, groups)
         self.activation = activation_function(declaration.activation)
-        self.middle_norm = nn.LayerNorm(inner) if declaration.middle_norm else None
+        self.middle_norm = build_norm(declaration.middle_norm, inner) if declaration.middle_norm else None
         self.down = linear(inner, width, groups)
 
     def forward(

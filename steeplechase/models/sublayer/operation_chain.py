@@ -13,6 +13,7 @@ from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from steeplechase.models.convolution import PaddingMask
 from steeplechase.models.convolution.separable import DepthwiseKernel, without_padding
 from steeplechase.models.initialisation import truncated_normal
+from steeplechase.models.norm import build_norm
 
 
 class DenseConvolution(nn.Module):
@@ -107,8 +108,8 @@ def widened(x: Float[Tensor, "batch seq narrow"], width: int) -> Float[Tensor, "
 
 
 def _map(step: Step, shift: int) -> nn.Module:
-    if step.kind is OperationKind.NORM:
-        return nn.LayerNorm(step.inputs)
+    if step.norm is not None:
+        return build_norm(step.norm, step.inputs)
     if step.kind is OperationKind.CONVOLUTION:
         return DenseConvolution(step, shift)
     return nn.Linear(step.inputs, step.outputs)

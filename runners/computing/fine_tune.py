@@ -30,6 +30,7 @@ from steeplechase.foundation.randomness import stream_seed
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.example_values import write_example_values
 from steeplechase.ledger.result_files import CHECKPOINT, example_scores_file, other_parts, predictions_file
+from steeplechase.models.cast_weights import weights_cast
 from steeplechase.models.devices import on_device, open_device
 from steeplechase.models.downstream_model import FineTuned, build_fine_tuned
 from steeplechase.models.heads.span import SpanHead
@@ -174,7 +175,8 @@ def _train(model: FineTuned, train: _TrainingSet, stage: FineTuneStage, context:
         set_rate(optimiser, stage.peak_learning_rate * _rate_multiplier(step, len(batches), stage.warmup_share))
         tokens, segments, padding_mask = _inputs(train.examples, rows, model.encoder.device)
         targets = on_device(train.targets[rows, : tokens.shape[1]].numpy(), model.encoder.device)
-        with autocast_to(stage.precision, model.encoder.device):
+        device = model.encoder.device
+        with autocast_to(stage.precision, device), weights_cast(model, device):
             loss = model.loss(tokens, segments, padding_mask, targets)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()

@@ -24,6 +24,7 @@ from search_space.candidate import Candidate
 from search_space.packing.sequences import SequenceSource
 from search_space.recipe import Recipe
 from steeplechase.foundation.randomness import stream, stream_seed
+from steeplechase.models.cast_weights import weights_cast
 from steeplechase.models.precision import Precision, autocast_to
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel, TrainingBatch
@@ -144,7 +145,8 @@ def accumulate_gradients(
     own = recipe.micro_batches
     parts = batch.micro_batches(own * group.size)
     for part in islice(parts, group.rank * own, (group.rank + 1) * own):
-        with autocast_to(recipe.precision, model.encoder.device):
+        device = model.encoder.device
+        with autocast_to(recipe.precision, device), weights_cast(model, device):
             first, *others = shares = model.shares(part, totals, random)
         loss = sum(others, first)
         loss.backward()

@@ -10,16 +10,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
+
+from steeplechase.models.kernels import portable, triton_depthwise, triton_window, window
 
 NAME = "emulated"
 WAITING = frozenset(
@@ -127,7 +130,9 @@ class _Calls(TorchFunctionMode):
         if func is torch.tensor and "device" in kwargs and torch.device(kwargs["device"]).type == NAME:
             return func(*args, **{**kwargs, "device": "cpu"}).to(device())
         if func is torch.nn.functional.scaled_dot_product_attention and isinstance(args[0], EmulatedTensor):
-            return fused_attention(self.counts, *args, **kwargs)
+            mask = args[3] if len(args) > 3 else kwargs.get("attn_mask")
+            attention = partial(_attention, kwargs.get("is_causal", False))
+            return fused(self.counts, "attention", 1, attention, *args[:3], mask)
         first = args[0] if args else None
         if func is Tensor.pin_memory:
             pinned = first.clone()
@@ -215,6 +220,10 @@ def _launches(name: str, args: Any) -> int:
     lists = [each for each in args if isinstance(each, list) and each and isinstance(each[0], Tensor)]
     if not name.startswith(("_foreach", "_fused", "_amp_foreach")) or not lists:
         return 1
+    if name.startswith("_foreach") and any(
+        one.shape != other.shape for others in lists[1:] for one, other in zip(lists[0], others, strict=False)
+    ):
+        return len(lists[0])  # its slow path
     chunks = sum(math.ceil(each.numel() / CHUNK) for each in lists[0])
     return max(math.ceil(len(lists[0]) / TENSORS_A_LAUNCH[min(5, len(lists))]), math.ceil(chunks / BLOCKS))
 
@@ -238,29 +247,45 @@ def as_one(counts: Counts, name: str, *tensors: Tensor) -> Iterator[None]:
         counts.halted -= 1
 
 
-def fused_attention(counts: Counts, q: Tensor, k: Tensor, v: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """Return attention as one launch, and one of its gradients; dropout is left out."""
-    mask = args[0] if args else kwargs.get("attn_mask")
-    return _FusedAttention.apply(counts, kwargs.get("is_causal", False), q, k, v, mask)  # type: ignore
+def fused(counts: Counts, name: str, gradients: int, function: Callable[..., Tensor], *inputs: Any) -> Tensor:
+    """Return a function of tensors as one launch; its gradient is `gradients` launches."""
+    return _Fused.apply(counts, name, gradients, function, *inputs)  # type: ignore
 
 
-class _FusedAttention(torch.autograd.Function):
+class _Fused(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, counts: Counts, causal: bool, *inputs: Any) -> Tensor:
+    def forward(ctx: Any, counts: Counts, name: str, gradients: int, function: Any, *inputs: Any) -> Tensor:
         ctx.save_for_backward(*inputs)
-        ctx.counts, ctx.causal = counts, causal
-        with as_one(counts, "attention", *inputs[:3], inputs[2]):
-            return EmulatedTensor(_attention(causal, *(_host(each) for each in inputs)))
+        ctx.asked = counts, name, gradients, function
+        present = [each for each in inputs if each is not None]
+        with as_one(counts, name, *present, present[-1]):
+            return EmulatedTensor(function(*(_host(each) for each in inputs)))
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
+        counts, name, launches, function = ctx.asked
         inputs = ctx.saved_tensors
-        with as_one(ctx.counts, "attention's gradient", *inputs[:3], *inputs[:3], *gradients), torch.enable_grad():
-            leaves = [each if each is None else _host(each) for each in inputs]
+        if counts.on:
+            counts.launches[f"{name}'s gradient"] += launches - 1
+        present = [each for each in inputs if each is not None]
+        with as_one(counts, f"{name}'s gradient", *present, *present, *gradients), torch.enable_grad():
+            leaves = [_host(each) for each in inputs]
             wanted = [each.requires_grad_() for each in leaves if each is not None and each.is_floating_point()]
-            found = torch.autograd.grad(_attention(ctx.causal, *leaves), wanted, _host(gradients[0]))
-        made = [EmulatedTensor(each) for each in found]
-        return (None, None, *made, *[None] * (4 - len(made)))
+            found = iter(torch.autograd.grad(function(*leaves), wanted, _host(gradients[0])))
+        floats = [each is not None and each.is_floating_point() for each in leaves]
+        return (*[None] * 4, *(EmulatedTensor(next(found)) if each else None for each in floats))
+
+
+def _span_window(values: Tensor, logits: Tensor) -> Tensor:
+    summed = portable.weighted_window_sum(values.float(), logits.float().softmax(-1))
+    return summed.to(values.dtype)
+
+
+def _depthwise_window(offset: int, values: Tensor, kernel: Tensor) -> Tensor:
+    shift = offset - len(kernel) // 2
+    longer = values.float() if not shift else window.extended(values.float(), shift)
+    summed = portable.depthwise_window_sum(longer, kernel.float())
+    return (window.inside(summed, shift) if shift else summed).to(values.dtype)
 
 
 def _attention(causal: bool, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
@@ -352,23 +377,29 @@ def emulation() -> Iterator[Counts]:
     from steeplechase.models import precision
 
     here, counts = device(), Counts()
-    clear, inference, has = torch.clear_autocast_cache, torch.inference_mode, precision.has_bfloat16
+    clear, has = torch.clear_autocast_cache, precision.has_bfloat16
+
+    def span_window(values: Tensor, logits: Tensor) -> Tensor:
+        return fused(counts, "span window", 2, _span_window, values, logits)
+
+    def depthwise_window(values: Tensor, kernel: Tensor, offset: int) -> Tensor:
+        return fused(counts, "depthwise window", 3, partial(_depthwise_window, offset), values, kernel)
 
     def cleared() -> None:
         _CAST_WEIGHTS.clear()
         clear()
 
-    with ExitStack() as stack:
-        torch.clear_autocast_cache, torch.inference_mode = cleared, torch.no_grad  # type: ignore
-        precision.has_bfloat16 = lambda device: device.type == here.type or has(device)
+    with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(window, "has_fused", lambda values: isinstance(values, EmulatedTensor))
+        patch.setattr(triton_window, "span_window", span_window)
+        patch.setattr(triton_depthwise, "depthwise_window", depthwise_window)
+        patch.setattr(torch, "clear_autocast_cache", cleared)
+        patch.setattr(torch, "inference_mode", torch.no_grad)
+        patch.setattr(precision, "has_bfloat16", lambda device: device.type == here.type or has(device))
         stack.enter_context(_Calls(counts))
         stack.enter_context(_Operators(counts))
-        try:
-            yield counts
-        finally:
-            torch.clear_autocast_cache, torch.inference_mode = clear, inference  # type: ignore
-            precision.has_bfloat16 = has
-            _CAST_WEIGHTS.clear()
+        stack.callback(_CAST_WEIGHTS.clear)
+        yield counts
 
 
 def moved(module: nn.Module) -> Any:

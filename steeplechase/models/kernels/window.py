@@ -2,7 +2,7 @@
 
 The values are never unfolded, and only the values and the weights are saved for the backward pass. A tap outside the
 sequence reads zero. Compiled operators run on processors and Triton on GPUs if available; `portable` is the reference
-in plain torch, for every device and data type.
+in plain torch, for every device and data type. Off the processor all sums are in float32.
 """
 
 from functools import cache
@@ -15,6 +15,10 @@ from torch import Tensor
 
 from steeplechase.models.kernels import portable
 from steeplechase.models.kernels.native import bindings
+from steeplechase.models.precision import to_float32
+
+MOST_UNROLLED = 33
+"""Taps of a dynamic window in Triton: it unrolls them, and at 65 it spills registers and compiles for minutes."""
 
 
 def dynamic_window_sum(
@@ -31,12 +35,15 @@ def dynamic_window_sum(
     if bindings.usable(values, logits):
         compiled: Tensor = _DynamicWindowSum.apply(values, logits)  # type: ignore[no-untyped-call]
         return compiled
-    if values.is_cuda and values.dtype != torch.float64 and _has_triton():
+    if has_fused(values) and logits.shape[-1] <= MOST_UNROLLED:
         from steeplechase.models.kernels.triton_window import span_window
 
         fused: Tensor = span_window(values, logits)
         return fused
-    return portable.weighted_window_sum(values, logits.softmax(-1).to(values.dtype))
+    if values.device.type == "cpu":
+        return portable.weighted_window_sum(values, logits.softmax(-1).to(values.dtype))
+    summed = portable.weighted_window_sum(to_float32(values), logits.softmax(-1).to(to_float32(values).dtype))
+    return summed.to(values.dtype)
 
 
 def depthwise_window_sum(
@@ -46,12 +53,25 @@ def depthwise_window_sum(
 
     A depthwise convolution; a shift of (kernel - 1) // 2 makes it causal, one of -(kernel // 2) looks ahead.
     """
+    if has_fused(values):
+        from steeplechase.models.kernels.triton_depthwise import depthwise_window
+
+        fused: Tensor = depthwise_window(values, kernel, len(kernel) // 2 + shift)
+        return fused
     if shift:
         return inside(depthwise_window_sum(extended(values, shift), kernel), shift)
     if bindings.usable(values, kernel):
         compiled: Tensor = _DepthwiseWindowSum.apply(values, kernel)  # type: ignore[no-untyped-call]
         return compiled
-    return portable.depthwise_window_sum(values, kernel.to(values.dtype))
+    if values.device.type == "cpu":
+        return portable.depthwise_window_sum(values, kernel.to(values.dtype))
+    summed = portable.depthwise_window_sum(to_float32(values), kernel.to(to_float32(values).dtype))
+    return summed.to(values.dtype)
+
+
+def has_fused(values: Tensor) -> bool:
+    """Return whether Triton's operators compute these values."""
+    return values.is_cuda and values.dtype != torch.float64 and _has_triton()
 
 
 def extended(x: Float[Tensor, "batch seq ..."], shift: int) -> Float[Tensor, "batch longer ..."]:

@@ -22,7 +22,7 @@ from tests.factories.paths import ROOT
 
 pytest.importorskip("triton", reason="Triton is not installed: it has no wheel for this platform")
 
-CAPABILITIES = (80, 90)  # Ampere, Hopper
+CAPABILITIES = (80, 90, 100)  # Ampere, Hopper, Blackwell
 RELATIVE = {torch.float32: 1e-5, torch.float16: 2**-10, torch.bfloat16: 2**-7}  # one rounding of a float32 sum
 ABSOLUTE = 1e-5
 

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from torch import nn
 
 from runners.training.loop import accumulate_gradients
-from runners.training.optimisers import build_optimiser
+from runners.training.optimisers import build_optimiser, lamb
 from runners.training.optimisers.lamb import trust_ratio
 from runners.training.optimisers.parameter_groups import set_rate
+from search_space.candidate import Candidate
 from search_space.objective import Objective
 from search_space.optimiser import Adam, AdamW, Lamb, OptimiserOption, Sgd
 from search_space.recipe import Recipe
@@ -84,6 +85,23 @@ def test_updates_are_those_of_the_equations(optimiser: OptimiserOption) -> None:
         built.step()
     for name, parameter in model.named_parameters():
         np.testing.assert_allclose(parameter.detach().numpy(), expected[name], rtol=1e-12)
+
+
+def test_lamb_in_multi_tensor_kernels_has_the_updates_of_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And its state can be loaded by either: a run may go on on another device."""
+    runs = [Run.started(with_lamb(), seed=1) for _ in range(2)]
+    runs[0].train(0, 3)
+    monkeypatch.setattr(lamb, "in_multi_tensor_kernels", lambda parameters: True)
+    runs[1].train(0, 3)
+    one, other = (run.state() for run in runs)
+    assert one.keys() == other.keys()
+    for name, value in one.items():
+        torch.testing.assert_close(other[name], value, rtol=1e-5, atol=1e-7)
+
+
+def with_lamb() -> Candidate:
+    learner = candidate(convolutions()[-1], OBJECTIVES[0], 0.0)
+    return learner.model_copy(update={"recipe": learner.recipe.model_copy(update={"optimiser": Lamb()})})
 
 
 @given(st.floats(1e-3, 1e3), st.floats(1e-3, 1e3))

@@ -5,7 +5,8 @@ from contextlib import AbstractContextManager
 import torch
 
 from benchmarks.measuring import Skipped
-from steeplechase.models.precision import Precision, autocast_to, has_bfloat16
+from steeplechase.foundation.devices import Precision
+from steeplechase.models.precision import autocast_to, has_bfloat16
 
 TOLERANCES = {torch.float32: 1e-5, torch.bfloat16: 3e-2}
 

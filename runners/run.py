@@ -172,4 +172,5 @@ def timed(
 
 def _executor_of(request: RunRequest) -> Executor:
     """Return the requested executor."""
-    return open_executor(request.paths.stages, request.settings)
+    on_gpu = any(arm.candidate.recipe.device == "cuda" for arm in request.experiment.arms)
+    return open_executor(request.paths.stages, request.settings, on_gpu)

@@ -115,7 +115,7 @@ class RunSettings(Limits, Selection):
     ] = ()
     gpus_per_trial: Annotated[
         float | None,
-        typer.Option(min=0, help="With --engine ray: 0.25, or whole GPUs; default: shared by all workers."),
+        typer.Option(min=0, help="0.25, or whole GPUs; default: shared by all workers."),
     ] = None
 
     def __post_init__(self) -> None:
@@ -126,8 +126,6 @@ class RunSettings(Limits, Selection):
         if self.address is not None and self.engine != RAY:
             raise WrongSetting("address", "only Ray has a cluster's address; add --engine ray")
         share = self.gpus_per_trial
-        if share is not None and self.engine != RAY:
-            raise WrongSetting("gpus_per_trial", "only Ray places trials on GPUs; add --engine ray")
         if share is not None and share > 1 and share != int(share):
             raise WrongSetting("gpus_per_trial", f"{share:g} is neither a fraction of one GPU nor whole GPUs")
 

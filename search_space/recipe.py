@@ -8,6 +8,7 @@ from pydantic import Field
 from search_space.optimiser import AdamW, Optimiser
 from search_space.pruning import Pruning
 from search_space.schedule import LinearSchedule, Schedule
+from steeplechase.foundation.devices import Device, Precision
 from steeplechase.foundation.errors import Violation
 from steeplechase.foundation.randomness import stream_seed
 from steeplechase.foundation.schema import Count, PositiveNumber, Schema, Share
@@ -60,10 +61,15 @@ class Recipe(Schema):
     """Epsilon in the update's denominator; of all optimisers but `sgd`. Default: ELECTRA's release."""
     gradient_norm_limit: PositiveNumber = 1.0
     """Gradient clipping: the largest global norm. Default: ELECTRA's release."""
-    device: Literal["cpu", "cuda"] = "cpu"
+    device: Device = "cpu"
     """Device of the training; part of the recipe because results differ bitwise between devices."""
-    precision: Literal["float32", "bfloat16"] = "float32"
-    """Precision of matrix products and what lies between them; weights, updates and losses stay in float32."""
+    deterministic: bool = True
+    """Whether a GPU repeats a result bit for bit, which some of its operators pay with time; processors always do."""
+    precision: Precision = "float32"
+    """Precision of matrix products and what lies between them; weights, updates and losses stay in float32.
+
+    `tensorfloat32` rounds the factors of matrix products alone, on GPUs that have it (Ampere and newer).
+    """
     activation_checkpointing: Literal["none", "selective", "full"] = "none"
     """Activations saved for the backward pass; the rest is recomputed, which saves memory and costs time."""
     dropout: float = Field(default=0.1, ge=0, lt=1)
@@ -143,6 +149,9 @@ class Recipe(Schema):
             if not self.optimiser.adaptive and value != default:
                 message = f"{value:g} has no effect, {self.optimiser.kind} has no moments; leave it at {default:g}"
                 yield Violation((name,), message)
+        if self.precision == "tensorfloat32" and self.device != "cuda":
+            message = f"tensorfloat32 is of GPUs alone, and the device is {self.device}; allowed: float32, bfloat16"
+            yield Violation(("precision",), message)
         if self.pruning is not None and self.long_sequence_share:
             yield Violation(
                 ("pruning",), "a pruned encoder has no phase of long sequences; set long_sequence_share 0"

@@ -6,6 +6,7 @@ torch: device kernels, optimiser code, threads. It does not change results.
 """
 
 import gc
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,6 +21,7 @@ from search_space.module_factories import allow_packages
 from steeplechase.configuration.plugins import load_plugin
 from steeplechase.foundation.atomic_files import full_disk_refused
 from steeplechase.foundation.canonical import canonical, canonical_text
+from steeplechase.foundation.devices import SHARE, Precision
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.artifacts import Outcome
 from steeplechase.ledger.object_artifacts import artifact_store
@@ -82,19 +84,24 @@ def load_libraries(declaration: StageDeclaration) -> None:
         import_module(module)
     if "torch" in declaration.libraries:
         import_module("runners.training.pretrained")
-        _make_deterministic()
+        _set_numerics(*declaration.numerics)
     if declaration.uses_kernels:
         _load_operators()
 
 
-def _make_deterministic() -> None:
-    """Set torch's global settings, so that results do not depend on the process."""
+def _set_numerics(precision: Precision, deterministic: bool) -> None:
+    """Set torch's global settings, so that results do not depend on the process.
+
+    Torch's attention is deterministic only where an operator that is not would raise: with warnings alone it takes
+    the faster kernel and warns.
+    """
     import torch
 
     torch.set_num_threads(THREADS)
-    torch.use_deterministic_algorithms(
-        True, warn_only=torch.cuda.is_available()
-    )  # on a GPU some operators have no deterministic implementation
+    torch.use_deterministic_algorithms(deterministic or not torch.cuda.is_available())
+    if SHARE in os.environ and torch.cuda.is_available():
+        torch.cuda.set_per_process_memory_fraction(float(os.environ[SHARE]))
+    torch.set_float32_matmul_precision("high" if precision == "tensorfloat32" else "highest")
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # nothing reads it
     torch.set_flush_denormal(True)
 

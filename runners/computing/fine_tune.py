@@ -26,6 +26,7 @@ from runners.training.optimisers.parameter_groups import set_rate
 from runners.training.readings import Readings
 from search_space.architecture import Architecture
 from search_space.output_layer import OutputLayer
+from steeplechase.foundation.devices import Precision
 from steeplechase.foundation.randomness import stream_seed
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.example_values import write_example_values
@@ -39,7 +40,7 @@ from steeplechase.models.initialisation import initialise
 from steeplechase.models.language_model_loss import WithLanguageModel
 from steeplechase.models.lstm_features import FeatureReader, build_feature_model
 from steeplechase.models.output_layer import build_output_layer
-from steeplechase.models.precision import Precision, autocast_to
+from steeplechase.models.precision import autocast_to
 from steeplechase.models.rare_words import add_words
 from steeplechase.tasks.labelled.encoding import EncodedExamples, load_examples
 from steeplechase.tasks.labelled.scoring import example_scores, references_of, sentence_scores

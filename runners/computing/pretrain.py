@@ -1,5 +1,6 @@
 """Pretrains a candidate from one token count to the next and measures the held-out loss after given updates."""
 
+import gc
 import json
 import math
 import time
@@ -39,7 +40,35 @@ PARTNER = "runners.computing.pretrain_partner"
 
 
 def compute(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]:
-    """Write a checkpoint; return the loss curves and the final held-out loss, in nats. Raises Diverged."""
+    """Write a checkpoint; return the loss curves and the final held-out loss, in nats. Raises Diverged.
+
+    Where a GPU's memory is too small, the stage goes on once from its checkpoint with twice the micro-batches, whose
+    losses are the same to rounding, and the result says so.
+    """
+    smaller = with_more_micro_batches(stage)
+    try:
+        return _computed(stage, context)
+    except torch.OutOfMemoryError:
+        if smaller is None:
+            raise
+    gc.collect()  # what the failed update held
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    count = smaller.candidate.recipe.micro_batches
+    context.progress(f"out of memory: again with {count} micro-batches", 0.0)
+    return {**_computed(smaller, context), "micro_batches_for_memory": count}
+
+
+def with_more_micro_batches(stage: PretrainStage) -> PretrainStage | None:
+    """Return the stage with twice the micro-batches; None where they would be more than sequences."""
+    recipe = stage.candidate.recipe
+    more = recipe.model_copy(update={"micro_batches": 2 * recipe.micro_batches})
+    if recipe.pruning is not None or [*more.violations()]:
+        return None
+    return stage.model_copy(update={"candidate": stage.candidate.model_copy(update={"recipe": more})})
+
+
+def _computed(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]:
     recipe = stage.candidate.recipe
     if recipe.pruning is not None:
         training_data = training_data_of(stage, context.inputs["tokens"])

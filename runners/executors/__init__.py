@@ -38,8 +38,8 @@ class Executor(Protocol):
         """Wait briefly and return the tasks that have ended, possibly none."""
 
 
-def open_executor(store: Path, settings: RunSettings) -> Executor:
-    """Return the executor that the settings name."""
+def open_executor(store: Path, settings: RunSettings, trains_on_gpu: bool = False) -> Executor:
+    """Return the executor that the settings name, for arms that may declare a GPU as their device."""
     module = import_module(f"runners.executors.{settings.engine}")
-    executor: Executor = module.open_executor(store, settings)
+    executor: Executor = module.open_executor(store, settings, trains_on_gpu)
     return executor

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runners.stages.stage import installed_version, stage_kinds
+from steeplechase.foundation.devices import CARD, NONE, accelerator
 from steeplechase.foundation.errors import MachineError
 from steeplechase.ledger.object_store import ObjectStore
 from steeplechase.models.kernels.native.build import arithmetic
@@ -51,16 +52,17 @@ def named(address: str) -> str:
     return f"{socket.gethostname()} ({address})"
 
 
-def environment() -> dict[str, str]:
-    """Return what the keys of stages hold of this machine."""
+def environment(trains_on_gpu: bool = False) -> dict[str, str]:
+    """Return what the keys of stages hold of this machine, of stages on a GPU its card, CUDA and Triton too."""
     libraries = sorted({library for kind in stage_kinds().values() for library in kind.libraries})
-    return {**{name: installed_version(name) for name in libraries}, OPERATORS: arithmetic()}
+    gpu = accelerator() if trains_on_gpu else {}
+    return {**{name: installed_version(name) for name in libraries}, OPERATORS: arithmetic(), **gpu}
 
 
-def report_of(address: str, visible: Path, token: str, objects: str = "") -> NodeReport:
+def report_of(address: str, visible: Path, token: str, objects: str = "", trains_on_gpu: bool = False) -> NodeReport:
     """Return the report of this node."""
     node = named(address)
-    return NodeReport(node, unseen(node, visible, token, objects), environment())
+    return NodeReport(node, unseen(node, visible, token, objects), environment(trains_on_gpu))
 
 
 def mistakes(reports: list[NodeReport], driver: Mapping[str, str]) -> Iterator[str]:
@@ -72,4 +74,6 @@ def mistakes(reports: list[NodeReport], driver: Mapping[str, str]) -> Iterator[s
         if differing:
             values = ", ".join(f"{name} {report.environment.get(name)} for {driver[name]}" for name in differing)
             remedy = "install the same versions and the same C compiler, or set STEEPLECHASE_NATIVE=0 everywhere"
+            if driver.get("card") == NONE and report.environment.get("card") != NONE:
+                remedy = f"set {CARD}='{report.environment.get('card')}' for the driver, which has no GPU of its own"
             yield f"Ray node {report.node} would compute other numbers than the driver: {values}; {remedy}"

@@ -61,13 +61,14 @@ def _temporary() -> Path:
 
 
 class RayExecutor:
-    """Runs trials as one Tune experiment, with actors reused across trials; Ray starts with the first trial.
+    """Runs trials as one Tune experiment, with actors reused across trials; Ray starts with the first of them.
 
-    Shared stages run on local workers. On a cluster no stage runs before every node has been probed.
+    Shared stages run on local workers, but for those that train on a GPU: they run where trials do, as the driver
+    need not have one. On a cluster no stage runs before every node has been probed.
     """
 
-    def __init__(self, store: Path, settings: RunSettings) -> None:
-        self._store, self._settings = store.resolve(), settings
+    def __init__(self, store: Path, settings: RunSettings, trains_on_gpu: bool = False) -> None:
+        self._store, self._settings, self._trains_on_gpu = store.resolve(), settings, trains_on_gpu
         self._local = LocalExecutor(store, settings.workers, settings.objects)
         self._adapter = TuneAdapter(self._store, settings.workers, settings.objects)
         self._open = ExitStack()
@@ -94,7 +95,7 @@ class RayExecutor:
         """Return whether a task can be started now."""
         if self._held is not None:
             return False
-        return (self._local if task.trial is None else self._adapter).accepts(task)
+        return (self._adapter if is_placed(task) else self._local).accepts(task)
 
     def start(self, task: StageTask, following: Sequence[StageTask]) -> None:
         """Start a task; the first task of a trial starts Ray, on a cluster the first task of all."""
@@ -102,18 +103,17 @@ class RayExecutor:
             self._held = task, following
             self._host = self._launched()
             return
-        if task.trial is None:
+        if not is_placed(task):
             self._local.start(task)
             return
         self._adapter.start(task, following)
         if self._host is None:
-            self._local.end()
             self._host = self._launched()
         self._release(self._host)
 
     def end_worker(self, task: StageTask, holder: Holder | None) -> bool:
         """Kill the worker of a running task, if it is a process of this machine."""
-        if self._host is None or task.trial is None:
+        if self._host is None or not is_placed(task):
             return self._local.end_worker(task)
         if holder is None or not holder.here:
             return False
@@ -130,8 +130,10 @@ class RayExecutor:
 
         Raises MachineError if Ray does not start, StoppedError if it ends unexpectedly.
         """
-        if self._host is None or (self._connected and not self._released):
-            return self._local.finished()
+        if self._host is None or (self._connected and not self._released) or self._local.busy:
+            ended = self._local.finished()
+            if ended or self._host is None or not self._released:
+                return ended
         if self._answering is not None:
             name, self._answering = self._answering, None
             decision = self._adapter.continue_or_stop(name)
@@ -169,7 +171,8 @@ class RayExecutor:
     def _release(self, host: "_Host") -> None:
         """Let Ray run trials, once it has started and there is one; until then shared stages run."""
         if self._connected and not self._released and self._adapter.busy:
-            self._local.end()
+            if not self._local.busy:
+                self._local.end()
             self._released = True
             host.answer(None)
 
@@ -178,7 +181,10 @@ class RayExecutor:
         shared = asked.address is not None and not asked.objects
         scratch = self._open.enter_context(scratch_folder(self._store if shared else _temporary(), PREFIX))
         token = secrets.token_hex(16)
-        hosting = Hosting(asked.workers, asked.address, str(scratch), token, asked.gpus_per_trial, asked.objects)
+        hosting = Hosting(
+            *(asked.workers, asked.address, str(scratch), token, asked.gpus_per_trial),
+            *(self._trains_on_gpu, asked.objects),
+        )
         if asked.objects:
             self._open.enter_context(ObjectStore(asked.objects).probe(token))
         hosting.visible.write_text(hosting.token)
@@ -271,6 +277,11 @@ class _Host:
             self._process.stdin.flush()
 
 
-def open_executor(store: Path, settings: RunSettings) -> RayExecutor:
+def is_placed(task: StageTask) -> bool:
+    """Return whether Ray places a task: those of trials, and shared ones that need a GPU."""
+    return task.trial is not None or task.stage.declaration.computes_on == "cuda"
+
+
+def open_executor(store: Path, settings: RunSettings, trains_on_gpu: bool = False) -> RayExecutor:
     """Return the Ray executor."""
-    return RayExecutor(store, settings)
+    return RayExecutor(store, settings, trains_on_gpu)

@@ -25,6 +25,8 @@ class Hosting:
     """Content of the file `visible`."""
     gpus_per_trial: float | None = None
     """A fraction or a whole number; None shares the GPUs between the workers."""
+    trains_on_gpu: bool = False
+    """Whether arms declare a GPU as their device."""
     objects: str = ""
     """URL of the object store that has the stages, in place of a folder that every node sees."""
 

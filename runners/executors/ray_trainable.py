@@ -13,10 +13,11 @@ from ray.tune.schedulers import FIFOScheduler
 from ray.tune.search import Searcher
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from runners.executors.local import ONE_THREAD, QUIET, RETURNED_MEMORY
+from runners.executors.local import GROWING_SEGMENTS, ONE_THREAD, QUIET, RETURNED_MEMORY
 from runners.executors.node_probe import NodeReport, environment, mistakes, named, report_of, unseen
 from runners.executors.ray_pipes import Driver, Hosting
 from runners.executors.worker import answer, failure
+from steeplechase.foundation.devices import SHARE
 from steeplechase.foundation.errors import MachineError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,7 +30,9 @@ PACKAGES = ("steeplechase", "search_space", "runners")
 def connect(hosting: Hosting) -> None:
     """Join the cluster at the address, or start Ray on this machine. Raises MachineError."""
     logging.getLogger("ray").setLevel(logging.ERROR)
-    variables = {**ONE_THREAD, **QUIET, **RETURNED_MEMORY}
+    variables = {**ONE_THREAD, **QUIET, **GROWING_SEGMENTS, **RETURNED_MEMORY}
+    if hosting.gpus_per_trial is not None and 0 < hosting.gpus_per_trial < 1:
+        variables[SHARE] = f"{hosting.gpus_per_trial:g}"
     try:
         if hosting.address is None:
             ray.init(
@@ -68,7 +71,7 @@ def refuse_nodes(hosting: Hosting) -> None:
             here = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
             address = node["NodeManagerAddress"]
             pending = probe.options(scheduling_strategy=here).remote(
-                address, hosting.visible, hosting.token, hosting.objects
+                address, hosting.visible, hosting.token, hosting.objects, hosting.trains_on_gpu
             )
             asked[pending] = f"{node['NodeManagerHostname']} ({address})"
     answered, silent = ray.wait([*asked], num_returns=len(asked), timeout=SECONDS_TO_PROBE) if asked else ([], [])
@@ -80,13 +83,16 @@ def refuse_nodes(hosting: Hosting) -> None:
         except ray.exceptions.RayError as error:
             first_line = str(error).strip().rpartition("\n")[2]
             lines.append(f"Ray node {asked[each]} cannot run a task: {first_line}")
-    if lines := [*lines, *mistakes(reports, environment())]:
+    if lines := [*lines, *mistakes(reports, environment(hosting.trains_on_gpu))]:
         raise MachineError(lines)
 
 
 def refuse_missing_gpus(hosting: Hosting) -> None:
     """Raise MachineError if no node has the GPUs of one trial; Tune would wait forever."""
     most = max((node["Resources"].get("GPU", 0) for node in ray.nodes() if node["Alive"]), default=0)
+    if hosting.trains_on_gpu and not most:
+        place = f"of the Ray cluster at {hosting.address}" if hosting.address else "here"
+        raise MachineError(f"recipe.device: cuda: no node {place} has a GPU; allowed: cpu")
     if hosting.gpus_per_trial is not None and most < hosting.gpus_per_trial:
         place = f"of the Ray cluster at {hosting.address}" if hosting.address else "here"
         message = (

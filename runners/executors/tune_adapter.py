@@ -31,6 +31,11 @@ class _RunningTrial:
         return max(task.stage.declaration.processes for task in self.tasks)
 
 
+def name_of(task: StageTask) -> str:
+    """Return the trial of a task; a shared stage is one of its own, whose name no arm can have."""
+    return f"shared {task.label}" if task.trial is None else task.trial
+
+
 class TuneAdapter:
     """Holds at most one trial per worker, with its running task.
 
@@ -51,16 +56,14 @@ class TuneAdapter:
 
     def accepts(self, task: StageTask) -> bool:
         """Return whether a task can be started: its trial is running and idle, or a worker is free."""
-        assert task.trial is not None
-        if (known := self._running.get(task.trial)) is not None:
+        if (known := self._running.get(name_of(task))) is not None:
             return known.current is None
         processes = sum(running.processes for running in self._running.values()) + task.stage.declaration.processes
         return not self._running or processes <= self._workers
 
     def start(self, task: StageTask, following: Sequence[StageTask]) -> None:
         """Start a task: its trial continues, or is suggested next with the following stages."""
-        assert task.trial is not None
-        running = self._running.setdefault(task.trial, _RunningTrial([task, *following], None))
+        running = self._running.setdefault(name_of(task), _RunningTrial([task, *following], None))
         running.current = task
 
     def next_trial(self) -> dict[str, Any] | None:

@@ -4,6 +4,7 @@ It imports torch once, runs one thread, and exits immediately when its driver ha
 """
 
 import ctypes
+import gc
 import json
 import os
 import queue
@@ -14,9 +15,14 @@ from contextlib import suppress
 from dataclasses import asdict
 
 from runners.stages.stage import Job
-from steeplechase.foundation.child_process import PartnerDied, private_output
+from steeplechase.foundation.child_process import PARTNER_DIED_CODE, PartnerDied, private_output
 
-PARTNER_DIED_CODE = 70
+OUT_OF_MEMORY = "OutOfMemoryError"
+"""Of torch, for the memory of a GPU; the name alone, as workers without a model import no torch."""
+REMEDY = (
+    ". Set more recipe.micro_batches or recipe.activation_checkpointing: selective, or give each trial more of a "
+    "card: fewer --workers, a larger --gpus-per-trial"
+)
 
 
 def main() -> None:
@@ -53,7 +59,11 @@ def answer(line: str) -> dict[str, object]:
 
 
 def return_free_memory() -> None:
-    """Return to the system what the stage has freed, where the C library is glibc: its heap is fragmented."""
+    """Return to the system what the stage has freed: the heap where the C library is glibc, and a GPU's cache."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        gc.collect()
+        torch.cuda.empty_cache()  # or the workers that share the card would find it full
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).malloc_trim(0)
 
@@ -62,7 +72,9 @@ def failure(error: Exception) -> dict[str, object]:
     """Return an exception as plain values: message, traceback, and the exit code of a UserError."""
     lines = traceback.format_exception(error)
     code = getattr(error, "exit_code", None)
-    return {"error": f"{type(error).__name__}: {error}", "trace": "".join(lines), "exit_code": code}
+    full, text = type(error).__name__ == OUT_OF_MEMORY, f"{type(error).__name__}: {error}"
+    text = text.partition("\n")[0] + REMEDY if full else text
+    return {"error": text, "trace": "".join(lines), "exit_code": code, "out_of_memory": full}
 
 
 def as_line(job: Job) -> str:

@@ -5,7 +5,7 @@ ConvBERT, arXiv 2008.02496, Table 8; `configuration/measurements.py` documents t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from runners.stages.context import StageContext
 from runners.stages.evaluation_set import held_out_sequences
@@ -13,6 +13,7 @@ from runners.stages.stage import MeasurementStage
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.devices import Device
 from steeplechase.foundation.schema import Count, JsonValue
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class AttentionStage(MeasurementStage):
     within: Count
     """Maximum distance in positions of a near pair of query and key."""
     sequences: Count
-    device: Literal["cpu", "cuda"] = "cpu"
+    device: Device = "cpu"
 
     @classmethod
     def of(cls, experiment: Experiment, candidate: Candidate, name: str | None, seed: int) -> Self:

@@ -44,6 +44,11 @@ class EvaluationSetStage(StageDeclaration):
     generator_tokens: int
     """Training tokens of the reference generator; 0 without a generator."""
 
+    @property
+    def trained(self) -> Candidate | None:
+        """The reference candidate, where a generator is trained; else no model is run."""
+        return self.reference if self.generator_tokens else None
+
     @classmethod
     def of(cls, experiment: Experiment, tokens: Stage, other: Objective | None = None) -> Stage:
         """Return the stage of the evaluation set that all arms share, made as the baseline's objective declares.

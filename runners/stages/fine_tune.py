@@ -1,7 +1,7 @@
 """The fine-tuning of a pretrained encoder on one task with one seed."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from runners.stages.examples import ExamplesStage
 from runners.stages.stage import Stage, TaskStage
@@ -12,6 +12,7 @@ from search_space.output_layer import OutputLayer
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning import TaskTraining
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun
+from steeplechase.foundation.devices import Device, Precision
 from steeplechase.foundation.randomness import stream_seed
 from steeplechase.foundation.schema import Seed
 from steeplechase.tasks.labelled.task import DownstreamTask
@@ -37,8 +38,9 @@ class FineTuneStage(TaskStage, TaskTraining):
     seed: Seed
     label_smoothing: float = 0.0
     """Of a task whose targets are texts: the recipe's, as its dropout is."""
-    device: Literal["cpu", "cuda"] = "cpu"
-    precision: Literal["float32", "bfloat16"] = "float32"
+    device: Device = "cpu"
+    precision: Precision = "float32"
+    deterministic: bool = True
     own_task: StageTask | None = None
     output_layer: OutputLayer | None = None
     """The pretrained output layer, where the loss has a language model's; None: it has none."""
@@ -67,6 +69,7 @@ class FineTuneStage(TaskStage, TaskTraining):
             architecture=candidate.architecture,
             device=candidate.recipe.device,
             precision=candidate.recipe.precision,
+            deterministic=candidate.recipe.deterministic,
             task=run.task,
             own_task=examples.own_task,
             pretraining_seed=seed,

@@ -24,6 +24,7 @@ from steeplechase.configuration.latency import Part, part_flops
 from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.foundation.canonical import fingerprint
+from steeplechase.foundation.devices import Device
 from steeplechase.foundation.environment import manifest
 from steeplechase.foundation.errors import ConflictError, MachineError
 from steeplechase.foundation.randomness import stream, stream_seed
@@ -58,7 +59,7 @@ class LatencyStage(ArmsMeasurementStage):
     rounds: Count
     warm_up_rounds: int
     seed: Seed
-    device: Literal["cpu", "cuda"]
+    device: Device
     precision: Literal["float32", "bfloat16"]
     machine: Machine
     """What latency depends on besides the declaration: processor, device, versions, a hash of the model code."""
@@ -75,6 +76,11 @@ class LatencyStage(ArmsMeasurementStage):
             str(StageLabel(cls.stage, length=length)): Stage(cls(arms=arms, length=length, machine=machine, **fields))
             for length in timing.lengths
         }
+
+    @property
+    def computes_on(self) -> Device:
+        """The processor's place: the stage names its own machine, whose card is part of that."""
+        return "cpu"
 
     @property
     def own_flops(self) -> float:
@@ -116,7 +122,7 @@ class LatencyStage(ArmsMeasurementStage):
         return result.model_dump(mode="json")
 
 
-def this_machine(device_name: Literal["cpu", "cuda"]) -> Machine:
+def this_machine(device_name: Device) -> Machine:
     """Return what latency depends on besides the architecture. Raises MachineError if the device is missing."""
     import torch
 

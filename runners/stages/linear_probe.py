@@ -1,13 +1,14 @@
 """A linear probe of word tags on each layer of a frozen encoder. Tenney et al. 2019, arXiv 1905.06316."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from runners.stages.stage import Stage, TaskStage
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun
+from steeplechase.foundation.devices import Device
 
 
 class LinearProbeStage(TaskStage):
@@ -16,7 +17,7 @@ class LinearProbeStage(TaskStage):
     stage: ClassVar[str] = "linear_probe"
     code_version: ClassVar[int] = 1
     architecture: Architecture
-    device: Literal["cpu", "cuda"] = "cpu"
+    device: Device = "cpu"
 
     @classmethod
     def of(

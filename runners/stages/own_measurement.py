@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Self
 
 from runners.stages.context import StageContext
 from runners.stages.evaluation_set import held_out_sequences
@@ -10,6 +10,7 @@ from runners.stages.stage import MeasurementStage
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.devices import Device
 from steeplechase.foundation.schema import Count, JsonValue, Name
 from steeplechase.tasks.own_measurements import PACKAGE
 from steeplechase.tasks.own_metrics import FunctionReference, function_of, module_of, own_numbers
@@ -27,7 +28,7 @@ class OwnMeasurementStage(MeasurementStage):
     length: Count
     """Tokens of a sequence, [CLS] and [SEP] included."""
     sequences: Count
-    device: Literal["cpu", "cuda"] = "cpu"
+    device: Device = "cpu"
 
     @property
     def metric_modules(self) -> tuple[str, ...]:

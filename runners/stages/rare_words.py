@@ -5,7 +5,7 @@ BERTRAM: Schick and Schütze 2020, arXiv 1910.07181.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 from runners.stages.context import StageContext
 from runners.stages.stage import MeasurementStage, StageDeclaration
@@ -13,6 +13,7 @@ from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.rare_words import RareWords
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.foundation.devices import Device
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.randomness import stream
 from steeplechase.foundation.schema import Count, JsonValue, Seed
@@ -51,7 +52,7 @@ class MimickingStage(StageDeclaration):
     text_tokens: Count
     most_words: Count
     seed: Seed
-    device: Literal["cpu", "cuda"] = "cpu"
+    device: Device = "cpu"
 
     def read(self, context: StageContext, place: str) -> TextRead:
         """Return the inputs. Raises DataError for fewer than 4 frequent words, which names the setting at `place`."""

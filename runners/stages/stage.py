@@ -24,6 +24,7 @@ from steeplechase.configuration.fine_tuning_runs import FineTuningRun
 from steeplechase.configuration.plugin_folders import COPIES, copied
 from steeplechase.configuration.plugins import Plugin, plugin_of, sources_of
 from steeplechase.foundation.canonical import canonical, fingerprint
+from steeplechase.foundation.devices import Device, Precision, accelerator
 from steeplechase.foundation.schema import JsonValue, Schema
 from steeplechase.ledger.records import Record
 from steeplechase.models.kernels.native.build import arithmetic
@@ -62,6 +63,24 @@ class StageDeclaration(Schema):
     def processes(self) -> int:
         """Processes that compute the stage together, each of which counts as a worker."""
         return 1
+
+    @property
+    def trained(self) -> Candidate | None:
+        """The candidate whose recipe the stage follows, if it has one."""
+        return getattr(self, "candidate", None)
+
+    @property
+    def computes_on(self) -> Device:
+        """The device of the model that the stage runs."""
+        device: Device = getattr(self, "device", "cpu") if self.trained is None else self.trained.recipe.device
+        return device
+
+    @property
+    def numerics(self) -> tuple[Precision, bool]:
+        """The precision of matrix products, and whether a GPU computes deterministically."""
+        if self.trained is not None:
+            return self.trained.recipe.precision, self.trained.recipe.deterministic
+        return getattr(self, "precision", "float32"), getattr(self, "deterministic", True)
 
     hashed_at_default: ClassVar[tuple[str, ...]] = ()
     """Fields that always enter the key; other fields enter it unless they have their default value."""
@@ -176,6 +195,8 @@ class Stage:
         environment: dict[str, JsonValue] = {name: installed_version(name) for name in self.declaration.libraries}
         if self.declaration.uses_kernels:
             environment["operators"] = arithmetic()
+        if self.declaration.computes_on == "cuda":
+            environment |= accelerator()
         sources = self.sources  # absent without plugins, so that no other key depends on them
         return fingerprint(
             {

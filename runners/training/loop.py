@@ -23,9 +23,10 @@ from runners.training.readings import Readings
 from search_space.candidate import Candidate
 from search_space.packing.sequences import SequenceSource
 from search_space.recipe import Recipe
+from steeplechase.foundation.devices import Precision
 from steeplechase.foundation.randomness import stream, stream_seed
 from steeplechase.models.cast_weights import weights_cast
-from steeplechase.models.precision import Precision, autocast_to
+from steeplechase.models.precision import autocast_to
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel, TrainingBatch
 from steeplechase.tasks.tokenizer import Tokenizer

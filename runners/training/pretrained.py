@@ -1,7 +1,7 @@
 """Reads pretrained weights: the model or the encoder of a finished stage, and an initial checkpoint."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from torch import nn
 
@@ -9,6 +9,7 @@ from runners.training.checkpoint import architecture_in, load_weights
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from steeplechase.configuration.initial_checkpoint import WEIGHTS, read_initial_checkpoint
+from steeplechase.foundation.devices import Device
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.ledger.result_files import CHECKPOINT
 from steeplechase.models.devices import open_device
@@ -18,7 +19,7 @@ from steeplechase.tasks.objectives import build_model
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
 
 
-def read_encoder(folder: Path, declared: Architecture, device: Literal["cpu", "cuda"]) -> Encoder:
+def read_encoder(folder: Path, declared: Architecture, device: Device) -> Encoder:
     """Return the encoder in a stage's folder, for evaluation on a device."""
     encoder = Encoder(architecture_in(folder, declared), 0.0)
     load_weights(folder / CHECKPOINT, encoder, "encoder.")

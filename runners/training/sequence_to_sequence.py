@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from runners.training.optimisers.parameter_groups import set_rate
 from runners.training.text_writer import TextWriter
-from steeplechase.models.precision import Precision, autocast_to
+from steeplechase.foundation.devices import Precision
+from steeplechase.models.precision import autocast_to
 from steeplechase.tasks.labelled.text_pairs import EncodedTextPairs
 
 GRADIENT_NORM_LIMIT = 1.0

@@ -16,6 +16,7 @@ from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.stack import components
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.measurement import Measurement
+from steeplechase.foundation.devices import Device
 from steeplechase.foundation.errors import Violation, listed_twice
 from steeplechase.foundation.schema import Count, JsonValue, Name, Seed
 
@@ -42,7 +43,7 @@ class Latency(Measurement):
     """Rounds that are run first and discarded."""
     seed: Seed = 1
     """Seed of the weights, the inputs and the orders."""
-    device: Literal["cpu", "cuda"] = "cpu"
+    device: Device = "cpu"
     """Device on which the part is timed."""
     precision: Literal["float32", "bfloat16"] = "float32"
     """Precision of matrix products and of the values between them."""

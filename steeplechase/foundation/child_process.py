@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TextIO
 
+PARTNER_DIED_CODE = 70
+"""Exit code of a worker whose stage lost a process."""
 ROOT = Path(__file__).resolve().parents[1]
 
 

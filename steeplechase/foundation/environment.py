@@ -5,6 +5,7 @@ import platform
 from importlib.metadata import version
 from pathlib import Path
 
+from steeplechase.foundation.devices import NONE, accelerator
 from steeplechase.foundation.schema import JsonValue
 
 LIBRARIES = ("steeplechase", "torch", "numpy", "tokenizers", "scikit-learn", "optuna", "ray", "mlflow")
@@ -16,7 +17,9 @@ GPU_DEVICES = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/nvhost-gpu", "/dev/nvgpu"
 def manifest() -> dict[str, JsonValue]:
     """Return versions and the machine."""
     libraries: dict[str, JsonValue] = {name: version(name) for name in LIBRARIES}
-    return {"python": platform.python_version(), **machine(), "libraries": libraries}
+    found = accelerator()
+    gpu: dict[str, JsonValue] = {"gpu": {**found}} if found["card"] != NONE else {}
+    return {"python": platform.python_version(), **machine(), **gpu, "libraries": libraries}
 
 
 def machine() -> dict[str, JsonValue]:

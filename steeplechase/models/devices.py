@@ -1,18 +1,24 @@
 """The device of a recipe. A missing device is an error, never a fallback, because results would differ."""
 
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from steeplechase.foundation.devices import NONE, Device, triton_version
 from steeplechase.foundation.errors import MachineError
 
 
-def open_device(name: Literal["cpu", "cuda"]) -> torch.device:
+def open_device(name: Device) -> torch.device:
     """Return the device. Raises MachineError if this machine does not have it."""
     if name == "cuda" and not torch.cuda.is_available():
         raise MachineError("recipe.device: cuda is not available on this machine; allowed here: cpu")
+    if name == "cuda" and triton_version() == NONE:
+        raise MachineError(
+            "recipe.device: cuda needs Triton, without which convolutions have other bits and many more kernels, and "
+            "it is not installed; pip install triton as torch's own pin says"
+        )
     return torch.device(name)
 
 

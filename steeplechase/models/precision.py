@@ -1,18 +1,17 @@
-"""Numerical precision: float32, or bfloat16 in matrix products and the activations between them.
+"""Numerical precision: float32 with or without TensorFloat-32, or bfloat16 in matrix products and what lies between.
 
 With bfloat16 the weights and their updates, the sums inside layer norms and the losses stay in float32.
 """
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import Literal
 
 import torch
 from torch import Tensor
 
+from steeplechase.foundation.devices import Precision
 from steeplechase.foundation.environment import instructions
 from steeplechase.foundation.errors import MachineError
 
-Precision = Literal["float32", "bfloat16"]
 KNOWN = frozenset({"cpu", "cuda"})
 """Devices that have autocast; of others, such as meta, torch is asked first."""
 INSTRUCTIONS = ("avx512_bf16", "amx_bf16", "bf16")  # as Linux names them on x86 and ARM

@@ -28,7 +28,7 @@ class Lamb(torch.optim.Optimizer):
         for group in self.param_groups:
             parameters = [each for each in group["params"] if each.grad is not None]
             if parameters and in_multi_tensor_kernels(parameters):
-                self._update_together(parameters, group)
+                self._update_together([*parameters], group)
                 continue
             for parameter in parameters:
                 update = self._adam_update(parameter, parameter.grad, group)
@@ -37,7 +37,7 @@ class Lamb(torch.optim.Optimizer):
                     update.mul_(trust_ratio(parameter, update))
                 parameter.sub_(update, alpha=group["lr"])
 
-    def _update_together(self, parameters: list[nn.Parameter], group: dict[str, Any]) -> None:
+    def _update_together(self, parameters: list[Tensor], group: dict[str, Any]) -> None:
         """Update the parameters of a group in multi-tensor kernels, as one by one; the steps are on the host."""
         states: list[dict[str, Tensor]] = [self.state[each] for each in parameters]
         for parameter, state in zip(parameters, states, strict=True):

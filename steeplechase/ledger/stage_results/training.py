@@ -48,11 +48,15 @@ class PretrainResult(_Curves):
     """What pruning left of the candidate's architecture; None: all."""
     parameters: Whole | None = None
     """Of that architecture."""
+    micro_batches_for_memory: Whole | None = None
+    """The micro-batches that it went on with when a GPU's memory was too small for the declared ones; None: those."""
 
     @property
     def outcome(self) -> str:
-        """The held-out loss."""
-        return f"held-out loss {self.held_out_loss:.4f}"
+        """The held-out loss, and whether more micro-batches than declared were needed."""
+        more = self.micro_batches_for_memory
+        needed = "" if more is None else f"; out of memory, so with {more} micro-batches"
+        return f"held-out loss {self.held_out_loss:.4f}{needed}"
 
 
 class DivergedPretraining(_Curves):

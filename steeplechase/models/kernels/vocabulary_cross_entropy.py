@@ -60,8 +60,25 @@ def sample_tokens(
     logits: Float[Tensor, "predicted vocab"], uniforms: Float[Tensor, " predicted"]
 ) -> Int[Tensor, " predicted"]:
     """Return for every row the first token whose cumulative probability exceeds its uniform number."""
+    if logits.device.type != "cpu":
+        return _sampled_in_integers(logits, uniforms)
     cumulative = to_float32(logits).softmax(-1).cumsum(-1)
     tokens = torch.searchsorted(cumulative, uniforms[:, None].to(cumulative.dtype) * cumulative[:, -1:], right=True)
+    return tokens.clamp_(max=logits.shape[-1] - 1).squeeze(-1)
+
+
+UNIT = 1 << 30
+"""The integer of probability 1; the sum of all probabilities still fits into 32 bits."""
+
+
+def _sampled_in_integers(
+    logits: Float[Tensor, "predicted vocab"], uniforms: Float[Tensor, " predicted"]
+) -> Int[Tensor, " predicted"]:
+    """Return the same by integers: a GPU's cumulative sum of floating-point numbers is not deterministic."""
+    parts = to_float32(logits).softmax(-1).mul_(UNIT).round_().to(torch.int32)
+    cumulative = parts.cumsum(-1, dtype=torch.int32)
+    places = (uniforms[:, None].double() * cumulative[:, -1:]).to(torch.int32)
+    tokens = torch.searchsorted(cumulative, places, right=True)
     return tokens.clamp_(max=logits.shape[-1] - 1).squeeze(-1)
 
 

@@ -2,9 +2,11 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from runners.computing import pretrain
 from runners.stages.context import Diverged, ProgressFile, StageContext
@@ -95,6 +97,31 @@ def test_two_processes_have_the_losses_of_one(inputs: dict[str, Path], tmp_path:
     together = computed(stage(0, 12, two), inputs, tmp_path / "together")
     for curve in ("train_curve", "held_out_curve"):
         assert np.asarray(points(together, curve)) == pytest.approx(np.asarray(points(alone, curve)), abs=1e-6)
+
+
+def test_a_full_gpu_is_met_by_twice_the_micro_batches_once_and_told(
+    inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The losses are those of the declared batch to rounding; a second failure is the stage's."""
+    declared = stage(0, 12, candidate(SPAN_DYNAMIC, MaskedLanguageModel(), 0.0))
+    expected = computed(declared, inputs, tmp_path / "fits")
+    trained = pretrain.train
+
+    def full(*asked: Any) -> None:
+        if asked[1].candidate.recipe.micro_batches < most:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        trained(*asked)
+
+    monkeypatch.setattr(pretrain, "train", full)
+    most = 2
+    found = computed(declared, inputs, tmp_path / "full")
+    told = PretrainResult.model_validate_json(json.dumps(found)).outcome
+    assert told.endswith("out of memory, so with 2 micro-batches")
+    curves = (np.asarray(points(result, "train_curve")) for result in (found, expected))
+    np.testing.assert_allclose(*curves, atol=1e-5)
+    most = 4
+    with pytest.raises(torch.OutOfMemoryError):
+        computed(declared, inputs, tmp_path / "fuller")
 
 
 def scheduled(kind: str) -> Candidate:

@@ -1,0 +1,75 @@
+"""The devices that a model is computed on, and what is known of this machine's without importing torch.
+
+Another vendor is a name here, and what torch calls it in `steeplechase/models/devices.py`. AMD's GPUs are `cuda` to
+torch's builds for ROCm.
+"""
+
+import os
+import re
+import subprocess
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Literal
+
+Device = Literal["cpu", "cuda"]
+"""Processors, and GPUs of NVIDIA or AMD."""
+
+Precision = Literal["float32", "tensorfloat32", "bfloat16"]
+"""Of matrix products, and with bfloat16 of what lies between them."""
+
+CARD = "STEEPLECHASE_CARD"
+"""Variable that names the card of the machines that compute, for a driver without one: the head of a cluster."""
+SHARE = "STEEPLECHASE_GPU_SHARE"
+"""Variable of a worker: the most of a card's memory that it takes."""
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+DRIVER_FILES = Path("/proc/driver/nvidia/gpus")
+NONE, SECONDS_TO_ASK = "none", 10.0
+
+
+@cache
+def card() -> str:
+    """Return the name of this machine's first GPU, or the one that the environment names; "none" if there is none."""
+    if named := os.environ.get(CARD, "").strip():
+        return named
+    for file in sorted(DRIVER_FILES.glob("*/information")):
+        if found := re.search(r"^Model:\s*(.+?)\s*$", file.read_text(errors="replace"), re.MULTILINE):
+            return found[1]
+    try:
+        asked = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
+        told = subprocess.run(asked, capture_output=True, text=True, timeout=SECONDS_TO_ASK, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return NONE
+    return told.strip().partition("\n")[0] or NONE
+
+
+def cards() -> tuple[str, ...]:
+    """Return the identifiers of the GPUs that this process may use, as its environment or the driver numbers them."""
+    if (visible := os.environ.get(VISIBLE)) is not None:
+        return tuple(each.strip() for each in visible.split(",") if each.strip() not in {"", "-1"})
+    return tuple(str(number) for number in range(len([*DRIVER_FILES.glob("*/information")])))
+
+
+def cuda_version() -> str:
+    """Return the CUDA or ROCm that the installed torch was built for; "none" for a build for processors."""
+    try:
+        text = Path(str(distribution("torch").locate_file("torch/version.py"))).read_text()
+    except (OSError, PackageNotFoundError):
+        return NONE
+    found = re.search(r"^(?:cuda|hip)\b[^=]*= '([^']+)'", text, re.MULTILINE)
+    return found[1] if found else NONE
+
+
+def triton_version() -> str:
+    """Return the version of the installed Triton, by any of its distributions; "none" without one."""
+    for name in ("triton", "pytorch-triton", "pytorch-triton-rocm", "triton-rocm"):
+        try:
+            return distribution(name).version
+        except PackageNotFoundError:
+            continue
+    return NONE
+
+
+def accelerator() -> dict[str, str]:
+    """Return what results on a GPU depend on beside torch: the card, CUDA and Triton."""
+    return {"card": card(), "cuda": cuda_version(), "triton": triton_version()}

@@ -17,11 +17,11 @@ endif
 # Processors wait in a third of the tests' time, for children and sockets.
 TEST_PROCESSES := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 
-.PHONY: help demo search test bench check format schema reference reports docs pages audit faults clean
+.PHONY: help demo search test bench gpu-check check format schema reference reports docs pages audit faults clean
 .DEFAULT_GOAL := help
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target what; do \
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target what; do \
 	  printf '%-16s %s\n' "$$target" "$$what"; done
 
 demo: $(VENV)/ready-to-run ## the four rows of Table 2 of ConvBERT on the embedded corpus
@@ -35,6 +35,9 @@ test: $(VENV)/ready-to-develop ## all tests
 
 bench: $(VENV)/ready-to-develop ## speed and memory against named peers, in one table
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks
+
+gpu-check: $(VENV)/ready-to-develop ## ten minutes on one GPU: repeats, speed and use of the card, a line of JSON each
+	$(BIN)/python -m benchmarks.gpu_check
 
 check: $(VENV)/ready-to-develop ## lint, format, strict types, layering, generated files
 	$(BIN)/ruff check .

@@ -28,6 +28,7 @@ from benchmarks.measuring import Interval, Work, check, median_interval
 from benchmarks.references import conv_bert
 from runners.training.optimisers.adamw import adamw
 from runners.training.optimisers.parameter_groups import set_rate
+from search_space.cards import card_named
 from search_space.released.models import PRESETS
 from steeplechase.foundation.errors import MachineError
 from steeplechase.models.encoder import Encoder
@@ -43,8 +44,6 @@ HEAD_DIM, KERNEL_SIZE = 64, 9
 FORWARD_AND_BACKWARD = 3  # operations of a training pass in units of a forward pass
 PRODUCT_SIDE = 8192
 UTILISATION = "model FLOPs utilisation"
-DENSE_BFLOAT16 = {"NVIDIA H200": 989.4e12, "NVIDIA H100 80GB HBM3": 989.4e12, "NVIDIA A100-SXM4-80GB": 312e12}
-"""Operations per second on NVIDIA's data sheets, without sparsity."""
 SHARING, TRIAL_SEQUENCES, WARM_UP = (1, 2, 4, 8), 32, 10
 WINDOWS, WINDOW_SECONDS, PATIENCE = 11, 2.0, 600.0
 
@@ -141,8 +140,8 @@ def step_rows(card: str) -> Iterator[Row]:
     product = product_speed()
     note = f"{statistics.median(speeds) / 1e12:.4g} of {product / 1e12:.4g} TFLOP/s, {PRODUCT_SIDE}-square matrices"
     yield Row(UTILISATION, "of a measured product", median_interval([each / product for each in speeds]), 0.25, note)
-    if card in DENSE_BFLOAT16:
-        shares = [each / DENSE_BFLOAT16[card] for each in speeds]
+    if (known := card_named(card)) is not None:
+        shares = [each / known.bfloat16 for each in speeds]
         yield Row(UTILISATION, "of the data sheet", median_interval(shares), 0.25, card)
 
 

@@ -16,6 +16,7 @@ from runners.settings import Selection
 from runners.stage_labels import fine_tune_labels, has_long_sequence_phase, measure_labels
 from runners.stages.stage import Stage
 from runners.task_sources import table_notes, table_warnings
+from search_space.cards import card_memory
 from search_space.cost import Convention
 from steeplechase.configuration.arm import BASELINE, Arm
 from steeplechase.configuration.continuation import continuation_notes
@@ -158,7 +159,7 @@ def _planned(
 
 
 def _warnings(experiment: Experiment) -> Iterator[str]:
-    yield from warnings_of(experiment, memory_bytes())
+    yield from warnings_of(experiment, memory_bytes(), card_memory())
     yield from missing_device(experiment)
     yield from table_warnings(experiment.fine_tuning)
 

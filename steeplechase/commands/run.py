@@ -31,6 +31,7 @@ from runners.run import run as drive
 from runners.run_progress import RunProgress
 from runners.settings import RAY, RunSettings
 from runners.task_sources import table_warnings
+from search_space.cards import card_memory
 from steeplechase.commands.arguments import ExperimentFile, choose_any, with_flags_of
 from steeplechase.commands.output import program, readers_may_go
 from steeplechase.commands.report import all_of, print_report
@@ -197,7 +198,7 @@ def refuse_silent_cluster(address: str) -> None:
 
 def _drive(request: RunRequest, console: Console, stop: Stopping, on_report: OnReport, opening: Lines) -> Snapshot:
     places, experiment = request.paths, request.experiment
-    for line in (*warnings_of(experiment, memory_bytes()), *table_warnings(experiment.fine_tuning)):
+    for line in (*warnings_of(experiment, memory_bytes(), card_memory()), *table_warnings(experiment.fine_tuning)):
         _warn(console, line)
     mirroring = Mirroring(places, experiment.tracking)
     _warn(console, mirroring.check())

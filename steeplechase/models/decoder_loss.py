@@ -12,13 +12,18 @@ def target_loss(
     states: Float[Tensor, "batch target width"],
     targets: Int[Tensor, "batch target"],
     label_smoothing: float = 0.0,
+    rows: Int[Tensor, " predicted"] | None = None,
 ) -> Float[Tensor, ""]:
     """Return the mean cross-entropy in nats over the predicted tokens, 0 without any.
 
-    Targets below 0 are not predicted: their states are left out before the output layer.
+    Targets below 0 are not predicted: their states are left out before the output layer. `rows` are the numbers of
+    the others among all, where the host knows them, so that it need not ask an accelerator.
     """
-    predicted = targets >= 0
-    x, tokens = states[predicted], targets[predicted]
+    if rows is None:
+        predicted = targets >= 0
+        x, tokens = states[predicted], targets[predicted]
+    else:
+        x, tokens = states.flatten(0, 1)[rows], targets.flatten()[rows]
     if not len(tokens):
         return states.sum() * 0.0
     table = model.table

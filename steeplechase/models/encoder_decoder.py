@@ -32,12 +32,16 @@ class ScaledEmbeddings(Embeddings):
         segments: Int[Tensor, "batch seq"] | None = None,
         first: int = 0,
         places: Int[Tensor, "batch seq"] | None = None,
+        reach: int | None = None,
     ) -> Float[Tensor, "batch seq embedding"]:
-        """Return the embedded tokens at their places, by default from `first` on; there are no segments."""
+        """Return the embedded tokens at their places, by default from `first` on; there are no segments.
+
+        All places are below `reach`, which is asked of them where the caller does not know it.
+        """
         if places is None:
             positions = self.positions_from(first, tokens.shape[1])
         else:
-            table = self.positions(int(places.max()) + 1)
+            table = self.positions(int(places.max()) + 1 if reach is None else reach)
             positions = table[places] if isinstance(table, Tensor) else table
         embedded = self.tokens(tokens) * self.scale + positions
         summed: Tensor = embedded if self.norm is None else self.norm(embedded)
@@ -70,9 +74,13 @@ class Decoder(nn.Module):
         tokens: Int[Tensor, "batch seq"],
         context: DecodingContext,
         places: Int[Tensor, "batch seq"] | None = None,
+        reach: int | None = None,
     ) -> Float[Tensor, "batch seq width"]:
-        """Return a vector per token; `places` are the positions of the tokens, from the first on by default."""
-        embedded = self.embeddings(tokens, None, 0, places)
+        """Return a vector per token; `places` are the positions of the tokens, from the first on by default.
+
+        They are below `reach`, where that is given.
+        """
+        embedded = self.embeddings(tokens, None, 0, places, reach)
         x = to_autocast_dtype(dropout(embedded, self.dropout_rate, self.training))
         for block in self.blocks:
             x = _decoded(self.activation_checkpointing, block, x, context)

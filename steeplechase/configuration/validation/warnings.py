@@ -8,15 +8,22 @@ from search_space.recipe import Recipe
 from search_space.released.differences import warmup_updates
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.validation.search import finishing_warnings
+from steeplechase.foundation.devices import Device
 
 ARMS_NAMED = 4
 
 
-def warnings_of(experiment: Experiment, machine_memory: int | None = None) -> tuple[str, ...]:
-    """Return one line per warning about a valid experiment; the machine's memory is in bytes, None if unknown."""
+def warnings_of(
+    experiment: Experiment, machine_memory: int | None = None, card_memory: int | None = None
+) -> tuple[str, ...]:
+    """Return one line per warning about a valid experiment.
+
+    The memory of the machine, and that of its GPU for arms that are trained there, are in bytes, None if unknown.
+    """
     if not experiment.has_trials:
         return ()
-    memory = () if machine_memory is None else _memory(experiment, machine_memory)
+    memories: dict[Device, int | None] = {"cpu": machine_memory, "cuda": card_memory}
+    memory = [line for device, size in memories.items() if size for line in _memory(experiment, device, size)]
     return (
         *_objective(experiment),
         *_warm_up(experiment),
@@ -77,20 +84,22 @@ def _written_text(experiment: Experiment) -> Iterator[str]:
         )
 
 
-def _memory(experiment: Experiment, machine_memory: int) -> Iterator[str]:
-    """Yield the arms that need more than the machine's memory, grouped by their need."""
+def _memory(experiment: Experiment, device: Device, memory: int) -> Iterator[str]:
+    """Yield the arms that need more than the memory of their device, grouped by their need."""
     arms_by_need: dict[tuple[int, int], list[str]] = {}
     for arm in experiment.arms:
         need = _least_memory(arm.candidate)
-        if arm.candidate.recipe.device == "cpu" and sum(need) > machine_memory:
+        need = (need[0], -(-need[1] // arm.candidate.recipe.processes)) if device == "cuda" else need
+        if arm.candidate.recipe.device == device and sum(need) > memory:
             arms_by_need.setdefault(need, []).append(arm.name)
+    place = "machine" if device == "cpu" else "machine's GPU"
     for (weights, activations), names in arms_by_need.items():
         parts = (
             f"{_gibibytes(weights)} of weights, gradients and moments, {_gibibytes(activations)} of saved activations"
         )
         yield (
             f"{_named(names, len(experiment.arms))}: pretraining needs at least {_gibibytes(weights + activations)} "
-            f"({parts}), and this machine has {_gibibytes(machine_memory)}. Write smaller sizes, a smaller "
+            f"({parts}), and this {place} has {_gibibytes(memory)}. Write smaller sizes, a smaller "
             "recipe.batch_sequences or more recipe.micro_batches"
         )
 

@@ -82,14 +82,18 @@ class Model(PretrainingModel[DenoisingBatch]):
     def loss_terms(self, batch: DenoisingBatch, random: np.random.Generator) -> tuple[Float[Tensor, ""]]:
         """Return the mean cross-entropy in nats over the predicted tokens, smoothed as the recipe declares."""
         smoothing = self.label_smoothing if self.training else 0.0
-        return (target_loss(self.encoder, self._states(batch), self.tensor(batch.targets), smoothing),)
+        states, targets = self._states(batch), self.tensor(batch.targets)
+        on_host = self.encoder.device.type == "cpu"
+        rows = None if on_host else self.tensor(np.flatnonzero(batch.targets != NOT_PREDICTED))
+        return (target_loss(self.encoder, states, targets, smoothing, rows),)
 
     def _states(self, batch: DenoisingBatch) -> Float[Tensor, "batch target width"]:
         batch = batch.with_sources_of(self.encoder.architecture.longest_sequence)
         mask = None if batch.real.all() else self.tensor(batch.real)
         source = self.encoder.encode(self.tensor(batch.source), mask)
         inputs, places = self.tensor(batch.inputs), self.tensor(batch.places)
-        states: Tensor = self.encoder.decoder(inputs, DecodingContext(source), places=places)
+        reach = int(batch.places.max()) + 1
+        states: Tensor = self.encoder.decoder(inputs, DecodingContext(source), places=places, reach=reach)
         return states
 
     @classmethod

@@ -109,3 +109,15 @@ def test_a_device_with_its_own_memory_and_activations_that_are_computed_again_ar
     lines = [line for line in warnings_of(load_experiment(file, None), 2**20) if "GiB" in line]
     assert [line.partition(":")[0] for line in lines] == ["baseline", "again"]
     assert "0.0 GiB of saved activations" in lines[1]
+
+
+def test_arms_that_need_more_than_the_memory_of_the_card_are_warned_of(tmp_path: Path) -> None:
+    file = tmp_path / "f.yaml"
+    text = TEXT.format(objective="objective: masked_language_model", kind="linear", warmup=1024, evaluations=8)
+    arms = "arms: { cuda: { recipe.device: cuda } }"
+    file.write_text(text.replace("arms: { fast: { recipe.schedule.warmup_tokens: 512 } }", arms))
+    experiment = load_experiment(file, None)
+    (line,) = (each for each in warnings_of(experiment, None, 2**20) if "GiB" in each)
+    assert line.startswith("cuda: ")
+    assert "and this machine's GPU has 0.0 GiB" in line
+    assert not [each for each in warnings_of(experiment, None, 2**40) if "GiB" in each]

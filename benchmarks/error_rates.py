@@ -14,9 +14,11 @@ from jaxtyping import Bool, Float
 
 from steeplechase.analysis.contrasts import CrossedDesign
 from steeplechase.analysis.difference import ALPHA
+from steeplechase.analysis.distributions import t_quantile
 from steeplechase.analysis.effects import estimate, wider
 from steeplechase.analysis.estimates import Estimates, moments, one_sample
 from steeplechase.analysis.graphical import Graph, gated, graphical_test, holm
+from steeplechase.analysis.proportions import fisher_p
 from steeplechase.analysis.shapley import all_orders, sampled_orders, shapley_values
 from steeplechase.analysis.simultaneous import step_down
 from steeplechase.analysis.two_way_variance import two_way_estimate
@@ -133,6 +135,66 @@ def _directed(found: Estimates, graph: Graph) -> Cells:
     return sign
 
 
+@dataclass(frozen=True)
+class Mode:
+    """Seeds that stay on a plateau, in one arm or both, and the difference of the two arms among those that learn."""
+
+    share: float
+    """Of the arm's seeds."""
+    difference: float = 0.0
+    """In standard deviations of the seeds that learn."""
+    seeds: int = 3
+    both: bool = False
+    """Whether the other arm stays in the same share of its seeds."""
+
+    @property
+    def truth(self) -> float:
+        """The difference of the means over all seeds."""
+        return self.difference if self.both else self.difference + STAYS * self.share
+
+
+STAYS = 30.0
+"""What staying adds, in standard deviations of the seeds that learn: 1 nat beside 0.03."""
+SHARES, NUMBERS = (0.1, 0.2, 0.3), (3, 5, 8)
+MODES = (
+    *(Mode(share, difference, seeds) for seeds in NUMBERS for share in SHARES for difference in (0.0, -3.0)),
+    *(Mode(share, 0.0, seeds, both=True) for seeds in NUMBERS for share in SHARES),
+)
+EVERY_SEED, LEARNERS = "means of every seed", "means among models that learned, Fisher's test on how many (decides)"
+
+
+def mode_rates(mode: Mode, tables: int, seed: int = 0) -> Mapping[str, tuple[Share, Share]]:
+    """Return by method the share of tables with a wrong verdict, and of intervals that hold the truth.
+
+    Wrong of every seed: the sign of a significant difference is not that of the true mean difference, or of 0 where
+    that is 0. Wrong among models that learned: the same of the difference of those, or Fisher's test tells arms apart
+    that stay equally often.
+    """
+    random = stream(seed, f"mode {mode.share:g} {mode.difference:g}", mode.seeds, tables)
+    found: dict[str, list[tuple[bool, bool]]] = {EVERY_SEED: [], LEARNERS: []}
+    for _ in range(tables):
+        stays, also = random.random((2, mode.seeds)) < mode.share
+        also &= mode.both
+        arm, other = random.normal(mode.difference, 1.0, mode.seeds), random.normal(0.0, 1.0, mode.seeds)
+        every = estimate(dict(enumerate(arm + STAYS * stays)), dict(enumerate(other + STAYS * also)))
+        learned = estimate(dict(enumerate(arm[~stays])), dict(enumerate(other[~also])))
+        told = fisher_p(int((~stays).sum()), mode.seeds, int((~also).sum()), mode.seeds) <= ALPHA
+        found[EVERY_SEED].append(_against(every, mode.truth))
+        wrong, covered = _against(learned, mode.difference)
+        found[LEARNERS].append((wrong or (told and mode.both), covered))
+    return {name: (share(np.array(each)[:, 0]), share(np.array(each)[:, 1])) for name, each in found.items()}
+
+
+def _against(found: Estimates, truth: float) -> tuple[bool, bool]:
+    """Return whether a verdict is wrong and whether the interval holds the truth; without a test neither is wrong."""
+    value, error, degrees = (each.item() for each in (found.value, found.standard_error, found.degrees))
+    if not error > 0:
+        return False, True
+    half = float(t_quantile(ALPHA, degrees)) * error
+    wrong = found.p().item() <= ALPHA and np.sign(value) != np.sign(truth)
+    return bool(wrong), abs(value - truth) <= half
+
+
 def factorial_rates(population: Population, tables: int, seed: int = 0) -> Mapping[str, tuple[Share, Share]]:
     """Return by method the share of tables with a wrong verdict, and the power for the factor with an effect."""
     factors = tuple(product((0, 1), repeat=3))
@@ -223,6 +285,8 @@ def page(tables: int, seed: int) -> Iterator[str]:
     yield from ("", f"{tables} simulated tables of each kind, with the Monte Carlo standard error of each share, by")
     yield from (f"`{command} > docs/error_rates.md`.", "[Statistics](statistics.md) explains what is simulated.")
     yield from _table("Verdicts", ("noise", "method", *RATES), _verdict_rows(tables, seed))
+    of_modes = ("stay", "difference among learners", "seeds", "method", "wrong", "95% intervals that hold")
+    yield from _table("Some seeds stay on the plateau", of_modes, _mode_rows(tables, seed))
     yield from _table("Factorials", ("noise", "method", "wrong", "power"), _factorial_rows(tables, seed))
     of_examples = ("answers", "seeds", "method", "wrong at 5%", "power at 0.5%")
     yield from _table("Seeds and examples", of_examples, _example_rows(tables, seed))
@@ -236,6 +300,14 @@ def _verdict_rows(tables: int, seed: int) -> Iterator[tuple[str, ...]]:
         for name, one in mixed.items():
             figures = (null[name].wrong, one.wrong, one.power_loss, one.power_score, one.coverage)
             yield population.name, name, *map(_percent, figures)
+
+
+def _mode_rows(tables: int, seed: int) -> Iterator[tuple[str, ...]]:
+    for mode in MODES:
+        arms = "both arms" if mode.both else "one arm"
+        named = f"{mode.share:.0%} of {arms}", f"{mode.difference:g} sd", str(mode.seeds)
+        for name, pair in mode_rates(mode, tables, seed).items():
+            yield *named, name, *map(_percent, pair)
 
 
 def _factorial_rows(tables: int, seed: int) -> Iterator[tuple[str, ...]]:

@@ -48,6 +48,8 @@ class Report:
     """Command, machine and libraries that produced the numbers, as far as the ledger has them."""
     summary: Summary | None = None
     """None for searches, latencies, and before any result."""
+    limits: str = ""
+    """What it cannot say; empty without pretrained arms, and in a brief report."""
     more: str = ""
     """In a brief report, what it leaves out and the command that shows it."""
 

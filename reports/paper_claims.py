@@ -26,7 +26,7 @@ from reports.searched_claims import searched_claims
 from reports.sections.claims import claims_table
 from reports.speed_claims import claimed_speeds
 from reports.statistics.claims import ClaimOutcome, TestedClaim, on_the_single_task, tested_claims
-from reports.statistics.metrics import Metric, below_reference_text
+from reports.statistics.metrics import Metric
 from reports.statistics.results import Results, results_of
 from reports.table import Row, number
 from steeplechase.analysis.difference import Difference
@@ -152,10 +152,11 @@ def _with_claims(rows: Snapshot, claims: Iterable[str]) -> Snapshot:
 
 def _missing(results: Results, claim: Claim) -> str:
     """Return what a published run lacks of a claim's arms and metric; empty if nothing."""
-    arms = [arm for arm in claim.arms if arm not in results.values]
+    arms = [arm for arm in claim.arms if arm not in results.measured_values]
     if arms:
         return " and ".join(arms)
-    return "" if all(results.values[arm].get(claim.metric) for arm in claim.arms) else claim.metric
+    measured = (results.measured_values[arm].get(claim.metric) for arm in claim.arms)
+    return "" if all(measured) else claim.metric
 
 
 def _of_claim(claim: Claim, verdict: Row, results: Results, level: float, caveats: tuple[str, ...]) -> ClaimRow:
@@ -173,7 +174,7 @@ def _of_claim(claim: Claim, verdict: Row, results: Results, level: float, caveat
     row = judged(claim, str(verdict["verdict"]), found, difference, level, decimals)
     row = replace(row, scope=scope_text(results, claim.arms))
     if verdict["verdict"] == ClaimOutcome.NOT_TESTED:
-        return replace(row, caveats=(below_reference_text(metric), *caveats), estimate=None, detectable=NOTHING)
+        return replace(row, caveats=(str(verdict["reason"]), *caveats), estimate=None, detectable=NOTHING)
     return replace(row, caveats=(*needed, *caveats, *afterwards, *departures, *alone))
 
 
@@ -197,8 +198,10 @@ HEADINGS = ("claim", "experiment", "metric", "test", "n", "Δ [95%]", "detectabl
 ALIGNMENTS = ("---", "---", "---", "---", "--:", "---", "--:", "---")
 NOTE = (
     "A verdict is about models of the size, the training and the text beside it, and says nothing of others. It is "
-    "that of the report: supported if a difference outside the claimed range, first minus second, is rejected at 5%, "
-    "contradicted if one inside it is, undecided otherwise, by Holm's correction over all claims of the experiment, "
+    "that of the report: as stated here if a difference outside the claimed range, first minus second, is rejected "
+    "at 5%, opposite here if one inside it is, open here otherwise, and not testable at this size on a task whose "
+    "references the arms do not exceed, on arms that have not begun to learn, and of about level with a power below "
+    "50%; by Holm's correction over all claims of the experiment, "
     "of all experiments that declare the same study, or of all searches that test one claim. Margins (within) are "
     "this project's. Δ has its own 95% interval, over seeds and held-out sequences or dev examples, or, where it "
     "says so, over seeds alone: too narrow, because the sampling error of the examples is not in it; chosen_final is "

@@ -9,6 +9,7 @@ from reports.figures.figure import Picture
 from reports.final_comparison import at_final_seeds, examples_at_final_seeds
 from reports.finding import chosen_sentence, final_finding, finding_of
 from reports.grid import Grid, with_notes
+from reports.limits import limits_of
 from reports.made_with import made_with_of
 from reports.sanitise import printable
 from reports.section import Content, Section
@@ -69,6 +70,7 @@ def build(
         scale=printable(scale_of(snapshot.scale)),
         question=printable(results.experiment.question),
         finding=printable(finding_of(searched) + final_finding(evidence, snapshot)),
+        limits=printable(limits_of(evidence.results)),
         paper=printable(f"{paper.statement} ({paper.source})") if paper else "",
         tables=_tables(contents),
         grids=grids,

@@ -40,6 +40,7 @@ def summary_of(evidence: Evidence, chosen: str = "") -> Summary | None:
         return None
     others = (clause for name in CLAUSES_IN_SUMMARY for clause in sections()[name].clauses(evidence))
     first = [metric_clause(results, metric) for metric in measured] or sections()["reference"].clauses(evidence)
+    first = [*sections()["plateau"].clauses(evidence), *first]
     clauses = [*first, "; ".join(filter(None, others))]
     undecided = dict(_undecided(results))
     known = [each.seeds_to_decide for each in undecided.values() if each.seeds_to_decide is not None]
@@ -159,6 +160,6 @@ def brief(report: Report, command: str) -> Report:
     tables = {0: "", 1: "1 more table, "}.get(left_out, f"{left_out} more tables, ")
     more = f"{tables}all columns and the conditions:\n{command}"
     if summary is None:
-        return replace(report, grids=tuple(each.brief for each in kept), footer=footer, more=more)
+        return replace(report, grids=tuple(each.brief for each in kept), footer=footer, limits="", more=more)
     grids = (summary.table, *(each.brief for each in kept))
-    return replace(report, finding=summary.finding, paper="", grids=grids, footer=footer, more=more)
+    return replace(report, finding=summary.finding, paper="", limits="", grids=grids, footer=footer, more=more)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reports.by_recipe import at_shared_recipe
 from reports.claim_row import passes_text, scope_text, tokens_text
-from reports.number_format import difference_text, fixed, short
+from reports.number_format import NOTHING, difference_text, fixed, short
 from reports.report import build
 from reports.sections.curves import learning_curves
 from reports.statistics.claims import JudgedClaim, judged_claims
@@ -28,7 +28,6 @@ from steeplechase.ledger.paths import has_export
 from steeplechase.ledger.records import shared_evaluation_set, with_results
 from steeplechase.ledger.snapshot import snapshot
 from steeplechase.ledger.stage_results import TokensResult
-from tools.plateau_exits import plateau_exits
 
 UNITS = {HELD_OUT_LOSS: " nats"}
 
@@ -88,7 +87,9 @@ class Folder:
         return rows[0]
 
     def shown(self, over: Difference, metric: Metric, *, interval: bool = True, n: bool = True) -> str:
-        """Return a difference with its unit, interval and n."""
+        """Return a difference with its unit, interval and n; of arms without a seed that learned a dash."""
+        if over.delta is None:
+            return NOTHING
         value, _, bounds = difference_text(over, self.results.decimals(metric)).partition(" ")
         seeds = f", n = {over.n}" if n else ""
         return f"{value}{UNITS.get(metric.name, '')}{f' {bounds}' if interval else ''}{seeds}"
@@ -132,6 +133,8 @@ class Published:
         found = self._folder(folder)
         measured = found.metric(metric)
         effect, decimals = found.results.effect(found.arm(arm), measured), found.results.decimals(measured)
+        if effect.mean is None and arm in found.results.partly_learning:
+            return f"{found.results.partly_learning[arm]} seeds began to learn"
         if effect.mean is None:
             raise ConfigurationError(f"{arm} has no {metric}")
         spread = "" if effect.sd is None else f" ± {fixed(effect.sd, decimals)}"
@@ -141,7 +144,7 @@ class Published:
         """Return the lowest and the highest seed of the named arms, or of all: `3.68 to 4.09`."""
         found = self._folder(folder)
         measured = found.metric(metric)
-        values = [value for arm in found.arms(arms) for value in found.results.values[arm][metric].values()]
+        values = [value for arm in found.arms(arms) for value in found.results.measured_values[arm][metric].values()]
         return " to ".join(fixed(value, found.results.decimals(measured)) for value in (min(values), max(values)))
 
     def verdict(self, folder: str, metric: str, arm: str) -> str:
@@ -150,11 +153,11 @@ class Published:
         return str(found.results.comparison(found.arm(arm), found.metric(metric)).verdict)
 
     def outcome(self, folder: str, claim: str) -> str:
-        """Return whether a claim of the report is supported, contradicted, undecided or not tested."""
+        """Return the outcome of a claim of the report: as stated, opposite, open here, or not testable."""
         return str(self._folder(folder).claim(claim).outcome)
 
     def claim(self, folder: str, claim: str, **shown: bool) -> str:
-        """Return a claim's outcome with its difference: `supported: Δ −0.972 nats [−1.124, −0.819], n = 8`."""
+        """Return a claim's outcome with its difference: `as stated here: Δ −0.972 nats [−1.124, −0.819], n = 8`."""
         found = self._folder(folder)
         judged = found.claim(claim)
         tested = judged.tested
@@ -193,7 +196,8 @@ class Published:
         Raises ConfigurationError if one of them never does, so that a sentence cannot be about the others alone.
         """
         found = self._folder(folder)
-        exits = [at for at in plateau_exits(found.results)[found.arm(arm)] if at is not None]
+        learning = found.results.learning.get(found.arm(arm))
+        exits = [at for at in learning.exits.values() if at is not None] if learning else []
         if not exits or len(exits) != self.seeds(folder):
             raise ConfigurationError(f"{len(exits)} seeds of {arm} leave the plateau, of {self.seeds(folder)}")
         return " to ".join(f"{at / 1e6:.1f}M" for at in (min(exits), max(exits)))
@@ -237,7 +241,8 @@ class Published:
     def sampled(self, folder: str) -> str:
         """Return what the intervals of the held-out loss are over: seeds alone, or seeds and examples."""
         results = self._folder(folder).results
-        return "seeds" if results.over_seeds_alone(results.values, Metric(HELD_OUT_LOSS)) else "seeds and examples"
+        measured = [arm for arm, by_metric in results.values.items() if len(by_metric.get(HELD_OUT_LOSS, ())) > 1]
+        return "seeds" if results.over_seeds_alone(measured, Metric(HELD_OUT_LOSS)) else "seeds and examples"
 
 
 def _one_of(name: str, what: str, known: Collection[str]) -> str:

@@ -27,6 +27,8 @@ def render(report: Report) -> str:
 
 def _blocks(report: Report) -> Iterator[str]:
     yield rf"\paragraph{{Finding.}} {escape(report.finding)}"
+    if report.limits:
+        yield rf"\paragraph{{What this cannot say.}} {escape(report.limits)}"
     if report.paper:
         yield rf"\paragraph{{The paper.}} {escape(report.paper)}"
     used: set[str] = set()

@@ -33,6 +33,8 @@ def _blocks(report: Report, figures: Sequence[tuple[str, str]]) -> Iterator[str]
     if report.question:
         yield escape(report.question)
     yield f"**Finding.** {escape(report.finding)}"
+    if report.limits:
+        yield f"> **What this cannot say.** {escape(report.limits)}"
     if report.paper:
         yield f"**The paper.** {escape(report.paper)}"
     for grid in report.grids[:1]:

@@ -62,6 +62,8 @@ def _blocks(report: Report, width: int) -> Iterator[RenderableType]:
         yield Text(report.question)
     yield Text("")
     yield _labelled("Finding", report.finding)
+    if report.limits:
+        yield _labelled("What this cannot say", report.limits)
     if report.paper:
         yield _labelled("The paper", report.paper)
     for grid in report.grids:

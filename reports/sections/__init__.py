@@ -13,8 +13,9 @@ from reports.section import Section
 from reports.statistics.evidence import Evidence
 
 TABLES = (
-    *("candidates", "main_table", "pruning", "rare_words", "perplexity", "generated_texts", "attention", "factors"),
-    *("shapley", "verdicts", "claims", "divergence", "gap_by_budget", "variance", "single_change_effects"),
+    *("candidates", "main_table", "plateau", "pruning", "rare_words", "perplexity", "generated_texts", "attention"),
+    *("factors", "shapley", "verdicts", "claims", "divergence", "gap_by_budget", "variance"),
+    "single_change_effects",
     *("importance", "lineage", "hurdle_savings", "audit", "pareto", "matched_budget", "reference", "task_pilot"),
     *("frozen_tasks", "paper_comparison", "differences_from_paper", "truncation", "contamination"),
     *("searched_settings", "tuned_effects", "tuning_trials"),
@@ -35,7 +36,7 @@ FIGURES = (
     "best_by_cost",
 )
 CLAUSES = (
-    *("factors", "main_table", "single_change_effects", "claims", "reference", "attention", "equal_arms"),
+    *("plateau", "factors", "main_table", "single_change_effects", "claims", "reference", "attention", "equal_arms"),
     *("without_value", "squad", "failures"),
 )
 """Of the finding of a comparison of arms; that of a search is `best_candidate`."""

@@ -15,10 +15,9 @@ from reports.statistics.claims import (
     JudgedClaim,
     TestedClaim,
     judged_claims,
-    stated_claims,
 )
 from reports.statistics.evidence import Evidence
-from reports.statistics.metrics import Metric, below_reference_text
+from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, compared
 from search_space.released.differences import option_departures
@@ -56,6 +55,7 @@ def _row(results: Results, judged: JudgedClaim) -> Row:
         "p_contradicted": judged.corrected.contradicted_p,
         "probability": tested.probability,
         "power": tested.power,
+        "reason": tested.reason or None,
         **compared(tested.difference),
         "afterwards": added_text(results, tested.claim, tested.text),
         "departure": _departing(results, tested.claim) if tested.by == PAPER else None,
@@ -94,25 +94,23 @@ def _caveats(row: Row) -> Iterator[str]:
         yield f"added {row['afterwards']}"
     if row["departure"]:
         yield str(row["departure"])
-    if row["verdict"] == ClaimOutcome.NOT_TESTED:
-        yield below_reference_text(Metric(str(row["metric"])))
+    if row["reason"]:
+        yield str(row["reason"])
 
 
-def claims_note(results: Results, claims: Table) -> str:
+def claims_note(claims: Table) -> str:
     """Return the note that defines the verdicts on claims; a claim that is stated twice is one test."""
-    unbounded = any(claim.sign is Sign.LEVEL and not claim.size for _, _, claim in stated_claims(results))
-    level = "; a claim with ~ and without a margin can only be contradicted" if unbounded else ""
     tested = len({row["claim"] for row in claims.rows if row["p_supported"] is not None})
     return (
-        "Claims: supported if p of a difference outside the claimed range, first minus second, is at most 0.05, "
-        "contradicted if p of one inside it is, undecided otherwise, by Holm's correction over the "
-        f"{counted(tested, 'tested claim')}{level}. Power: the probability of supporting the claim, without "
-        "correction, if the true difference has the claimed size."
+        "Claims: as stated here if p of a difference outside the claimed range, first minus second, is at most 0.05, "
+        "opposite here if p of one inside it is, open here otherwise, by Holm's correction over the "
+        f"{counted(tested, 'tested claim')}. Power: the probability of supporting the claim, without correction, if "
+        "the true difference has the claimed size; a claim with ~ is not tested where it is below 50%."
     )
 
 
 def claims_clauses(results: Results) -> Iterator[str]:
-    """Yield how many claims are supported, undecided and contradicted, and which are, by who states them."""
+    """Yield how many claims have each outcome, and which are opposite here, by who states them."""
     judged = judged_claims(results)
     for by, noun in NOUNS.items():
         stated = {one.tested.key: one for one in judged if one.tested.by == by}
@@ -121,10 +119,10 @@ def claims_clauses(results: Results) -> Iterator[str]:
         elif stated:
             count = Counter(one.outcome for one in stated.values())
             supported = count[ClaimOutcome.SUPPORTED]
-            parts = [f"{supported or 'none'} {'are' if supported > 1 else 'is'} supported"]
+            parts = [f"{supported or 'none'} {'are' if supported > 1 else 'is'} {ClaimOutcome.SUPPORTED}"]
             against = [one.tested for one in stated.values() if one.outcome is ClaimOutcome.CONTRADICTED]
             parts += [f"{count[each]} {each}" for each in ClaimOutcome if each in count and each not in NAMED]
-            parts += [f"{len(against)} contradicted: {_named(against)}"] if against else []
+            parts += [f"{len(against)} {ClaimOutcome.CONTRADICTED}: {_named(against)}"] if against else []
             yield f"of {len(stated)} {noun.format('s')} {', '.join(parts)}"
 
 
@@ -145,7 +143,7 @@ def _named(claims: Sequence[TestedClaim]) -> str:
 def _content(evidence: Evidence) -> Content:
     results, claims = evidence.results, claims_table(evidence.results)
     columns, title = _columns(results, claims.rows), "Claims and their verdicts"
-    notes = [claims_note(results, claims)]
+    notes = [claims_note(claims)]
     return Content((claims,), shown("claims", title, columns, claims.rows, notes, FURTHER_NOTE))
 
 

@@ -96,8 +96,8 @@ def _notes(evidence: LatencyEvidence) -> Iterator[str]:
     yield f"FLOPs, closed form: {MATMUL.rule.rpartition('; ')[0]}."
     if evidence.timing.faster or evidence.timing.widening:
         yield (
-            "Verdicts on time: supported if the ratio is above 1 and marked *, contradicted if below 1 and marked *, "
-            "else undecided; on FLOPs: whether the ratio is above 1."
+            "Verdicts on time: as stated here if the ratio is above 1 and marked *, opposite here if below 1 and "
+            "marked *, else open here; on FLOPs: whether the ratio is above 1."
         )
     number = _intervals(evidence)
     if number > 1:

@@ -72,7 +72,10 @@ def qualifying_tasks(piloted: Iterable[PilotedArm]) -> tuple[str, ...]:
 
 
 def _of_task(results: Results, references: TaskReferences) -> Iterable[PilotedArm]:
-    values = {arm.name: [*results.values.get(arm.name, {}).get(references.task, {}).values()] for arm in results.arms}
+    values = {
+        arm.name: [*results.measured_values.get(arm.name, {}).get(references.task, {}).values()]
+        for arm in results.arms
+    }
     values = {arm: sample for arm, sample in values.items() if sample}
     spread, degrees = pooled([*values.values(), references.untrained])
     for arm, sample in values.items():

@@ -1,6 +1,7 @@
-"""Tests of the experiment's claims and of the paper's statements: supported, contradicted or undecided, with power.
+"""Tests of the experiment's claims and of the paper's statements, in words for this size, with power.
 
-A claim on a task below a reference is not tested: no arm measures there what the claim is about.
+A claim is not tested on a task below a reference, where no arm measures what it is about; on an arm that has not
+begun to learn; and, of "about level", where a difference within its margin could hardly be shown.
 
 An ordering of the paper is tested on the metrics that `paper.metrics` names, else on every headline metric. All
 claims and orderings of a report are one family (`analysis/claim_family.py`); the outcome of each by itself is kept
@@ -14,7 +15,7 @@ from enum import StrEnum
 
 from reports.statistics.arm_costs import costs_of
 from reports.statistics.experiment import paper_margins_of
-from reports.statistics.metrics import Metric, in_place_of_score
+from reports.statistics.metrics import Metric, below_reference_text, in_place_of_score
 from reports.statistics.results import Results
 from steeplechase.analysis.claim_family import ClaimTest, CorrectedClaim, claim_test, corrected
 from steeplechase.analysis.difference import ALPHA, Difference
@@ -27,14 +28,19 @@ from steeplechase.configuration.metrics import COSTS
 EXPERIMENT, PAPER = "experiment", "paper"
 
 
-class ClaimOutcome(StrEnum):
-    """The outcome of testing a claim."""
+FEWEST_POWER = 0.5
+"""The power below which a claim of "about level" is not tested: it could hardly be supported."""
 
-    SUPPORTED = "supported"
-    CONTRADICTED = "contradicted"
-    UNDECIDED = "undecided"
-    NOT_TESTED = "not tested"
-    """The claim is on a task below a reference (`ledger/task_standing.py`)."""
+
+class ClaimOutcome(StrEnum):
+    """The outcome of testing a claim, of models of the size and training that the report is about."""
+
+    SUPPORTED = "as stated here"
+    CONTRADICTED = "opposite here"
+    UNDECIDED = "open here"
+    NOT_TESTED = "not testable at this size"
+    """The claim is on a task below a reference (`ledger/task_standing.py`), on an arm of which fewer than two seeds
+    have begun to learn (`statistics/learning.py`), or of "about level" with a power below one half."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,8 @@ class TestedClaim:
     power: float | None
     """Probability of supporting the claim, without correction, with this n and these variances if the true difference
     has the claimed size; for `~`, if the true difference is 0. None where the claim has no size."""
+    reason: str = ""
+    """Why the claim is not tested."""
 
     @property
     def key(self) -> tuple[str, Difference]:
@@ -136,10 +144,20 @@ def _tested(results: Results, by: str, text: str, claim: Claim) -> TestedClaim:
     metric = Metric(claim.metric)
     alpha = 1 - max(results.confidence(claim.first), results.confidence(claim.second))
     difference = results.difference(claim.first, claim.second, metric)
-    if metric.task in results.below_reference:
-        return _without_test(by, text, claim, difference, ClaimOutcome.NOT_TESTED)
+    reason = _untestable(results, claim)
+    if reason:
+        return _without_test(by, text, claim, difference, ClaimOutcome.NOT_TESTED, reason)
     found = results.estimate(claim.first, claim.second, metric)
     return decide(claim, found, difference, alpha, by, text)
+
+
+def _untestable(results: Results, claim: Claim) -> str:
+    """Return why no difference of these arms on this metric can be claimed; empty where one can."""
+    metric, partly = Metric(claim.metric), results.partly_learning
+    if metric.task in results.below_reference:
+        return below_reference_text(metric)
+    few = [f"{arm} {partly[arm]}" for arm in (claim.first, claim.second) if arm in partly and partly[arm].left < 2]
+    return f"seeds that left the plateau: {', '.join(few)}" if few else ""
 
 
 def _of_costs(results: Results, by: str, text: str, claim: Claim) -> TestedClaim:
@@ -154,9 +172,15 @@ def _of_costs(results: Results, by: str, text: str, claim: Claim) -> TestedClaim
 
 
 def _without_test(
-    by: str, text: str, claim: Claim, difference: Difference, outcome: ClaimOutcome = ClaimOutcome.UNDECIDED
+    by: str,
+    text: str,
+    claim: Claim,
+    difference: Difference,
+    outcome: ClaimOutcome = ClaimOutcome.UNDECIDED,
+    reason: str = "",
+    power: float | None = None,
 ) -> TestedClaim:
-    return TestedClaim(claim, by, text, difference, ClaimTest(None, None), outcome, None, None)
+    return TestedClaim(claim, by, text, difference, ClaimTest(None, None), outcome, None, power, reason)
 
 
 def decide(
@@ -170,7 +194,10 @@ def decide(
     sized = claim.sign is not Sign.LEVEL or bool(claim.size)  # without a margin, equivalence has no probability
     below = [float(t_below((bound - found.value.item()) / error, degrees)) for bound in (from_, to)]
     if claim.sign is Sign.LEVEL:
-        chance = power_of_t_within(-claim.size / error, claim.size / error, degrees, alpha)
+        chance = power_of_t_within(-claim.size / error, claim.size / error, degrees, alpha) if claim.size else 0.0
+        if chance < FEWEST_POWER:
+            reason = f"power {100 * chance:.0f}% of showing a difference within {claim.size:g}"
+            return _without_test(by, text, claim, difference, ClaimOutcome.NOT_TESTED, reason, chance)
     else:
         chance = power_of_t(claim.size / error, degrees, alpha)
     return TestedClaim(

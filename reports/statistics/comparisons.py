@@ -50,8 +50,9 @@ class Verdict(StrEnum):
     NO_DIFFERENCE = "no difference"
     """Shown to lie within the equivalence margin."""
     UNDECIDED = "undecided"
-    BELOW_REFERENCE = "below reference"
-    """Of a task on which the arms do not exceed what is known without pretraining: no difference is claimed."""
+    NOT_TESTABLE = "not testable at this size"
+    """Of a task on which the arms do not exceed what is known without pretraining, and of arms of which fewer than
+    two seeds have begun to learn: no difference is claimed."""
 
 
 SEEDS_AND_EXAMPLES = "seeds_and_examples"
@@ -84,8 +85,8 @@ class CellTest:
     test: MeanTest = MeanTest.WELCH
     over_examples: Estimates | None = None
     """The difference over seeds and examples, where the values of examples were kept."""
-    below_reference: bool = False
-    """Whether it is a metric of a task on which no difference is claimed."""
+    not_testable: bool = False
+    """Whether no difference is claimed: the task is below a reference, or an arm has not begun to learn."""
 
     @cached_property
     def estimate(self) -> Estimates:
@@ -205,7 +206,7 @@ class Comparison:
     @property
     def verdict(self) -> Verdict:
         """The verdict on the arm."""
-        return Verdict.BELOW_REFERENCE if self.tested.below_reference else self._tested_verdict
+        return Verdict.NOT_TESTABLE if self.tested.not_testable else self._tested_verdict
 
     @property
     def _tested_verdict(self) -> Verdict:

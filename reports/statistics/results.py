@@ -10,6 +10,13 @@ from reports.number_format import decimals_for
 from reports.statistics.comparisons import Cell, CellTest, Comparison, compare
 from reports.statistics.contrasts import Contrasts, SampledExamples, Weights, sampled_examples
 from reports.statistics.experiment import experiment_of, margins_of
+from reports.statistics.learning import (
+    Learning,
+    examples_of_learners,
+    learning_of,
+    partly,
+    values_of_learners,
+)
 from reports.statistics.metrics import Metric, in_place_of_score, ordered
 from steeplechase.analysis.difference import ALPHA, Difference, Effect, MeanTest
 from steeplechase.analysis.effects import effect
@@ -45,12 +52,17 @@ class Results:
     metrics: tuple[Metric, ...]
     """The tested metrics; no score of a single task, whose values are the task's."""
     nested: NestedArmValues
+    """Of the seeds that left the plateau of their loss."""
     trials: Mapping[str, tuple[TrialHistory, ...]]
     """Trials by arm, in the order of the seeds."""
     standings: Mapping[str, TaskStanding] = field(default_factory=dict)
     """Of the tasks that have references and values."""
     example_tables: Mapping[str, ExampleTable] = field(default_factory=dict)
     """Losses and scores of single examples by metric, where they were kept."""
+    learning: Mapping[str, Learning] = field(default_factory=dict)
+    """By arm, which seeds left the plateau of the loss; empty where there is none."""
+    measured: NestedArmValues = field(default_factory=dict)
+    """Every measured value, those of seeds on their plateau too."""
     _answers: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False, compare=False)
 
     def once(self, ask: "Callable[[Results], T]") -> T:
@@ -77,7 +89,7 @@ class Results:
 
     def lowering(self, task: str) -> tuple[str, ...]:
         """Return the arms of a task below a reference without which, each alone, its mean exceeds every one."""
-        samples = {arm: [*of.get(task, {}).values()] for arm, of in self.values.items()}
+        samples = {arm: [*of.get(task, {}).values()] for arm, of in self.measured_values.items()}
         others = {arm: [each for name, each in samples.items() if name != arm] for arm in samples}
         found = {arm: standing_of(self.standings[task].references, each) for arm, each in others.items()}
         return tuple(arm for arm, standing in found.items() if standing is not None and not standing.below)
@@ -94,8 +106,18 @@ class Results:
 
     @cached_property
     def values(self) -> ArmValues:
-        """One value per arm, metric and pretraining seed."""
+        """One value per arm, metric and pretraining seed that left the plateau of its loss."""
         return means_of(self.nested)
+
+    @cached_property
+    def measured_values(self) -> ArmValues:
+        """One value per arm, metric and pretraining seed, on its plateau or not."""
+        return means_of(self.measured)
+
+    @cached_property
+    def partly_learning(self) -> Mapping[str, Learning]:
+        """The arms of which not every seed left the plateau, in the table's order."""
+        return partly((arm.name for arm in self.arms), self.learning)
 
     def effect(self, arm: str, metric: Metric) -> Effect:
         """Return one arm's effect on one metric."""
@@ -133,7 +155,7 @@ class Results:
     @cached_property
     def descriptions(self) -> tuple[Metric, ...]:
         """Measured quantities without a better direction."""
-        measured = {metric for by_metric in self.nested.values() for metric in by_metric}
+        measured = {metric for by_metric in self.measured.values() for metric in by_metric}
         return tuple(Metric(name) for name in DESCRIPTIONS if name in measured)
 
     def difference(self, arm: str, reference: str, metric: Metric) -> Difference:
@@ -201,8 +223,9 @@ class Results:
         values, baseline = (self.values.get(name_of_arm, {}).get(name, {}) for name_of_arm in (arm, BASELINE))
         over = self.contrasts.over_examples({arm: 1.0, BASELINE: -1.0}, name)
         metric, share = Metric(name), self._share(arm)
-        below = metric.task in self.below_reference
-        return CellTest(metric, values, baseline, self.margins.get(name), share, self.test, over, below)
+        learning = (self.partly_learning.get(each) for each in (arm, BASELINE))
+        untestable = metric.task in self.below_reference or any(each and each.left < 2 for each in learning)
+        return CellTest(metric, values, baseline, self.margins.get(name), share, self.test, over, untestable)
 
     @cached_property
     def families(self) -> tuple[tuple[Cell, ...], tuple[Cell, ...]]:
@@ -294,8 +317,9 @@ def results_of(
     tasks = tuple(sorted(experiment.fine_tuning.tasks))
     found = task_standings(snapshot, tasks, primary)
     scored = tasks_in_score(tasks, found)
-    nested = nested_values_of(snapshot, tasks, primary, scored)
-    measured = {metric for by_metric in nested.values() for metric in by_metric}
+    every_value = nested_values_of(snapshot, tasks, primary, scored)
+    measured = {metric for by_metric in every_value.values() for metric in by_metric}
+    learning = {} if experiment.search is not None else learning_of(snapshot)
     arms = tuple(sorted(snapshot.arms, key=lambda arm: (arm.name != BASELINE, arm.position, arm.name)))
     trials: dict[str, list[TrialHistory]] = {arm.name: [] for arm in arms}
     for history in sorted(snapshot.histories, key=lambda history: history.trial.seed):
@@ -306,4 +330,16 @@ def results_of(
     incomparable = others and snapshot.arms_with_other_loss.issuperset(others)
     unmeasured |= {HELD_OUT_LOSS} if incomparable or not experiment.pretrains else set()
     metrics = tuple(metric for metric in ordered(tasks, measured) if metric.name not in unmeasured)
-    return Results(snapshot, experiment, primary, arms, metrics, nested, grouped, found, example_tables)
+    return Results(
+        snapshot=snapshot,
+        experiment=experiment,
+        primary=primary,
+        arms=arms,
+        metrics=metrics,
+        nested=values_of_learners(every_value, learning),
+        trials=grouped,
+        standings=found,
+        example_tables=examples_of_learners(example_tables, learning),
+        learning=learning,
+        measured=every_value,
+    )

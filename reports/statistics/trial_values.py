@@ -27,7 +27,7 @@ def trial_values(results: Sequence[Results], *further: Iterable[Row]) -> Table:
 
 def _rows(results: Results) -> Iterator[Row]:
     for arm in results.arms:
-        by_metric = results.values.get(arm.name, {})
+        by_metric = results.measured_values.get(arm.name, {})
         for metric in (*results.metrics, *results.descriptions):
             task, name = _task_and_metric(results, metric.name)
             for seed, value in sorted(by_metric.get(metric.name, {}).items()):

@@ -1,4 +1,4 @@
-"""Student's t, F and chi-squared for any real degrees of freedom, elementwise over arrays.
+"""Student's t, F, beta and chi-squared for any real degrees of freedom, elementwise over arrays.
 
 The one module of `analysis/` that imports scipy, and of it `scipy.special` alone, on first use, because the import
 takes a third of a second and `plan` and hurdles do not need it. NaN in, NaN out.
@@ -44,6 +44,11 @@ def t_quantile(p: ArrayLike, degrees: ArrayLike) -> Values:
 def f_quantile(share: ArrayLike, numerator: ArrayLike, denominator: ArrayLike) -> Values:
     """Return the value below which an F variable lies with a probability."""
     return np.asarray(_special().fdtri(numerator, denominator, share))
+
+
+def beta_quantile(share: ArrayLike, first: ArrayLike, second: ArrayLike) -> Values:
+    """Return the value below which a beta variable lies with a probability."""
+    return np.asarray(_special().betaincinv(first, second, share))
 
 
 def chi_squared_quantile(share: ArrayLike, degrees: ArrayLike) -> Values:

@@ -56,14 +56,14 @@ def plateau_of(curves: Mapping[str, Curve]) -> Plateau | None:
 
 def _settled(models: Mapping[str, "_ChangePoint"], level: float) -> Plateau | None:
     """Return the plateau that mean and exits settle on from a level; None where no curve stays near it."""
-    for _ in range(ROUNDS):
+    for further in reversed(range(ROUNDS)):
         fits = {name: model.fit(level) for name, model in models.items()}
         staying = {name: fit for name, fit in fits.items() if fit.lingers}
         if not staying:
             return None
         mean = float(np.concatenate([models[name].losses[fit.on_plateau] for name, fit in staying.items()]).mean())
-        if abs(mean - level) <= 1e-9 * abs(level):
-            break
+        if abs(mean - level) <= 1e-9 * abs(level) or not further:
+            break  # where levels alternate, exits are those of the last one
         level = mean
     exits = {name: float(models[name].tokens[fit.exit]) if fit.leaves else None for name, fit in fits.items()}
     return Plateau(level, exits, frozenset(staying))

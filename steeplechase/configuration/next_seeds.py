@@ -2,8 +2,9 @@
 
 At every planned look each arm's difference is tested at its share of the error (analysis/group_sequential.py), by the
 test that the experiment declares, adjusted for all arms tested at that look (Holm). An arm with a significant
-difference, or with one shown to lie within the margin, gets no more seeds; the other arms, and the baseline that they
-are compared with, go on to the next look.
+difference, or with one shown to lie within the margin, gets no more seeds, unless it has so few that a way of ending
+which none of them took may be that of a larger share than declared (`unseen_mode`). The other arms, and the baseline
+that they are compared with, go on to the next look.
 """
 
 from collections.abc import Mapping, Set
@@ -13,6 +14,7 @@ from steeplechase.analysis.difference import ALPHA, MeanTest
 from steeplechase.analysis.effects import estimate
 from steeplechase.analysis.equivalence import equivalence_p
 from steeplechase.analysis.paired import holm
+from steeplechase.analysis.proportions import unseen_at_most
 from steeplechase.configuration.seeds import SequentialSeeds
 
 Values = Mapping[str, Mapping[str, Mapping[int, float]]]
@@ -62,7 +64,10 @@ def _undecided(
             not_within.append(_at_look(equivalence_p(found, margin).item(), share))
         equivalent |= zip(((arm, metric) for arm in arms), holm(not_within), strict=True)
     adjusted = dict(zip(different, holm([*different.values()]), strict=True))
-    return {cell[0] for cell in different if not (_significant(adjusted[cell]) or _significant(equivalent[cell]))}
+    open_cells = {
+        cell[0] for cell in different if not (_significant(adjusted[cell]) or _significant(equivalent[cell]))
+    }
+    return open_cells | {arm for arm in arms if unseen_at_most(counts[arm]) > rule.unseen_mode}
 
 
 def _at_look(p: float, share: float) -> float | None:

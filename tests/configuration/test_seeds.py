@@ -35,7 +35,7 @@ def test_a_number_of_seeds_and_a_range_mean_what_they_say(written: object, meant
     assert Pretraining.model_validate({"tokens": 10, "seeds": written}).seeds == meant
 
 
-RULE = SequentialSeeds(start=3, max=8, step=2, margin={"held_out_loss": 0.05})
+RULE = SequentialSeeds(start=3, max=8, step=2, margin={"held_out_loss": 0.05}, unseen_mode=1.0)
 BASELINE = "baseline"
 
 
@@ -117,7 +117,7 @@ def test_a_rule_that_adds_nothing_is_refused() -> None:
         SequentialSeeds(start=5, max=5, margin={"held_out_loss": 1.0})
 
 
-RULED = {"start": 2, "max": 6, "step": 2, "margin": {"held_out_loss": 0.001}}
+RULED = {"start": 2, "max": 6, "step": 2, "margin": {"held_out_loss": 0.001}, "unseen_mode": 1.0}
 SEQUENTIAL = {"tokens": 2560, "seeds": {"until_decided": RULED}}
 
 
@@ -143,7 +143,7 @@ def test_a_later_arm_continues_to_its_own_next_look() -> None:
 @pytest.mark.parametrize(("margin", "seeds"), [(1e6, 3), (1e-9, 6)])
 @pytest.mark.parametrize("metric", ["score", "docs_acceptability", "docs_acceptability:accuracy"])
 def test_the_course_adds_seeds_for_a_task(tmp_path: Path, metric: str, margin: float, seeds: int) -> None:
-    ruled = {"until_decided": {"start": 3, "max": 6, "step": 2, "margin": {metric: margin}}}
+    ruled = {"until_decided": {"start": 3, "max": 6, "step": 2, "margin": {metric: margin}, "unseen_mode": 1.0}}
     tuning = {"tasks": ("docs_acceptability",)}
     table = experiment(tmp_path, pretraining={"tokens": 2560, "seeds": ruled}, fine_tuning=tuning)
     whole = Track(table, tmp_path, noisy).run()

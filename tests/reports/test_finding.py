@@ -87,13 +87,13 @@ def test_claims_and_orderings_of_the_paper_are_counted_by_outcome() -> None:
     paper = {"source": "a paper", "statement": "wide is best", "orderings": ["baseline > wide > deep"]}
     found = ends(losses, paper=paper, claims=["held_out_loss(wide) < held_out_loss(baseline)"])
     assert found.endswith(
-        "; of 2 tested orderings of the paper 1 is supported, 1 contradicted: baseline > wide on held-out loss; "
-        "the only claim of the experiment is supported."
+        "; of 2 tested orderings of the paper 1 is as stated here, 1 opposite here: baseline > wide on held-out "
+        "loss; the only claim of the experiment is as stated here."
     )
     assert "ordering" not in ends(losses)
     against = ends(losses, claims=[f"held_out_loss({first}) > held_out_loss(baseline)" for first in ("wide", "deep")])
     assert against.endswith(
-        "of 2 claims of the experiment none is supported, 2 contradicted: "
+        "of 2 claims of the experiment none is as stated here, 2 opposite here: "
         "held_out_loss(wide) > held_out_loss(baseline), held_out_loss(deep) > held_out_loss(baseline)."
     )
 
@@ -169,7 +169,7 @@ def test_a_task_below_a_reference_is_not_claimed_and_no_part_of_the_gate() -> No
     (results,) = [grid for grid in at_chance.grids if grid.name == "results"]
     assert "docs_pair, below reference" in {column.group for column in results.columns}
     (row,) = [row for t in at_chance.tables if t.name == "effects" for row in t.rows if row["metric"] == "docs_pair"]
-    assert (row["verdict"], row["p_adjusted"] < 0.05) == ("below reference", True)  # whatever the difference says
+    assert (row["verdict"], row["p_adjusted"] < 0.05) == ("not testable at this size", True)
     assert not any("§" in cell.text for shown in results.rows for cell in shown)
 
 
@@ -233,9 +233,9 @@ def test_a_claim_on_a_task_below_a_reference_is_not_tested() -> None:
     claims = ["held_out_loss(wide) < held_out_loss(baseline)", "docs_pair(wide) > docs_pair(baseline)"]
     at_chance, above = (scored(*means, claims=claims, loss_spread=0.1) for means in ((47.0, 49.2), (60.0, 62.2)))
     on_loss, on_task = (row for table in at_chance.tables if table.name == "claims" for row in table.rows)
-    assert (on_loss["verdict"], on_task["verdict"]) == ("supported", "not tested")
+    assert (on_loss["verdict"], on_task["verdict"]) == ("as stated here", "not testable at this size")
     assert (on_task["p_supported"], on_task["power"], on_task["n"]) == (None, None, 3)
-    assert "of 2 claims of the experiment 1 is supported, 1 not tested" in at_chance.finding
+    assert "of 2 claims of the experiment 1 is as stated here, 1 not testable at this size" in at_chance.finding
     (shown,) = [grid for grid in at_chance.grids if grid.name == "claims"]
     assert any(
         "on docs_pair the arms do not exceed every reference" in str(cell) for row in shown.rows for cell in row

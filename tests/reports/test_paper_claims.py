@@ -94,6 +94,8 @@ def test_verdicts_are_those_of_the_published_tables() -> None:
         same = [row for text, row in rows.items() if test.metric in text and test.test[1:-1] == shown(text)]
         for row in same:
             assert (row["verdict"], row["n"]) == (test.verdict, test.n), test
+            if row["delta"] is None:
+                continue
             delta = signed(float(str(row["delta"])), decimals(test.difference))
             assert test.difference.startswith(delta)
             compared += 1

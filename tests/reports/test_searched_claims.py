@@ -44,7 +44,7 @@ def test_a_search_that_is_lower_at_every_seed_supports_and_contradicts(tmp_path:
     first, second = 4 + noise[0], 4.5 + noise[0] + 0.1 * noise[1]
     written(tmp_path / "space/hurdles", {"a": first, "b": second})
     below, above = judge(tmp_path, LOWER, HIGHER)
-    assert (below.verdict, above.verdict) == ("supported", "contradicted")
+    assert (below.verdict, above.verdict) == ("as stated here", "opposite here")
     assert (below.experiment, below.metric, below.test, below.n) == (
         "space/hurdles laptop",
         "chosen_final",
@@ -65,15 +65,15 @@ def test_claims_of_several_comparisons_are_corrected_for_each_other(tmp_path: Pa
     written(tmp_path / "space/hurdles", searches)
     (alone,) = judge(tmp_path, LOWER)
     together = judge(tmp_path, *(f"chosen_final(a) < chosen_final({name})" for name in "bcde"))
-    assert alone.verdict == "supported"
-    assert {each.verdict for each in together} == {"undecided"}
+    assert alone.verdict == "as stated here"
+    assert {each.verdict for each in together} == {"open here"}
     assert all("seeds would" in each.caveats[0] for each in together)
 
 
 def test_equal_searches_have_no_verdict(tmp_path: Path) -> None:
     written(tmp_path / "space/hurdles", {"a": [4.0, 4.1, 4.2], "b": [4.0, 4.1, 4.2]})
     (found,) = judge(tmp_path, LIKE)
-    assert (found.verdict, found.detectable) == ("undecided", "–")
+    assert (found.verdict, found.detectable) == ("open here", "–")
 
 
 def test_an_unknown_search_and_a_missing_comparison_are_refused_in_a_line(tmp_path: Path) -> None:

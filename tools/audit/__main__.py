@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tools.audit import claims, tables
+from tools.audit import claims, plateau, tables
 from tools.audit.compare import Comparison, compare
 from tools.audit.rows import Study, read_csv, read_facts
 
@@ -16,6 +16,7 @@ TABLES = {  # how each is recomputed, and the columns that name a row
     "effects": (tables.effects, ("arm", "metric")),
     "claims": (claims.claims, ("claim", "by")),
     "isolated": (tables.isolated, ("arm", "reference", "metric")),
+    "plateau": (lambda study: plateau.rows(study.exits), ("arm",)),
     "shapley": (tables.shapley, ("factor", "metric")),
 }
 
@@ -28,7 +29,8 @@ def audit(published: Path, built: Path) -> Iterator[tuple[str, str, Sequence[Com
             yield folder.name, reason, ()
             continue
         found = {path.stem: read_csv(path) for path in sorted((built / folder.name / "tables").glob("*.csv"))}
-        study = Study(folder / "ledger", {row["metric"] for row in found["results"]})
+        levels = {row["arm"]: float(row["level"]) for row in found.get("plateau", [])}
+        study = Study(folder / "ledger", {row["metric"] for row in found["results"]}, levels)
         studies |= {} if study.tuned else {folder.name: study}  # a tuned one's claims are tested at own recipes
         of_tables = [compare(f"{n}.csv", keys, found.pop(n, []), rows(study)) for n, (rows, keys) in TABLES.items()]
         others = [Comparison(f"{name}.csv", cells=sum(map(len, found[name])), skipped=["all"]) for name in found]

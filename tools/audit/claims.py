@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from scipy import integrate, stats
 
 from tools.audit.compare import Comparison, compare
 from tools.audit.inference import ALPHA, Estimate, holm
@@ -19,7 +20,9 @@ from tools.audit.rows import LOSS, Row, Study
 
 CLAIM = re.compile(r"(\S+?)\((.+)\) ([<>~]) (\S+?)\((.+)\)(?: (?:by|within) (\S+))?")
 NUMBER = re.compile(r"[+−]?\d+(?:\.\d+)?")
-NOT_TESTED = "not tested"
+SUPPORTED, CONTRADICTED, OPEN = "as stated here", "opposite here", "open here"
+FEWEST_POWER = 0.5
+NOT_TESTED = "not testable at this size"
 SHOWN = ("n", "delta", "low", "high", "verdict")  # what the page has of a claim
 
 
@@ -73,7 +76,8 @@ def judged(study: Study, claims: Sequence[Claim]) -> dict[Claim, Row]:
         row = {"metric": claim.metric, **each.columns}
         outside = row["high"] < at_least or row["low"] > at_most
         row["pointwise"] = _verdict(at_least <= row["low"] <= row["high"] <= at_most, outside)
-        if claim.metric.split(":")[0] in study.below:
+        untestable = claim.metric.split(":")[0] in study.below or study.few_learners([claim.first, claim.second])
+        if untestable or (claim.sign == "~" and power_within(each, claim.size) < FEWEST_POWER):
             each, row["pointwise"] = Estimate(), NOT_TESTED
         (above_low, below_low), (above_high, below_high) = map(each.tails, claim.bounds)
         p_values.append((max(above_low, below_high), min(above_low + above_high, below_low + below_high)))
@@ -85,8 +89,21 @@ def judged(study: Study, claims: Sequence[Claim]) -> dict[Claim, Row]:
     return found
 
 
+def power_within(found: Estimate, size: float) -> float:
+    """Return the probability that the 95% interval lies within a size of 0 if the true difference is 0."""
+    if not found.error > 0:
+        return 1.0  # without a spread nothing is tested, whatever the size
+    quantile, width = stats.t.isf(ALPHA / 2, found.degrees), size / found.error
+
+    def at(spread: float) -> float:
+        density = 2 * spread * found.degrees * stats.chi2.pdf(found.degrees * spread**2, found.degrees)
+        return float(density * (2 * stats.norm.cdf(width - quantile * spread) - 1))
+
+    return float(integrate.quad(at, 0.0, width / quantile)[0])
+
+
 def _verdict(supported: bool, contradicted: bool) -> str:
-    return "supported" if supported else "contradicted" if contradicted else "undecided"
+    return SUPPORTED if supported else CONTRADICTED if contradicted else OPEN
 
 
 def claims(study: Study) -> list[Row]:
@@ -115,7 +132,9 @@ def _page_tests(listed: Sequence[Row], studies: Mapping[str, Study]) -> Iterator
             rows = judged(study, [*declared, *named]) | judged(study, declared)
             for claim in (each for each in named if {each.first, each.second} <= study.arms.keys()):
                 key = {"claim": claim_id, "experiment": f"{by['experiment']} {scale}", "test": claim.text("{arm}")}
-                yield {**key, "metric": claim.metric, **{name: rows[claim][name] for name in SHOWN}}
+                shown = {name: rows[claim][name] for name in SHOWN}
+                if not math.isnan(shown["delta"]):  # the page has no numbers of arms without a seed that learned
+                    yield {**key, "metric": claim.metric, **shown}
 
 
 def _page_rows(text: str) -> Iterator[Row]:

@@ -5,14 +5,16 @@ import json
 import math
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from tools.audit.inference import ALPHA, Estimate, contrast
+from tools.audit.plateau import exit_of
 
 BASELINE, LOSS, SCORE, DIAGONAL, FINISHED = "baseline", "held_out_loss", "score", "attention_diagonal", "finished"
 POINTS = 100.0
@@ -41,12 +43,14 @@ class Study:
 
     `arms` has the row of every arm, the baseline first. `values` has by metric, arm and seed the mean over
     fine-tuning seeds, `examples` that of every example. `further`: published names of metrics, where the one that
-    decides on a task has the task's name and another is called `task:metric`.
+    decides on a task has the task's name and another is called `task:metric`. `levels`: the loss on the plateau of
+    each arm that has one; after the rule of tasks below a reference, seeds that did not leave it have no values.
     """
 
-    def __init__(self, ledger: Path, further: set[str]) -> None:
+    def __init__(self, ledger: Path, further: set[str], levels: Mapping[str, float] = MappingProxyType({})) -> None:
         facts = read_facts(ledger)
         self.document, self.labels, self.tuned = facts["document"], facts["labels"], "own_recipes" in facts
+        self.added: list[Row] = facts.get("references") or []
         self.paper: Row = self.document.get("paper") or {}
         self.tasks: list[str] = sorted(self.document["fine_tuning"]["tasks"])
         designs = self.document.get("designs", self.document.get("design")) or []
@@ -75,7 +79,28 @@ class Study:
                         self.values[metric][trial["arm"]][int(trial["seed"])] = mean
         of_none = {label: result for (trial, label), result in results.items() if not trial}
         self.below = [task for task in self.tasks if self._is_below(task, of_none)]
+        self.exits = self._exits(ledger, results, levels)
+        self.stuck = {arm: {s for s, at in of.items() if at.tokens is None} for arm, of in self.exits.items()}
+        for by_arm in (*self.values.values(), *self.examples.values()):
+            for arm, stuck in self.stuck.items():
+                by_arm[arm] = {seed: value for seed, value in by_arm[arm].items() if seed not in stuck}
         self._add_score()
+
+    def _exits(self, ledger: Path, results: Mapping[Any, Row], levels: Mapping[str, float]) -> dict[str, Any]:
+        """Return where the seeds of every arm with a plateau left it."""
+        found: dict[str, Any] = {arm: {} for arm in self.arms if arm in levels}
+        curves: dict[str, dict[float, float]] = defaultdict(dict)
+        for (trial, label), result in results.items():
+            if label.startswith("pretrain@"):
+                curves[trial] |= {at: loss for at, loss in result.get("train_curve", ()) if math.isfinite(loss)}
+        for trial in read_csv(ledger / "trials.csv"):
+            if trial["arm"] in found and (exit_ := exit_of([*curves[trial["name"]].items()], levels[trial["arm"]])):
+                found[trial["arm"]][int(trial["seed"])] = exit_
+        return found
+
+    def few_learners(self, arms: Sequence[str]) -> bool:
+        """Whether fewer than two seeds of an arm left its plateau, though others stayed."""
+        return any(self.stuck.get(arm) and len(self.exits[arm]) - len(self.stuck[arm]) < 2 for arm in arms)
 
     def _read_examples(self, folder: Path, sequences: Mapping[int, int]) -> None:
         """Add the values of examples; `sequences`: the number of held-out sequences by that of predictions."""
@@ -110,12 +135,14 @@ class Study:
         own = next((metric for (of, metric), name in self.names.items() if of == name == task), "")
         made = results.get(f"examples {task}", {})
         known = [made.get("chance"), *((made.get(name) or {}).get(own) for name in ("bag_of_words", "ngram"))]
+        known += [scores.get(own) for scores in self._rules(made, task).values()]
+        without = all(reference is None for reference in known)
         untrained = [_scores(r)[own] for label, r in results.items() if label.startswith(f"untrained {task}#")]
         arms = [[*by_seed.values()] for by_seed in self.values[task].values()]
         samples = [*arms, untrained] if untrained else arms
         degrees = sum(len(sample) - 1 for sample in samples)
-        if not arms or not degrees:
-            return False
+        if not arms or not degrees or without:
+            return bool(arms and degrees)
         variance = sum(float(np.var(sample)) * len(sample) for sample in samples) / degrees
         of_mean = sum(1 / len(arm) for arm in arms) / len(arms) ** 2
         compared = [(reference, of_mean) for reference in known if reference is not None]
@@ -124,6 +151,11 @@ class Study:
         errors = np.sqrt(np.maximum(variance * shares, sys.float_info.min))  # without a spread any excess is one
         t = (np.mean([np.mean(arm) for arm in arms]) - references) / errors
         return not (stats.t.sf(t, degrees) <= ALPHA).all()
+
+    def _rules(self, made: Row, task: str) -> Row:
+        """Return the scores of the rules of extractive questions, from the examples or measured afterwards."""
+        added: Row = next((each["extractive"] for each in self.added if each["task"] == task), {})
+        return {**(made.get("extractive") or added)}
 
     def _add_score(self) -> None:
         """Add the mean over the tasks that are not below a reference, and name the metrics that tables have."""

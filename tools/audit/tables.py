@@ -12,6 +12,7 @@ import numpy as np
 from tools.audit.inference import ALPHA, Estimate, contrast, gated, holm
 from tools.audit.rows import BASELINE, LOSS, Row, Study
 
+NOT_TESTABLE = "not testable at this size"
 TESTS = ("p_adjusted", "level", "simultaneous_low", "simultaneous_high")
 Cell = tuple[str, str]  # a metric, and an arm that is compared with the baseline on it
 
@@ -48,7 +49,8 @@ def effects(study: Study) -> Iterator[Row]:
             row = {"arm": arm, "metric": metric, **found.columns, "degrees": found.degrees, "p": found.p, **tests}
             row |= {"test": test, "p_paired": paired.p, "margin": margin, "p_equivalence": within}
             verdict = "no difference" if within <= ALPHA else verdict
-            yield {**row, "verdict": "below reference" if metric.partition(":")[0] in study.below else verdict}
+            untestable = metric.partition(":")[0] in study.below or study.few_learners([arm, BASELINE])
+            yield {**row, "verdict": NOT_TESTABLE if untestable else verdict}
 
 
 def _corrected(study: Study, cells: Mapping[Cell, Estimate]) -> dict[Cell, np.ndarray]:

@@ -28,7 +28,7 @@ def test_cached_pretraining_is_reported_once_and_not_at_claims() -> None:
     for cached, expected in ((True, known), (False, None)):
         view = late_view(cached)
         (found,) = rows(view)
-        assert (found["verdict"], found["afterwards"]) == ("supported", None)
+        assert (found["verdict"], found["afterwards"]) == ("as stated here", None)
         assert dict(build(view).footer).get("Results before the start") == expected
 
 

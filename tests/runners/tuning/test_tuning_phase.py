@@ -194,7 +194,7 @@ def test_tuning_by_score_fine_tunes_and_selects_the_largest(tmp_path: Path) -> N
         assert choice.values[choice.point] == max(scores[choice.arm])
 
 
-RULED = {"start": 2, "max": 6, "step": 2, "margin": {"held_out_loss": 0.001}}
+RULED = {"start": 2, "max": 6, "step": 2, "margin": {"held_out_loss": 0.001}, "unseen_mode": 1.0}
 
 
 def test_sequential_seeds_are_added_for_undecided_comparisons_at_either_recipe(tmp_path: Path) -> None:

@@ -1,0 +1,30 @@
+"""Exact intervals and tests of proportions, by scipy."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from steeplechase.analysis.proportions import clopper_pearson, fisher_p, unseen_at_most
+
+COUNTS = st.integers(1, 12).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total)))
+
+
+@given(COUNTS)
+def test_the_exact_interval_is_scipys(counts: tuple[int, int]) -> None:
+    """Clopper and Pearson's."""
+    expected = stats.binomtest(*counts).proportion_ci(0.95, "exact")
+    assert clopper_pearson(*counts) == pytest.approx((expected.low, expected.high))
+
+
+@given(COUNTS, COUNTS)
+def test_fishers_p_is_scipys(first: tuple[int, int], second: tuple[int, int]) -> None:
+    """Two-sided, of two by two."""
+    table = [[count, total - count] for count, total in (first, second)]
+    assert fisher_p(*first, *second) == pytest.approx(stats.fisher_exact(table).pvalue)
+
+
+@pytest.mark.parametrize(("seeds", "share"), [(0, 1.0), (3, 0.632), (5, 0.451), (8, 0.312)])
+def test_what_no_seed_did_may_still_happen(seeds: int, share: float) -> None:
+    """The one-sided bound at 95%."""
+    assert unseen_at_most(seeds) == pytest.approx(share, abs=5e-4)

@@ -29,4 +29,4 @@ def _sentences(results: Results) -> Iterator[str]:
         yield f"Anything of {', '.join(below)}: the arms do not exceed references that need no model."
     if seeds := results.seeds_in_all:
         share = 100 * unseen_at_most(seeds)
-        yield f"How often a run fails: what none of {seeds} seeds did may happen in up to {share:.0f}% of runs (95%)."
+        yield f"How often a run fails: what did not happen in {seeds} may happen in up to {share:.0f}% of runs (95%)."

@@ -39,7 +39,7 @@ class TaskStanding:
         """The references that the mean does not exceed, with their scores."""
         known = self.references.known
         texts = [f"{TITLES[name]} {known[name]:.1f}" for name in self.missed if name in known]
-        return ", ".join(texts) or "any reference: none is known"
+        return ", ".join(texts) or "any reference, as there is not one"
 
     @property
     def below(self) -> bool:

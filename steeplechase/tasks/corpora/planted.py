@@ -42,7 +42,8 @@ class PlantedCorpus(CorpusOption):
     def inputs(self) -> JsonValue:
         """Return the declaration, the constants of the text, and the version of the generator."""
         sizes = {name: getattr(self, name) for name in self.sizes}
-        return {"generation_version": GENERATION_VERSION, **self.model_dump(mode="json"), **sizes}
+        declared = self.model_dump(mode="json", exclude={"split_seed"})  # the stage has it, where it is not 0
+        return {"generation_version": GENERATION_VERSION, **declared, **sizes}
 
     def documents(self, progress: Progress) -> Generator[Document, None, int]:
         """Yield every document; return 0, since none is unreadable."""

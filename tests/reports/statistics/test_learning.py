@@ -1,4 +1,4 @@
-"""Seeds that stay on the plateau have no part in means, and a claim on an arm that has not begun to learn is no test."""
+"""Seeds on their plateau have no part in means; a claim on an arm that has not begun to learn is not tested."""
 
 import pytest
 

@@ -21,7 +21,7 @@ from runners.stages.tokens import TokensStage
 from runners.stages.untrained import UntrainedStage
 from runners.stages.word_embeddings import WordEmbeddingsStage
 from search_space.candidate import Candidate
-from search_space.objective import Objective
+from steeplechase.configuration.data import Data
 from steeplechase.configuration.experiment import Experiment, objectives_of
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
 from steeplechase.configuration.initial_checkpoint import WEIGHTS, InitialCheckpoint, read_initial_checkpoint
@@ -63,9 +63,9 @@ class SharedStages:
 
     @cached_property
     def examples(self) -> Mapping[str, Stage]:
-        """The examples by task."""
+        """The examples by task, in the experiment's vocabulary."""
         labels = ((StageLabel.parse(label), stage) for label, stage in self.by_label.items())
-        return {str(label.task): stage for label, stage in labels if label.kind == EXAMPLES}
+        return {str(label.task): stage for label, stage in labels if label.kind == EXAMPLES and label.data is None}
 
     @cached_property
     def untrained(self) -> Mapping[str, Stage]:
@@ -76,10 +76,23 @@ class SharedStages:
         """Return the stages of one candidate at one pretraining seed by label, in topological order."""
         return trial_stages(experiment, self, candidate, seed)
 
-    def evaluation_set_of(self, objective: Objective) -> Stage:
-        """Return the evaluation set that an objective's held-out loss is measured on."""
-        own = str(StageLabel(EVALUATION_SET, task=objective.evaluation))
-        return self.by_label.get(own) or self.evaluation_set
+    def evaluation_set_of(self, candidate: Candidate) -> Stage:
+        """Return the evaluation set that a candidate's held-out loss is measured on."""
+        of_objective = StageLabel(EVALUATION_SET, task=candidate.objective.evaluation)
+        return self._of_data(candidate, of_objective, StageLabel(EVALUATION_SET))
+
+    def tokens_of(self, candidate: Candidate) -> Stage:
+        """Return a candidate's vocabulary and text as tokens."""
+        return self._of_data(candidate, StageLabel(TOKENS))
+
+    def examples_of(self, candidate: Candidate, task: str) -> Stage:
+        """Return the examples of a task in a candidate's vocabulary."""
+        return self._of_data(candidate, StageLabel(EXAMPLES, task=task))
+
+    def _of_data(self, candidate: Candidate, *labels: StageLabel) -> Stage:
+        """Return the first stage of some labels that there is: of the candidate's data, else of the experiment."""
+        own = [replace(label, data=candidate.data) for label in labels]
+        return next(self.by_label[name] for label in (*own, *labels) if (name := str(label)) in self.by_label)
 
 
 def shared_stages(experiment: Experiment) -> SharedStages:
@@ -103,9 +116,11 @@ def shared_stages(experiment: Experiment) -> SharedStages:
     stages[TOKENS] = tokens
     stages |= {str(StageLabel(EXAMPLES, task=task)): stage for task, stage in examples.items()}
     if experiment.pretrains:
-        for task, stage in examples.items():
-            stages[str(StageLabel(ContaminationStage.stage, task=task))] = ContaminationStage.of(stage, corpus)
+        stages |= _contaminations(examples, corpus)
         stages |= _evaluation_sets(experiment, tokens)
+        for name, data in experiment.data.items():
+            found_here = _stages_of_data(experiment, data, SharedStages(stages), documents)
+            stages |= {str(replace(StageLabel.parse(label), data=name)): stage for label, stage in found_here.items()}
     shared = SharedStages(stages, initial_checkpoints(experiment))
     return SharedStages({**stages, **_untrained(experiment, shared)}, shared.initial_checkpoints)
 
@@ -118,6 +133,28 @@ def with_measurements_of_arms(experiment: Experiment, shared: SharedStages) -> S
         assert issubclass(kind, ArmsMeasurementStage)
         stages |= kind.by_label(experiment)
     return replace(shared, by_label=stages)
+
+
+def _stages_of_data(experiment: Experiment, data: Data, shared: SharedStages, documents: Stage) -> dict[str, Stage]:
+    """Return the stages of a text and vocabulary of some arms; of tasks only what differs from the experiment's."""
+    corpus = shared.corpus if data.corpus is None else CorpusStage.of(data.corpus)
+    tokens = TokensStage.of_data(experiment, data, corpus, {"held_out": shared.corpus, "vocabulary": shared.tokens})
+    stages = {TOKENS: tokens} if data.corpus is None else {CORPUS: corpus, TOKENS: tokens}
+    if data.corpus is not None:
+        stages |= _contaminations(shared.examples, corpus)
+    if data.tokenizer is not None:
+        for task in tasks_of(experiment):
+            stages[str(StageLabel(EXAMPLES, task=task))] = ExamplesStage.of(experiment, task, documents, tokens)
+        stages |= _evaluation_sets(experiment, tokens)
+    return stages
+
+
+def _contaminations(examples: Mapping[str, Stage], corpus: Stage) -> dict[str, Stage]:
+    """Return the stages that look for the examples of each task in a training text."""
+    return {
+        str(StageLabel(ContaminationStage.stage, task=task)): ContaminationStage.of(stage, corpus)
+        for task, stage in examples.items()
+    }
 
 
 def _evaluation_sets(experiment: Experiment, tokens: Stage) -> dict[str, Stage]:
@@ -169,7 +206,9 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
     """Return the stages of one candidate at one pretraining seed by label, in topological order."""
     stages = _pretraining_stages(experiment, shared, candidate, seed)
     pretrained = stages[pretrain_labels(experiment)[-1]]
-    stages |= _measurements(experiment, candidate, seed, {"pretrained": pretrained, TOKENS: shared.tokens})
+    stages |= _measurements(
+        experiment, candidate, seed, {"pretrained": pretrained, TOKENS: shared.tokens_of(candidate)}
+    )
     for run in sorted(
         fine_tuning_runs(experiment.fine_tuning),
         key=lambda run: (
@@ -186,7 +225,11 @@ def trial_stages(experiment: Experiment, shared: SharedStages, candidate: Candid
         if (words := WordEmbeddingsStage.label(experiment, run.task)) is not None:
             if words not in stages:
                 embedding = WordEmbeddingsStage.of(experiment, candidate, run.task, seed)
-                read = {"pretrained": pretrained, TOKENS: shared.tokens, EXAMPLES: shared.examples[run.task]}
+                read = {
+                    "pretrained": pretrained,
+                    TOKENS: shared.tokens,
+                    EXAMPLES: shared.examples_of(candidate, run.task),
+                }
                 stages[words] = Stage(embedding, read)
             sources["word_embeddings"] = stages[words]
         stages[run.label] = _task_stage(experiment, shared, candidate, sources, seed, run)
@@ -242,7 +285,7 @@ def _pretraining_stages(
 
 
 def _inputs(shared: SharedStages, candidate: Candidate) -> dict[str, Stage]:
-    return {TOKENS: shared.tokens, EVALUATION_SET: shared.evaluation_set_of(candidate.objective)}
+    return {TOKENS: shared.tokens_of(candidate), EVALUATION_SET: shared.evaluation_set_of(candidate)}
 
 
 def _task_stage(
@@ -256,5 +299,5 @@ def _task_stage(
     """Return the stage that evaluates a pretrained candidate on a task, by the task's method."""
     kind = stage_class(experiment.fine_tuning.find(run.task).method)
     assert issubclass(kind, TaskStage)
-    sources = {**pretrained, EXAMPLES: shared.examples[run.task], TOKENS: shared.tokens}
+    sources = {**pretrained, EXAMPLES: shared.examples_of(candidate, run.task), TOKENS: shared.tokens_of(candidate)}
     return kind.of(experiment, candidate, seed, run, sources)

@@ -22,9 +22,10 @@ def refuse_missing(experiment: Experiment) -> None:
     """
     tuning, measured = experiment.fine_tuning, experiment.measure.declared.values()
     tasks = [task for task in tasks_of(experiment) if not tuning.is_table(task)]  # tables are read as a whole
+    corpora = (experiment.corpus, *(each.corpus for each in experiment.data.values()), tuning.corpus)
     files = [tuning.find(task).files for task in tasks]
     checks: list[Callable[[], object]] = [
-        *(corpus.check_exists for corpus in (experiment.corpus, tuning.corpus) if corpus is not None),
+        *(corpus.check_exists for corpus in dict.fromkeys(corpora) if corpus is not None),
         *([] if experiment.lexicon is None else [experiment.lexicon.located]),
         *(source for each in measured for source in each.sources),
         *([] if experiment.mentions is None else [experiment.mentions.check_exists]),

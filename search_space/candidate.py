@@ -14,7 +14,7 @@ from search_space.objective.replaced_token_detection import ReplacedTokenDetecti
 from search_space.packing import packings
 from search_space.recipe import Recipe
 from steeplechase.foundation.errors import Violation
-from steeplechase.foundation.schema import Schema, options_of
+from steeplechase.foundation.schema import Name, Schema, options_of
 
 BACKWARD_AND_FORWARD = MATMUL.training_passes
 
@@ -31,6 +31,8 @@ class Candidate(Schema):
     init_checkpoint: str | None = Field(default=None, examples=["results/imported/bert"])
     """Its initial encoder in place of `pretraining.init_checkpoint`: a folder of `steeplechase import`, or a Hugging
     Face folder, which is imported first."""
+    data: Name | None = Field(default=None, examples=["news"])
+    """What it is pretrained on in place of the experiment's corpus and vocabulary: one of the experiment's `data`."""
     fine_tuning: FineTuningChanges = Field(default_factory=FineTuningChanges, examples=[{"epochs": 10}])
     """What it is fine-tuned with in place of the experiment's `fine_tuning`, on every task."""
 
@@ -117,8 +119,9 @@ class Candidate(Schema):
 
     @property
     def pretrained(self) -> "Candidate":
-        """What pretraining depends on: without its initial checkpoint, whose weights count, and its fine-tuning."""
-        return self.model_copy(update={"init_checkpoint": None, "fine_tuning": FineTuningChanges()})
+        """What pretraining depends on: without fine-tuning, and names of what is an input itself."""
+        update = {"init_checkpoint": None, "data": None, "fine_tuning": FineTuningChanges()}
+        return self.model_copy(update=update)
 
     @property
     def in_main_phase(self) -> "Candidate":

@@ -1,8 +1,8 @@
 """Overrides: dotted paths into a candidate with new values; applied to make an arm, and derived from two candidates.
 
 A path is a field of the architecture (`bottleneck_ratio`, `convolution.kernel_size`), starts with `architecture.`,
-`objective.`, `recipe.` or `fine_tuning.`, or is `init_checkpoint`. A name or a mapping with a `kind` replaces a whole
-option; a path into an option sets one of its fields.
+`objective.`, `recipe.` or `fine_tuning.`, or is `init_checkpoint` or `data`. A name or a mapping with a `kind`
+replaces a whole option; a path into an option sets one of its fields.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,8 +17,8 @@ from steeplechase.foundation.schema import VARIANT_KEY, JsonValue, Schema, optio
 from steeplechase.foundation.stand_ins import CodeNeeded
 
 ROOTS = ("objective", "recipe", "fine_tuning")
-INIT_CHECKPOINT = "init_checkpoint"
-"""The field of a candidate that is no part with fields of its own."""
+INIT_CHECKPOINT, DATA = "init_checkpoint", "data"
+"""The fields of a candidate that are no parts with fields of their own."""
 Changes = Mapping[str, Any]
 
 
@@ -35,7 +35,7 @@ class InvalidOverride(Exception):
 def absolute_path(path: str) -> tuple[str, ...]:
     """Return the path from the candidate; a path without a root is a field of the architecture."""
     parts = tuple(path.split("."))
-    return parts if parts[0] in ("architecture", INIT_CHECKPOINT, *ROOTS) else ("architecture", *parts)
+    return parts if parts[0] in ("architecture", INIT_CHECKPOINT, DATA, *ROOTS) else ("architecture", *parts)
 
 
 def apply(candidate: Candidate, changes: Changes) -> Candidate:
@@ -81,8 +81,9 @@ def difference(baseline: Candidate, candidate: Candidate) -> dict[str, JsonValue
                 }
             elif old != new:
                 changes[prefix + name] = _written(new)
-    if baseline.init_checkpoint != candidate.init_checkpoint:
-        changes[INIT_CHECKPOINT] = candidate.init_checkpoint
+    for name in (INIT_CHECKPOINT, DATA):
+        if getattr(baseline, name) != getattr(candidate, name):
+            changes[name] = getattr(candidate, name)
     return changes
 
 
@@ -134,6 +135,8 @@ def _unknown_kind(context: Mapping[str, Any]) -> str:
 
 def _misplaced(path: tuple[str, ...], candidate: Candidate, document: dict[str, Any]) -> str:
     """Return the message on a field that nothing has at its place, with the options of the axis that have it."""
+    if path[-1] in ("corpus", "tokenizer"):
+        return f"{path[-1]} is of the experiment; an arm names another one that `data` declares: data: NAME"
     leaf, option = path[-1], document[path[0]].get(path[1]) if len(path) > 1 else None
     if not isinstance(option, dict):
         return f"{leaf} is not a field of {path[0]}{_meant(leaf, path, candidate, document)}"

@@ -13,6 +13,7 @@ from reports.sanitise import printable
 from reports.section import Section
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
+from reports.statistics.rung_losses import with_other_loss
 from reports.table import Row, Table
 from steeplechase.configuration.stage_label import PRETRAIN
 from steeplechase.ledger.records import TrialStatus, curve_of
@@ -71,15 +72,11 @@ def _curve_rows(curves: Curves) -> Iterator[Row]:
 
 def learning_curves(results: Results, arm: str) -> tuple[dict[int, float], ...]:
     """Return the held-out curves of an arm's seeds with the most tokens seen; none if its loss is not comparable."""
-    if arm in results.once(_with_other_loss):
+    if arm in results.once(with_other_loss):
         return ()
     curves = [_points(trial) for trial in results.trials[arm] if trial.status is not TrialStatus.DIVERGED]
     furthest = max((max(points) for points in curves if points), default=0)
     return tuple(points for points in curves if points and max(points) == furthest)
-
-
-def _with_other_loss(results: Results) -> frozenset[str]:
-    return results.snapshot.arms_with_other_loss
 
 
 def _points(trial: TrialHistory) -> dict[int, float]:

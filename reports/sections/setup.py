@@ -7,9 +7,10 @@ from reports.section import Section
 from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from steeplechase.configuration.seeds import first_seeds
-from steeplechase.configuration.stage_label import PRETRAIN
+from steeplechase.configuration.stage_label import PRETRAIN, StageLabel
+from steeplechase.ledger.contamination import contamination_results
 from steeplechase.ledger.records import WITHOUT_SCALES, TrialStatus, with_results
-from steeplechase.ledger.stage_results import CorpusResult, PretrainResult
+from steeplechase.ledger.stage_results import CorpusResult, PretrainResult, TokensResult
 from steeplechase.tasks.corpora.text_files import TextFilesCorpus
 
 HASH_DIGITS = 12
@@ -34,6 +35,8 @@ def _conditions(evidence: Evidence) -> Iterator[tuple[str, str]]:
         f"; fine-tuning {', '.join(map(str, results.experiment.fine_tuning.seeds))}" if results.tasks else ""
     )
     yield "Corpus", _corpus(results)
+    if results.experiment.data:
+        yield "Other data", "; ".join(_other_data(results))
     yield "Tokens per trial", _tokens(results)
     yield "Seeds", f"pretraining {seeds}{fine_tuning}" if results.experiment.pretrains else f"fine-tuning {seeds}"
     begun = {arm.name: results.experiment.initial_checkpoint(arm.candidate) for arm in results.arms}
@@ -59,6 +62,22 @@ def _corpus(results: Results) -> str:
     left_out = counted(found.unreadable_files, "file left out that is", "files left out that are")
     unreadable = f", {left_out} not valid Python" if found.unreadable_files else ""
     return f"{kind}{sizes}{unreadable}, sha256 {found.content_hash[:HASH_DIGITS]}"
+
+
+def _other_data(results: Results) -> Iterator[str]:
+    """Yield each text and vocabulary that arms have in place of the experiment's, with its arms and its size."""
+    shared = results.snapshot.shared_of_data
+    read = {record.label: result.train for record, result in with_results(shared, TokensResult)}
+    for name, data in results.experiment.data.items():
+        arms = [arm.name for arm in results.arms if arm.candidate.data == name]
+        parts = ["no finished arm" if not arms else f"of {', '.join(arms)}"]
+        parts += [] if data.corpus is None else [f"corpus {data.corpus.kind}, without repeats of held-out documents"]
+        parts += [] if data.tokenizer is None else [f"vocabulary {data.tokenizer.kind}"]
+        size = read.get(str(StageLabel("tokens", data=name)))
+        parts += [] if size is None else [f"{short(size.tokens)} training tokens in {size.documents:,} documents"]
+        overlap = contamination_results(each for each in shared if StageLabel.parse(each.label).data == name)
+        parts += [f"{each.share_with_interval} of {each.task} in it" for each in overlap]
+        yield f"{name}: {', '.join(parts)}"
 
 
 def _tokens(results: Results) -> str:

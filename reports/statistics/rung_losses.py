@@ -27,7 +27,9 @@ class Reach:
 
 
 def losses_of(results: Results, arm: str) -> Losses:
-    """Return held-out loss by rung, then seed; diverged trials are left out."""
+    """Return held-out loss by rung, then seed; none of diverged trials, and of arms whose loss is not comparable."""
+    if arm in results.once(with_other_loss):
+        return {}
     losses: dict[int, dict[int, float]] = {}
     for history in results.trials[arm]:
         finished = history.finished(PRETRAIN) if history.status is not TrialStatus.DIVERGED else ()
@@ -36,6 +38,11 @@ def losses_of(results: Results, arm: str) -> Losses:
             if tokens is not None and loss is not None:
                 losses.setdefault(int(tokens), {})[history.trial.seed] = loss
     return losses
+
+
+def with_other_loss(results: Results) -> frozenset[str]:
+    """Return the arms whose held-out loss is compared with none."""
+    return results.snapshot.arms_with_other_loss
 
 
 def reach_of(losses: Mapping[str, Losses], arm: str) -> Reach | None:

@@ -12,7 +12,7 @@ from runners.stages.context import StageContext
 from runners.stages.stage import Stage, StageDeclaration
 from search_space.candidate import Candidate
 from search_space.objective import Objective
-from steeplechase.configuration.experiment import Experiment, objectives_of
+from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import Count, JsonValue
 from steeplechase.tasks.progress import place
@@ -91,16 +91,6 @@ class EvaluationSetStage(StageDeclaration):
             raise DataError("a sequence of the validation split has no token to predict")
         evaluation_set.save(context.folder)
         return {"sequences": len(evaluation_set.inputs), "questions": int(evaluation_set.targets.size)}
-
-
-def other_evaluation_sets(experiment: Experiment, tokens: Stage) -> dict[str, Stage]:
-    """Return the sets of the objectives that measure another held-out loss, as the first arm of each declares."""
-    shared = experiment.baseline.objective.evaluation
-    found: dict[str, Stage] = {}
-    for objective in objectives_of(experiment):
-        if not objective.measured_on(shared) and objective.evaluation not in found:
-            found[objective.evaluation] = EvaluationSetStage.of(experiment, tokens, objective)
-    return found
 
 
 def _reference_generator(

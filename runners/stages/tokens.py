@@ -1,20 +1,21 @@
 """Trains the vocabulary on the training split, or reads it, and tokenizes the training and validation splits."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from runners.stages.context import StageContext
 from runners.stages.stage import Stage, StageDeclaration
+from steeplechase.configuration.data import Data
 from steeplechase.configuration.experiment import Experiment, objectives_of
 from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import Count, JsonValue
-from steeplechase.tasks.corpora.assembly import Split, read_documents, read_summary
+from steeplechase.tasks.corpora.assembly import DuplicateFilter, Split, read_documents, read_summary
 from steeplechase.tasks.lexicon.supersenses import Lexicon
 from steeplechase.tasks.mentions.declaration import Mentions
 from steeplechase.tasks.mentions.mention import MentionSource
 from steeplechase.tasks.progress import Progress, place
-from steeplechase.tasks.tokenizer import Tokenizer, TokenizerDeclaration, train_tokenizer
+from steeplechase.tasks.tokenizer import Tokenizer, TokenizerDeclaration, load_tokenizer, train_tokenizer
 
 if TYPE_CHECKING:
     from steeplechase.tasks.tokens import TokenCounts
@@ -23,7 +24,11 @@ TOKENIZED: tuple[Split, ...] = ("train", "validation")
 
 
 class TokensStage(StageDeclaration):
-    """Train or read the vocabulary and tokenize the splits. Reads `corpus`."""
+    """Train or read the vocabulary and tokenize the splits. Reads `corpus`.
+
+    Of another text than the experiment's it reads `held_out` too, the experiment's, whose validation split it has and
+    whose held-out documents it leaves out of training; and `vocabulary`, the experiment's, if it has no own.
+    """
 
     stage: ClassVar[str] = "tokens"
     code_version: ClassVar[int] = 1
@@ -64,6 +69,14 @@ class TokensStage(StageDeclaration):
         )
         return Stage(declaration, {"corpus": corpus})
 
+    @classmethod
+    def of_data(cls, experiment: Experiment, data: Data, text: Stage, shared: Mapping[str, Stage]) -> Stage:
+        """Return the stage of a text and vocabulary of some arms; `shared` has the experiment's own, by input."""
+        own = experiment if data.tokenizer is None else experiment.with_parts(tokenizer=data.tokenizer)
+        held_out = {} if data.corpus is None else {"held_out": shared["held_out"]}
+        vocabulary = {"vocabulary": shared["vocabulary"]} if data.tokenizer is None else {}
+        return Stage(cls.of(own, text).declaration, {"corpus": text, **held_out, **vocabulary})
+
     def compute(self, context: StageContext) -> dict[str, JsonValue]:
         """Write the vocabulary and one token array per split; if declared, sentence starts, supersenses and mentions.
 
@@ -73,9 +86,12 @@ class TokensStage(StageDeclaration):
         from steeplechase.tasks.sentence_starts import sentence_file, write_sentence_starts
         from steeplechase.tasks.tokens import read_tokens, unigram_entropy, write_tokens
 
-        corpus = context.inputs["corpus"]
-        texts_of_training = _training_texts(corpus, context.progress)
-        tokenizer = train_tokenizer(self.tokenizer, texts_of_training, self.vocabulary_size)
+        corpus, held_out = context.inputs["corpus"], context.inputs.get("held_out")
+        tokenizer = (
+            load_tokenizer(context.inputs["vocabulary"])
+            if "vocabulary" in context.inputs
+            else train_tokenizer(self.tokenizer, _training_texts(corpus, context.progress), self.vocabulary_size)
+        )
         tokenizer.save(context.folder)
         if self.lexicon is not None:
             write_token_senses(token_senses(self.lexicon.read(), tokenizer), context.folder)
@@ -86,7 +102,7 @@ class TokensStage(StageDeclaration):
         if self.mentions is not None:
             result["mentions"] = _write_mentions(self.mentions, tokenizer, context)
         for split in TOKENIZED:
-            texts = [document.text for document in read_documents(corpus, split)]
+            texts = _texts(corpus, held_out, split)
             single: dict[str, JsonValue] = {}
             if self.sentences:
                 path = sentence_file(context.folder, split)
@@ -136,6 +152,19 @@ def _write_mentions(source: MentionSource, tokenizer: Tokenizer, context: StageC
         without_other = int(np.isin(mentioned, [*entities.alone()]).sum())
         counts[split] = {"kept": each.kept, "left_out": each.left_out, "without_other": without_other}
     return counts
+
+
+def _texts(corpus: Path, held_out: Path | None, split: Split) -> list[str]:
+    """Return the texts of a split; beside `held_out` its validation split, and training texts without repeats."""
+    if held_out is None:
+        return [document.text for document in read_documents(corpus, split)]
+    if split == "validation":
+        return _texts(held_out, None, split)
+    known = DuplicateFilter()
+    for left_out in ("validation", "test"):
+        for text in _texts(held_out, None, left_out):
+            known.classify(text)
+    return [text for text in _texts(corpus, None, split) if known.classify(text) == "new"]
 
 
 def _training_texts(corpus: Path, progress: Progress) -> Iterator[str]:

@@ -16,6 +16,7 @@ from steeplechase.analysis.difference import MeanTest
 from steeplechase.configuration.arm import Arm
 from steeplechase.configuration.arms import ArmTable, Rules, without_repeats
 from steeplechase.configuration.claims import DeclaredClaim
+from steeplechase.configuration.data import Data
 from steeplechase.configuration.designs import Design, OneDesign, Search
 from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.hurdles import Finite
@@ -104,6 +105,8 @@ class Experiment(Recorded):
     """The pretraining text; by default the installed documentation."""
     tokenizer: TokenizerDeclaration = Field(default_factory=WordPieceTraining)
     """The vocabulary: learned from the corpus, or given as a file."""
+    data: Mapping[Name, Data] = Field(default_factory=dict, examples=[{"bytes": {"tokenizer": {"kind": "byte_bpe"}}}])
+    """Other texts and vocabularies by name, for arms or an axis `data`; the baseline has `corpus` and `tokenizer`."""
     lexicon: Lexicon | None = None
     """The supersenses of words, for arms with supersense embeddings."""
     mentions: Mentions | None = None
@@ -194,6 +197,10 @@ class Experiment(Recorded):
         """Return the folder of a candidate's initial checkpoint; None for a random initialisation."""
         return candidate.init_checkpoint or self.pretraining.init_checkpoint
 
+    def has_own_vocabulary(self, candidate: Candidate) -> bool:
+        """Return whether a candidate has another vocabulary than the experiment, so that no loss is comparable."""
+        return candidate.data in self.data and self.data[str(candidate.data)].tokenizer is not None
+
     @property
     def may_grow(self) -> bool:
         """Whether arms may be added to its ledger.
@@ -240,7 +247,9 @@ class Experiment(Recorded):
             fine_tuning.pop("max_overlap", None)  # a limit that changes no result
             if "tasks" in fine_tuning:
                 fine_tuning["tasks"] = [*sorted(self.fine_tuning.tasks)]
-        sources = sources_of((self.baseline, self.corpus, self.fine_tuning), self.fine_tuning.tasks)
+        sources = sources_of(
+            (self.baseline, self.corpus, *self.data.values(), self.fine_tuning), self.fine_tuning.tasks
+        )
         if self.search is not None and self.plugins:  # which options it will propose is not known
             sources["plugins"] = [plugin.sha256 for plugin in self.plugins]
         return {**document, "sources": sources} if sources else document

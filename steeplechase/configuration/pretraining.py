@@ -31,8 +31,8 @@ class Pretraining(Schema):
     held_out_sequences: Count = 256
     """Sequences of the held-out evaluation set."""
     evaluation_sets: Literal["shared", "by_objective"] = "shared"
-    """`shared`: one evaluation set for every arm; an arm whose objective measures another held-out loss is refused.
-    `by_objective`: such an arm is measured on the set of its own objective, and compared on tasks alone."""
+    """`shared`: one evaluation set for every arm; an arm whose objective or vocabulary gives another held-out loss is
+    refused. `by_objective`: such an arm is measured on a set of its own, and compared on tasks alone."""
     evaluations: Count = 8
     """Points of the held-out curve between two rungs, the last one included."""
     reference_generator_tokens: Count = 1_000_000

@@ -5,7 +5,7 @@ The ledger stores labels as text; only this file writes and parses that text.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 PRETRAIN, PROBE, FINE_TUNE = "pretrain", "probe", "fine_tune"
@@ -29,6 +29,7 @@ _FINE_TUNING = re.compile(rf"(?P<untrained>{UNTRAINED} )?(?P<task>{_WORD})#(?P<s
 _OTHER_CORPUS = re.compile(rf"(?P<kind>{_WORD}) for tasks (?P<number>{_WHOLE})")
 _AT_LENGTH = re.compile(rf"(?P<kind>{_WORD}) n = (?P<length>{_WHOLE})")
 _OF_TASK = re.compile(rf"(?P<kind>{_WORD}) (?P<task>{_WORD})")
+_OF_DATA = re.compile(rf"(?P<label>.+) of (?P<data>{_WORD})")
 _BETWEEN_SETTINGS = re.compile(r" (?=[A-Za-z_.]+=)")
 
 
@@ -49,6 +50,8 @@ class StageLabel:
     """Of a corpus for tasks other than the pretraining corpus: its number from 1. Of an untrained encoder: seed."""
     length: int | None = None
     """Of a stage that times all arms: tokens of a sequence."""
+    data: str | None = None
+    """Of a stage of the text or vocabulary that arms have in place of the experiment's: its name."""
 
     @classmethod
     @lru_cache(maxsize=4096)
@@ -65,12 +68,15 @@ class StageLabel:
             return cls(match["kind"], number=int(match["number"]))
         if match := _AT_LENGTH.fullmatch(label):
             return cls(match["kind"], length=int(match["length"]))
-        if match := _OF_TASK.fullmatch(label):
-            return cls(match["kind"], task=match["task"])
-        return cls(label)
+        if match := _OF_DATA.fullmatch(label):
+            return replace(cls.parse(match["label"]), data=match["data"])
+        match = _OF_TASK.fullmatch(label)
+        return cls(match["kind"], task=match["task"]) if match else cls(label)
 
     def __str__(self) -> str:
         """Return the label as stored in the ledger."""
+        if self.data is not None:
+            return f"{replace(self, data=None)} of {self.data}"
         if self.tokens is not None:
             return f"{self.kind}@{self.tokens}"
         if self.seed is not None:

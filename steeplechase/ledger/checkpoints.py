@@ -56,13 +56,14 @@ def pretrained_trial(folder: Path, trial: str | None, objects: str = "") -> Pret
     }
     name = _choose(folder, trial, current, tuple(ends))
     arm, record, result = ends[name]
-    vocabulary = _vocabulary(folder, current)
+    candidate = next(row.candidate for row in current.arms if row.name == arm)
+    vocabulary = _vocabulary(folder, current, candidate)
     store = ResultPaths.of(folder).store(objects)
     return PretrainedTrial(
         experiment=current.experiment,
         scale=current.scale,
         trial=name,
-        candidate=_as_trained(next(row.candidate for row in current.arms if row.name == arm), result),
+        candidate=_as_trained(candidate, result),
         result=result,
         stage=files_of(store, record),
         tokens=files_of(store, vocabulary),
@@ -93,20 +94,24 @@ def tuned_trials(folder: Path, objects: str = "") -> list[TunedTrial]:
     with closing(Ledger.at(folder)) as ledger:
         current = snapshot(ledger)
     store = ResultPaths.of(folder).store(objects)
-    architectures = {row.name: row.candidate.architecture for row in current.arms}
+    candidates = {row.name: row.candidate for row in current.arms}
     found: list[TunedTrial] = []
     for history in current.histories:
         for task, record in first_fine_tunings(history.records, current.labels).items():
             if isinstance(record.result, FineTuneResult) and record.result.signatures is not None:
-                places = files_of(store, record), files_of(store, _vocabulary(folder, current))
-                found.append(TunedTrial(history.trial.name, task, architectures[history.trial.arm], *places))
+                candidate = candidates[history.trial.arm]
+                places = files_of(store, record), files_of(store, _vocabulary(folder, current, candidate))
+                found.append(TunedTrial(history.trial.name, task, candidate.architecture, *places))
     return found
 
 
-def _vocabulary(folder: Path, current: Snapshot) -> Record:
-    """Return the record of the stage with the vocabulary. Raises CorruptionError without one."""
+def _vocabulary(folder: Path, current: Snapshot, candidate: Candidate) -> Record:
+    """Return the record of the stage with a candidate's vocabulary. Raises CorruptionError without one."""
+    label = str(StageLabel(TOKENS, data=candidate.data))
     found = [
-        record for record in current.shared if record.stage == TOKENS and isinstance(record.result, TokensResult)
+        record
+        for record in (*current.shared, *current.shared_of_data)
+        if record.label == label and isinstance(record.result, TokensResult)
     ]
     if not found:
         raise CorruptionError(

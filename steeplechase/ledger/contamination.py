@@ -9,10 +9,10 @@ from steeplechase.ledger.stage_results import ContaminationResult
 
 
 def contamination_results(records: Iterable[Record]) -> Iterator[ContaminationResult]:
-    """Yield the results of finished contamination stages, sorted by task."""
-    by_task = {result.task: result for _, result in with_results(records, ContaminationResult)}
-    for task in sorted(by_task):
-        yield by_task[task]
+    """Yield the results of finished contamination stages, sorted by task, then by training text."""
+    by_label = {(result.task, record.label): result for record, result in with_results(records, ContaminationResult)}
+    for label in sorted(by_label):
+        yield by_label[label]
 
 
 def refuse_contamination(experiment: Experiment, records: Iterable[Record]) -> None:

@@ -92,6 +92,8 @@ class Snapshot:
     histories: tuple[TrialHistory, ...]
     shared: tuple[Record, ...]
     """Records of the stages that all trials share: corpus, tokens, evaluation set, examples."""
+    shared_of_data: tuple[Record, ...] = ()
+    """Records of the stages of texts and vocabularies that arms have in place of the experiment's."""
     importance: Mapping[str, float] = field(default_factory=dict)
     """Of a finished search: each axis's share of the variance of the first objective."""
     parents: Mapping[str, str] = field(default_factory=dict)
@@ -127,11 +129,16 @@ class Snapshot:
 
     @property
     def arms_with_other_loss(self) -> frozenset[str]:
-        """The arms whose objective measures another held-out loss than the baseline's; it is compared with none."""
-        objectives = {arm.name: arm.candidate.objective for arm in self.arms}
-        if (baseline := objectives.get(BASELINE)) is None:
+        """The arms whose held-out loss is compared with none: they have another objective or vocabulary."""
+        candidates = {arm.name: arm.candidate for arm in self.arms}
+        if (baseline := candidates.get(BASELINE)) is None:
             return frozenset()
-        return frozenset(arm for arm, each in objectives.items() if not each.measured_on(baseline.evaluation))
+        data, evaluated = self.document.get("data"), baseline.objective.evaluation
+        declared = data if isinstance(data, dict) else {}
+        own = {name for name, each in declared.items() if isinstance(each, dict) and each.get("tokenizer")}
+        return frozenset(
+            arm for arm, each in candidates.items() if each.data in own or not each.objective.measured_on(evaluated)
+        )
 
     @property
     def every_history(self) -> tuple[TrialHistory, ...]:
@@ -194,6 +201,7 @@ def snapshot(ledger: LedgerRows) -> Snapshot:
         arms=tuple(arm for arm in ledger.arms() if arm.name not in apart),
         histories=tuple(h for h in histories_of(ledger, names) if h.trial.arm not in apart),
         shared=with_added_references(shared_records(ledger), ledger.fact(REFERENCES)),
+        shared_of_data=shared_records(ledger, of_data=True),
         amendments=added,
         first_document=document if added else {},
         importance=_shares(fact_of_version(ledger, "importance")),
@@ -209,9 +217,10 @@ def snapshot(ledger: LedgerRows) -> Snapshot:
     )
 
 
-def shared_records(ledger: LedgerRows) -> tuple[Record, ...]:
-    """Return the latest record of every stage that all trials share."""
-    return _latest(record for record in ledger.records() if record.trial is None)
+def shared_records(ledger: LedgerRows, of_data: bool = False) -> tuple[Record, ...]:
+    """Return the latest record of every stage outside trials, either of the experiment's data or of those of arms."""
+    outside = (record for record in ledger.records() if record.trial is None)
+    return _latest(record for record in outside if (StageLabel.parse(record.label).data is not None) == of_data)
 
 
 def _tuning(ledger: LedgerRows) -> Tuning | None:

@@ -20,12 +20,11 @@ def _evaluation_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield the arms whose held-out loss is not that of the baseline's evaluation set."""
     evaluated = experiment.baseline.objective.evaluation
     others = [arm.name for arm in experiment.accepted_arms if not arm.candidate.objective.measured_on(evaluated)]
-    if others and experiment.pretraining.evaluation_sets == "by_objective":
-        yield from _by_objective_violations(experiment)
-        others = []
     searched = (each for each in searched_objectives(experiment) if not each.measured_on(evaluated))
     others += dict.fromkeys(each.kind for each in searched)
-    if others:
+    if others and experiment.pretraining.evaluation_sets == "by_objective":
+        yield from by_objective_violations(experiment)
+    elif others:
         verb = "trains" if len(others) == 1 else "train"
         reason = (
             f"{verb} with another objective than the baseline ({evaluated}); held-out losses would not be comparable"
@@ -34,7 +33,7 @@ def _evaluation_violations(experiment: Experiment) -> Iterator[Violation]:
         yield Violation(("design",), f"{message}, or write pretraining.evaluation_sets: by_objective")
 
 
-def _by_objective_violations(experiment: Experiment) -> Iterator[Violation]:
+def by_objective_violations(experiment: Experiment) -> Iterator[Violation]:
     """Yield what needs the held-out losses of arms that have none in common."""
     location = ("pretraining", "evaluation_sets")
     if not experiment.fine_tuning.tasks:
@@ -43,6 +42,13 @@ def _by_objective_violations(experiment: Experiment) -> Iterator[Violation]:
     if not isinstance(seeds, tuple) and HELD_OUT_LOSS in seeds.until_decided.margin:
         message = "seeds.until_decided has a margin of held_out_loss, on which by_objective compares no arms"
         yield Violation(location, message)
+    search = experiment.search
+    if search is not None and HELD_OUT_LOSS in search.objectives:
+        message = "held_out_loss is compared over no objectives and vocabularies. Write objectives: [score]"
+        yield Violation(("design", "objectives"), message)
+    if search is not None and experiment.pretraining.rung_tokens and experiment.pretraining.hurdle.probe is None:
+        message = "held-out losses of other objectives and vocabularies are not comparable at rungs"
+        yield Violation(("pretraining", "hurdle"), f"{message}; name a probe: {{ task: … }}")
 
 
 def untrained_violations(experiment: Experiment) -> Iterator[Violation]:

@@ -17,6 +17,7 @@ from steeplechase.configuration.validation.arms import (
     paper_violations,
     untrained_violations,
 )
+from steeplechase.configuration.validation.data import data_violations
 from steeplechase.configuration.validation.fine_tuning import fine_tuning_violations
 from steeplechase.configuration.validation.initial_checkpoints import initial_checkpoint_violations
 from steeplechase.configuration.validation.metrics import margin_violations, own_metric_violations, unmeasured
@@ -41,6 +42,7 @@ def violations_of(experiment: Experiment) -> Iterator[Violation]:
         yield from search_violations(experiment)
         yield from _ordering_violations(experiment)
         yield from objective_violations(experiment)
+        yield from data_violations(experiment)
         yield from lexicon_violations(experiment)
         yield from mention_violations(experiment)
         yield from paper_violations(experiment)

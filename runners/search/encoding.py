@@ -37,13 +37,17 @@ def draw(design: Search, baseline: Candidate, choose: Choose) -> dict[str, Any] 
     Return None if an option is invalid with the baseline's recipe.
     """
     point: dict[str, Any] = {}
+    document, outdated = baseline.model_dump(), False
     for path in sorted(design.space, key=lambda path: path.count(".")):
-        chosen = _with_options(baseline, point)
-        if chosen is None:
-            return None
-        if path in point_of(design, chosen):
+        if outdated:
+            chosen = _with_options(baseline, point)
+            if chosen is None:
+                return None
+            document, outdated = chosen.model_dump(), False
+        if _has(document, path):
             values = labels(design, path, baseline)
             point[path] = design.space[path][values.index(choose(path, values))]
+            outdated = isinstance(point[path], Mapping | str)
     for stack, structure in design.structure.items():
         point[stack] = str(structure.program(baseline.architecture, stack, _genes_of(stack, choose)))
     return point
@@ -68,6 +72,14 @@ def point_of(design: Search, candidate: Candidate) -> dict[str, str]:
         genome = structure.genome(candidate.architecture, stack) or {}
         point |= {f"{stack}/{gene}": value for gene, value in genome.items()}
     return point
+
+
+def _has(document: Any, path: str) -> bool:
+    """Return whether a candidate has an axis; a field at None has the experiment's value."""
+    *parents, leaf = absolute_path(path)
+    for part in parents:
+        document = document.get(part) if isinstance(document, dict) else None
+    return isinstance(document, dict) and leaf in document
 
 
 def labels(design: Search, path: str, baseline: Candidate) -> list[str]:

@@ -60,6 +60,15 @@ def test_every_second_proposal_is_drawn_uniformly_with_a_random_share_of_a_half(
     assert half == propose(search("tpe", max_seeds=99, **HALF), BASELINE, known, 2, 9)
 
 
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_axes_that_the_baseline_leaves_to_the_experiment_are_drawn(sampler: str) -> None:
+    space = {"data": ("news", "books"), "fine_tuning.epochs": (3, 6), "key_width": (16, 32)}
+    design, known = search(sampler, space=space), ()
+    for cohort in (1, 2):
+        known += seen(propose(design, BASELINE, known, cohort, 3))
+    assert {path: {one.changes[path] for one in known} for path in space} == {path: {*space[path]} for path in space}
+
+
 def test_another_seed_proposes_other_points() -> None:
     ways = {canonical_text(list(propose(search("random", seed), BASELINE, (), 1, 4))) for seed in range(6)}
     assert len(ways) > 3

@@ -10,12 +10,13 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, WithJsonSchema, model_validator
 
-from search_space.activation import Activation
+from search_space.activation import FeedForwardActivation
 from search_space.architecture_kind import ArchitectureByKind
 from search_space.bottleneck import Ratio, fitted, kept_heads, refusal
 from search_space.convolution import Convolution, NoConvolution
 from search_space.convolution.kernel import WithKernel
 from search_space.cost import MATMUL, Component, Convention, Operations, Role
+from search_space.divisors import largest_divisor, not_dividing
 from search_space.embeddings import EmbeddingSizes, embedding_components
 from search_space.layer_lists import BLOCKS_AT_MOST, folded
 from search_space.layer_program import LayerProgram
@@ -28,7 +29,7 @@ from search_space.shape import AttentionShape
 from search_space.stack import Block, Sharing, blocks, components, convolutions, shared_violations, sublayer_mistakes
 from search_space.sublayer.operation_chain import InvalidChain
 from search_space.sublayer.own_convolution import window_mistake
-from search_space.sublayer.sublayer import InvalidSetting, StackSizes
+from search_space.sublayer.sublayer import InvalidSetting, StackSizes, Window
 from search_space.visibility import Visibility
 from steeplechase.foundation.errors import Violation
 from steeplechase.foundation.schema import Count
@@ -70,6 +71,14 @@ class Architecture(ArchitectureByKind):
     """Channels of a query and of a key, per head. None: `width / heads`."""
     value_width: PerLayer | None = None
     """Channels of a value, per head. None: `width / heads`."""
+    key_value_heads: Count | None = None
+    """Heads of keys and of values, each read by as many heads of queries: 1 is multi-query attention (Shazeer 2019,
+    arXiv 1911.02150), others grouped (Ainslie et al. 2023, 2305.13245). After the bottleneck. None: one per head."""
+    query_key_norm: bool = False
+    """Whether queries and keys are normalised, head by head, before their product (Henry et al. 2020, 2010.04245)."""
+    local: Window | None = None
+    """The window of attention in tokens, half of it on each side of the own token (ModernBERT, 2412.13663: 128);
+    even. `s(local=128)` and `s(local=none)` set it by layer. None: all tokens."""
     visibility: Visibility = "bidirectional"
     """The tokens that a token reads: all, those up to itself, or those from itself on. `prefix`: those up to itself,
     and all of the first segment (UNILM, arXiv 1905.03197); text that is no pair of segments is read left to right.
@@ -83,8 +92,11 @@ class Architecture(ArchitectureByKind):
     """Inner channels of the feed-forward network."""
     feed_forward_groups: Count = 1
     """Groups of both linear maps of the feed-forward network; 1 is the usual dense network."""
-    feed_forward_activation: Activation = "gelu"
-    """Activation function between the two linear maps of the feed-forward network."""
+    feed_forward_activation: FeedForwardActivation = "gelu"
+    """Activation function between the two linear maps of the feed-forward network; `geglu` and `swiglu` are gated, so
+    that the first map has twice `feed_forward_width` channels."""
+    feed_forward_biases: bool = True
+    """Whether both maps of the feed-forward network have biases; ModernBERT's have none (arXiv 2412.13663)."""
     normalisation: Normalisation = Field(default_factory=PostNorm)
     """Where the layer norms stand. Default: after every residual sum, as in BERT and ELECTRA."""
     sharing: Sharing = "none"
@@ -117,12 +129,12 @@ class Architecture(ArchitectureByKind):
     def violations(self) -> Iterator[Violation]:
         """Yield every rule that the sizes break together."""
         if self.key_width is None:
-            yield from _divides(self, "heads", "width", "every head has the same width")
+            yield from not_dividing(self, "heads", "width", "every head has the same width")
         unfit = refusal(self.heads, self.bottleneck_ratio)
         if unfit is not None:
             yield Violation(("bottleneck_ratio",), unfit)
-        yield from _divides(self, "feed_forward_groups", "width", "the second grouped map splits it")
-        yield from _divides(self, "feed_forward_groups", "feed_forward_width", "the first grouped map splits it")
+        yield from not_dividing(self, "feed_forward_groups", "width", "the second grouped map splits it")
+        yield from not_dividing(self, "feed_forward_groups", "feed_forward_width", "the first grouped map splits it")
         if self.longest_sequence == 0:
             yield Violation(("positions",), f"{self.positions} positions are all before the first token's")
         yield from self._stack_violations()
@@ -261,12 +273,14 @@ class Architecture(ArchitectureByKind):
         """
         heads = max(1, self.heads // ratio)
         width = heads * (self.width // self.heads) or max(1, self.width // ratio)
-        groups = _largest_divisor(width, self.feed_forward_groups)
+        groups, bottleneck = largest_divisor(width, self.feed_forward_groups), fitted(heads, self.bottleneck_ratio)
+        kept, stored = int(kept_heads(heads, bottleneck)), self.key_value_heads
         return self.model_copy(
             update={
                 "width": width,
                 "heads": heads,
-                "bottleneck_ratio": fitted(heads, self.bottleneck_ratio),
+                "bottleneck_ratio": bottleneck,
+                "key_value_heads": None if stored is None else largest_divisor(kept, max(1, stored // ratio)),
                 "feed_forward_width": groups * max(1, self.feed_forward_width // ratio // groups),
                 "feed_forward_groups": groups,
                 "layers": None if self.layers is None else str(self.program.shrunk(ratio, heads)),
@@ -282,17 +296,3 @@ class Architecture(ArchitectureByKind):
 @lru_cache(maxsize=4096)
 def _blocks(architecture: Architecture) -> tuple[Block, ...]:
     return blocks(architecture.program, architecture.stack_sizes)
-
-
-def _largest_divisor(size: int, limit: int) -> int:
-    return next(divisor for divisor in range(min(size, limit), 0, -1) if size % divisor == 0)
-
-
-def _divides(architecture: Architecture, divisor_name: str, size_name: str, reason: str) -> Iterator[Violation]:
-    divisor, size = getattr(architecture, divisor_name), getattr(architecture, size_name)
-    if size % divisor == 0:
-        return
-    near = [d for d in range(max(1, divisor - 64), divisor + 65) if size % d == 0]
-    choices = ", ".join(map(str, sorted(sorted(near, key=lambda d: abs(d - divisor))[:4]))) or "1"
-    message = f"{divisor} does not divide {size_name} {size}; {reason}. Allowed near it: {choices}"
-    yield Violation((divisor_name,), message)

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
-from search_space.bottleneck import fitted
+from search_space.bottleneck import fitted, kept_heads
+from search_space.divisors import largest_divisor
 
 Setting = int | float | str
 
@@ -147,6 +148,10 @@ class LayerProgram:
             heads, own_ratio = settings.get("heads", stack_heads), settings.get("bottleneck_ratio")
             if own_ratio is not None and isinstance(heads, int):
                 settings["bottleneck_ratio"] = fitted(heads, own_ratio)
+            stored = settings.get("key_value_heads")
+            if isinstance(stored, int) and isinstance(heads, int):
+                kept = int(kept_heads(heads, settings.get("bottleneck_ratio", 1)))
+                settings["key_value_heads"] = largest_divisor(kept, max(1, stored // ratio))
             return replace(item, settings=tuple(settings.items()))
 
         def of_item(item: Item) -> Item:

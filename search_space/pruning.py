@@ -174,7 +174,7 @@ def _obstacles(architecture: Architecture) -> Iterator[str]:
     if architecture.position.in_attention or not architecture.attention_biases:
         yield "pruning needs attention with biases and without relative positions"
     if not all(_is_plain(block, architecture.feed_forward_activation) for block in architecture.blocks):
-        yield "pruning needs layers of self-attention and a plain feed-forward network, (s f)*n"
+        yield "pruning needs layers of plain self-attention and a plain feed-forward network, (s f)*n"
 
 
 def _obstacles_of_width(architecture: Architecture) -> Iterator[str]:
@@ -190,6 +190,7 @@ def _obstacles_of_width(architecture: Architecture) -> Iterator[str]:
 
 def _is_plain(block: tuple[object, ...], activation: str) -> bool:
     match block:
-        case (SelfAttention(), FeedForward() as feed_forward):
-            return feed_forward.activation == activation and not feed_forward.middle_norm
+        case (SelfAttention() as attention, FeedForward() as feed_forward):
+            plain = feed_forward.up_width == feed_forward.inner_width and not feed_forward.middle_norm
+            return plain and feed_forward.activation == activation and attention.is_plain
     return False

@@ -22,6 +22,12 @@ def reading_violations(
     """Yield every rule that the reading of other tokens breaks in a stack of these sizes, items and blocks."""
     for mistake in dict.fromkeys(_position_mistakes(made)):
         yield Violation(("position",), mistake)
+    own = any("key_value_heads" in dict(item.settings) for item in items if isinstance(item, Sublayer))
+    for mistake in dict.fromkeys(mistake for each in self_attentions(made) for mistake in each.stored_mistakes()):
+        yield Violation(("layers" if own else "key_value_heads",), mistake)
+    windowed = any(each.local is not None for each in self_attentions(made))
+    if windowed and (sizes.visibility == "permutation" or sizes.memory):
+        yield Violation(("local",), "a window reads neither a memory nor a drawn order; leave local out")
     for mistake in _memory_mistakes(sizes, items, normalisation):
         yield Violation(("memory",), mistake)
     for mistake in _permutation_mistakes(sizes, items, normalisation):

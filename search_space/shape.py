@@ -20,6 +20,6 @@ class AttentionShape:
         return self.heads * self.head_width
 
 
-def linear_parameters(inputs: int, outputs: int, groups: int = 1) -> int:
-    """Return the parameters of a (grouped) linear map with bias."""
-    return inputs * outputs // groups + outputs
+def linear_parameters(inputs: int, outputs: int, groups: int = 1, *, biases: bool = True) -> int:
+    """Return the parameters of a (grouped) linear map."""
+    return inputs * outputs // groups + (outputs if biases else 0)

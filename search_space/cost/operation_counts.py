@@ -38,6 +38,6 @@ class Operations:
         return tuple(vars(self).values())  # `astuple` copies deeply, which is slow
 
 
-def linear(inputs: int, outputs: int, groups: int = 1) -> Operations:
-    """Return the operations of a (grouped) linear map with bias per token."""
-    return Operations(multiply_adds=inputs * outputs // groups, additions=outputs)
+def linear(inputs: int, outputs: int, groups: int = 1, *, biases: bool = True) -> Operations:
+    """Return the operations of a (grouped) linear map per token."""
+    return Operations(multiply_adds=inputs * outputs // groups, additions=outputs if biases else 0)

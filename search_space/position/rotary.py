@@ -1,6 +1,7 @@
 """Rotary positions: queries and keys are turned by angles that grow with their position. Su et al. 2021, 2104.09864.
 
-A share of the head alone is turned in GPT-NeoX (Black et al. 2022, arXiv 2204.06745).
+A share of the head alone is turned in GPT-NeoX (Black et al. 2022, arXiv 2204.06745); layers with a
+window have a base of their own in ModernBERT (Warner et al. 2024, arXiv 2412.13663).
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,6 +31,8 @@ class RotaryPositions(PositionOption):
     """Chooses rotary positions."""
     base: Base = 10_000.0
     """The angle of pair i of n is the position times base^(-i/n). Default: Su et al.'s; ModernBERT has 160,000."""
+    local_base: Base | None = Field(default=None, examples=[10_000.0])
+    """The base in layers whose attention has a window (ModernBERT: 10,000); None: `base` there too."""
     share: Annotated[float, Field(gt=0, le=1)] = 1.0
     """The share of a head's channels that is turned, from the first on; rounded down to pairs. GPT-NeoX: 0.25."""
 
@@ -40,6 +43,10 @@ class RotaryPositions(PositionOption):
     def longest(self, positions: int) -> int | None:
         """Return the longest sequence in tokens: None, any."""
         return None
+
+    def base_of(self, local: int | None) -> float:
+        """Return the base in a layer with or without a window."""
+        return self.base if local is None or self.local_base is None else self.local_base
 
     def turned(self, head_width: int) -> int:
         """Return the channels of a head that are turned, an even number."""

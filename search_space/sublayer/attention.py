@@ -6,8 +6,11 @@ from typing import ClassVar, Self
 
 from search_space.bottleneck import canonical_ratio, kept_heads, refusal
 from search_space.convolution import Convolution
+from search_space.convolution.kernel import WithValue
 from search_space.cost import Component, Operations, Role, linear
+from search_space.divisors import near
 from search_space.layer_program import Setting, SublayerKind
+from search_space.norm import Norm, norm_parameters, saved_by_norm
 from search_space.position.option import PositionOption, ScoreSizes
 from search_space.shape import AttentionShape, linear_parameters
 from search_space.sublayer.own_convolution import own_convolution
@@ -18,10 +21,15 @@ from search_space.sublayer.sublayer import (
     LetteredSublayer,
     StackSizes,
     head_sizes,
+    whole_number,
 )
-from search_space.visibility import Visibility, looks_ahead
+from search_space.visibility import VISIBLE_SIDE, Visibility, looks_ahead
 
-RATIO = "bottleneck_ratio"
+RATIO, STORED, LOCAL = "bottleneck_ratio", "key_value_heads", "local"
+OWN = (*HEAD_SETTINGS, RATIO, STORED, LOCAL)
+"""The settings that are not of its convolution."""
+BLOCK = 64
+"""Queries that processors compute together in a window."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,7 @@ class SelfAttention(HeadSizes, LetteredSublayer):
         {"bottleneck_ratio": 2},
         {"convolution": "span_dynamic", "kernel_size": 3},
         {"convolution": "none"},
+        {"key_value_heads": 2, "local": 4},
     )
     width: int
     heads: int
@@ -51,11 +60,17 @@ class SelfAttention(HeadSizes, LetteredSublayer):
     """Whether the four maps have biases."""
     memory: int = 0
     """Tokens of earlier segments that are read too."""
+    key_heads: int = 0
+    """Heads of keys and of values, each read by as many heads of queries; 0: as many as those."""
+    local: int | None = None
+    """The window in tokens, half of it on each side; None: all tokens."""
+    head_norm: Norm | None = None
+    """The norm of queries and keys, head by head; None: none."""
 
     @classmethod
     def of(cls, settings: Mapping[str, Setting], sizes: StackSizes) -> Self:
         """Return the sublayer with a program's settings. Raises InvalidSetting."""
-        convolution = own_convolution(cls.letter, settings, sizes, (*HEAD_SETTINGS, RATIO))
+        convolution = own_convolution(cls.letter, settings, sizes, OWN)
         of_heads = {name: value for name, value in settings.items() if name in HEAD_SETTINGS}
         heads, key_width, value_width = head_sizes(cls.letter, of_heads, sizes)
         try:
@@ -65,9 +80,10 @@ class SelfAttention(HeadSizes, LetteredSublayer):
         unfit = refusal(heads, ratio)
         if unfit is not None:
             raise InvalidSetting(f"bottleneck_ratio {unfit}")
+        kept = int(kept_heads(heads, ratio))
         return cls(
             sizes.width,
-            int(kept_heads(heads, ratio)),
+            kept,
             key_width,
             value_width,
             convolution,
@@ -75,7 +91,34 @@ class SelfAttention(HeadSizes, LetteredSublayer):
             sizes.position if sizes.position.in_attention else None,
             sizes.attention_biases,
             sizes.memory,
+            whole_number(settings, STORED, sizes.key_value_heads or kept),
+            _window(settings, sizes),
+            sizes.norm if sizes.query_key_norm else None,
         )
+
+    def __post_init__(self) -> None:
+        """Let equal heads be equal declarations."""
+        object.__setattr__(self, "key_heads", self.key_heads or self.heads)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every head has its keys, and queries and keys are not normalised."""
+        return self.key_heads == self.heads and self.head_norm is None
+
+    @property
+    def stored_keys(self) -> int:
+        """Channels of the keys of all heads."""
+        return self.key_heads * self.key_width
+
+    @property
+    def stored_values(self) -> int:
+        """Channels of the values of all heads, each read by as many heads of queries."""
+        return self.key_heads * self.value_width
+
+    @property
+    def reach(self) -> int | None:
+        """Tokens on each side that the window has; None: all."""
+        return None if self.local is None else self.local // 2
 
     @property
     def shape(self) -> AttentionShape:
@@ -95,19 +138,17 @@ class SelfAttention(HeadSizes, LetteredSublayer):
 
     def __str__(self) -> str:
         """Return the sizes in words."""
+        stored = "" if self.key_heads == self.heads else f", {self.key_heads} of keys and values"
+        window = "" if self.local is None else f", window {self.local}"
         branch = "" if not self.convolution.branch_width_ratio else f", {self.convolution.kind}"
-        return f"self-attention, {self.heads_text}{branch}"
+        return f"self-attention, {self.heads_text}{stored}{window}{branch}"
 
     def components(self, length: int) -> Iterator[Component]:
         """Yield the maps, the scores, the convolution branch and the output map."""
         width, shape, keys, values, context = self.width, self.shape, self.keys, self.values, self.context_width
-        without_biases = 0 if self.biases else 2 * keys + values
-        maps = 2 * linear_parameters(width, keys) + linear_parameters(width, values) - without_biases
-        inputs = linear(width, 2 * keys + values) + Operations(additions=-without_biases)
-        inputs += Operations(multiply_adds=self.memory * width * (keys + values) // length)
-        yield Component(Role.ATTENTION_MAPS, shape, maps, inputs, width + 2 * keys + values)
-        read = length + self.memory
-        pairs, products = read * self.heads, read * (keys + values)
+        yield self._maps(length)
+        read = self.pairs(length)
+        pairs, products = read * self.heads // length, read * (keys + values) // length
         scores = Operations(multiply_adds=products, scalings=pairs, softmaxed=pairs, dropped=pairs)
         saved = values + self.heads  # the normaliser of each softmax is saved
         yield Component(Role.ATTENTION_SCORES, shape, 0, scores, saved)
@@ -121,11 +162,52 @@ class SelfAttention(HeadSizes, LetteredSublayer):
             branch.operations(shape),
             branch.saved_activations(shape),
         )
-        output = linear(context, width) + Operations(additions=width, dropped=width)
-        output += Operations(additions=0 if self.biases else -width)
-        saved = context if context > values else 0  # attention's output is saved once, and so is the concatenation
-        parameters = linear_parameters(context, width) - (0 if self.biases else width)
+        output = linear(context, width, biases=self.biases) + Operations(additions=width, dropped=width)
+        joined = context > values or self.reads_in_blocks(length)
+        saved = context if joined else 0  # attention's output is saved once, and so is the concatenation
+        parameters = linear_parameters(context, width, biases=self.biases)
         yield Component(Role.OUTPUT_MAP, shape, parameters, output, saved)
+
+    def _maps(self, length: int) -> Component:
+        """Return the maps of queries, keys and values, with the norms of queries and keys."""
+        stored = self.stored_keys + self.stored_values
+        parameters = linear_parameters(self.width, self.keys + stored, biases=self.biases)
+        operations = linear(self.width, self.keys + stored, biases=self.biases)
+        operations += Operations(multiply_adds=self.memory * self.width * stored // length)
+        copies = self.read_in_blocks(length) if self.reads_in_blocks(length) else length
+        saved = self.width + self.keys + stored * copies // length
+        if self.head_norm is not None:
+            parameters += 2 * norm_parameters(self.head_norm, self.key_width)
+            operations += Operations(normalised=self.keys + self.stored_keys)
+            saved += (self.heads + self.key_heads) * saved_by_norm(self.head_norm, self.key_width)
+        return Component(Role.ATTENTION_MAPS, self.shape, parameters, operations, saved)
+
+    def pairs(self, length: int) -> int:
+        """Return the pairs of a query and a key whose product is read in a sequence: all, or those of the window.
+
+        Without a window, keys that the visibility hides count too, as in every published convention.
+        """
+        if self.reach is None:
+            return length * (length + self.memory)
+        reach = min(self.reach, length - 1)
+        one_side = length * reach - reach * (reach + 1) // 2
+        return length + one_side * self._sides
+
+    @property
+    def _sides(self) -> int:
+        """Sides on which a window reads; those of a prefix, which costs know not, are left out."""
+        return 2 if VISIBLE_SIDE[self.visibility] == "both" else 1
+
+    def reads_in_blocks(self, length: int) -> bool:
+        """Return whether processors compute the window block by block: where that skips half of all pairs or more."""
+        return self.reach is not None and length >= 2 * BLOCK * (1 + 2 * -(-self.reach // BLOCK))
+
+    def read_in_blocks(self, length: int) -> int:
+        """Return the keys that are read block by block, counted once for each block of queries that reads them."""
+        assert self.reach is not None
+        blocks, near_ones = -(-length // BLOCK), -(-self.reach // BLOCK)
+        one_side = blocks * near_ones - near_ones * (near_ones + 1) // 2
+        return BLOCK * (blocks + one_side * self._sides)
 
     def _position_scores(self, position: PositionOption, length: int) -> Component:
         """Return the positions in the scores."""
@@ -151,8 +233,30 @@ class SelfAttention(HeadSizes, LetteredSublayer):
             return attention + maps
         return attention + maps + self.position.query_operations(self._score_sizes(length))
 
+    def stored_mistakes(self) -> Iterator[str]:
+        """Yield why the heads cannot share keys and values."""
+        stored, heads = f"{STORED} {self.key_heads}", f"{self.heads} heads"
+        if self.heads % self.key_heads:
+            yield f"{stored} does not divide {heads}. Allowed near it: {near(self.heads, self.key_heads)}"
+        branch = self.convolution
+        if isinstance(branch, WithValue) and branch.value == "shared" and self.key_heads != self.heads:
+            yield f"{stored}: {branch.kind} with shared values reads those of {heads}; write value: own"
+
     def mistakes(self) -> Iterator[str]:
         """Yield what the convolution branch, whose values have the width of its queries, cannot be built with."""
         if self.convolution.branch_width_ratio and self.key_width != self.value_width:
             widths = f"key width {self.key_width} and value width {self.value_width}"
             yield f"{widths} differ; the convolution {self.convolution.kind} needs equal ones"
+
+
+def _window(settings: Mapping[str, Setting], sizes: StackSizes) -> int | None:
+    """Return the window of a sublayer; `none` is all tokens. Raises InvalidSetting."""
+    if settings.get(LOCAL) == "none":
+        return None
+    if LOCAL not in settings:
+        return sizes.local
+    window = whole_number(settings, LOCAL, 2)
+    if window % 2:
+        near_it = f"{window - 1} or {window + 1}" if window > 1 else "2"
+        raise InvalidSetting(f"{LOCAL}={window} is odd; half of the window is on each side. Did you mean {near_it}?")
+    return window

@@ -3,9 +3,11 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
-from search_space.activation import Activation
+from pydantic import Field
+
+from search_space.activation import FeedForwardActivation
 from search_space.bottleneck import Ratio
 from search_space.convolution import Convolution
 from search_space.cost import Component
@@ -13,6 +15,9 @@ from search_space.layer_program import Setting
 from search_space.norm import Norm
 from search_space.position.option import PositionOption
 from search_space.visibility import Visibility
+
+Window = Annotated[int, Field(ge=2, le=2**20, multiple_of=2)]
+"""Tokens around the own one, half of them on each side."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +30,15 @@ class StackSizes:
     bottleneck_ratio: Ratio
     key_width: int | None
     value_width: int | None
+    key_value_heads: int | None
+    query_key_norm: bool
+    local: int | None
     convolution: Convolution
     visibility: Visibility
     feed_forward_width: int
     feed_forward_groups: int
-    feed_forward_activation: Activation
+    feed_forward_activation: FeedForwardActivation
+    feed_forward_biases: bool
     position: PositionOption
     attention_biases: bool
     memory: int

@@ -12,9 +12,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
+from steeplechase.models.continuation import by_head
 from steeplechase.models.convolution import PaddingMask
 from steeplechase.models.encoder import Encoder
-from steeplechase.models.sublayer.attention import Sublayer
+from steeplechase.models.sublayer.attention import Sublayer, for_each_query_head
 
 Take = Callable[[int, Tensor], None]
 """Called with a layer, counted from 0, and its weights [batch heads seq seq]; rows are queries and sum to 1."""
@@ -27,12 +28,10 @@ def attention_map(
     context: AttentionContext = NO_CONTEXT,
 ) -> Float[Tensor, "batch heads seq seq"]:
     """Return the attention weights of each head, queries by keys; 0 for keys that are padding."""
-    q, k = (
-        part.unflatten(-1, (attention.heads, -1)).transpose(1, 2) for part in (attention.query(x), attention.key(x))
-    )
+    q, k = by_head(attention.query(x), attention.heads), by_head(attention.key(x), attention.key_heads)
     q, k, terms = attention.with_positions(q, k, context)
-    mask = attention.mask(q, terms, padding_mask, context)
-    scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-1, -2)
+    mask = attention.mask(q, k, terms, padding_mask, context)
+    scores = (q * q.shape[-1] ** -0.5) @ for_each_query_head(k, q).transpose(-1, -2)
     if mask is not None:
         scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
     weights: Tensor = scores.softmax(-1)

@@ -4,14 +4,15 @@ from typing import Any, get_args
 
 from hypothesis import strategies as st
 
+from search_space.activation import Activation, FeedForwardActivation
 from search_space.architecture import Architecture
 from search_space.convolution import Convolution
-from search_space.convolution.kernel import WithKernel
+from search_space.convolution.kernel import WithKernel, WithValue
 from search_space.norm import Norm
 from search_space.visibility import WINDOWS
 from tests.factories.small_experiments import variants
 
-ACTIVATIONS = ("gelu", "gelu_tanh", "relu", "swish")
+ACTIVATIONS = get_args(Activation)
 VISIBILITIES = ("bidirectional", "left_to_right", "right_to_left", "prefix")
 
 
@@ -31,6 +32,7 @@ def operations(draw: st.DrawFn, last: bool = False) -> str:
 def items(draw: st.DrawFn) -> str:
     """Draw one sublayer, two in parallel, or a chain."""
     sublayers = ("s", "s(heads=2)", "f", "f(width=10)", "f(activation=relu)", "f(middle_norm=1,groups=1)", "g")
+    sublayers += ("f(activation=swiglu)",)
     sublayers += ("s(bottleneck_ratio=2)", "s(convolution=none)", "f(groups=2)")
     recurrent = ("r", "r(hidden_width=5)")
     kind = draw(st.sampled_from(("sublayer", "sublayer", "parallel", "chain")))
@@ -58,6 +60,7 @@ def any_architectures(draw: st.DrawFn, **fixed: Any) -> Architecture:
     visibility = draw(st.sampled_from(VISIBILITIES))
     if isinstance(convolution, WithKernel):
         convolution = convolution.model_copy(update={"window": draw(st.sampled_from(WINDOWS[visibility]))})
+    shares_values = isinstance(convolution, WithValue) and convolution.value == "shared"
     plain, heads = convolution.kind == "none", draw(st.sampled_from((2, 4)))
     in_attention = ("alibi", "rotary") if width // heads > 1 else ("alibi",)  # rotary turns pairs of channels
     sizes: dict[str, Any] = {
@@ -72,7 +75,11 @@ def any_architectures(draw: st.DrawFn, **fixed: Any) -> Architecture:
         "convolution": convolution,
         "feed_forward_width": 8 * draw(st.integers(1, 3)),
         "feed_forward_groups": draw(st.sampled_from((1, 1, 2))),
-        "feed_forward_activation": draw(st.sampled_from(ACTIVATIONS)),
+        "feed_forward_activation": draw(st.sampled_from(get_args(FeedForwardActivation))),
+        "feed_forward_biases": draw(st.booleans()),
+        "attention_biases": draw(st.booleans()),
+        "key_value_heads": draw(st.sampled_from((None, 1))) if not shares_values else None,
+        "query_key_norm": draw(st.booleans()),
         "normalisation": {
             "kind": draw(st.sampled_from(("post_norm", "pre_norm"))),
             "norm": draw(st.sampled_from(get_args(Norm))),

@@ -1,13 +1,19 @@
 """A grouped linear map is a block-diagonal dense one: same outputs, and no gradient across groups."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor
-from torch.nn.functional import gelu, linear
+from torch.nn.functional import gelu, linear, silu
 
+from search_space.architecture import Architecture
+from steeplechase.models.continuation import continuation_of
 from steeplechase.models.initialisation import initialise
 from tests.factories.small_experiments import architecture, convolutions, divisors, stir
 from tests.factories.sublayers import feed_forward_of
+
+SIZES = {"depth": 1, "width": 12, "embedding_width": 12, "heads": 2, "feed_forward_width": 8, "vocabulary_size": 9}
 
 
 @pytest.mark.parametrize("groups", divisors(8))
@@ -28,6 +34,23 @@ def test_the_grouped_network_is_the_block_diagonal_dense_network(groups: int) ->
     for mine, full, name in zip(ours, theirs, dense, strict=True):
         on_the_blocks = full * (as_dense(torch.ones_like(weights[name])) > 0)
         assert (as_dense(mine) - on_the_blocks).abs().max() / full.abs().max() <= 1e-6, name
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize(("name", "function"), [("geglu", gelu), ("swiglu", silu)])
+def test_a_gated_network_is_the_equation(name: str, function: Callable[[Tensor], Tensor], groups: int) -> None:
+    """Shazeer 2020, eq. 6: the activation of one half times the other; also where a text is written word by word."""
+    fields = {"feed_forward_activation": name, "feed_forward_groups": groups, "feed_forward_biases": False}
+    feed_forward = feed_forward_of(Architecture.model_validate({**SIZES, **fields}))
+    initialise(feed_forward, 1)
+    stir(feed_forward)
+    x = torch.randn(2, 5, 12, generator=torch.Generator().manual_seed(1))
+    up, down = (as_dense(feed_forward.get_parameter(f"{each}.weight")) for each in ("up", "down"))
+    first, second = linear(x, up).unflatten(-1, (groups, 2, -1)).unbind(-2)
+    expected = linear((function(first) * second).flatten(-2), down)
+    assert (feed_forward(x) - expected).abs().max() <= 1e-6
+    assert (continuation_of(feed_forward, None)(x) - expected).abs().max() <= 1e-6
+    assert dict(feed_forward.named_parameters()).keys() == {"up.weight", "down.weight"}
 
 
 def as_dense(weight: Tensor) -> Tensor:

@@ -53,7 +53,8 @@ def test_the_estimate_is_near_the_memory_of_the_encoder(
 MODERN = (
     {"normalisation": {"kind": "pre_norm", "norm": "rms_norm"}},
     {"normalisation": {"kind": "post_norm", "norm": "layer_norm_without_bias"}},
-    {"position": "rotary", "convolution": {"kind": "depthwise"}},
+    {"position": "rotary", "convolution": {"kind": "depthwise"}, "feed_forward_activation": "swiglu"},
+    {"key_value_heads": 2, "query_key_norm": True, "feed_forward_activation": "geglu", "feed_forward_groups": 2},
 )
 
 

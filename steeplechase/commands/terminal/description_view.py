@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.sanitise import printable
+from search_space.activation import TITLES
 from search_space.activation_memory import RULE
 from search_space.architecture import Architecture
 from search_space.cost import Role
@@ -21,7 +22,6 @@ from search_space.stack import Block
 from search_space.summary import Description, PartCost, receptive_field
 from steeplechase.configuration.counting_notes import COUNTED
 
-ACTIVATIONS = {"gelu": "GELU", "gelu_tanh": "GELU (tanh)", "relu": "ReLU", "swish": "Swish"}
 PICTURE_WIDTH = 64
 VISIBLE = {"left_to_right": "all up to itself", "right_to_left": "all from itself on"}
 """What a token reads under a visibility that hides a side."""
@@ -80,7 +80,7 @@ def picture(architecture: Architecture) -> RenderableType:
         branches,
         _row(f"{joined}output map {architecture.context_width} -> {width}"),
         _row("+ input, layer normalisation"),
-        _box("feed-forward", f"{inner}{grouped}, {ACTIVATIONS[architecture.feed_forward_activation]}"),
+        _box("feed-forward", f"{inner}{grouped}, {TITLES[architecture.feed_forward_activation]}"),
         _row("+ its input, layer normalisation"),
     )
     return Panel(block, title=_blocks(architecture.depth), width=PICTURE_WIDTH, box=box.HEAVY)

@@ -16,7 +16,7 @@ class RotaryScores(nn.Module):
 
     def __init__(self, declaration: SelfAttention, option: RotaryPositions) -> None:
         super().__init__()
-        self.base, self.turned = option.base, option.turned(declaration.key_width)
+        self.base, self.turned = option.base_of(declaration.local), option.turned(declaration.key_width)
 
     def forward(
         self,

@@ -1,5 +1,7 @@
 """Mixed attention: self-attention and a convolution branch side by side. ConvBERT, arXiv 2008.02496, fig. 3."""
 
+from functools import partial
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -9,9 +11,11 @@ from search_space.sublayer.attention import SelfAttention
 from search_space.visibility import VISIBLE_SIDE, Visibility, looks_ahead
 from steeplechase.foundation.option_modules import module_of
 from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
+from steeplechase.models.attention_window import AttentionWindow
 from steeplechase.models.continuation import Continuation, KeyValueCache, Recomputed, by_head
 from steeplechase.models.convolution import PaddingMask, build_branch
 from steeplechase.models.decoding_context import Source
+from steeplechase.models.norm import build_norm
 from steeplechase.models.position import Scored
 from steeplechase.models.precision import without_autocast
 from steeplechase.models.prepared_layers import PreparedLinear
@@ -22,11 +26,15 @@ class Sublayer(nn.Module):
 
     def __init__(self, declaration: SelfAttention, dropout_rate: float) -> None:
         super().__init__()
-        self.heads, self.dropout, self.visibility = declaration.heads, dropout_rate, declaration.visibility
-        biases = declaration.biases
+        self.declaration, self.dropout, self.visibility = declaration, dropout_rate, declaration.visibility
+        self.heads, self.key_heads, biases = declaration.heads, declaration.key_heads, declaration.biases
+        self.window = AttentionWindow.of(declaration)
         self.query = nn.Linear(declaration.width, declaration.keys, biases)
-        self.key = nn.Linear(declaration.width, declaration.keys, biases)
-        self.value = nn.Linear(declaration.width, declaration.values, biases)
+        self.key = nn.Linear(declaration.width, declaration.stored_keys, biases)
+        self.value = nn.Linear(declaration.width, declaration.stored_values, biases)
+        norm, width = declaration.head_norm, declaration.key_width
+        self.query_norm = None if norm is None else build_norm(norm, width)
+        self.key_norm = None if norm is None else build_norm(norm, width)
         self.branch = build_branch(declaration.convolution, declaration.shape)
         position = declaration.position
         self.relative: nn.Module | None = None if position is None else module_of(position).build_scores(declaration)
@@ -44,7 +52,7 @@ class Sublayer(nn.Module):
         query, value = self.query(x), self.value(read)
         attended = self._attend(query, self.key(read), value, padding_mask, context)
         if self.branch is not None:
-            branch_value = value if self.branch.value is None else self.branch.value(x)
+            branch_value = self._of_every_head(value) if self.branch.value is None else self.branch.value(x)
             attended = torch.cat([attended, self.branch(x, query, branch_value, padding_mask)], -1)
         mixed: Tensor = self.output(attended)
         return mixed
@@ -56,35 +64,51 @@ class Sublayer(nn.Module):
         """
         return _Continued(self) if self.branch is None else Recomputed(self)
 
+    def _of_every_head(self, value: Float[Tensor, "batch seq stored"]) -> Float[Tensor, "batch seq values"]:
+        """Return the values of all heads, those that several heads share repeated."""
+        times = self.heads // self.key_heads
+        by_own_head = value.unflatten(-1, (self.key_heads, -1))
+        return value if times == 1 else by_own_head.repeat_interleave(times, 2).flatten(2)
+
     def _attend(
         self,
         query: Float[Tensor, "batch seq inner"],
-        key: Float[Tensor, "batch read inner"],
-        value: Float[Tensor, "batch read values"],
+        key: Float[Tensor, "batch read stored_keys"],
+        value: Float[Tensor, "batch read stored_values"],
         padding_mask: PaddingMask,
         context: AttentionContext,
-    ) -> Float[Tensor, "batch seq values"]:
-        q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in (query, key, value))
+    ) -> Float[Tensor, "batch seq attended"]:
+        q, (k, v) = by_head(query, self.heads), (by_head(part, self.key_heads) for part in (key, value))
         rate = self.dropout if self.training else 0.0
         by_products = q.device.type == "cpu" and q.dtype == torch.bfloat16
         q, k, terms = self.with_positions(q, k, context)
-        causal = padding_mask is None and not by_products and terms is None
-        causal = causal and _is_causal(self.visibility, context)
-        mask = None if causal else self.mask(q, terms, padding_mask, context)
+        plain = padding_mask is None and terms is None
+        causal = plain and not by_products and self.window is None and _is_causal(self.visibility, context)
+        attend = partial(_by_matrix_products if by_products else _fused, dropout_rate=rate)
         with without_autocast(q.device):
-            if by_products:
-                attended = _by_matrix_products(q, k, v, mask, rate)
+            if causal:
+                attended = _fused(q, k, v, None, rate, causal=True)
+            elif terms is None and self.window is not None and self._in_blocks(q):
+                whole = plain and self.visibility != "prefix" and context.visible is None
+                visible = None if whole else self._visible(q, padding_mask, context)
+                attended = self.window.in_blocks(q, k, v, visible, attend)
             else:
-                attended = scaled_dot_product_attention(q, k, v, mask, rate, is_causal=causal)
+                attended = attend(q, k, v, self.mask(q, k, terms, padding_mask, context))
         return attended.transpose(1, 2).flatten(-2)
+
+    def _in_blocks(self, q: Float[Tensor, "batch heads seq head_dim"]) -> bool:
+        """Return whether the window is computed in blocks, which is faster on processors alone."""
+        return q.device.type == "cpu" and self.declaration.reads_in_blocks(q.shape[2])
 
     def with_positions(
         self,
         q: Float[Tensor, "batch heads seq head_dim"],
-        k: Float[Tensor, "batch heads keys head_dim"],
+        k: Float[Tensor, "batch key_heads keys head_dim"],
         context: AttentionContext = NO_CONTEXT,
     ) -> Scored:
-        """Return queries and keys with their positions, and what these add to the scores; None: nothing."""
+        """Return queries and keys with norms and positions, and what these add to the scores; None: nothing."""
+        if self.query_norm is not None and self.key_norm is not None:
+            q, k = self.query_norm(q).to(q.dtype), self.key_norm(k).to(k.dtype)
         if self.relative is None:
             return q, k, None
         scored: Scored = self.relative(q, k, context)
@@ -93,6 +117,7 @@ class Sublayer(nn.Module):
     def mask(
         self,
         q: Float[Tensor, "batch heads seq head_dim"],
+        k: Float[Tensor, "batch key_heads keys head_dim"],
         terms: Tensor | None,
         padding_mask: PaddingMask,
         context: AttentionContext,
@@ -101,8 +126,13 @@ class Sublayer(nn.Module):
 
         The second is minus infinity where a key is hidden and a term of the positions elsewhere.
         """
-        visible = visible_keys(self.visibility, padding_mask, q.shape[2], q.device, context)
+        visible = self._visible(q, padding_mask, context)
+        if self.window is not None:
+            visible = self.window.within(visible, q.shape[2], k.shape[2], q.device)
         return visible if terms is None else _hidden(terms, visible)
+
+    def _visible(self, q: Tensor, padding_mask: PaddingMask, context: AttentionContext) -> Tensor | None:
+        return visible_keys(self.visibility, padding_mask, q.shape[2], q.device, context)
 
 
 class _Continued(Continuation):
@@ -111,9 +141,9 @@ class _Continued(Continuation):
     def __init__(self, layer: Sublayer) -> None:
         self._maps, self._output = PreparedLinear(layer.query, layer.key, layer.value), PreparedLinear(layer.output)
         keys, values = layer.key.out_features, layer.value.out_features
-        self._heads, self._sizes = layer.heads, (keys, keys + values)
+        self._heads, self._sizes = layer.heads, (layer.query.out_features, keys + values)
         self._reads_ahead, self._with_positions = looks_ahead(layer.visibility), layer.with_positions
-        self._kept = KeyValueCache(layer.heads, keys, values)
+        self._kept, self._window = KeyValueCache(layer.key_heads, keys, values), layer.window
 
     def __call__(self, x: Float[Tensor, "rows new width"]) -> Float[Tensor, "rows new width"]:
         new, first = x.shape[1], self._kept.length == 0
@@ -122,10 +152,13 @@ class _Continued(Continuation):
         visible = None
         if new > 1 and not (first and self._reads_ahead):
             visible = torch.ones(new, k.shape[2], dtype=torch.bool, device=x.device).tril(k.shape[2] - new)
+        if self._window is not None:
+            band = self._window.band(new, k.shape[2], x.device)
+            visible = band if visible is None else visible & band
         q, k, terms = self._with_positions(q, k)
         mask = visible if terms is None else _hidden(terms, visible)
         with without_autocast(x.device):
-            attended = scaled_dot_product_attention(q, k, v, attn_mask=mask)
+            attended = _fused(q, k, v, mask)
         return self._output(attended.transpose(1, 2).flatten(-2))
 
     def reorder(self, rows: Int[Tensor, " rows"]) -> None:
@@ -197,14 +230,39 @@ def _hidden(terms: Float[Tensor, "rows heads seq keys"], visible: Tensor | None)
     return terms if visible is None else terms.masked_fill(~visible, -torch.inf)
 
 
+def _fused(
+    q: Float[Tensor, "batch heads seq head_dim"],
+    k: Float[Tensor, "batch key_heads read head_dim"],
+    v: Float[Tensor, "batch key_heads read value_dim"],
+    mask: Tensor | None,
+    dropout_rate: float = 0.0,
+    *,
+    causal: bool = False,
+) -> Float[Tensor, "batch heads seq value_dim"]:
+    """Return torch's fused attention. Its kernel for masks on GPUs knows no shared keys, which are repeated there."""
+    shared = k.shape[1] != q.shape[1]
+    if shared and q.is_cuda and mask is not None:
+        k, v, shared = for_each_query_head(k, q), for_each_query_head(v, q), False
+    return scaled_dot_product_attention(q, k, v, mask, dropout_rate, is_causal=causal, enable_gqa=shared)
+
+
+def for_each_query_head(
+    x: Float[Tensor, "batch key_heads read channels"], q: Float[Tensor, "batch heads seq head_dim"]
+) -> Float[Tensor, "batch heads read channels"]:
+    """Return keys or values once for each head of the queries that reads them."""
+    times = q.shape[1] // x.shape[1]
+    return x if times == 1 else x.repeat_interleave(times, 1)
+
+
 def _by_matrix_products(
     q: Float[Tensor, "batch heads seq head_dim"],
-    k: Float[Tensor, "batch heads read head_dim"],
-    v: Float[Tensor, "batch heads read value_dim"],
+    k: Float[Tensor, "batch key_heads read head_dim"],
+    v: Float[Tensor, "batch key_heads read value_dim"],
     mask: Tensor | None,
     dropout_rate: float,
 ) -> Float[Tensor, "batch heads seq value_dim"]:
     """Return unfused attention, which is faster than torch's fused kernel in bfloat16 on processors."""
+    k, v = for_each_query_head(k, q), for_each_query_head(v, q)
     scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-1, -2)
     if mask is not None:
         scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask

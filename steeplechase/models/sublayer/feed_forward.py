@@ -1,11 +1,11 @@
-"""The feed-forward network of a block, optionally grouped. ConvBERT, arXiv 2008.02496, section 3.2, eq. 8."""
+"""The feed-forward network of a block, optionally grouped (ConvBERT, arXiv 2008.02496, eq. 8) or gated."""
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from search_space.sublayer.feed_forward import FeedForward
-from steeplechase.models.activation import activation_function
+from steeplechase.models.activation import feed_forward_function
 from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from steeplechase.models.continuation import Continuation, Positionwise, WithoutPast
 from steeplechase.models.convolution import PaddingMask
@@ -17,20 +17,23 @@ from steeplechase.models.prepared_layers import PreparedLinear
 
 
 class GroupedLinear(nn.Module):
-    """A grouped linear map: a block-diagonal matrix over contiguous groups of channels, with a full bias."""
+    """A grouped linear map: a block-diagonal matrix over contiguous groups of channels, with a full bias or none."""
 
-    def __init__(self, inputs: int, outputs: int, groups: int) -> None:
+    def __init__(self, inputs: int, outputs: int, groups: int, biases: bool = True) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(groups, inputs // groups, outputs // groups))
-        self.bias = nn.Parameter(torch.empty(outputs))
+        self.bias = nn.Parameter(torch.empty(outputs)) if biases else None
 
     def initialise_parameters(self, generator: torch.Generator) -> None:
         """Initialise like a dense linear map."""
         truncated_normal(self.weight, generator)
-        nn.init.zeros_(self.bias)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
 
     def forward(self, x: Float[Tensor, "groups tokens inputs"]) -> Float[Tensor, "groups tokens outputs"]:
         """Return the mapped channels; inputs and outputs are those of one group."""
+        if self.bias is None:
+            return torch.bmm(x, self.weight)
         return torch.baddbmm(self.bias.view(len(self.weight), 1, -1), x, self.weight)
 
 
@@ -41,10 +44,10 @@ class Sublayer(Positionwise):
         super().__init__()
         width, inner, groups = declaration.width, declaration.inner_width, declaration.groups
         self.groups = groups
-        self.up = linear(width, inner, groups)
-        self.activation = activation_function(declaration.activation)
+        self.up = linear(width, declaration.up_width, groups, declaration.biases)
+        self.activation = feed_forward_function(declaration.activation)
         self.middle_norm = build_norm(declaration.middle_norm, inner) if declaration.middle_norm else None
-        self.down = linear(inner, width, groups)
+        self.down = linear(inner, width, groups, declaration.biases)
 
     def forward(
         self,
@@ -82,6 +85,6 @@ class _Continued(WithoutPast):
         return self._down(inner if self._middle_norm is None else to_autocast_dtype(self._middle_norm(inner)))
 
 
-def linear(inputs: int, outputs: int, groups: int) -> nn.Module:
+def linear(inputs: int, outputs: int, groups: int, biases: bool) -> nn.Module:
     """Return a dense map for one group, a grouped map otherwise."""
-    return nn.Linear(inputs, outputs) if groups == 1 else GroupedLinear(inputs, outputs, groups)
+    return nn.Linear(inputs, outputs, biases) if groups == 1 else GroupedLinear(inputs, outputs, groups, biases)

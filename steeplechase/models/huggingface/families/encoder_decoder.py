@@ -12,6 +12,7 @@ from steeplechase.models.huggingface.families.family import (
     Family,
     Modules,
     WeightPair,
+    of_former_parts,
     tables,
     weights_and_biases,
 )
@@ -107,6 +108,7 @@ class EncoderDecoderFamily(Family):
         for name, value in plain.items():
             if getattr(architecture, name) != value:
                 yield f"{name} {getattr(architecture, name)!r} {NO_EQUIVALENT}"
+        yield from of_former_parts(architecture, self.bare_class)
         norm = architecture.normalisation
         if norm.kind != "post_norm" or norm.embedding != self.embedding_norm or norm.epsilon != EPSILON:
             embedding = "with" if self.embedding_norm else "without"

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from search_space.activation import GATED
 from search_space.architecture import Architecture
 from search_space.convolution import NoConvolution
 from steeplechase.foundation.schema import JsonValue
@@ -207,5 +208,15 @@ def attention_alone(architecture: Architecture, bare_class: str) -> Iterator[str
     if architecture.feed_forward_groups != 1:
         why = f"the feed-forward network of {bare_class} has no groups"
         yield f"feed_forward_groups {architecture.feed_forward_groups} {NO_EQUIVALENT}: {why}"
+    yield from of_former_parts(architecture, bare_class)
     if not architecture.normalisation.embedding:
         yield f"normalisation.embedding False {NO_EQUIVALENT}: {bare_class} normalises its embeddings"
+
+
+def of_former_parts(architecture: Architecture, bare_class: str) -> Iterator[str]:
+    """Yield the norm or the gate that no family before ModernBERT has."""
+    if architecture.norm != "layer_norm":
+        yield f"normalisation.norm {architecture.norm} {NO_EQUIVALENT}: {bare_class} has layer_norm"
+    if architecture.feed_forward_activation in GATED:
+        why = f"the feed-forward network of {bare_class} is not gated"
+        yield f"feed_forward_activation {architecture.feed_forward_activation} {NO_EQUIVALENT}: {why}"

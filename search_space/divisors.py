@@ -1,0 +1,24 @@
+"""Sizes that must divide others, and the nearest that do."""
+
+from collections.abc import Iterator
+
+from steeplechase.foundation.errors import Violation
+
+
+def largest_divisor(size: int, limit: int) -> int:
+    """Return the largest divisor of a size that is at most `limit`."""
+    return next(divisor for divisor in range(min(size, limit), 0, -1) if size % divisor == 0)
+
+
+def not_dividing(sizes: object, divisor_name: str, size_name: str, reason: str) -> Iterator[Violation]:
+    """Yield that one attribute does not divide another, with the nearest values that do."""
+    divisor, size = getattr(sizes, divisor_name), getattr(sizes, size_name)
+    if size % divisor:
+        message = f"{divisor} does not divide {size_name} {size}; {reason}. Allowed near it: {near(size, divisor)}"
+        yield Violation((divisor_name,), message)
+
+
+def near(size: int, divisor: int) -> str:
+    """Return the divisors of a size that are nearest to a number, in words."""
+    found = [each for each in range(max(1, divisor - 64), divisor + 65) if size % each == 0]
+    return ", ".join(map(str, sorted(sorted(found, key=lambda each: abs(each - divisor))[:4]))) or "1"

@@ -10,10 +10,12 @@ from torch import nn
 from runners.training.loop import accumulate_gradients
 from runners.training.optimisers import build_optimiser, lamb
 from runners.training.optimisers.lamb import trust_ratio
-from runners.training.optimisers.parameter_groups import set_rate
+from runners.training.optimisers.parameter_groups import parameter_groups, set_rate
 from search_space.candidate import Candidate
 from search_space.objective import Objective
 from search_space.optimiser import Adam, AdamW, Lamb, OptimiserOption, Sgd
+from search_space.optimiser.muon import Muon
+from search_space.optimiser.stable_adamw import StableAdamW
 from search_space.recipe import Recipe
 from steeplechase.foundation.randomness import stream
 from steeplechase.foundation.schema import options_of
@@ -23,7 +25,7 @@ from tests.factories.small_experiments import OBJECTIVES, WORDS, candidate, conv
 from tests.factories.training_data import Run, lesson
 
 BETA1, BETA2, EPSILON, DECAY, STEPS = 0.8, 0.95, 1e-4, 0.1, 7
-EACH: list[OptimiserOption] = [AdamW(), Adam(), Sgd(), Sgd(momentum=0.0), Lamb()]
+EACH: list[OptimiserOption] = [AdamW(), Adam(), Sgd(), Sgd(momentum=0.0), Lamb(), StableAdamW(), Muon()]
 every_optimiser = pytest.mark.parametrize("optimiser", EACH, ids=str)
 
 
@@ -57,6 +59,8 @@ def by_equations(
         m, v = BETA1 * m + (1 - BETA1) * direction, BETA2 * v + (1 - BETA2) * direction**2
         r = (m / (1 - BETA1**t)) / (np.sqrt(v / (1 - BETA2**t)) + EPSILON)
         update = r if isinstance(optimiser, Adam) else r + decay * x
+        if isinstance(optimiser, StableAdamW):
+            update /= max(1.0, np.sqrt((g**2 / np.maximum(v / (1 - BETA2**t), EPSILON**2)).mean()))
         trusted = isinstance(optimiser, Lamb) and x.ndim > 1
         x = x - rate * update * (np.linalg.norm(x) / np.linalg.norm(update) if trusted else 1.0)
     return x
@@ -102,6 +106,34 @@ def test_lamb_in_multi_tensor_kernels_has_the_updates_of_one_by_one(monkeypatch:
 def with_lamb() -> Candidate:
     learner = candidate(convolutions()[-1], OBJECTIVES[0], 0.0)
     return learner.model_copy(update={"recipe": learner.recipe.model_copy(update={"optimiser": Lamb()})})
+
+
+def test_muon_moves_the_maps_of_blocks_as_torch_does_and_the_rest_as_adamw() -> None:
+    """Bit by bit over several updates, also from the state of a run that is resumed."""
+    learner = candidate(convolutions()[-1], OBJECTIVES[0], 0.0)
+    model, other = (build_model(learner, None, 1).double() for _ in range(2))
+    built = build_optimiser(model, recipe_with(Muon()))
+    maps = {f"{name}.weight" for name, each in other.named_modules() if isinstance(each, nn.Linear)}
+    of_blocks = [each for name, each in other.named_parameters() if ".blocks." in name and name in maps]
+    rest = [each for each in other.parameters() if all(each is not one for one in of_blocks)]
+    theirs = [
+        torch.optim.Muon(of_blocks, weight_decay=DECAY, adjust_lr_fn="match_rms_adamw"),
+        torch.optim.AdamW(parameter_groups(rest, DECAY), betas=(BETA1, BETA2), eps=EPSILON, fused=True),
+    ]
+    values = np.random.default_rng(4)
+    for step in range(4):
+        for one, two in zip(model.parameters(), other.parameters(), strict=True):
+            one.grad = torch.from_numpy(values.normal(size=one.shape))
+            two.grad = one.grad.clone()
+        for each in (built, *theirs):
+            set_rate(each, 0.01 * (step + 1))
+            each.step()
+        resumed = build_optimiser(model, recipe_with(Muon()))
+        resumed.load_state_dict(built.state_dict())
+        built = resumed
+    for (name, one), two in zip(model.named_parameters(), other.parameters(), strict=True):
+        assert torch.equal(one, two), name
+    assert len(of_blocks) > 4
 
 
 @given(st.floats(1e-3, 1e3), st.floats(1e-3, 1e3))

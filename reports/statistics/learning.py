@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from steeplechase.analysis.exact_interval import clopper_pearson
 from steeplechase.analysis.plateau import plateau_of
-from steeplechase.analysis.proportions import clopper_pearson, unseen_at_most
+from steeplechase.analysis.proportions import unseen_at_most
 from steeplechase.configuration.stage_label import PRETRAIN
 from steeplechase.foundation.canonical import canonical, canonical_text
 from steeplechase.ledger.arm_values import NestedArmValues

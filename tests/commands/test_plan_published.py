@@ -30,7 +30,7 @@ def test_plan_at_paper_scale_sets_costs_beside_the_published_ones(call: Call, ta
     assert found["fine_tuning"]
     assert all(taught["departures"] == [] for taught in found["fine_tuning"])
     for row in found["rows"]:
-        assert row["departures"] == []
+        assert row["departures"] == ["precision bfloat16 (float32)"]
         assert row["train_flops"] == pytest.approx(row["published_train_flops"], rel=0.01)
         assert row["parameters"] == row["published_parameters"]
         assert row["source"] in published().sources.values()
@@ -44,7 +44,7 @@ def test_plan_tells_how_arms_are_trained_and_what_differs_from_the_papers_with_s
     text = " ".join(answer.out.split())
     for told in (
         "every arm: 1,000,000 updates of 128 x 128 tokens, peak learning rate 0.0003 after 10,000 updates",
-        "training departs from the release in: nothing declared",
+        "training departs from the release in: precision bfloat16 (float32)",
         "fine-tuning departs from the release in: nothing declared",
         "convolution dynamic differs from the paper's: ",
         "assumed: bottleneck ratio 2",

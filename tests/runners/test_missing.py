@@ -74,6 +74,4 @@ def test_gpu_hours_are_told_of_an_experiment_for_gpus_alone(tmp_path: Path) -> N
     }
     assert told["demo"] == []
     (line,) = told["paper"]
-    assert line.startswith(
-        "pretraining: 3.17e19 FLOPs in all, in float32. Hours at 30% of the peak: A100 94 in bfloat16"
-    )
+    assert line.startswith("pretraining: 3.17e19 FLOPs in all, in bfloat16. Hours at 30% of the peak: A100 94")

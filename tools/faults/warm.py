@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -106,14 +106,14 @@ class Process:
 class ForkedWorker(Process):
     """A worker process forked from its driver, with the part of a Popen that the executor uses."""
 
-    def __init__(self) -> None:
+    def __init__(self, gpus: Mapping[str, str]) -> None:
         jobs, answers = os.pipe(), os.pipe()
-        super().__init__(partial(self._serve, jobs[0], answers[1]))
+        super().__init__(partial(self._serve, jobs[0], answers[1], gpus))
         os.close(jobs[0])
         os.close(answers[1])
         self.stdin, self.stdout = os.fdopen(jobs[1], "wb"), os.fdopen(answers[0], "rb")
 
-    def _serve(self, jobs: int, answers: int) -> None:
+    def _serve(self, jobs: int, answers: int, gpus: Mapping[str, str]) -> None:
         ctypes.CDLL(None).prctl(DEATH_SIGNAL, 0, 0, 0, 0)  # a worker ends by itself when its driver has
         os.dup2(jobs, 0)
         os.dup2(answers, 1)
@@ -121,7 +121,7 @@ class ForkedWorker(Process):
         for number in set(signal.valid_signals()) - {signal.SIGKILL, signal.SIGSTOP}:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, signal.SIG_DFL)
-        os.environ.update(local.worker_environment())
+        os.environ.update({**local.worker_environment(), **gpus})
         sys.stdin, sys.stdout = os.fdopen(0), os.fdopen(1, "w")
         worker.main()
 

@@ -237,7 +237,7 @@ def test_warm_start_reads_finished_candidates_and_refuses_other_settings(tmp_pat
 
 
 TOKENS, SEEDS = 2560, (1, 2, 3)
-RULE = {"until_decided": {"start": 3, "max": 6, "step": 3, "margin": {"score": 0.5}}}
+RULE = {"until_decided": {"start": 3, "max": 6, "step": 3, "margin": {"score": 0.5}, "unseen_mode": 0.7}}
 ALIKE = {BASELINE: (80.0, 81.0, 79.0), "arm-1": (80.5, 79.5, 81.0)}
 FAR_APART = {BASELINE: (60.0, 60.1, 59.9), "arm-1": (99.0, 99.1, 98.9)}
 AROUND_CHANCE = {BASELINE: (30.0, 30.1, 29.9), "arm-1": (70.0, 70.1, 69.9)}  # 50 on average, as its reference

@@ -159,7 +159,7 @@ class Architecture(ArchitectureByKind):
         checked = made if self.layers is not None else [block[:1] for block in made]
         for mistake in sublayer_mistakes(checked):
             yield Violation(where, mistake)
-        yield from shared_violations(self.sharing, made)
+        yield from shared_violations(self.sharing, self.normalisation, made)
         yield from reading_violations(self.stack_sizes, self.program.items, self.normalisation, made)
 
     @property
@@ -253,7 +253,7 @@ class Architecture(ArchitectureByKind):
 
     def block_parts(self, length: int) -> tuple[Component, ...]:
         """Return the components of the blocks; those of equal blocks are one component with copies."""
-        return components(self.blocks, self.sharing, self.norm, length)
+        return components(self.blocks, self.sharing, self.normalisation, length)
 
     def final_parts(self) -> tuple[Component, ...]:
         """Return the norm of the last sublayer's output, if there is one."""

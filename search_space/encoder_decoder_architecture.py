@@ -154,7 +154,7 @@ class EncoderDecoderArchitecture(Architecture):
 
     def block_parts(self, length: int) -> tuple[Component, ...]:
         """Return the components of both stacks' blocks, on a source and a target of `length` tokens each."""
-        decoder = components(self.decoder_blocks, "none", self.norm, length)
+        decoder = components(self.decoder_blocks, "none", self.normalisation, length)
         return (*super().block_parts(length), *(part.of(DECODER, shared=False) for part in decoder))
 
     def final_parts(self) -> tuple[Component, ...]:

@@ -184,6 +184,8 @@ def _obstacles_of_width(architecture: Architecture) -> Iterator[str]:
     normalisation: Any = architecture.normalisation
     if normalisation.norm != "layer_norm":
         yield f"pruning the width needs layer_norm, whose statistics it keeps, not {normalisation.norm}"
+    if not normalisation.has_first_norm:
+        yield "pruning the width needs a norm of the first sublayer's input; write first: true"
     if not (normalisation.embedding if normalisation.kind == "post_norm" else normalisation.has_final_norm):
         yield "pruning the width needs a layer norm before every reader of the residual stream"
 

@@ -12,6 +12,7 @@ from search_space.convolution import Convolution
 from search_space.cost import Component, Operations, Role
 from search_space.layer_program import Chain, Item, LayerProgram, Parallel
 from search_space.norm import Norm, norm_parameters, saved_by_norm
+from search_space.normalisation import NormalisationOption
 from search_space.shape import AttentionShape
 from search_space.sublayer import sublayers_by_letter
 from search_space.sublayer.attention import SelfAttention
@@ -43,31 +44,41 @@ def shared_kinds(sharing: Sharing, made: Iterable[Block]) -> frozenset[str]:
     }[sharing]
 
 
-def shared_violations(sharing: Sharing, made: Iterable[Block]) -> Iterator[Violation]:
-    """Yield the kinds that cannot share their parameters, because their sublayers have different sizes."""
+def shared_violations(sharing: Sharing, norms: NormalisationOption, made: Iterable[Block]) -> Iterator[Violation]:
+    """Yield the kinds that cannot share their parameters, because their sublayers or norms differ."""
     made = list(made)
+    if sharing != "none" and not norms.has_first_norm:
+        yield Violation(
+            ("sharing",), f"{sharing} shares the norms too, and the first sublayer has none (first: false)"
+        )
     for kind in sorted(shared_kinds(sharing, made)):
         if len({sublayer for block in made for sublayer in block if sublayer.kind == kind}) > 1:
             name = kind.replace("_", " ")
             yield Violation(("sharing",), f"{sharing} shares the {name} sublayers, whose sizes differ in layers")
 
 
-def components(made: Iterable[Block], sharing: Sharing, norm: Norm, length: int) -> tuple[Component, ...]:
+def components(
+    made: Iterable[Block], sharing: Sharing, norms: NormalisationOption, length: int
+) -> tuple[Component, ...]:
     """Return the components of the blocks, equal blocks together, in the order of their first appearance."""
     made = list(made)
-    shared, counted = shared_kinds(sharing, made), set[str]()
+    shared, counted, norm = shared_kinds(sharing, made), set[str](), norms.norm
     found: list[Component] = []
     for block in dict.fromkeys(made):
         copies = made.count(block)
-        norms = Operations()
-        parameters = 0
+        normalised, parameters = Operations(), 0
         for sublayer in block:
             distinct = copies if sublayer.kind not in shared else int(sublayer.kind not in counted)
             counted |= {sublayer.kind} & shared
             found += [replace(part, copies=copies, distinct=distinct) for part in sublayer.components(length)]
-            norms += Operations(normalised=sublayer.width)
+            normalised += Operations(normalised=sublayer.width)
             parameters += distinct * norm_parameters(norm, sublayer.width)
-        found.append(_normalisations(block, copies, norm, norms, parameters))
+        found.append(_normalisations(block, copies, norm, normalised, parameters))
+    if made and not norms.has_first_norm:  # which was counted with those of the blocks that are equal to the first
+        width, shape = made[0][0].width, AttentionShape(made[0][0].width, 0, 0)
+        without = Operations(normalised=-width)
+        parameters, saved = -norm_parameters(norm, width), -saved_by_norm(norm, width)
+        found.append(Component(Role.NORMALISATIONS, shape, parameters, without, saved))
     return tuple(found)
 
 

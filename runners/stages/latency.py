@@ -174,7 +174,7 @@ def _part(part: Part, architecture: Architecture) -> nn.Module:
     block = architecture.blocks[0]
     if part == "attention":
         return build_sublayer(block[0], 0.0)
-    return Block(block, architecture.normalisation, 0.0)
+    return Block(block, architecture.normalisation, 0.0, first=True)
 
 
 def _seconds(forward: ForwardPass, gpu: bool) -> float:

@@ -20,6 +20,11 @@ class NormalisationOption(OpenOption):
     """Added to the variance, or to the mean square. Default: BERT's release; RoBERTa has 1e-5."""
 
     @property
+    def has_first_norm(self) -> bool:
+        """Whether the first sublayer has a norm."""
+        return True
+
+    @property
     @abstractmethod
     def has_final_norm(self) -> bool:
         """Whether the output of the last sublayer is normalised once more."""

@@ -10,11 +10,19 @@ from steeplechase.foundation.schema import JsonValue
 class PreNorm(NormalisationOption):
     """x becomes x + sublayer(norm(x)); the output of the last sublayer is normalised."""
 
-    examples: ClassVar[tuple[Mapping[str, JsonValue], ...]] = ({}, {"norm": "rms_norm"})
+    examples: ClassVar[tuple[Mapping[str, JsonValue], ...]] = ({}, {"norm": "rms_norm", "first": False})
     kind: Literal["pre_norm"] = "pre_norm"
     """Chooses norms before the sublayers."""
     final: bool = True
     """Whether the output of the last sublayer is normalised; without it, its variance grows with the depth."""
+
+    first: bool = True
+    """Whether the input of the first sublayer is normalised; ModernBERT leaves that to the norm of the embeddings."""
+
+    @property
+    def has_first_norm(self) -> bool:
+        """Whether the input of the first sublayer is normalised."""
+        return self.first
 
     @property
     def has_final_norm(self) -> bool:

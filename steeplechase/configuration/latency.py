@@ -110,7 +110,7 @@ def part_parameters(architecture: Architecture, part: Part) -> int:
 
 
 def _components(architecture: Architecture, part: Part, length: int) -> list[Component]:
-    block = components(architecture.blocks[:1], "none", architecture.norm, length)
+    block = components(architecture.blocks[:1], "none", architecture.normalisation, length)
     return [component for component in block if part == "block" or component.role in ATTENTION]
 
 

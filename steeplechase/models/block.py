@@ -26,7 +26,7 @@ class Block(nn.Module):
     """Sublayers under their kinds' names, such as `attention` and `attention_norm`.
 
     `shared` has sublayers and norms of an earlier block by name: they are computed here again and registered there
-    alone, so that the weights hold them once.
+    alone, so that the weights hold them once. The `first` block of a stack may begin without a norm.
     """
 
     def __init__(
@@ -35,16 +35,20 @@ class Block(nn.Module):
         normalisation: Normalisation,
         dropout_rate: float,
         shared: Mapping[str, nn.Module] | None = None,
+        *,
+        first: bool = False,
     ) -> None:
         super().__init__()
         self.dropout_rate = dropout_rate
         self._connect: Connect = module_of(normalisation).connect
         self.kinds = tuple(sublayer.kind for sublayer in declaration)
         self._shared = (dict(shared or {}),)  # in a tuple, because a module would be registered
-        for sublayer in declaration:
+        for place, sublayer in enumerate(declaration):
             if sublayer.kind not in self._shared[0]:
                 self.add_module(sublayer.kind, build_sublayer(sublayer, dropout_rate))
-                self.add_module(f"{sublayer.kind}{NORM}", norm_of(normalisation, sublayer.width))
+                bare = first and not place and not normalisation.has_first_norm
+                norm = nn.Identity() if bare else norm_of(normalisation, sublayer.width)
+                self.add_module(f"{sublayer.kind}{NORM}", norm)
         for module in self.modules():
             if isinstance(module, NORMS):  # beside a sublayer, or inside it
                 module.eps = normalisation.epsilon

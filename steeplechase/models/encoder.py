@@ -154,8 +154,8 @@ def _blocks(architecture: Architecture, dropout_rate: float) -> Iterator[Block]:
     made = architecture.blocks
     kinds = shared_kinds(architecture.sharing, made)
     shared: dict[str, nn.Module] = {}
-    for declaration in made:
-        block = Block(declaration, architecture.normalisation, dropout_rate, shared)
+    for number, declaration in enumerate(made):
+        block = Block(declaration, architecture.normalisation, dropout_rate, shared, first=not number)
         for kind in kinds.intersection(block.kinds).difference(shared):
             shared |= {name: block.get_submodule(name) for name in (kind, f"{kind}{NORM}")}
         yield block

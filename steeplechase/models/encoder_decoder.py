@@ -65,7 +65,8 @@ class Decoder(nn.Module):
             self.embeddings.tokens = tokens
         normalisation = architecture.normalisation
         self.blocks = nn.ModuleList(
-            Block(declaration, normalisation, dropout_rate) for declaration in architecture.decoder_blocks
+            Block(declaration, normalisation, dropout_rate, first=not number)
+            for number, declaration in enumerate(architecture.decoder_blocks)
         )
         self.final_norm = norm_of(normalisation, architecture.width) if normalisation.has_final_norm else None
 

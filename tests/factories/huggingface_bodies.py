@@ -64,6 +64,16 @@ GPT_NAMES = (
 )
 
 
+MODERNBERT_NAMES = (
+    (r"^embeddings\.tok_embeddings", "embeddings.tokens"),
+    (r"^layers\.(\d+)\.", r"blocks.\1."),
+    (r"\.attn_norm\.", ".attention_norm."),
+    (r"\.mlp_norm\.", ".feed_forward_norm."),
+    (r"\.attn\.Wo\.", ".attention.output."),
+    (r"\.attn\.", ".attention."),
+    (r"\.mlp\.Wi\.", ".feed_forward.up."),
+    (r"\.mlp\.Wo\.", ".feed_forward.down."),
+)
 XLNET_NAMES = (
     (r"^word_embedding", "embeddings.tokens"),
     (r"^mask_emb", "query_start.weight"),
@@ -92,6 +102,8 @@ class Body:
     architecture: Architecture
     names: tuple[tuple[str, str], ...]
     has_segments: bool = True
+    widest: torch.dtype = torch.float64
+    """The type in which transformers computes every part."""
 
     def our_weights(self, theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return their weights under our names and in our layout, without a pooler."""
@@ -99,7 +111,11 @@ class Body:
         for name, value in theirs.items():
             if name.startswith("pooler"):
                 continue
-            if ".c_attn." in name:  # query, key and value in one map, transposed like every map of GPT
+            if ".Wqkv." in name:
+                prefix, _, part = self._renamed(name).partition("attention.Wqkv.")
+                for ours, third in zip(("query", "key", "value"), value.chunk(3, 0), strict=True):
+                    found[f"{prefix}attention.{ours}.{part}"] = third
+            elif ".c_attn." in name:  # query, key and value in one map, transposed like every map of GPT
                 prefix, _, part = name.partition("attn.c_attn.")
                 for ours, third in zip(("query", "key", "value"), value.chunk(3, -1), strict=True):
                     found[f"{self._renamed(prefix)}attention.{ours}.{part}"] = third.T if part == "weight" else third
@@ -118,7 +134,7 @@ class Body:
         generator = torch.Generator().manual_seed(seed)
         with torch.no_grad():
             for name, parameter in theirs.named_parameters():
-                if re.search(r"(LayerNorm|layer_norm|ln_\d)\.weight$", name):
+                if re.search(r"(LayerNorm|_?norm|ln_\d)\.weight$", name):
                     parameter.uniform_(0.5, 1.5, generator=generator)
                 else:
                     parameter.normal_(0.0, 0.15, generator=generator)
@@ -190,7 +206,33 @@ def _gpt() -> nn.Module:
 ROBERTA = {"type_vocab_size": 1, "layer_norm_eps": 1e-5, "pad_token_id": 1}
 OUR_ROBERTA = {"segments": 1, "position": {"kind": "learned", "offset": 2}}
 
+
+def _modernbert(**changes: Any) -> Body:
+    """Return four layers, two of them with a window of 6 tokens, fewer than a sequence has."""
+    sizes = {name: value for name, value in THEIRS.items() if name != "type_vocab_size"} | {"num_hidden_layers": 4}
+    theirs = {**sizes, "local_attention": 6, "pad_token_id": 0, **changes}
+    norm = "layer_norm" if changes.get("norm_bias") else "layer_norm_without_bias"
+    ours = {name: value for name, value in OURS.items() if name != "depth"} | {
+        "layers": "s f s(local=6) f s(local=6) f s f",
+        "segments": 0,
+        "position": {"kind": "rotary", "base": 160_000.0, "local_base": 10_000.0},
+        "normalisation": {"kind": "pre_norm", "first": False, "norm": norm, "epsilon": 1e-5},
+        "feed_forward_activation": "geglu",
+        "attention_biases": changes.get("attention_bias", False),
+        "feed_forward_biases": changes.get("mlp_bias", False),
+    }
+    return Body(
+        lambda: transformers.ModernBertModel(transformers.ModernBertConfig(**theirs)),
+        Architecture.model_validate(ours),
+        MODERNBERT_NAMES,
+        has_segments=False,
+        widest=torch.float32,  # of their rotary positions and their mask
+    )
+
+
 BODIES: dict[str, Body] = {
+    "ModernBertModel": _modernbert(),
+    "ModernBertModel with biases": _modernbert(norm_bias=True, attention_bias=True, mlp_bias=True),
     "RobertaModel": Body(
         _of("RobertaModel", "RobertaConfig", **ROBERTA),
         _ours(**OUR_ROBERTA, normalisation={"kind": "post_norm", "epsilon": 1e-5}),

@@ -63,6 +63,7 @@ def any_architectures(draw: st.DrawFn, **fixed: Any) -> Architecture:
     shares_values = isinstance(convolution, WithValue) and convolution.value == "shared"
     plain, heads = convolution.kind == "none", draw(st.sampled_from((2, 4)))
     in_attention = ("alibi", "rotary") if width // heads > 1 else ("alibi",)  # rotary turns pairs of channels
+    placement = draw(st.sampled_from(("post_norm", "pre_norm")))
     sizes: dict[str, Any] = {
         "layers": draw(st.one_of(programs(), st.just("(s f)*3"))),
         "width": width,
@@ -81,9 +82,10 @@ def any_architectures(draw: st.DrawFn, **fixed: Any) -> Architecture:
         "key_value_heads": draw(st.sampled_from((None, 1))) if not shares_values else None,
         "query_key_norm": draw(st.booleans()),
         "normalisation": {
-            "kind": draw(st.sampled_from(("post_norm", "pre_norm"))),
+            "kind": placement,
             "norm": draw(st.sampled_from(get_args(Norm))),
             "embedding": draw(st.booleans()),
+            **({"first": draw(st.booleans())} if placement == "pre_norm" else {}),
         },
         "vocabulary_size": draw(st.integers(40, 60)),
         "position": {"kind": draw(st.sampled_from(("learned", "sinusoidal", "none", *in_attention)))},

@@ -100,11 +100,16 @@ def under(prefix: str, pairs: Iterable[WeightPair]) -> tuple[WeightPair, ...]:
 def to_transformers(weights: Mapping[str, Tensor], pairs: Iterable[WeightPair]) -> dict[str, Tensor]:
     """Return the pairs' weights with the names and layouts of transformers."""
     parts: dict[str, list[Tensor]] = {}
+    axes: dict[str, int] = {}
     for pair in pairs:
         value = ORDERS[pair.layout].to_transformers(weights[pair.name])
         value = value if pair.heads is None else value.unflatten(-1, (pair.heads, -1))
         parts.setdefault(pair.transformers_name, []).append(value)
-    return {name: (each[0] if len(each) == 1 else torch.cat(each, -1)).contiguous() for name, each in parts.items()}
+        axes[pair.transformers_name] = pair.axis
+    return {
+        name: (each[0] if len(each) == 1 else torch.cat(each, axes[name])).contiguous()
+        for name, each in parts.items()
+    }
 
 
 def from_transformers(weights: Mapping[str, Tensor], pairs: Iterable[WeightPair]) -> dict[str, Tensor]:
@@ -112,7 +117,7 @@ def from_transformers(weights: Mapping[str, Tensor], pairs: Iterable[WeightPair]
     found: dict[str, Tensor] = {}
     for pair in pairs:
         value = weights[pair.transformers_name]
-        value = value if pair.third is None else value.chunk(3, -1)[pair.third]
+        value = value if pair.third is None else value.chunk(3, pair.axis)[pair.third]
         value = value if pair.heads is None else value.flatten(-2)
         found[pair.name] = ORDERS[pair.layout].from_transformers(value).contiguous()
     return found

@@ -38,18 +38,21 @@ def states(theirs: nn.Module, ours: Encoder, given: tuple[Tensor, Tensor | None,
 @pytest.mark.parametrize("dtype", LARGEST, ids=str)
 @torch.no_grad()
 def test_hidden_states_equal_those_of_transformers(body: Body, dtype: torch.dtype, padded: bool) -> None:
+    if dtype == torch.float64 != body.widest:
+        pytest.skip("transformers computes a part in float32")
     assert distance(*states(*body.pair(dtype), inputs(body, padded))) <= LARGEST[dtype]
 
 
 @torch.no_grad()
 def test_a_change_of_any_weight_is_detected(body: Body) -> None:
-    """The comparison can fail for every tensor except a key's bias, which does not affect softmax."""
-    theirs, ours = body.pair(torch.float64)
+    """The comparison can fail for every tensor except a key's bias that is not turned: it does not affect softmax."""
+    theirs, ours = body.pair(body.widest)
     given = inputs(body)
     for name in nudged(ours.named_parameters()):
         far = distance(*states(theirs, ours, given))
-        unseen = name.endswith("attention.key.bias") or name == "query_start.weight"  # of the query stream alone
-        assert (far > LARGEST[torch.float64]) != unseen, name
+        unseen = name.endswith("attention.key.bias") and body.architecture.position.kind != "rotary"
+        unseen |= name == "query_start.weight"  # of the query stream alone
+        assert (far > LARGEST[body.widest]) != unseen, name
 
 
 @torch.no_grad()

@@ -42,6 +42,8 @@ def theirs(architecture: Architecture, family: str) -> torch.nn.Module:
             return transformers.AlbertModel(transformers.AlbertConfig(**sizes, **embedding))
         if isinstance(architecture, EncoderDecoderArchitecture):
             return transformers.BartModel(bart(architecture))
+        if family == "modernbert":
+            return transformers.ModernBertModel(transformers.ModernBertConfig(**sizes))
         if family == "gpt":
             return transformers.OpenAIGPTModel(transformers.OpenAIGPTConfig())
         if family == "xlnet":
@@ -58,7 +60,7 @@ def theirs(architecture: Architecture, family: str) -> torch.nn.Module:
 
 # bert-small's body is ELECTRA-Small's; transformers has none of the others
 NOT_THERE = (
-    *("bert-small", "evolved", "schubert", "sensebert", "transformer", "mass", "unilm"),
+    *("bert-small", "evolved", "schubert", "sensebert", "neobert", "transformer", "mass", "unilm"),
     *("preln", "sandwich"),
 )
 

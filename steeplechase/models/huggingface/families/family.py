@@ -66,7 +66,9 @@ class WeightPair:
     transformers_name: str
     layout: Layout = "same"
     third: int | None = None
-    """Which third of the last axis in transformers, where one tensor has queries, keys and values; None: all."""
+    """Which third of `axis` in transformers, where one tensor has queries, keys and values; None: all."""
+    axis: int = -1
+    """The axis of the thirds."""
     heads: int | None = None
     """The heads that transformers gives an axis of their own, before the last one; None: none."""
     outside: bool = False
@@ -215,6 +217,8 @@ def attention_alone(architecture: Architecture, bare_class: str) -> Iterator[str
 
 def of_former_parts(architecture: Architecture, bare_class: str) -> Iterator[str]:
     """Yield the norm or the gate that no family before ModernBERT has."""
+    if not architecture.normalisation.has_first_norm:
+        yield f"normalisation.first False {NO_EQUIVALENT}: {bare_class} normalises the input of its first sublayer"
     if architecture.norm != "layer_norm":
         yield f"normalisation.norm {architecture.norm} {NO_EQUIVALENT}: {bare_class} has layer_norm"
     if architecture.feed_forward_activation in GATED:

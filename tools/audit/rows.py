@@ -18,7 +18,7 @@ from tools.audit.plateau import exit_of
 
 BASELINE, LOSS, SCORE, DIAGONAL, FINISHED = "baseline", "held_out_loss", "score", "attention_diagonal", "finished"
 POINTS = 100.0
-APART = ("tuning_trial_of", "tuned_from", "final_of")
+APART = ("tuning_trial_of", "tuned_from")
 """Columns of arms that are no rows of the main table."""
 Row = dict[str, Any]
 
@@ -56,6 +56,10 @@ class Study:
         designs = self.document.get("designs", self.document.get("design")) or []
         self.designs: list[Row] = designs if isinstance(designs, list) else [designs]
         rows = [row for row in read_csv(ledger / "arms.csv") if not any(row.get(name) for name in APART)]
+        self.shown = {row["name"]: row["name"] for row in rows}
+        if finals := [row for row in rows if row.get("final_of")]:
+            rows = self._final_comparison(finals, facts.get("winner") or [])
+        self.searched = any(design.get("kind") == "search" for design in self.designs)
         rows.sort(key=lambda row: (row["name"] != BASELINE, int(row["position"])))
         self.arms: dict[str, Row] = {row["name"]: row for row in rows}
         self.rivals = [arm for arm in self.arms if arm != BASELINE]
@@ -70,8 +74,9 @@ class Study:
         shared = self.document["pretraining"].get("evaluation_sets", "shared") == "shared"
         self.with_loss = {arm for arm in self.arms if shared or arm == BASELINE or arm in self.examples[LOSS]}
         stopped = {row["trial"] for row in read_csv(ledger / "decisions.csv") if row["cleared"] != "true"}
-        for trial in read_csv(ledger / "trials.csv"):
-            if trial["arm"] in self.arms and trial["name"] not in stopped:
+        trials = self._rows_of_arms(ledger / "trials.csv")
+        for trial in trials:
+            if trial["name"] not in stopped:
                 of_trial = {label: result for (name, label), result in results.items() if name == trial["name"]}
                 for metric, values in self._of_trial(of_trial, trial["arm"]):
                     mean = float(np.mean(np.array(values, float)))  # None is NaN
@@ -79,21 +84,38 @@ class Study:
                         self.values[metric][trial["arm"]][int(trial["seed"])] = mean
         of_none = {label: result for (trial, label), result in results.items() if not trial}
         self.below = [task for task in self.tasks if self._is_below(task, of_none)]
-        self.exits = self._exits(ledger, results, levels)
+        self.exits = self._exits(trials, results, levels)
         self.stuck = {arm: {s for s, at in of.items() if at.tokens is None} for arm, of in self.exits.items()}
         for by_arm in (*self.values.values(), *self.examples.values()):
             for arm, stuck in self.stuck.items():
                 by_arm[arm] = {seed: value for seed, value in by_arm[arm].items() if seed not in stuck}
         self._add_score()
 
-    def _exits(self, ledger: Path, results: Mapping[Any, Row], levels: Mapping[str, float]) -> dict[str, Any]:
+    def _final_comparison(self, finals: Sequence[Row], winner: Sequence[str]) -> list[Row]:
+        """Return the arms that the tables have after a search, under their own names, with the winner's components.
+
+        They are about the objectives of the search; the design is the ablation of its winner.
+        """
+        (search,) = (design for design in self.designs if design.get("kind") == "search")
+        self.document["headline_metrics"] = [name for name in search["objectives"] if name in (LOSS, SCORE)]
+        self.shown = {row["name"]: row["final_of"] for row in finals}
+        components = dict.fromkeys(name for row in finals for name in json.loads(row["levels"] or "{}"))
+        self.designs = [{"components": components}] if components else []
+        every = {"levels": json.dumps(dict.fromkeys(components, True))}
+        return [row | {"name": row["final_of"]} | (every if row["final_of"] in winner else {}) for row in finals]
+
+    def _rows_of_arms(self, path: Path) -> list[Row]:
+        """Return the rows of a file that are of an arm of the tables, under the name that it has there."""
+        return [row | {"arm": self.shown[row["arm"]]} for row in read_csv(path) if row["arm"] in self.shown]
+
+    def _exits(self, trials: Sequence[Row], results: Mapping[Any, Row], levels: Mapping[str, float]) -> Row:
         """Return where the seeds of every arm with a plateau left it."""
         found: dict[str, Any] = {arm: {} for arm in self.arms if arm in levels}
         curves: dict[str, dict[float, float]] = defaultdict(dict)
         for (trial, label), result in results.items():
             if label.startswith("pretrain@"):
                 curves[trial] |= {at: loss for at, loss in result.get("train_curve", ()) if math.isfinite(loss)}
-        for trial in read_csv(ledger / "trials.csv"):
+        for trial in trials:
             if trial["arm"] in found and (exit_ := exit_of([*curves[trial["name"]].items()], levels[trial["arm"]])):
                 found[trial["arm"]][int(trial["seed"])] = exit_
         return found
@@ -106,7 +128,7 @@ class Study:
         """Add the values of examples; `sequences`: the number of held-out sequences by that of predictions."""
         index = folder / "replicates.csv"
         by_seed: dict[tuple[Any, ...], list[Any]] = defaultdict(list)
-        replicates = [row for row in read_csv(index) if row["arm"] in self.arms] if index.is_file() else []
+        replicates = self._rows_of_arms(index) if index.is_file() else []
         arrays = {file: np.load(folder / file) for file in {row["file"] for row in replicates}}
         for row in replicates:
             task, _, metric = row["metric"].partition(":")

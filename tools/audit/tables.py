@@ -67,8 +67,7 @@ def _corrected(study: Study, cells: Mapping[Cell, Estimate]) -> dict[Cell, np.nd
 def isolated(study: Study) -> Iterator[Row]:
     """Yield the difference of every two arms of which one has one change more; the baseline is in none."""
     changes = {arm: json.loads(row["changes"]) for arm, row in study.arms.items()}
-    searched = any(design.get("kind") == "search" for design in study.designs)
-    for arm, reference in permutations(() if searched else study.rivals, 2):
+    for arm, reference in permutations(() if study.searched else study.rivals, 2):
         own, other = changes[arm], changes[reference]
         if other and len(own) == len(other) + 1 and all(own.get(path) == value for path, value in other.items()):
             for metric in study.metrics:

@@ -168,7 +168,7 @@ def _study(design: Search, baseline: Candidate, observations: tuple[Observation,
     samplers = {
         "random": lambda: available.RandomSampler(seed=seed),
         "tpe": lambda: available.TPESampler(seed=seed, n_startup_trials=design.cohort, constant_liar=True),
-        "gp": lambda: available.GPSampler(seed=seed, n_startup_trials=design.cohort),
+        "gp": lambda: _gaussian_process_sampler(design.cohort, seed),
         "nsga2": lambda: _genetic_sampler(max(2, design.cohort), seed),
         "brute_force": lambda: available.BruteForceSampler(seed=seed),
     }
@@ -194,6 +194,15 @@ def _as_told(design: Search, observations: tuple[Observation, ...]) -> Iterator[
         stopped = bool(each.losses) and not each.complete
         values = expected_values(design.objectives, each, reference, finished) if stopped else None
         yield each if values is None else replace(each, complete=True, objectives=values)
+
+
+def _gaussian_process_sampler(cohort: int, seed: int) -> "optuna.samplers.BaseSampler":
+    """Return a sampler whose proposals do not depend on the machine's cores: two threads sum in another order."""
+    import torch
+    from optuna.samplers import GPSampler
+
+    torch.set_num_threads(1)  # beside busy workers it is faster too: the matrices are small
+    return GPSampler(seed=seed, n_startup_trials=cohort)
 
 
 def _genetic_sampler(population: int, seed: int) -> "optuna.samplers.BaseSampler":

@@ -5,13 +5,16 @@ from functools import partial
 from typing import TypeVar
 
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.validation.memory import named
+from steeplechase.foundation.devices import NONE, card, compute_capability, triton_version
 from steeplechase.foundation.environment import gpu_missing
 from steeplechase.foundation.errors import DataError, MachineError
 from steeplechase.tasks.data_folder import HINT
 from steeplechase.tasks.text_metrics import refuse_missing_libraries
 
 T = TypeVar("T")
-ARMS_NAMED = 4
+FIRST_WITH_BFLOAT16 = 8.0
+"""Compute capability of NVIDIA's Ampere."""
 
 
 def refuse_missing(experiment: Experiment) -> None:
@@ -77,13 +80,24 @@ def tasks_of(experiment: Experiment) -> tuple[str, ...]:
 
 
 def missing_device(experiment: Experiment) -> Iterator[str]:
-    """Yield a line if arms train on a GPU and this machine has none."""
-    names = [arm.name for arm in experiment.arms if arm.candidate.recipe.device == "cuda"]
-    reason = gpu_missing() if names else None
+    """Yield a line for each thing that arms on a GPU need and this machine lacks: the GPU, Triton, bfloat16."""
+    on_gpu = [arm for arm in experiment.arms if arm.candidate.recipe.device == "cuda"]
+    in_bfloat16 = [arm for arm in on_gpu if arm.candidate.recipe.precision == "bfloat16"]
+    if not on_gpu:
+        return
+    count, every = len(experiment.arms), named([arm.name for arm in on_gpu], len(experiment.arms))
+    reason = gpu_missing()
     if reason is not None:
-        more = f" and {len(names) - ARMS_NAMED} more" if len(names) > ARMS_NAMED else ""
-        named = "every arm" if len(names) == len(experiment.arms) else ", ".join(names[:ARMS_NAMED]) + more
         yield (
-            f"recipe.device: cuda of {named} is not available on this machine: {reason}; allowed here: cpu. "
+            f"recipe.device: cuda of {every} is not available on this machine: {reason}; allowed here: cpu. "
             "A Ray cluster with GPUs is used by --engine ray --address"
         )
+        return
+    if triton_version() == NONE:
+        remedy = "pip install triton as torch's own pin says"
+        yield f"recipe.device: cuda of {every} needs Triton, which is not installed; {remedy}"
+    capability = compute_capability() if in_bfloat16 else None
+    if capability is not None and capability < FIRST_WITH_BFLOAT16:
+        names = named([arm.name for arm in in_bfloat16], count)
+        problem = f"{card()} (compute capability {capability:g}) lacks it, which came with 8.0"
+        yield f"recipe.precision: bfloat16 of {names} is not available on this machine: {problem}; allowed: float32"

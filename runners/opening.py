@@ -14,10 +14,12 @@ from runners.missing_data import missing_device
 from runners.part import WHOLE, Part
 from runners.settings import RunSettings
 from runners.stage_labels import all_labels
+from search_space.cards import card_memory
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.plugin_folders import COPIES, copy_plugins
 from steeplechase.configuration.plugin_options import OPTIONS, recorded_options
 from steeplechase.configuration.seeds import first_seeds
+from steeplechase.configuration.validation.memory import too_small_card
 from steeplechase.foundation.atomic_files import disk_refusals
 from steeplechase.foundation.canonical import fingerprint
 from steeplechase.foundation.environment import manifest
@@ -59,13 +61,15 @@ def stages_of(experiment: Experiment) -> SharedStages:
 
 
 def refuse_missing_device(request: RunRequest, shared: SharedStages) -> None:
-    """Raise MachineError if a new run trains on a device that this machine lacks; stages in the store need none.
+    """Raise MachineError if a new run trains on a device that is missing or too small; stages in the store need none.
 
-    A cluster, an object store and reused trials may have what this machine lacks.
+    A cluster may have what this machine lacks, and an object store and reused trials the results.
     """
     experiment, folder, settings = request.experiment, request.paths.folder, request.settings
-    elsewhere = settings.address is not None or settings.reuse or settings.store
-    lines = () if elsewhere or (folder / LEDGER_NAME).exists() else tuple(missing_device(experiment))
+    stored = settings.reuse or settings.store or (folder / LEDGER_NAME).exists()
+    lines = () if stored or settings.address is not None else tuple(missing_device(experiment))
+    if not lines and not stored and (memory := card_memory()) is not None:
+        lines = tuple(too_small_card(experiment, memory * min(1.0, settings.gpus_per_trial or 1.0)))
     store = request.paths.store()
     if lines and not all(
         store.has(stage.kind, stage.key)

@@ -25,6 +25,7 @@ from steeplechase.configuration.designs.axes import grid_size
 from steeplechase.configuration.designs.search import NON_ADAPTIVE
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
+from steeplechase.configuration.validation.memory import too_small_card
 from steeplechase.configuration.validation.search import finishing_notes
 from steeplechase.configuration.validation.warnings import warnings_of
 from steeplechase.foundation.environment import memory_bytes
@@ -159,8 +160,10 @@ def _planned(
 
 
 def _warnings(experiment: Experiment) -> Iterator[str]:
-    yield from warnings_of(experiment, memory_bytes(), card_memory())
+    memory = card_memory()
+    yield from warnings_of(experiment, memory_bytes(), memory)
     yield from missing_device(experiment)
+    yield from too_small_card(experiment, memory) if memory is not None else ()
     yield from table_warnings(experiment.fine_tuning)
 
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from steeplechase.foundation.devices import Precision, card
+from steeplechase.foundation.devices import NONE, Precision, card, memory_of_driver
 
 GIGABYTE = 1e9
 
@@ -42,6 +42,9 @@ def card_named(name: str) -> Card | None:
 
 
 def card_memory() -> int | None:
-    """Return the bytes of this machine's first GPU; None where there is none or it is not in the table."""
-    known = card_named(card())
-    return None if known is None else int(known.memory)
+    """Return the bytes of this machine's first GPU, by the table or else by its driver; None where there is none."""
+    name = card()
+    known = card_named(name)
+    if known is not None:
+        return int(known.memory)
+    return None if name == NONE else memory_of_driver()

@@ -132,6 +132,12 @@ class Recipe(Schema):
         """Return the root seed of training: the trial's seed, or one derived from it and `noise_seed`."""
         return stream_seed(seed, "noise_seed", self.noise_seed) if self.noise_seed else seed
 
+    @property
+    def with_more_micro_batches(self) -> "Recipe | None":
+        """The recipe with twice the micro-batches, of equal losses; None where they would be more than sequences."""
+        more = self.model_copy(update={"micro_batches": 2 * self.micro_batches})
+        return None if self.pruning is not None or [*more.violations()] else more
+
     def violations(self) -> Iterator[Violation]:
         """Yield every rule that the values break together."""
         if self.sequence_length < SHORTEST_SEQUENCE:

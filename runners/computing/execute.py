@@ -56,10 +56,12 @@ class WarmUp:
         candidate = canonical_text(canonical(stage.candidate))
         if candidate in self._warm_candidates:
             return
+        import torch
+
         from runners.computing.pretrain import train_discarded_model
         from runners.training.loop import NotFinite
 
-        with suppress(NotFinite):  # the stage reports it
+        with suppress(NotFinite, torch.OutOfMemoryError):  # the stage reports the one and goes on after the other
             train_discarded_model(stage, tokens)
         self._warm_candidates.add(candidate)
 

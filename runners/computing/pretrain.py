@@ -45,27 +45,18 @@ def compute(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]
     Where a GPU's memory is too small, the stage goes on once from its checkpoint with twice the micro-batches, whose
     losses are the same to rounding, and the result says so.
     """
-    smaller = with_more_micro_batches(stage)
+    more = stage.candidate.recipe.with_more_micro_batches
     try:
         return _computed(stage, context)
     except torch.OutOfMemoryError:
-        if smaller is None:
+        if more is None:
             raise
     gc.collect()  # what the failed update held
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
-    count = smaller.candidate.recipe.micro_batches
-    context.progress(f"out of memory: again with {count} micro-batches", 0.0)
-    return {**_computed(smaller, context), "micro_batches_for_memory": count}
-
-
-def with_more_micro_batches(stage: PretrainStage) -> PretrainStage | None:
-    """Return the stage with twice the micro-batches; None where they would be more than sequences."""
-    recipe = stage.candidate.recipe
-    more = recipe.model_copy(update={"micro_batches": 2 * recipe.micro_batches})
-    if recipe.pruning is not None or [*more.violations()]:
-        return None
-    return stage.model_copy(update={"candidate": stage.candidate.model_copy(update={"recipe": more})})
+    context.progress(f"out of memory: again with {more.micro_batches} micro-batches", 0.0)
+    smaller = stage.model_copy(update={"candidate": stage.candidate.model_copy(update={"recipe": more})})
+    return {**_computed(smaller, context), "micro_batches_for_memory": more.micro_batches}
 
 
 def _computed(stage: PretrainStage, context: StageContext) -> dict[str, JsonValue]:

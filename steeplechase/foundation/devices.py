@@ -35,12 +35,31 @@ def card() -> str:
     for file in sorted(DRIVER_FILES.glob("*/information")):
         if found := re.search(r"^Model:\s*(.+?)\s*$", file.read_text(errors="replace"), re.MULTILINE):
             return found[1]
+    return _told_by_driver("name") or NONE
+
+
+@cache
+def memory_of_driver() -> int | None:
+    """Return the bytes of this machine's first GPU as its driver says; None if it does not."""
+    told = _told_by_driver("memory.total")
+    return int(told) * 2**20 if told.isdecimal() else None
+
+
+@cache
+def compute_capability() -> float | None:
+    """Return the compute capability of this machine's first GPU as its driver says; None if it does not."""
+    told = _told_by_driver("compute_cap")
+    return float(told) if re.fullmatch(r"\d+\.\d+", told) else None
+
+
+def _told_by_driver(field: str) -> str:
+    """Return what NVIDIA's driver says of the first GPU; empty if it does not."""
+    asked = ["nvidia-smi", f"--query-gpu={field}", "--format=csv,noheader,nounits"]
     try:
-        asked = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
         told = subprocess.run(asked, capture_output=True, text=True, timeout=SECONDS_TO_ASK, check=True).stdout
     except (OSError, subprocess.SubprocessError):
-        return NONE
-    return told.strip().partition("\n")[0] or NONE
+        return ""
+    return told.strip().partition("\n")[0].strip()
 
 
 def cards() -> tuple[str, ...]:

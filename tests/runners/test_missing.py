@@ -1,20 +1,25 @@
 """What the machine lacks for an experiment is named before the first stage: data, libraries and a GPU."""
 
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
+from runners import missing_data
 from runners.missing_data import missing_device, refuse_missing
-from runners.opening import RunRequest
+from runners.opening import RunRequest, refuse_missing_device, stages_of
 from runners.plan import plan_of
 from runners.run import run
-from runners.settings import Selection
+from runners.settings import RunSettings, Selection
+from search_space.cards import card_memory
 from search_space.cost import MATMUL
 from steeplechase.commands.arguments import choose, choose_any
 from steeplechase.commands.planning.costs import gpu_hours
 from steeplechase.configuration.loading import load_experiment
-from steeplechase.foundation import environment
+from steeplechase.foundation import devices, environment
 from steeplechase.foundation.errors import DataError, MachineError
 from steeplechase.ledger.paths import ResultPaths
 from tests.factories.command_calls import TABLE
@@ -62,6 +67,56 @@ def test_a_run_on_a_missing_gpu_is_refused_before_any_folder_is_created(
     assert list(tmp_path.iterdir()) == []
     monkeypatch.setattr("runners.missing_data.gpu_missing", lambda: None)
     assert [*missing_device(experiment)] == []
+
+
+@pytest.fixture
+def card_here(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """An RTX 4090 with all that it needs."""
+    monkeypatch.setattr("runners.missing_data.gpu_missing", lambda: None)
+    monkeypatch.setenv(devices.CARD, "NVIDIA GeForce RTX 4090")
+    devices.card.cache_clear()
+    yield monkeypatch
+    devices.card.cache_clear()
+
+
+def test_a_card_without_triton_or_bfloat16_is_refused_in_a_line_each(card_here: pytest.MonkeyPatch) -> None:
+    chosen = ["baseline.recipe.device=cuda", "baseline.recipe.precision=bfloat16"]
+    experiment, *_ = choose_any(TABLE, "smoke", chosen)
+    assert [*missing_device(experiment)] == []
+    card_here.setattr(missing_data, "triton_version", lambda: "none")
+    card_here.setattr(missing_data, "compute_capability", lambda: 7.5)
+    triton, precision = missing_device(experiment)
+    assert triton.startswith("recipe.device: cuda of every arm needs Triton, which is not installed")
+    assert precision.endswith("(compute capability 7.5) lacks it, which came with 8.0; allowed: float32")
+
+
+@pytest.mark.parametrize(("share", "refused"), [(None, False), (1e-6, True)])
+def test_a_card_that_is_too_small_is_refused_before_any_folder_is_created(
+    card_here: pytest.MonkeyPatch, share: float | None, refused: bool, tmp_path: Path
+) -> None:
+    experiment, *_ = choose_any(TABLE, "smoke", ["baseline.recipe.device=cuda"])
+    settings = RunSettings(gpus_per_trial=share)
+    request = RunRequest(experiment, "smoke", ResultPaths.of(tmp_path / "out"), settings)
+    shared = stages_of(experiment)
+    with pytest.raises(MachineError, match="twice the micro-batches where that helps") if refused else nullcontext():
+        refuse_missing_device(request, shared)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unlisted_card_is_known_by_what_its_driver_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = tmp_path / "nvidia-smi"
+    driver.write_text('#!/bin/sh\ncase "$1" in *name*) echo "Tesla T4";; *memory*) echo 15360;; *) echo 7.5;; esac\n')
+    driver.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.delenv(devices.CARD, raising=False)
+    asked = (devices.card, devices.memory_of_driver, devices.compute_capability)
+    for each in asked:
+        each.cache_clear()
+    try:
+        assert (card_memory(), devices.compute_capability(), devices.card()) == (15360 * 2**20, 7.5, "Tesla T4")
+    finally:
+        for each in asked:
+            each.cache_clear()
 
 
 def test_gpu_hours_are_told_of_an_experiment_for_gpus_alone(tmp_path: Path) -> None:

@@ -2,15 +2,12 @@
 
 from collections.abc import Iterator
 
-from search_space.activation_memory import VALUE_BYTES, activation_memory
-from search_space.candidate import Candidate
 from search_space.recipe import Recipe
 from search_space.released.differences import warmup_updates
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.validation.memory import memory_warnings, named
 from steeplechase.configuration.validation.search import finishing_warnings
 from steeplechase.foundation.devices import Device
-
-ARMS_NAMED = 4
 
 
 def warnings_of(
@@ -23,7 +20,7 @@ def warnings_of(
     if not experiment.has_trials:
         return ()
     memories: dict[Device, int | None] = {"cpu": machine_memory, "cuda": card_memory}
-    memory = [line for device, size in memories.items() if size for line in _memory(experiment, device, size)]
+    memory = [line for device, size in memories.items() if size for line in memory_warnings(experiment, device, size)]
     return (
         *_objective(experiment),
         *_warm_up(experiment),
@@ -56,7 +53,7 @@ def _warm_up(experiment: Experiment) -> Iterator[str]:
                 arms_by_lengths.setdefault((warmup, updates), []).append(arm.name)
         for (warmup, updates), names in arms_by_lengths.items():
             yield (
-                f"{_named(names, len(experiment.arms))}: the warm-up takes {warmup:,} updates and {stage} has "
+                f"{named(names, len(experiment.arms))}: the warm-up takes {warmup:,} updates and {stage} has "
                 f"{updates:,}, so the peak learning rate is never reached. Write a smaller "
                 f"recipe.schedule.warmup_tokens, such as {_tenth(experiment.baseline.recipe, tokens)}"
             )
@@ -84,52 +81,6 @@ def _written_text(experiment: Experiment) -> Iterator[str]:
         )
 
 
-def _memory(experiment: Experiment, device: Device, memory: int) -> Iterator[str]:
-    """Yield the arms that need more than the memory of their device, grouped by their need."""
-    arms_by_need: dict[tuple[int, int], list[str]] = {}
-    for arm in experiment.arms:
-        need = _least_memory(arm.candidate)
-        need = (need[0], -(-need[1] // arm.candidate.recipe.processes)) if device == "cuda" else need
-        if arm.candidate.recipe.device == device and sum(need) > memory:
-            arms_by_need.setdefault(need, []).append(arm.name)
-    place = "machine" if device == "cpu" else "machine's GPU"
-    for (weights, activations), names in arms_by_need.items():
-        parts = (
-            f"{_gibibytes(weights)} of weights, gradients and moments, {_gibibytes(activations)} of saved activations"
-        )
-        yield (
-            f"{_named(names, len(experiment.arms))}: pretraining needs at least {_gibibytes(weights + activations)} "
-            f"({parts}), and this {place} has {_gibibytes(memory)}. Write smaller sizes, a smaller "
-            "recipe.batch_sequences or more recipe.micro_batches"
-        )
-
-
-def _least_memory(candidate: Candidate) -> tuple[int, int]:
-    """Return the bytes of weights with their training state, and of the activations of one micro-batch.
-
-    A lower bound: without heads and attention maps, and without activations where they are computed again.
-    """
-    architecture, recipe = candidate.architecture, candidate.recipe
-    copies = 4 if recipe.optimiser.adaptive else 2  # weights and gradients; two moments of Adam, LAMB and their like
-    weights = copies * VALUE_BYTES["float32"] * architecture.parameters
-    if recipe.activation_checkpointing != "none":
-        return weights, 0
-    sequences = recipe.batch_sequences // recipe.micro_batches
-    length, size = recipe.sequence_length, VALUE_BYTES[recipe.precision]
-    return weights, activation_memory(architecture, length, sequences, size, recipe.dropout).total
-
-
-def _gibibytes(count: int) -> str:
-    return f"{count / 2**30:,.1f} GiB"
-
-
 def _tenth(recipe: Recipe, tokens: int) -> int:
     """Return a tenth of the updates, at least one, in tokens."""
     return max(1, recipe.steps(tokens) // 10) * recipe.tokens_per_step
-
-
-def _named(names: list[str], among: int) -> str:
-    if len(names) == among:
-        return "every arm"
-    more = f" and {len(names) - ARMS_NAMED} more" if len(names) > ARMS_NAMED else ""
-    return f"{', '.join(names[:ARMS_NAMED])}{more}"

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
+from steeplechase.configuration.validation.memory import least_memory, too_small_card
 from steeplechase.configuration.validation.warnings import warnings_of
 from steeplechase.configuration.yaml import scales
 from tests.factories.experiment_files import experiment_of
@@ -111,13 +113,29 @@ def test_a_device_with_its_own_memory_and_activations_that_are_computed_again_ar
     assert "0.0 GiB of saved activations" in lines[1]
 
 
-def test_arms_that_need_more_than_the_memory_of_the_card_are_warned_of(tmp_path: Path) -> None:
-    file = tmp_path / "f.yaml"
+def on_cards(folder: Path) -> Experiment:
+    file = folder / "f.yaml"
     text = TEXT.format(objective="objective: masked_language_model", kind="linear", warmup=1024, evaluations=8)
-    arms = "arms: { cuda: { recipe.device: cuda } }"
+    arms = "arms: { cuda: { recipe.device: cuda }, four: { recipe.device: cuda, recipe.processes: 4 } }"
     file.write_text(text.replace("arms: { fast: { recipe.schedule.warmup_tokens: 512 } }", arms))
-    experiment = load_experiment(file, None)
-    (line,) = (each for each in warnings_of(experiment, None, 2**20) if "GiB" in each)
-    assert line.startswith("cuda: ")
-    assert "and this machine's GPU has 0.0 GiB" in line
-    assert not [each for each in warnings_of(experiment, None, 2**40) if "GiB" in each]
+    return load_experiment(file, None)
+
+
+def test_a_card_is_warned_of_where_more_micro_batches_help_and_refused_where_they_do_not(tmp_path: Path) -> None:
+    """A lower bound of what one process needs; a run goes on once with twice the micro-batches."""
+    experiment = on_cards(tmp_path)
+    cuda, four = (arm.candidate for arm in experiment.arms[1:])
+    weights, activations = least_memory(cuda)
+    assert least_memory(four) == (weights, activations // 4)
+    for memory, warned, refused in (
+        (weights + activations, [], []),
+        (weights + activations - 1, ["cuda"], []),
+        (weights + activations // 2 - 1, [], ["cuda"]),
+        (weights - 1, [], ["cuda", "four"]),
+    ):
+        lines = [each for each in warnings_of(experiment, None, memory) if "GiB" in each]
+        assert [line.partition(":")[0] for line in lines] == warned
+        assert all(line.endswith("goes on with twice the micro-batches") for line in lines)
+        told = [line.split(": ")[1] for line in too_small_card(experiment, memory)]
+        assert told == [f"cuda of {name}" for name in refused]
+    assert [*too_small_card(experiment, 2**40)] == []

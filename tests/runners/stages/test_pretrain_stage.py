@@ -99,6 +99,29 @@ def test_two_processes_have_the_losses_of_one(inputs: dict[str, Path], tmp_path:
         assert np.asarray(points(together, curve)) == pytest.approx(np.asarray(points(alone, curve)), abs=1e-6)
 
 
+@pytest.mark.parametrize(("processes", "micro_batches"), [(1, 1), (2, 1), (2, 2)])
+def test_a_warm_up_reads_no_more_predictions_at_once_than_a_process_of_the_group(
+    processes: int, micro_batches: int, inputs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has several processes because a batch does not fit one card would be out of memory before training."""
+    one = candidate(SPAN_DYNAMIC, MaskedLanguageModel(), 0.0)
+    split = {"processes": processes, "micro_batches": micro_batches}
+    declared = stage(0, 12, one.model_copy(update={"recipe": one.recipe.model_copy(update=split)}))
+    trained, read = pretrain.train, list[int]()
+
+    def watched(model: Any, *asked: Any) -> None:
+        shares = model.shares
+        monkeypatch.setattr(
+            model, "shares", lambda part, *rest: (read.append(part.predictions), shares(part, *rest))[1]
+        )
+        trained(model, *asked)
+
+    monkeypatch.setattr(pretrain, "train", watched)
+    pretrain.train_discarded_model(declared, inputs["tokens"])
+    assert len(read) == processes * micro_batches
+    assert max(read) == -(-sum(read) // len(read))
+
+
 def test_a_full_gpu_is_met_by_twice_the_micro_batches_once_and_told(
     inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

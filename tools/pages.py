@@ -27,6 +27,7 @@ from steeplechase.configuration.yaml.experiment_files import experiment_files
 from steeplechase.foundation.errors import ConfigurationError, UserError
 from tools.command_lines import command_groups
 from tools.faults.rows import fault_table, peer_table, standing_lines
+from tools.gpu_table import gpu_hour_rows
 from tools.page_values import Published
 
 TEMPLATES = "docs/templates"
@@ -51,7 +52,7 @@ def pages(root: Path) -> Mapping[Path, str]:
     environment.globals |= {name: getattr(published, name) for name in names}
     environment.globals |= {"experiments": lambda: listed(experiment_files()), "command_groups": command_groups}
     environment.globals |= {"fault_table": fault_table, "peer_table": peer_table}
-    environment.globals["standing_lines"] = standing_lines
+    environment.globals |= {"standing_lines": standing_lines, "gpu_hour_rows": gpu_hour_rows}
     environment.filters |= {"fixed": fixed, "percent": percent, "signed": signed}
     found, mistakes = dict[Path, str](), list[str]()
     for template in sorted(folder.rglob(f"*{SUFFIX}")):

@@ -1,7 +1,7 @@
 """Durations of the stages of earlier experiments on this machine.
 
-Source: the records of every ledger under a results root that was written on this processor, with the FLOPs of each
-stage in closed form.
+Source: the records of every ledger under a results root that was written on this processor, those of stages on a GPU
+also on this card, with the FLOPs of each stage in closed form.
 """
 
 from collections import Counter
@@ -22,6 +22,7 @@ from steeplechase.configuration.fine_tuning import FineTuning
 from steeplechase.configuration.fine_tuning_runs import FineTuningRun, fine_tuning_runs, settings_of
 from steeplechase.configuration.plugin_folders import are_loaded
 from steeplechase.configuration.stage_label import TASK_STAGES, UNTRAINED, StageLabel
+from steeplechase.foundation.devices import NONE, card
 from steeplechase.foundation.environment import processor
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.foundation.schema import JsonValue
@@ -97,7 +98,8 @@ def _measured_in(path: Path, store: ArtifactStore, measured_folders: Counter[str
             return
         table = _Declared.of(experiment)
         tuning = table if experiment.tune is None else _Declared.of(tuning_view(experiment))
-        arms = {arm.name: arm for arm in ledger.arms()}
+        arms, gpu = {arm.name: arm for arm in ledger.arms()}, manifest.get("gpu")
+        same_card = (gpu.get("card") if isinstance(gpu, dict) else NONE) == card()
         if any(_refused(arm.candidate) for arm in arms.values()):
             return
         arm_of = {trial.name: arms[trial.arm] for trial in ledger.trials()}
@@ -105,7 +107,9 @@ def _measured_in(path: Path, store: ArtifactStore, measured_folders: Counter[str
             if record.status is Status.FINISHED and not record.reused:
                 arm = None if record.trial is None else arm_of[record.trial]
                 declared = table if arm is None or arm.tuning_trial_of is None else tuning
-                yield _measurement(record, arm, declared, store, measured_folders)
+                measured = _measurement(record, arm, declared, store, measured_folders)
+                if same_card or measured.device != "cuda":
+                    yield measured
 
 
 def _refused(candidate: Candidate) -> bool:

@@ -11,13 +11,10 @@ import pytest
 from runners import missing_data
 from runners.missing_data import missing_device, refuse_missing
 from runners.opening import RunRequest, refuse_missing_device, stages_of
-from runners.plan import plan_of
 from runners.run import run
-from runners.settings import RunSettings, Selection
+from runners.settings import RunSettings
 from search_space.cards import card_memory
-from search_space.cost import MATMUL
-from steeplechase.commands.arguments import choose, choose_any
-from steeplechase.commands.planning.costs import gpu_hours
+from steeplechase.commands.arguments import choose_any
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.foundation import devices, environment
 from steeplechase.foundation.errors import DataError, MachineError
@@ -117,16 +114,3 @@ def test_an_unlisted_card_is_known_by_what_its_driver_says(tmp_path: Path, monke
     finally:
         for each in asked:
             each.cache_clear()
-
-
-def test_gpu_hours_are_told_of_an_experiment_for_gpus_alone(tmp_path: Path) -> None:
-    plans = {scale: choose(TABLE, scale) for scale in ("paper", "demo")}
-    told = {
-        scale: [
-            *gpu_hours(chosen.experiment, plan_of(chosen.experiment, Selection(out=tmp_path), MATMUL, chosen.scale))
-        ]
-        for scale, chosen in plans.items()
-    }
-    assert told["demo"] == []
-    (line,) = told["paper"]
-    assert line.startswith("pretraining: 3.17e19 FLOPs in all, in bfloat16. Hours at 30% of the peak: A100 94")

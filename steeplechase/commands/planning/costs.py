@@ -1,53 +1,92 @@
-"""Lines of `plan` on costs: pretraining FLOPs with the hours on some GPUs, and new source encoders.
-
-Peaks of dense matrix products: NVIDIA's data sheets of A100 (SXM), H100 (SXM) and GeForce RTX 4090. PyTorch's float32
-is without TF32, its default.
-"""
+"""Lines of `plan` on costs: hours and memory on GPUs, and new source encoders."""
 
 from collections.abc import Iterator
+from statistics import fmean
 
 from reports.number_format import scientific
+from runners.cost_estimate.gpu_hours import (
+    SECONDS_A_LAUNCH,
+    UTILISATION,
+    GpuHours,
+    memory_by_arm,
+    trial_work,
+    usual_cards,
+)
 from runners.plan import Plan, candidates_like
+from search_space.cards import Card
 from search_space.encoder_decoder_architecture import EncoderDecoderArchitecture
 from search_space.source_encoder import first_stage_parameters_count, parameters_with_source_encoder, update_flops
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning_runs import settings_of
 from steeplechase.configuration.text_generation import SourceEncoder
+from steeplechase.foundation.schema import JsonValue
 
 FROM_FLOPS = 1e16  # minutes of a GPU
-UTILISATION = 0.3
-PEAKS = {
-    "A100": {"bfloat16": 312e12, "float32": 19.5e12},
-    "H100": {"bfloat16": 989e12, "float32": 67e12},
-    "RTX 4090": {"bfloat16": 165e12, "float32": 82.6e12},
-}
-"""FLOP/s by precision."""
 
 
-def gpu_hours(experiment: Experiment, plan: Plan) -> Iterator[str]:
-    """Yield the line of the plan's pretraining FLOPs, with hours on GPUs; none of an experiment for a laptop."""
-    seeds, _ = plan.values_per_cell
-    total: float = seeds * sum(row.train_flops * candidates_like(experiment, row.arm) for row in plan.arms)
-    total += 0 if plan.tuning is None else plan.tuning.train_flops
-    if total < FROM_FLOPS:
+def gpu_lines(experiment: Experiment, plan: Plan) -> Iterator[str]:
+    """Yield the plan's GPU hours and what a trial needs of a card; nothing of an experiment for a laptop."""
+    flops = _train_flops(experiment, plan)
+    if not _is_for_gpus(experiment, flops):
         return
-    hours = {
-        card: [
-            f"{_hours(total / (UTILISATION * peak))} in {precision} ({peak / 1e12:,g} TFLOP/s)"
-            for precision, peak in peaks.items()
-        ]
-        for card, peaks in PEAKS.items()
-    }
-    cards = "; ".join(f"{card} {', '.join(each)}" for card, each in hours.items())
-    flops = f"pretraining: {scientific(round(total))} FLOPs in all, in {experiment.baseline.recipe.precision}"
+    seeds, tuning_trials = plan.values_per_cell[0], 0 if plan.tuning is None else plan.tuning.trials
+    for card, every, slowest in _hours_by_card(experiment, plan):
+        trial = f"; a trial at most {_hours(slowest.total)}" if seeds * len(plan.arms) > 1 else ""
+        yield (
+            f"{card.name}, estimated: {_hours(every.total)} GPU hours, {_hours(every.pretraining)} of pretraining "
+            f"and {_hours(every.fine_tuning)} of fine-tuning{trial}"
+        )
+    tuned = f"; of {tuning_trials} tuning trials pretraining alone" if tuning_trials else ""
     yield (
-        f"{flops}. Hours at {UTILISATION:.0%} of the peak: {cards}. Small models reach less, and fine-tuning is not "
-        "counted"
+        f"these hours: the longer of {scientific(round(flops))} FLOPs of pretraining at {UTILISATION:.0%} of the "
+        f"peak and {SECONDS_A_LAUNCH * 1e6:g} µs for each kernel, shared by the cards{tuned}. Finished stages on the "
+        "same card replace the estimate"
     )
+    memory = memory_by_arm(experiment)
+    if memory:
+        name = max(memory, key=lambda each: memory[each])
+        yield f"memory of a GPU: at least {memory[name] / 2**30:,.1f} GiB for {name}, the largest"
 
 
-def _hours(seconds: float) -> str:
-    return f"{seconds / 3600:,.2g}" if seconds < 360_000 else f"{seconds / 3600:,.0f}"
+def gpu_document(experiment: Experiment, plan: Plan) -> dict[str, JsonValue]:
+    """Return the same for other programs; empty of an experiment for a laptop."""
+    if not _is_for_gpus(experiment, _train_flops(experiment, plan)):
+        return {}
+    hours: dict[str, JsonValue] = {}
+    for card, every, slowest in _hours_by_card(experiment, plan):
+        hours[card.name] = {
+            "pretraining_hours": every.pretraining,
+            "fine_tuning_hours": every.fine_tuning,
+            "longest_trial_hours": slowest.total,
+        }
+    return {"gpu": {"estimated": hours, "least_memory_bytes": {**memory_by_arm(experiment)}}}
+
+
+def _hours_by_card(experiment: Experiment, plan: Plan) -> Iterator[tuple[Card, GpuHours, GpuHours]]:
+    """Yield the usual cards with the hours of all trials, and those of the longest."""
+    works = [trial_work(experiment, row.arm.candidate) for row in plan.arms]
+    counts = [plan.values_per_cell[0] * candidates_like(experiment, row.arm) for row in plan.arms]
+    for card in usual_cards() if works else ():
+        trials = [work.hours(card) for work in works]
+        every = sum((hours.times(count) for hours, count in zip(trials, counts, strict=True)), GpuHours(0.0, 0.0))
+        if plan.tuning is not None:
+            share = plan.tuning.trials * plan.tuning.tokens / experiment.pretraining.tokens
+            every += GpuHours(share * fmean(hours.pretraining for hours in trials), 0.0)
+        yield card, every, max(trials, key=lambda hours: hours.total)
+
+
+def _is_for_gpus(experiment: Experiment, train_flops: float) -> bool:
+    on_gpu = any(arm.candidate.recipe.device == "cuda" for arm in experiment.arms)
+    return experiment.has_trials and (on_gpu or train_flops >= FROM_FLOPS)
+
+
+def _train_flops(experiment: Experiment, plan: Plan) -> float:
+    seeds, tuning = plan.values_per_cell[0], 0 if plan.tuning is None else plan.tuning.train_flops
+    return tuning + seeds * sum(row.train_flops * candidates_like(experiment, row.arm) for row in plan.arms)
+
+
+def _hours(hours: float) -> str:
+    return f"{hours:,.2g}" if hours < 100 else f"{hours:,.0f}"
 
 
 def source_encoders(experiment: Experiment) -> Iterator[str]:

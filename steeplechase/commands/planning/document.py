@@ -8,6 +8,7 @@ from runners.plan import ArmPlan, Plan
 from runners.plan_tuning import TuningCost
 from search_space.cost import Convention
 from steeplechase.commands.arguments import Chosen
+from steeplechase.commands.planning.costs import gpu_document
 from steeplechase.commands.planning.published import document as published_document
 from steeplechase.commands.planning.timed_part import timed_document
 from steeplechase.configuration.arm import BASELINE, Arm
@@ -89,6 +90,7 @@ def plan_document(chosen: Chosen, plan: Plan, convention: Convention) -> dict[st
         "warnings": [*plan.warnings],
         "growth": [*plan.growth],
         **({} if plan.tuning is None else {"tuning": _tuning(plan.tuning)}),
+        **gpu_document(chosen.experiment, plan),
         "published": published_document(chosen.experiment),
         **timed_document(chosen.experiment, convention),
     }

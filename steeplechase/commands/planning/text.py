@@ -14,7 +14,7 @@ from runners.stage_labels import fine_tune_labels
 from search_space.cost import Convention
 from steeplechase.commands.arguments import Chosen
 from steeplechase.commands.planning import published
-from steeplechase.commands.planning.costs import gpu_hours, source_encoders
+from steeplechase.commands.planning.costs import gpu_lines, source_encoders
 from steeplechase.commands.planning.document import Uses, uses_of
 from steeplechase.commands.planning.timed_part import show_timed
 from steeplechase.configuration.counting_notes import counting_note
@@ -47,7 +47,7 @@ def show_plan(chosen: Chosen, plan: Plan, convention: Convention) -> None:
         console.print(printable(line), highlight=False)
     if experiment.has_trials:
         _show_arms(console, experiment, plan.arms)
-        work = (_work(chosen, plan), *_remarks(plan), *_remaining_work(chosen, plan), *gpu_hours(experiment, plan))
+        work = (_work(chosen, plan), *_remarks(plan), *_remaining_work(chosen, plan), *gpu_lines(experiment, plan))
         for line in work:
             console.print(line, highlight=False)
     show_timed(console, experiment, convention)

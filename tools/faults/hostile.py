@@ -10,6 +10,7 @@ import lzma
 import random
 import shutil
 import sqlite3
+import zlib
 from contextlib import closing, suppress
 from functools import cache, partial
 from pathlib import Path
@@ -145,8 +146,9 @@ def _spoil(chance: random.Random, path: Path) -> None:
                 number, name, text = chance.choice(rows)
                 _write(ledger, table, number, name, _changed(chance, json.loads(text)))
     elif (module := PACKED.get(path.suffix)) and chance.random() < 0.7:
-        content = module.decompress(path.read_bytes())
-        path.write_bytes(module.compress(_spoilt(chance, path.with_suffix("").suffix, content)))
+        with suppress(OSError, EOFError, lzma.LZMAError, zlib.error):  # what has been spoilt before stays
+            content = module.decompress(path.read_bytes())
+            path.write_bytes(module.compress(_spoilt(chance, path.with_suffix("").suffix, content)))
     else:
         path.write_bytes(_spoilt(chance, path.suffix, path.read_bytes()))
 

@@ -23,7 +23,7 @@ from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
 from steeplechase.ledger.records import TrialStatus
 
-CLAUSES_IN_SUMMARY = ("claims", "equal_arms", "without_value", "squad", "failures")
+CLAUSES_IN_SUMMARY = ("claims", "equal_arms", "without_value", "squad", "failures", "post_hoc_additions")
 """The sections whose clauses follow those of the headline metrics."""
 BELOW_REFERENCE = "‡"
 """Mark of a task below a reference."""

@@ -37,7 +37,7 @@ FIGURES = (
 )
 CLAUSES = (
     *("plateau", "factors", "main_table", "single_change_effects", "claims", "reference", "attention", "equal_arms"),
-    *("without_value", "squad", "failures"),
+    *("without_value", "squad", "failures", "post_hoc_additions"),
 )
 """Of the finding of a comparison of arms; that of a search is `best_candidate`."""
 CONDITIONS = (

@@ -218,7 +218,7 @@ def _task_notes(results: Results) -> Iterator[str]:
         yield (
             f"below reference: on {task} the mean over all arms, {standing.mean:.1f}, does not significantly exceed "
             f"{standing.missed_text} (one-sided t at 5%, sd pooled over arms){lowered_by(results, task)}. It is no "
-            "part of the score, the finding or the gate."
+            "part of the score, the finding or the order of tests."
         )
     if low_variance(results):
         yield "low variance: sd over seeds at most half the tasks' median; smaller differences are detectable."

@@ -7,6 +7,7 @@ the report lists the arms whose pretraining came entirely from the stage cache.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from reports.number_format import counted
 from reports.section import Section
 from reports.statistics.evidence import Evidence
 from reports.statistics.experiment import experiment_of, margins_of
@@ -46,8 +47,8 @@ class Addition:
 
     def __str__(self) -> str:
         """Return the addition in words."""
-        count = f"{self.results} result{'' if self.results == 1 else 's'}"
-        return f"after {count} (record {self.record}{f', {self.moment}' if self.moment else ''})"
+        moment = f", {self.moment}" if self.moment else ""
+        return f"after {counted(self.results, 'result')} (record {self.record}{moment})"
 
 
 def arms_added(results: Results) -> dict[str, Addition]:
@@ -96,9 +97,22 @@ def addition_notes(results: Results) -> Iterator[str]:
     """Yield one text per addition after results."""
     yield from (f"arm {arm} {addition}" for arm, addition in arms_added(results).items())
     yield from (f"claim {text} {addition}" for text, addition in claims_added(results).items())
-    for name, part in DECIDING.items():
-        if (change := _last_change(results, part)) is not None:
-            yield f"{name} changed {change}"
+    yield from (f"{name} changed {change}" for name, change in deciding_changes(results).items())
+
+
+def deciding_changes(results: Results) -> dict[str, Addition]:
+    """Return the last change after results of every part that decides verdicts, by the part's name."""
+    changes = {name: _last_change(results, part) for name, part in DECIDING.items()}
+    return {name: change for name, change in changes.items() if change is not None}
+
+
+def exploratory_clause(results: Results) -> str:
+    """Return that verdicts are exploratory, where what decides them was changed after results; else empty."""
+    changes = deciding_changes(results)
+    if not changes:
+        return ""
+    results_before = counted(max(change.results for change in changes.values()), "result")
+    return f"the verdicts are exploratory, since {' and '.join(changes)} changed after {results_before}"
 
 
 def known_before(results: Results) -> str | None:
@@ -168,4 +182,6 @@ def _conditions(evidence: Evidence) -> Iterator[tuple[str, str]]:
         yield "Impossible points left out", f"{len(points)}: {examples}{more}"
 
 
-SECTION = Section("post_hoc_additions", conditions=_conditions)
+SECTION = Section(
+    "post_hoc_additions", clauses=lambda evidence: [exploratory_clause(evidence.results)], conditions=_conditions
+)

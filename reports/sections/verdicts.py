@@ -131,8 +131,8 @@ def verdict_notes(results: Results) -> Iterator[str]:
     )
     if others:
         yield (
-            f"Gate: each arm's {first} is tested at 5% over the number of arms; a significant one passes its level "
-            f"on to the arm's {' and '.join(others)}, which is not tested otherwise ({NOTHING})."
+            f"Order of tests: each arm's {first} is tested at 5% over the number of arms; a significant one passes "
+            f"its level on to the arm's {' and '.join(others)}, which is not tested otherwise ({NOTHING})."
         )
     if any(history.stopped_by is not None for history in results.snapshot.histories):
         yield (

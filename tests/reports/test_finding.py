@@ -215,7 +215,7 @@ def test_the_score_is_tested_without_a_gate_where_it_is_the_only_headline_metric
     assert "held-out loss" not in report.finding
     assert not column(report, "effects", "verdict", "held-out loss")
     (notes,) = ([*grid.notes] for grid in report.grids if grid.name == "effects")
-    assert not any(note.startswith("Gate:") for note in notes)
+    assert not any(note.startswith("Order of tests:") for note in notes)
     assert headlines("held_out_loss").finding.startswith("On held-out loss")
 
 

@@ -164,7 +164,7 @@ def _write(ledger: sqlite3.Connection, table: str, number: int, name: str, value
 
 def _spoilt(chance: random.Random, suffix: str, content: bytes) -> bytes:
     """Change values of a document, or bytes where there is none."""
-    with suppress(ValueError, yaml.YAMLError):  # what has been spoilt before
+    with suppress(ValueError, RecursionError, yaml.YAMLError):  # what has been spoilt before
         suffix = suffix if chance.random() < 0.6 else ""
         if suffix == ".json":
             return json.dumps(_sealed(_changed(chance, json.loads(content)))).encode()

@@ -70,6 +70,7 @@ def test_what_was_added_before_any_result_is_not_late() -> None:
         ("margins", {"equivalence_margin": {"held_out_loss": 2.0}}),
         ("metrics of the paper's orderings", {"paper": {**PAPER, "metrics": ["held_out_loss"]}}),
         ("headline metrics", {"headline_metrics": ["held_out_loss"]}),
+        ("pretraining seeds", {"pretraining": {"tokens": 4000, "seeds": [1, 2]}}),
     ],
 )
 def test_a_part_that_decides_verdicts_changed_after_results_is_reported(name: str, changed: dict[str, Any]) -> None:
@@ -77,5 +78,8 @@ def test_a_part_that_decides_verdicts_changed_after_results_is_reported(name: st
     before = {**view.document, "paper": {**PAPER, "metrics": []}}
     after = before | changed
     added = Amendment(10, "then", tuple(changed), after, None, None)
-    footer = dict(build(replace(view, document=after, amendments=(added,), first_document=before)).footer)
-    assert footer["Added after results"] == f"{name} changed after 6 results (record 10, then)"
+    report = build(replace(view, document=after, amendments=(added,), first_document=before))
+    assert dict(report.footer)["Added after results"] == f"{name} changed after 6 results (record 10, then)"
+    assert f"the verdicts are exploratory, since {name} changed after 6 results" in report.finding
+    assert report.summary is not None
+    assert "he verdicts are exploratory" in report.summary.finding

@@ -8,8 +8,11 @@ from reports.sections.best_candidate import search_finding
 from reports.sections.failures import failures_clause
 from reports.sections.task_pilot import pretraining_sentence
 from reports.statistics.evidence import Evidence
+from reports.statistics.experiment import experiment_of
+from reports.statistics.objectives import title_of
 from reports.statistics.results import Results
 from steeplechase.configuration.arm import BASELINE, changes_text
+from steeplechase.configuration.metrics import SCORE
 from steeplechase.ledger.records import NOT_ENDED
 from steeplechase.ledger.snapshot import FinalComparison, Snapshot
 
@@ -58,7 +61,17 @@ def chosen_sentence(snapshot: Snapshot) -> str:
     candidates = len(snapshot.arms) - 1
     named = "; ".join(f"{name}: {changes_text(changes)}" for name, changes in final.plan.finalists.items())
     ablated = f" The arms beside them ablate {final.winner}, the best of them." if _has_ablation(final) else ""
-    return f"Of {counted(candidates, 'candidate')} the search chose {named}.{ablated} "
+    return f"Of {counted(candidates, 'candidate')} the search chose{_by(snapshot, final)} {named}.{ablated} "
+
+
+def _by(snapshot: Snapshot, final: FinalComparison) -> str:
+    """Return what finalists were chosen by, where that is not what is declared; older ledgers took every task."""
+    search = experiment_of(snapshot.document).search
+    declared = () if search is None else search.objectives
+    if not final.plan.ranked_by:
+        return " by the mean over all tasks" if SCORE in declared else ""
+    changed = final.plan.ranked_by != declared
+    return f" by {' and '.join(map(title_of, final.plan.ranked_by))}" if changed else ""
 
 
 def _has_ablation(final: FinalComparison) -> bool:

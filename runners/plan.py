@@ -10,7 +10,7 @@ from runners.cost_estimate.prediction import Prediction, disk_shortage, predicte
 from runners.dag import SharedStages, shared_stages, trial_stages
 from runners.missing_data import missing_device
 from runners.part import WHOLE, Part
-from runners.plan_finals import final_notes, final_stages
+from runners.plan_finals import final_notes, final_stages, score_notes
 from runners.plan_tuning import TuningCost, plan_tuning_of
 from runners.settings import Selection
 from runners.stage_labels import fine_tune_labels, has_long_sequence_phase, measure_labels
@@ -225,7 +225,8 @@ def _notes(experiment: Experiment) -> list[str]:
             drawn = [f"{size:,} points at most, impossible ones included,"] if design.space else []
             notes.append(f"search: {' and '.join([*drawn, *programs])} are drawn from")
             notes.append(f"search: {_repeats(design, len(first_seeds(experiment.pretraining.seeds)))}")
-            notes += [f"search: {note}" for note in (*finishing_notes(experiment), *final_notes(experiment))]
+            of_search = (*finishing_notes(experiment), *score_notes(experiment), *final_notes(experiment))
+            notes += [f"search: {note}" for note in of_search]
         else:
             notes += [f"{design.kind}: {note}" for note in design.notes()]
         if isinstance(design, Factorial):

@@ -6,7 +6,9 @@ from runners.dag import SharedStages
 from runners.stages.stage import Stage
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.final_comparison import final_settings, most_ablation_arms
+from steeplechase.configuration.metrics import SCORE
 from steeplechase.configuration.seeds import first_seeds
+from steeplechase.ledger.task_standing import objectives_in_effect
 
 
 def final_notes(experiment: Experiment) -> Iterator[str]:
@@ -19,6 +21,25 @@ def final_notes(experiment: Experiment) -> Iterator[str]:
     arms += f", then at most {ablated} arms that ablate the winner ({search.ablate_winner})" if ablated else ""
     trainings = (count + 1 + ablated) * seeds
     yield f"then {arms}, at {seeds} seeds that it has not used: {trainings} full trainings at most"
+
+
+def score_notes(experiment: Experiment) -> Iterator[str]:
+    """Yield that a search by score or by a probe goes by tasks above their references alone, and what else by."""
+    search, probe = experiment.search, experiment.pretraining.hurdle.probe
+    if search is not None and SCORE in search.objectives:
+        instead = objectives_in_effect(search.objectives, (), experiment.pretraining.evaluation_sets == "shared")
+        without = f"goes by {' and '.join(instead)}" if instead else "draws uniformly and has no finalists"
+        yield f"the score counts only tasks above their references; while there is none, the search {without}"
+        if len(experiment.fine_tuning.untrained_seeds) < 2 and len(first_seeds(experiment.pretraining.seeds)) < 2:
+            yield (
+                "with one seed and fewer than two untrained encoders no task can be tested against its references, "
+                "and every task counts. Write fine_tuning.untrained_seeds: [1, 2]"
+            )
+    if search is not None and probe is not None:
+        yield (
+            f"hurdles by {probe.task} stop a trial only by a threshold above its references; otherwise every "
+            "candidate that has set no hurdle is trained to the end"
+        )
 
 
 def final_stages(experiment: Experiment, shared: SharedStages) -> Iterator[Stage]:

@@ -26,6 +26,7 @@ from steeplechase.ledger.contamination import refuse_contamination
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.final_plan import FINALISTS, WINNER, FinalPlan
 from steeplechase.ledger.records import ArmRow, Decision, TrialRow
+from steeplechase.ledger.task_references import PROBE_REFERENCE, ProbeReference, references_of
 from steeplechase.ledger.tuning_plan import CHOICES, TUNING
 
 
@@ -76,9 +77,7 @@ def next_step(state: RunState) -> Step:
     if not state.experiment.has_trials:
         return DONE
     refuse_contamination(state.experiment, state.shared_records.values())
-    if decisions := state.decidable():
-        return Step(decisions=decisions)
-    if (step := _policy_step(state) or _listed_step(state)) is not None:
+    if (step := _hurdle_step(state) or _policy_step(state) or _listed_step(state)) is not None:
         return step
     if live := state.live:
         first = state.search.next_action()  # a retried trial may change the hurdles of later cohorts
@@ -86,6 +85,24 @@ def next_step(state: RunState) -> Step:
         runnable = (each for each in live if all_run or each.audited or each.plan.final or each.name in first)
         return Step(ready=tuple(task for trial in runnable for task in state.ready_of(trial)))
     return _next_cohort(state)
+
+
+def _hurdle_step(state: RunState) -> Step | None:
+    """Return the decisions that can be taken, and before the first what a probe's score must exceed."""
+    if (reference := _probe_reference(state)) is not None:
+        return Step(facts={PROBE_REFERENCE: reference})
+    decisions = state.decidable()
+    return Step(decisions=decisions) if decisions else None
+
+
+def _probe_reference(state: RunState) -> JsonValue:
+    """Return the fact PROBE_REFERENCE of a search by a probe; None once it is written, or decisions were taken."""
+    probe = state.experiment.pretraining.hurdle.probe
+    if probe is None or state.rows.fact(PROBE_REFERENCE) is not None or state.rows.decisions():
+        return None
+    primary = state.experiment.fine_tuning.primary_metric
+    found = references_of([*state.shared_records.values()], primary).get(probe.task)
+    return None if found is None else ProbeReference.of(found).model_dump(mode="json")
 
 
 def _policy_step(state: RunState) -> Step | None:

@@ -86,7 +86,9 @@ def _final_value(results: Results, records: Sequence[Record]) -> float | None:
     """Return a trial's first objective at the end of its budget, signed so that lower is better; None without it."""
     labels = results.snapshot.labels
     if results.once(Objectives).first.name == SCORE:
-        score = score_of(records, [label for label in labels if StageLabel.parse(label).kind == FINE_TUNE])
+        scored = results.once(Objectives).scored_tasks
+        parsed = {label: StageLabel.parse(label) for label in labels}
+        score = score_of(records, [n for n, each in parsed.items() if each.kind == FINE_TUNE and each.task in scored])
         return None if score is None else -score
     last = next(reversed(pretraining_marks(labels)), None)
     ends = [final_loss_of(record) for record in records if record.label == last]

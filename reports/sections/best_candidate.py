@@ -43,6 +43,7 @@ def search_finding(results: Results) -> str:
         which = "the only one to finish is" if len(finished) == 1 else "the best of them is"
         clauses[0] += f"; {which} {_named(best)}, {_to_baseline(results, finished)}"
         clauses[0] += _not_distinguishable(results, finished)
+    clauses.append(results.once(Objectives).without_score if ranked else "")
     clauses += [_front(results), _better_when_stopped(results, [row for row in ranked if row not in finished])]
     clauses.append(_space(results))
     sentences = ("; ".join(filter(None, clauses)) + ".", _audited(results), audit_sentence(results))

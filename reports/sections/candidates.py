@@ -84,7 +84,7 @@ def _in_order(results: Results, objectives: Objectives, reached: Mapping[str, Re
             return 4, 0, ()
         value = (
             number(_stop(results, arm.name)["value"])
-            if _probed(results) and f"{PRETRAIN}@{reach.tokens}" != last
+            if _probed(results) and not objectives.without_score and f"{PRETRAIN}@{reach.tokens}" != last
             else None
         )
         return 3, -reach.tokens, (reach.excess if value is None else -value,)
@@ -116,6 +116,8 @@ def _of_objectives(objectives: Objectives, arm: str) -> Row:
 def candidates_notes(results: Results) -> Iterator[str]:
     """Yield how candidates are ranked and which results are not used for it."""
     objectives = results.once(Objectives)
+    if reason := objectives.without_score:
+        yield f"{reason[0].upper()}{reason[1:]}."
     if objectives.loss_alone:
         yield "Rank: by the last rung reached, then by Δ to the baseline there, paired by seed."
     else:
@@ -124,6 +126,11 @@ def candidates_notes(results: Results) -> Iterator[str]:
         yield (
             f"Rank: the{front} candidates with all objectives, by {title_of(objectives.names[0])}, then the "
             f"rest by the last rung reached and by {at_rung} there."
+        )
+    if (reference := results.snapshot.probe_reference) is not None:
+        yield (
+            f"A hurdle stops a trial only by a threshold above the best score on {reference.task} without "
+            f"pretraining: {reference.text}."
         )
     yield (
         "Only seeds at which the baseline reached that rung are used, so that effects of the seed cancel. Hurdles do "

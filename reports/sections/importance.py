@@ -7,6 +7,7 @@ from reports.grid import Column, shown, words
 from reports.section import Content, Section
 from reports.sections.candidates import candidates_table
 from reports.statistics.evidence import Evidence
+from reports.statistics.metrics import Metric
 from reports.statistics.objectives import Objectives
 from reports.statistics.results import Results
 from reports.table import Row, Table
@@ -24,8 +25,13 @@ def _content(evidence: Evidence) -> Content:
 
 
 def _title(results: Results) -> str:
-    """Return of what the shares are: a score that no probe measures at a hurdle is that at the end."""
-    objective = results.once(Objectives).first
+    """Return of what the shares are: a score that no probe measures at a hurdle is that at the end.
+
+    Older ledgers, whose finalists do not say what they were chosen by, have shares of the declared objective.
+    """
+    objectives, final = results.once(Objectives), results.snapshot.final
+    of_before = final is not None and not final.plan.ranked_by
+    objective = Metric(objectives.declared[0]) if of_before else objectives.first
     at_end = objective.name == SCORE and results.experiment.pretraining.hurdle.probe is None
     value = "score of the probe" if objective.name == SCORE and not at_end else objective.title
     where = "at the end of the budget" if at_end else "at the first hurdle"

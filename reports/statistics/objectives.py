@@ -14,6 +14,7 @@ from steeplechase.analysis.effects import paired
 from steeplechase.analysis.pareto_front import front
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
+from steeplechase.ledger.task_standing import objectives_in_effect, tasks_in_score
 
 LOSS_DECIMALS = 4
 
@@ -26,9 +27,29 @@ class Objectives:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The objectives that are in effect: of the declared ones, a score of no task is none."""
+        comparable = self.results.experiment.pretraining.evaluation_sets == "shared"
+        return objectives_in_effect(self.declared, self.scored_tasks, comparable) or self.declared
+
+    @property
+    def declared(self) -> tuple[str, ...]:
         """The objectives as the experiment declares them."""
         search = self.results.experiment.search
         return (HELD_OUT_LOSS,) if search is None else search.objectives
+
+    @property
+    def scored_tasks(self) -> tuple[str, ...]:
+        """The tasks that the score is the mean of: those that are not below a reference."""
+        return tasks_in_score(self.results.tasks, self.results.standings)
+
+    @property
+    def without_score(self) -> str:
+        """Why a declared score is no objective, and what is in its place; empty where it is one."""
+        if SCORE not in self.declared or self.scored_tasks:
+            return ""
+        if SCORE in self.names:
+            return "no task is above its references, so that the score is no objective and nothing takes its place"
+        return f"no task is above its references, so that {self.title} takes the place of the score"
 
     @property
     def loss_alone(self) -> bool:
@@ -85,8 +106,8 @@ class Objectives:
         return value_text(name, self.values[arm][self.names.index(name)])
 
     def _measured(self, name: str) -> Mapping[str, SeedValues]:
-        """Return a measured objective by arm and seed; the score is the mean over all tasks, as samplers see it."""
-        tasks = self.results.tasks if name == SCORE else (name,)
+        """Return a measured objective by arm and seed; the score is that of the tasks above their references."""
+        tasks = self.scored_tasks if name == SCORE else (name,)
         found: dict[str, dict[int, float]] = {}
         for arm in self.results.arms:
             by_task = [self.results.values.get(arm.name, {}).get(task, {}) for task in tasks]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from runners.replay.simulated import SimulatedStages, settled
+from runners.scheduling.rows import Fact
 from runners.scheduling.state import RunState
 from runners.stage_labels import all_labels
 from steeplechase.configuration.arm import BASELINE
@@ -12,6 +13,7 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.errors import ConflictError, DataError
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.records import Decision
+from steeplechase.ledger.task_references import PROBE_REFERENCE
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ def reproduce(experiment: Experiment, rows: LedgerRows) -> Reproduced:
     usual = all_labels(experiment)
     stages = SimulatedStages({}, labels={each.label: None for each in records if each.label not in usual})
     state = RunState(experiment, stages, rows.path)
+    state.apply_all(Fact(PROBE_REFERENCE, value) for value in [rows.fact(PROBE_REFERENCE)] if value is not None)
     for record in records:
         settled(state, rows)
         if record.trial not in state.trials:

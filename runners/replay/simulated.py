@@ -25,7 +25,7 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.stage_label import PRETRAIN
 from steeplechase.foundation.errors import ConfigurationError
 from steeplechase.ledger.database import LedgerRows
-from steeplechase.ledger.final_plan import WINNER
+from steeplechase.ledger.final_plan import FINALISTS, WINNER
 from steeplechase.ledger.records import ArmRow, Record, Status
 from steeplechase.ledger.search_trace import recorded_trace
 from steeplechase.ledger.snapshot import TrialHistory, histories_of
@@ -101,8 +101,9 @@ def settled(state: RunState, recorded: LedgerRows | None = None) -> Step:
         step = next_step(state)
         if step.requested_fact is not None and recorded is not None:
             step = _recorded_fact(step.requested_fact, recorded)
-        if WINNER in step.facts and recorded is not None:  # by references outside trials, which no curve has
-            step = _recorded_fact(WINNER, recorded)
+        chosen = step.facts.keys() & {FINALISTS, WINNER}  # by references outside trials, which no curve has
+        if chosen and recorded is not None:
+            step = _recorded_fact(chosen.pop(), recorded)
         if (request := step.requested_proposals) is not None:
             step = proposed_step(state, request) if recorded is None else _recorded_step(request, recorded)
         rows = [*_rows(step)]

@@ -4,6 +4,7 @@
 (`runners/replay/search.py`); the next cohort enters when every trial of the present one has ended.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 
 from steeplechase.configuration.hurdles import HurdleRule
@@ -16,12 +17,21 @@ class CohortSearch:
 
     def __init__(self, hurdle: HurdleRule, replicates: Iterable[int] = (0,)) -> None:
         self._hurdle = hurdle
+        self._ceiling = math.inf
         self._trials: dict[int, dict[str, TrialView]] = {replicate: {} for replicate in replicates}
         """By replicate, in the order in which they were declared."""
         self._cohorts: dict[str, int] = {}
         """Of the trials that have not ended."""
         self._decisions: dict[int, Mapping[str, HurdleDecision]] = {}
         """Cache by replicate, valid until a trial of it is observed."""
+
+    def require_below(self, ceiling: float) -> None:
+        """Let no threshold stop a trial that is not below `ceiling`: a score that a model without pretraining has.
+
+        Values are smaller for better trials, so that the ceiling is the negative of the best reference's score.
+        """
+        self._ceiling = ceiling
+        self._decisions.clear()
 
     def observe(self, trial: TrialView, ended: bool, replicate: int = 0) -> None:
         """Add a trial, or its new values, decisions or end."""
@@ -38,10 +48,16 @@ class CohortSearch:
             if replicate not in self._decisions:
                 waiting = any(trial.state is State.WAITING for trial in trials.values())
                 found = self._hurdle.decide(Population(tuple(trials.values()))) if waiting else {}
-                self._decisions[replicate] = found
+                self._decisions[replicate] = {name: self._held(decision) for name, decision in found.items()}
             if self._decisions[replicate]:
                 return self._decisions[replicate]
         return {}
+
+    def _held(self, decision: HurdleDecision) -> HurdleDecision:
+        """Return a decision; a threshold that is not below the ceiling compares noise, and every number passes it."""
+        if decision.threshold is None or decision.value is None or decision.threshold < self._ceiling:
+            return decision
+        return HurdleDecision(True, decision.value, None)
 
     def next_action(self) -> frozenset[str]:
         """Return the trials of the earliest cohort with any that has not ended; none: the next one may enter."""

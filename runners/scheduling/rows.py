@@ -9,9 +9,10 @@ from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.final_plan import FINALISTS, WINNER
 from steeplechase.ledger.records import ArmRow, Decision, Record, TrialRow
+from steeplechase.ledger.task_references import PROBE_REFERENCE
 from steeplechase.ledger.tuning_plan import CHOICES, TUNING
 
-FACTS = (TUNING, CHOICES, WARM_START, AUDIT, FINALISTS, WINNER)
+FACTS = (TUNING, CHOICES, WARM_START, PROBE_REFERENCE, AUDIT, FINALISTS, WINNER)
 """The facts of a ledger that the scheduler reads."""
 
 

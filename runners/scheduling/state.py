@@ -3,6 +3,7 @@
 It does not depend on the order in which stages of different trials end. Pure: no files are read or written.
 """
 
+import math
 from bisect import insort
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import dropwhile
@@ -27,6 +28,7 @@ from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE, UNPRUNED
 from steeplechase.foundation.errors import ConflictError
 from steeplechase.ledger.records import ArmRow, Decision, Record, Status, TrialRow
+from steeplechase.ledger.task_references import PROBE_REFERENCE, ProbeReference
 
 
 class RunState:
@@ -114,6 +116,9 @@ class RunState:
                 self._audited = tuple(map(str, value))
                 for name in self._audited:
                     self._replace(self.trials[name].as_audited())
+            case Fact(fact, value) if fact == PROBE_REFERENCE:
+                score = ProbeReference.of_record(value).score
+                self.search.require_below(-math.inf if score is None else -score)
 
     @property
     def _probed(self) -> bool:

@@ -4,7 +4,6 @@ Finalists and winner are write-once facts in the ledger. Without declared finali
 candidate has finished: the best at its last rung is then trained to the end at the seeds of the search.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 from statistics import fmean
@@ -23,13 +22,14 @@ from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.final_plan import FINALISTS, WINNER, FinalPlan, winner_of
+from steeplechase.ledger.task_standing import objectives_in_effect
 
 
 def finalists_fact(experiment: Experiment, rows: LedgerRows) -> dict[str, JsonValue] | None:
-    """Return the content of the fact FINALISTS; None if there is nothing to compare."""
+    """Return the content of the fact FINALISTS; None if there is nothing to compare, or no objective to rank by."""
     assert experiment.search is not None
     history, declared = SearchHistory(experiment, rows), experiment.search.finalists
-    ranked = ranked_candidates(experiment.search.objectives, history.candidates)
+    ranked = ranked_candidates(history.objectives, history.candidates) if history.objectives else []
     if declared is None and any(history.candidates[name].complete for name in ranked):
         return None
     chosen = ranked[: 1 if declared is None else declared.count]
@@ -43,6 +43,7 @@ def finalists_fact(experiment: Experiment, rows: LedgerRows) -> dict[str, JsonVa
         "seeds": [*fresh] or [*first_seeds(experiment.pretraining.seeds)],
         "labels": [*all_labels(final_settings(experiment))],
         "declared": declared is not None,
+        "ranked_by": [*history.objectives],
     }
 
 
@@ -85,23 +86,21 @@ def final_entries(experiment: Experiment, rows: LedgerRows) -> tuple[ArmEntry, .
 def winner_fact(experiment: Experiment, rows: LedgerRows) -> list[JsonValue]:
     """Return the finalist that is best by the first objective, for the fact WINNER; none if none has finished.
 
-    As in the report, no task below a reference is in the score.
+    As in the report, no task below a reference is in the score; of no task it is no objective, as in the search.
     """
     plan, search = FinalPlan.of(rows.fact(FINALISTS)), experiment.search
     assert plan is not None
     assert search is not None
     arms = {arm.name: arm.final_of for arm in rows.arms() if arm.final_of in plan.finalists}
+    trials = scored_trials(final_settings(experiment), rows, plan.labels, frozenset(arms))
+    scored = [SCORE for _, measured in trials if SCORE in measured]
+    comparable = experiment.pretraining.evaluation_sets == "shared"
+    objective = next(iter(objectives_in_effect(search.objectives, scored, comparable)), None)
+    if objective is None:
+        return []
     values: dict[str, list[float]] = {}
-    for trial, measured in scored_trials(final_settings(experiment), rows, plan.labels, frozenset(arms)):
-        value = _objective(search.objectives[0], measured, experiment.fine_tuning.tasks)
-        values.setdefault(str(arms[trial.arm]), []).append(value)
+    for trial, measured in trials:
+        values.setdefault(str(arms[trial.arm]), []).append(measured.get(objective, float("nan")))
     means = {name: fmean(each) for name, each in values.items() if all(map(isfinite, each))}
-    best = max if search.objectives[0] in MAXIMISED else min
+    best = max if objective in MAXIMISED else min
     return [best(means, key=lambda name: means[name])] if means else []
-
-
-def _objective(objective: str, measured: Mapping[str, float], tasks: Sequence[str]) -> float:
-    """Return a trial's value; of a score without a task above its references the mean over all tasks."""
-    if objective == SCORE and SCORE not in measured:
-        return fmean(measured.get(task, float("nan")) for task in tasks)
-    return measured.get(objective, float("nan"))

@@ -1,15 +1,20 @@
 """History of a search from its ledger: the observations and the seeds of each candidate."""
 
 from collections.abc import Iterable
+from functools import cached_property
 
 from runners.search.observation import Observation
 from runners.search.observations import observation_of, shifted_by_baseline
+from runners.search.scored_trials import scored_tasks
+from runners.stage_labels import all_labels
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.metrics import SCORE
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.records import ArmRow, TrialRow
 from steeplechase.ledger.snapshot import TrialHistory, histories_of
+from steeplechase.ledger.task_standing import objectives_in_effect
 
 
 class SearchHistory:
@@ -17,7 +22,7 @@ class SearchHistory:
 
     def __init__(self, experiment: Experiment, ledger: LedgerRows) -> None:
         assert experiment.search is not None
-        self._experiment, self._objectives = experiment, experiment.search.objectives
+        self._experiment, self._ledger, self._declared = experiment, ledger, experiment.search.objectives
         self.arms = tuple(arm for arm in ledger.arms() if arm.final_of is None)
         self.trials: dict[str, list[TrialRow]] = {arm.name: [] for arm in self.arms}
         self._histories: dict[str, TrialHistory] = {
@@ -26,6 +31,20 @@ class SearchHistory:
         for trial in ledger.trials():
             if trial.arm in self.trials:
                 self.trials[trial.arm].append(trial)
+
+    @cached_property
+    def scored_tasks(self) -> tuple[str, ...]:
+        """The tasks that the score is the mean of: those that are not below a reference over the trials so far."""
+        if SCORE not in self._declared:
+            return ()
+        searched = [self._histories[trial.name] for trials in self.trials.values() for trial in trials]
+        return scored_tasks(self._experiment, self._ledger, all_labels(self._experiment), searched)
+
+    @cached_property
+    def objectives(self) -> tuple[str, ...]:
+        """The objectives that are optimised now: a score of no task is none. Empty where nothing is left."""
+        comparable = self._experiment.pretraining.evaluation_sets == "shared"
+        return objectives_in_effect(self._declared, self.scored_tasks, comparable)
 
     @property
     def proposals(self) -> int:
@@ -77,8 +96,9 @@ class SearchHistory:
         trials = [each for each in self.trials[BASELINE] if each.seed == trial.seed]
         from_baseline = self._observation(baseline, trials) if trials else Observation({}, (), False)
         observation = self._observation(arm, [trial])
-        return shifted_by_baseline(observation, from_baseline, self._at_first_seeds(baseline), self._objectives)
+        return shifted_by_baseline(observation, from_baseline, self._at_first_seeds(baseline), self.objectives)
 
     def _observation(self, arm: ArmRow, trials: list[TrialRow]) -> Observation:
         histories = [self._histories[trial.name] for trial in trials]
-        return observation_of(self._experiment, arm, histories, self._objectives, arm.name != BASELINE)
+        proposed = arm.name != BASELINE
+        return observation_of(self._experiment, arm, histories, self.objectives, self.scored_tasks, proposed)

@@ -7,6 +7,7 @@ from runners.search.history import SearchHistory
 from runners.search.optuna_sampler import importance, propose
 from runners.search.warm_start import warm_start_observations
 from steeplechase.configuration.arm import BASELINE, Arm, changed_arm
+from steeplechase.configuration.designs.search import NON_ADAPTIVE, Search
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.final_comparison import settings_of
 from steeplechase.configuration.seeds import first_seeds
@@ -64,12 +65,27 @@ def proposed_entries(experiment: Experiment, cohort: int, count: int, rows: Ledg
     """
     design, history = experiment.search, SearchHistory(experiment, rows)
     assert design is not None
-    observations = (*warm_start_observations(experiment, rows, history.baseline), *history.observations())
+    earlier = warm_start_observations(experiment, rows, history)
     seeds = len(first_seeds(experiment.pretraining.seeds))
-    points = propose(design, experiment.baseline, observations, cohort, count, experiment.constraints, seeds)
+    points = propose(
+        in_effect(design, history),
+        experiment.baseline,
+        (*earlier, *history.observations()),
+        cohort,
+        count,
+        experiment.constraints,
+        seeds,
+    )
     listed = listed_entries(experiment, rows) if cohort == 0 else ()
     entries = _entries(experiment, history, points, len(history.arms) + len(listed))
     return (*listed, *_baseline_repeats(experiment, history, entries), *entries)
+
+
+def in_effect(design: Search, history: SearchHistory) -> Search:
+    """Return the design with the objectives that are optimised now; without any it draws uniformly."""
+    if not history.objectives:
+        return design.model_copy(update={"sampler": design.sampler if design.sampler in NON_ADAPTIVE else "random"})
+    return design.model_copy(update={"objectives": history.objectives})
 
 
 def _entries(
@@ -102,5 +118,8 @@ def _baseline_repeats(
 
 def importance_of_axes(experiment: Experiment, rows: LedgerRows) -> dict[str, JsonValue]:
     """Return each axis's share of the variance of the first objective, as `importance` has it; empty if unknown."""
-    assert experiment.search is not None
-    return {**importance(experiment.search, experiment.baseline, SearchHistory(experiment, rows).observations())}
+    design, history = experiment.search, SearchHistory(experiment, rows)
+    assert design is not None
+    if not history.objectives:
+        return {}
+    return {**importance(in_effect(design, history), experiment.baseline, history.observations())}

@@ -8,7 +8,7 @@ from runners.search.observation import Observation
 from runners.stage_labels import fine_tune_labels, pretrain_labels
 from steeplechase.configuration.designs.search import MEASURED
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.stage_label import PRETRAIN, PROBE
+from steeplechase.configuration.stage_label import PRETRAIN, PROBE, StageLabel
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import ArmRow, TrialStatus, final_loss_of, primary_score
 from steeplechase.ledger.selected_settings import score_of
@@ -16,10 +16,21 @@ from steeplechase.ledger.snapshot import TrialHistory
 
 
 def observation_of(
-    experiment: Experiment, arm: ArmRow, histories: Sequence[TrialHistory], objectives: Sequence[str], proposed: bool
+    experiment: Experiment,
+    arm: ArmRow,
+    histories: Sequence[TrialHistory],
+    objectives: Sequence[str],
+    scored_tasks: Sequence[str],
+    proposed: bool,
 ) -> Observation:
-    """Return the observation of one arm: means over the seeds of its trials, up to the rung that all have reached."""
-    values = [_measured(experiment, arm, history) for history in histories]
+    """Return the observation of one arm: means over the seeds of its trials, up to the rung that all have reached.
+
+    The score is the mean over `scored_tasks`; a probe of another task of the experiment speaks for no score.
+    """
+    labels = tuple(each for each in fine_tune_labels(experiment) if StageLabel.parse(each).task in scored_tasks)
+    values = [_measured(labels, arm, history) for history in histories]
+    probe = experiment.pretraining.hurdle.probe
+    probed = probe is not None and (probe.task in scored_tasks or probe.task not in experiment.fine_tuning.tasks)
     last = pretrain_labels(experiment)[-1]
     trained = all(any(record.label == last for record in history.finished(PRETRAIN)) for history in histories)
     complete = trained and all(name in measured for measured in values for name in objectives)
@@ -31,7 +42,7 @@ def observation_of(
         tuple(_mean(name, values, complete) for name in objectives) if known else (),
         proposed,
         len(histories),
-        _means([_scores(history) for history in histories]),
+        _means([_scores(history) for history in histories]) if probed else (),
         any(history.status is TrialStatus.DIVERGED for history in histories),
     )
 
@@ -86,7 +97,7 @@ def _scores(history: TrialHistory) -> list[float]:
     return [score for score in scores if score is not None]
 
 
-def _measured(experiment: Experiment, arm: ArmRow, history: TrialHistory) -> Mapping[str, float]:
+def _measured(labels: tuple[str, ...], arm: ArmRow, history: TrialHistory) -> Mapping[str, float]:
     """Return a trial's values by objective, as far as it has them."""
     losses, pretrained = _losses(history), history.finished(PRETRAIN)
     measured: dict[str, float] = {
@@ -97,7 +108,7 @@ def _measured(experiment: Experiment, arm: ArmRow, history: TrialHistory) -> Map
     }
     if losses:
         measured["held_out_loss"] = losses[-1]
-    score = score_of(history.records, fine_tune_labels(experiment))
+    score = score_of(history.records, labels)
     return measured if score is None else {**measured, "score": score}
 
 

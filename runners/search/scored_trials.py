@@ -19,10 +19,16 @@ def scored_trials(
 ) -> tuple[TrialValues, ...]:
     """Return every trial of some arms with its values: means over fine-tuning seeds."""
     trials = tuple(history for history in histories_of(rows, labels) if history.trial.arm in arms)
+    return tuple(_values(experiment, trials, labels, scored_tasks(experiment, rows, labels, trials)))
+
+
+def scored_tasks(
+    experiment: Experiment, rows: LedgerRows, labels: tuple[str, ...], trials: Sequence[TrialHistory]
+) -> tuple[str, ...]:
+    """Return the tasks that the score is the mean of: those that are not below a reference over some trials."""
     tasks, primary = experiment.fine_tuning.tasks, experiment.fine_tuning.primary_metric
     values, _ = results_by_arm(_values(experiment, trials, labels, ()))
-    scored = tasks_in_score(tasks, standings(references_of(shared_records(rows), primary), values, tasks))
-    return tuple(_values(experiment, trials, labels, scored))
+    return tasks_in_score(tasks, standings(references_of(shared_records(rows), primary), values, tasks))
 
 
 def _values(

@@ -32,23 +32,26 @@ def earlier_results(experiment: Experiment) -> JsonValue:
 
 
 def warm_start_observations(
-    experiment: Experiment, rows: LedgerRows, baseline: Observation | None
+    experiment: Experiment, rows: LedgerRows, history: SearchHistory
 ) -> tuple[Observation, ...]:
     """Return the warm-start observations, which precede those of this search; requires the fact WARM_START.
 
-    Other searches have other seeds: their values are shifted by the baseline's difference to this search, or to the
-    first other search with a finished baseline while this search's is not finished.
+    None of a search that had other objectives in effect, or other tasks in its score, than this one has now. Other
+    searches have other seeds: their values are shifted by the baseline's difference to this search, or to the first
+    other search with a finished baseline while this search's is not finished.
     """
     design = experiment.search
     if design is None or not design.warm_start:
         return ()
     documents = rows.fact(WARM_START)
     assert isinstance(documents, list)
-    searches = [[_final(from_json(candidate)) for candidate in _candidates_of(document)] for document in documents]
+    now, baseline = _optimised(history), history.baseline
+    alike = (document for document in documents if _optimised_by(document, now) == now)
+    searches = [[_final(from_json(candidate)) for candidate in _candidates_of(document)] for document in alike]
     baselines = [next((each for each in search if not each.changes), None) for search in searches]
     target = _final(baseline) if baseline is not None and baseline.complete else next(filter(None, baselines), None)
     return tuple(
-        each if target is None or source is None else shifted_by_baseline(each, source, target, design.objectives)
+        each if target is None or source is None else shifted_by_baseline(each, source, target, history.objectives)
         for search, source in zip(searches, baselines, strict=True)
         for each in search
     )
@@ -57,6 +60,16 @@ def warm_start_observations(
 def _final(observation: Observation) -> Observation:
     """Return an observation with its final loss only: another search may have had other rungs."""
     return replace(observation, losses=observation.losses[-1:])
+
+
+def _optimised(history: SearchHistory) -> list[str]:
+    """Return what a search optimises: its objectives in effect, then the tasks of its score."""
+    return [*history.objectives, *history.scored_tasks]
+
+
+def _optimised_by(document: JsonValue, default: list[str]) -> JsonValue:
+    assert isinstance(document, dict)
+    return document.get("optimised", [*default])
 
 
 def _candidates_of(document: JsonValue) -> list[JsonValue]:
@@ -73,8 +86,9 @@ def _read(experiment: Experiment, folder: Path) -> JsonValue:
         if differing:
             lines = [f"{folder}: cannot warm-start this search: its settings differ. What differs:"]
             raise ConflictError([*lines, *(f"  {name}" for name in differing)])
-        finished = [as_json(each) for each in SearchHistory(experiment, other).observations() if each.complete]
-    return {"content": fingerprint(finished), "candidates": finished}
+        history = SearchHistory(experiment, other)
+        finished = [as_json(each) for each in history.observations() if each.complete]
+    return {"content": fingerprint(finished), "candidates": finished, "optimised": [*_optimised(history)]}
 
 
 def _differences(identity: JsonValue, other: JsonValue) -> list[str]:

@@ -33,7 +33,7 @@ from steeplechase.ledger.records import ArmRow, Decision, Record, TrialRow
 from steeplechase.ledger.reused_sources import source_facts
 from steeplechase.ledger.rows import IN_JSON, R, Row, columns, parsed, plain
 from steeplechase.ledger.sessions import session_facts
-from steeplechase.ledger.task_references import REFERENCES
+from steeplechase.ledger.task_references import PROBE_REFERENCE, REFERENCES
 from steeplechase.ledger.tuning_plan import CHOICES, TUNING
 
 ATTACHMENTS = "examples"
@@ -51,6 +51,7 @@ FACTS = (
     TUNING,
     CHOICES,
     FINALISTS,
+    PROBE_REFERENCE,
     WINNER,
     REFERENCES,
 )

@@ -11,7 +11,7 @@ from steeplechase.foundation.names import Sha256
 from steeplechase.foundation.schema import Count, JsonValue, Schema, Seed, Whole, first_fault
 from steeplechase.ledger.final_plan import FINALISTS, WINNER, FinalPlan
 from steeplechase.ledger.records import Label
-from steeplechase.ledger.task_references import REFERENCES, AddedReferences
+from steeplechase.ledger.task_references import PROBE_REFERENCE, REFERENCES, AddedReferences, ProbeReference
 from steeplechase.ledger.tuning_plan import CHOICES, TUNING, TuningPlan
 
 Seconds = Annotated[FiniteFloat, Field(ge=0)]
@@ -96,6 +96,7 @@ class _Observation(_Fact):
 class _Search(_Fact):
     content: Sha256
     candidates: list[_Observation]
+    optimised: tuple[str, ...] = ()
 
 
 def _checked_by(kind: Any) -> Callable[[JsonValue], object]:
@@ -137,6 +138,7 @@ _FACTS: Mapping[str, Callable[[JsonValue], object]] = {
     TUNING: TuningPlan.of,
     CHOICES: _choices,
     FINALISTS: FinalPlan.of,
+    PROBE_REFERENCE: ProbeReference.of_fact,
     WINNER: _checked_by(list[str]),
     REFERENCES: _checked_by(list[AddedReferences]),
 }

@@ -20,6 +20,8 @@ class FinalPlan(Recorded):
     """The stages of a trial of the comparison."""
     declared: bool
     """Whether the experiment declares finalists; otherwise no candidate had finished, and the best is trained on."""
+    ranked_by: tuple[str, ...] = ()
+    """The objectives that they were the best by; empty of older ledgers, whose score was the mean over all tasks."""
 
     @classmethod
     def of(cls, fact: JsonValue) -> "FinalPlan | None":

@@ -19,7 +19,12 @@ from steeplechase.ledger.records import NOT_ENDED, ArmRow, Decision, Record, Sta
 from steeplechase.ledger.reused_sources import ReusedSource, reused_sources
 from steeplechase.ledger.selected_settings import trial_status
 from steeplechase.ledger.sessions import Session, sessions
-from steeplechase.ledger.task_references import REFERENCES, with_added_references
+from steeplechase.ledger.task_references import (
+    PROBE_REFERENCE,
+    REFERENCES,
+    ProbeReference,
+    with_added_references,
+)
 from steeplechase.ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
 from steeplechase.ledger.tuning_selection import Choice
 
@@ -108,6 +113,8 @@ class Snapshot:
     """Tuning, whose arms and trials are not in `arms` and `histories`."""
     final: FinalComparison | None = None
     """The final comparison of a search, whose arms and trials are not in `arms` and `histories`."""
+    probe_reference: ProbeReference | None = None
+    """Of a search by a probe, what the threshold of a hurdle must exceed; None of older ledgers."""
     part_flops: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Of an experiment with plugins: the FLOPs of a timed part by arm and length."""
     manifest: Mapping[str, JsonValue] = field(default_factory=dict, compare=False)
@@ -209,6 +216,7 @@ def snapshot(ledger: LedgerRows) -> Snapshot:
         impossible=_texts(added[-1].impossible if added else ledger.fact("impossible")),
         tuning=tuning,
         final=final,
+        probe_reference=ProbeReference.of_fact(ledger.fact(PROBE_REFERENCE)),
         part_flops=recorded_flops(ledger.fact(OPTIONS)),
         manifest=manifest if isinstance(manifest, dict) else {},
         sessions=sessions(ledger),

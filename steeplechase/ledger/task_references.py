@@ -11,6 +11,7 @@ from statistics import fmean
 from steeplechase.configuration.metrics import PrimaryMetric
 from steeplechase.configuration.stage_label import UNTRAINED, StageLabel
 from steeplechase.foundation.names import Sha256
+from steeplechase.foundation.recorded import Recorded
 from steeplechase.foundation.schema import JsonValue, Schema
 from steeplechase.ledger.records import Record, with_results
 from steeplechase.ledger.stage_results import ExamplesResult, FineTuneResult, Real, finite
@@ -26,6 +27,40 @@ TITLES = {
 }
 REFERENCES = "references"
 """The fact with the scores of rules that were measured after the examples were made."""
+
+
+PROBE_REFERENCE = "probe_reference"
+"""The fact with the best score without pretraining on the task that hurdles compare; stops need a threshold above."""
+
+
+class ProbeReference(Recorded):
+    """What a hurdle's threshold must exceed to stop a trial by the score of a probe."""
+
+    task: str
+    reference: str | None
+    """Name of the best reference; None of a task without any, whose probe stops nothing."""
+    score: float | None
+
+    @classmethod
+    def of(cls, references: "TaskReferences") -> "ProbeReference":
+        """Return the best of a task's references."""
+        known = references.known if references.without_network else {}
+        best = max(known, key=lambda name: known[name], default=None)
+        return cls(task=references.task, reference=best, score=None if best is None else known[best])
+
+    @classmethod
+    def of_fact(cls, fact: JsonValue) -> "ProbeReference | None":
+        """Return the parsed fact; None without it."""
+        return None if fact is None else cls.of_record(fact)
+
+    @property
+    def text(self) -> str:
+        """The reference with its score."""
+        return (
+            "any reference, as there is not one"
+            if self.reference is None
+            else (f"{TITLES[self.reference]}, {self.score:.1f}")
+        )
 
 
 class AddedReferences(Schema, extra="ignore"):

@@ -10,8 +10,8 @@ that it has, and is a member of the population like any other. A child equal to 
 """
 
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import isfinite
 from statistics import fmean
 from typing import Protocol
@@ -55,7 +55,10 @@ class Breeder(Protocol):
 
 @dataclass(frozen=True)
 class Member:
-    """One member of a population: a candidate, its loss where it stopped (infinite if it diverged), and its rung."""
+    """One member of a population: a candidate, its loss where it stopped (infinite if it diverged), and its rung.
+
+    The loss is what smaller values of are fitter: in a search by score the score with its sign changed.
+    """
 
     candidate: int
     loss: float
@@ -82,6 +85,15 @@ class Evolution:
         self._growing = set[int]()
         """Candidates without their fitness."""
         self._children, self._continued, self._born = 0, deque[Action](), 0
+
+    def revalue(self, losses: Mapping[int, float]) -> None:
+        """Give finished candidates other losses: what they are compared by has changed."""
+        self.population = [self._with_loss(member, losses) for member in self.population]
+        self.finished = {candidate: self._with_loss(member, losses) for candidate, member in self.finished.items()}
+
+    @staticmethod
+    def _with_loss(member: Member, losses: Mapping[int, float]) -> Member:
+        return replace(member, loss=losses.get(member.candidate, member.loss))
 
     def next_action(self) -> Action | None:
         """Return the further training of a child over a hurdle, else a new child's; None while none can be born."""

@@ -39,6 +39,8 @@ def reproduce(experiment: Experiment, rows: LedgerRows) -> Reproduced:
     usual = all_labels(experiment)
     stages = SimulatedStages({}, labels={each.label: None for each in records if each.label not in usual})
     state = RunState(experiment, stages, rows.path)
+    if state.has_policy:  # its children are bred by tasks above their references
+        state.shared_records |= {record.label: record for record in rows.records() if record.trial is None}
     state.apply_all(Fact(PROBE_REFERENCE, value) for value in [rows.fact(PROBE_REFERENCE)] if value is not None)
     for record in records:
         settled(state, rows)

@@ -14,20 +14,23 @@ from runners.policies.evolution import Action, Evolution, Judgement
 from runners.policies.race import ROUNDING, Race
 from runners.scheduling.trial import Trial, value_at_hurdle
 from runners.search.breeding import BreedingPool
+from runners.search.score_fitness import ScoreFitness
 from runners.stage_labels import pretrain_labels, pretraining_tokens
 from steeplechase.configuration.arm import BASELINE, Arm
 from steeplechase.configuration.designs.search import PROGRESSIVE_HURDLES
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.metrics import SCORE
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.errors import ConflictError
 from steeplechase.foundation.randomness import stream
 from steeplechase.ledger.records import ArmRow, Decision, Record, Status
+from steeplechase.ledger.task_references import TaskReferences
 
 
 class RaceOfTrials:
     """Feeds a race with the records of trials; a candidate is an arm, its value the mean over the seeds."""
 
-    def __init__(self, experiment: Experiment) -> None:
+    def __init__(self, experiment: Experiment, references: Mapping[str, TaskReferences]) -> None:
         design = experiment.search
         assert design is not None
         assert design.policy is not None
@@ -42,7 +45,8 @@ class RaceOfTrials:
             points = [*range(1, len(costs) + 1)]
         self._evolution = Evolution(design.tournament, points, self._bred, generator)
         self._race = Race(self._evolution, costs, design.trainings)
-        self._at_once = design.at_once
+        self._at_once, self._population = design.at_once, design.tournament.population
+        self._fitness = ScoreFitness(experiment, references) if design.objectives[0] == SCORE else None
         self.started: list[Arm] = []
         """The candidates with their names, in starting order."""
         self._candidates: dict[str, int] = {}
@@ -78,7 +82,13 @@ class RaceOfTrials:
         assert record.trial is not None
         arm = record.trial.rpartition("/")[0]
         candidate = self._candidates.get(arm)
-        if candidate is None or candidate not in self._race.targets or record.label not in self.labels:
+        if self._fitness is not None and (candidate is not None or arm == BASELINE):
+            self._fitness.add(record)
+        if candidate is None or candidate not in self._race.targets:
+            return
+        if record.label not in self.labels:
+            if self._fitness is not None:
+                self._arrive(candidate, arm)
             return
         value = value_at_hurdle(record, probed=False)
         finite = record.status is Status.FINISHED and value is not None and np.isfinite(value)
@@ -90,10 +100,24 @@ class RaceOfTrials:
         target, done = self._race.targets[candidate], self._race.reached.get(candidate, 0)
         curves = [self._values[f"{arm}/{seed}"] for seed in self._seeds]
         if all(len(curve) >= target or (curve and np.isinf(curve[-1])) for curve in curves):
-            self._race.observe(candidate, _means(curves, done, target))
+            values = _means(curves, done, target)
+            if self._fitness is not None and np.isfinite(values[-1]):
+                at_end = target == len(self.labels)  # the budget's last training may end before, without a score
+                found = self._fitness.of(arm, self._seeds, values[-1]) if at_end else np.inf
+                if found is None:
+                    return
+                values[-1] = found
+            self._race.observe(candidate, values)
+            self._revalue()
             if (judged := self._evolution.judgements.get((candidate, target))) is not None and not judged.cleared:
                 self._stopping.append(candidate)
             self._act()
+
+    def _revalue(self) -> None:
+        """Compare by other tasks where those above their references have changed; only in the first generation."""
+        if self._fitness is not None and len(self._race.reached) <= self._population and self._fitness.changed():
+            found = {number: self._fitness.value(name) for name, number in self._candidates.items()}
+            self._evolution.revalue({number: value for number, value in found.items() if value is not None})
 
     def _act(self) -> None:
         for action in self._race.next_action(self._at_once):

@@ -28,7 +28,7 @@ from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE, UNPRUNED
 from steeplechase.foundation.errors import ConflictError
 from steeplechase.ledger.records import ArmRow, Decision, Record, Status, TrialRow
-from steeplechase.ledger.task_references import PROBE_REFERENCE, ProbeReference
+from steeplechase.ledger.task_references import PROBE_REFERENCE, ProbeReference, references_of
 
 
 class RunState:
@@ -239,7 +239,9 @@ class RunState:
         """The search of a policy, after all results so far; None without a policy."""
         if not self.has_policy:
             return None
-        self._race = self._race or RaceOfTrials(self.experiment)
+        if self._race is None:
+            primary = self.experiment.fine_tuning.primary_metric
+            self._race = RaceOfTrials(self.experiment, references_of([*self.shared_records.values()], primary))
         for record in self._results:
             self._race.add(record)
         self._results.clear()

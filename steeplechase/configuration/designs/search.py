@@ -173,8 +173,18 @@ class Search(Schema):
         for name in BY_COHORT:
             if self._is_set(name):
                 yield Violation((name,), f"has no effect with policy {self.policy}; leave it out")
-        if self.objectives != ("held_out_loss",):
-            yield Violation(("objectives",), f"policy {self.policy} has one objective, held_out_loss")
+        if self.objectives not in (("held_out_loss",), ("score",)):
+            yield Violation(("objectives",), f"policy {self.policy} has one objective, held_out_loss or score")
+        elif self.objectives == ("score",) and not self._trains_every_child_to_the_end:
+            message = (
+                "a score is measured at the end of a training alone. Did you mean policy: tournament, which trains "
+                "every child to the end, or cohorts under a hurdle with a probe?"
+            )
+            yield Violation(("objectives", 0), message)
+
+    @property
+    def _trains_every_child_to_the_end(self) -> bool:
+        return self.policy != PROGRESSIVE_HURDLES and self.tournament.trained_share == 1
 
     def _is_set(self, name: str) -> bool:
         """Return whether a field has another value than its default; records hold every field."""

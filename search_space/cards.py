@@ -41,6 +41,16 @@ def card_named(name: str) -> Card | None:
     return next((each for each in CARDS if each.name in name), None)
 
 
+def utilisation(name: str, precision: Precision, flops_per_second: float) -> float | None:
+    """Return the model FLOPs utilisation of a GPU by its driver's name; None if it is not in the table.
+
+    FLOPs of the model, without what is computed again, over the peak of dense matrix products in the precision
+    (Chowdhery et al. 2022, arXiv 2204.02311, appendix B).
+    """
+    known = card_named(name)
+    return None if known is None else flops_per_second / known.peak(precision)
+
+
 def card_memory() -> int | None:
     """Return the bytes of this machine's first GPU, by the table or else by its driver; None where there is none."""
     name = card()

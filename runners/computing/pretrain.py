@@ -27,6 +27,7 @@ from steeplechase.foundation.errors import CorruptionError
 from steeplechase.foundation.schema import JsonValue, Schema
 from steeplechase.ledger.example_values import described, write_example_values
 from steeplechase.ledger.result_files import CHECKPOINT, HELD_OUT_LOSSES
+from steeplechase.models.devices import forget_peak_memory, peak_memory
 from steeplechase.tasks.evaluation_set import EvaluationSet
 from steeplechase.tasks.objectives import build_model
 from steeplechase.tasks.objectives.pretraining_model import PretrainingModel, mean_loss
@@ -69,6 +70,8 @@ def _computed(stage: PretrainStage, context: StageContext) -> dict[str, JsonValu
     evaluation_set = EvaluationSet.load(context.inputs["evaluation_set"])
     begun = started(stage, context.inputs, context.folder)
     model, checkpoints, curves = begun.model, begun.checkpoints, begun.curves
+    device = model.encoder.device
+    forget_peak_memory(device)
     curve_interval = max(1, (stage.to_step - stage.from_step) // TRAIN_CURVE_POINTS)
 
     def after(step: Step) -> None:
@@ -87,7 +90,7 @@ def _computed(stage: PretrainStage, context: StageContext) -> dict[str, JsonValu
                 write_example_values(context.folder / HELD_OUT_LOSSES, {HELD_OUT_LOSS: losses.ravel()})
         checkpoints.save_if_due(step.number, curves)
         share = (step.number - stage.from_step) / (stage.to_step - stage.from_step)
-        context.progress("pretraining", share, step.loss, step.tokens_per_second)
+        context.progress("pretraining", share, step.loss, step.tokens_per_second, peak_memory(device))
 
     def reads_model(number: int) -> bool:
         return checkpoints.due(number) or number in stage.evaluation_steps
@@ -106,6 +109,7 @@ def _computed(stage: PretrainStage, context: StageContext) -> dict[str, JsonValu
         "tokens": final_tokens,
         "held_out_loss": final_loss,
         "held_out_losses": losses_file,
+        **({} if (peak := peak_memory(device)) is None else {"peak_bytes": peak}),
         **curves.document(),
     }
 

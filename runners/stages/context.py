@@ -23,6 +23,8 @@ class StageProgress:
     loss: float | None = None
     """Training loss in nats; None if the stage does not train or the loss is not finite."""
     tokens_per_second: float | None = None
+    peak_bytes: int | None = None
+    """Of a GPU's memory; None of a processor."""
 
 
 class ProgressFile:
@@ -32,14 +34,21 @@ class ProgressFile:
         self._path, self._written, self._phase = path, 0.0, ""
         path.parent.mkdir(parents=True, exist_ok=True)
 
-    def __call__(self, what: str, share: float, loss: float | None = None, speed: float | None = None) -> None:
+    def __call__(
+        self,
+        what: str,
+        share: float,
+        loss: float | None = None,
+        speed: float | None = None,
+        peak_bytes: int | None = None,
+    ) -> None:
         """Write the progress unless the last write was too recent; cheap enough to call after every update."""
         now, phase = time.monotonic(), what.partition(":")[0]
         if now - self._written < SECONDS_BETWEEN_WRITES and phase == self._phase:
             return
         self._written, self._phase = now, phase
         finite = loss if loss is not None and abs(loss) < float("inf") else None
-        content = json.dumps(asdict(StageProgress(what, share, finite, speed)))
+        content = json.dumps(asdict(StageProgress(what, share, finite, speed, peak_bytes)))
         write_whole(self._path, content.encode(), durable=False)
 
 

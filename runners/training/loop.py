@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -55,7 +56,7 @@ class Step:
     terms: Mapping[str, float]
     """The weighted terms of the loss that the objective names."""
     tokens_per_second: float
-    """Mean since the start of the loop; for display, never part of a result."""
+    """Mean since the start of the loop, without what is done between updates; for display, never part of a result."""
 
 
 class NotFinite(Exception):
@@ -84,7 +85,8 @@ def train(
     """
     recipe, device = training_data.candidate.recipe, model.encoder.device
     readings = Readings(optimiser, device)
-    read = partial(_steps_read, readings, training_data, steps.start, time.monotonic())
+    watch = _Watch()
+    read = partial(_steps_read, readings, training_data, steps.start, watch)
     prepare = partial(_prepared, model, training_data, group)
     batches = prepared_batches(prepare, steps, ahead=device.type != "cpu")
     for number, (batch, random) in zip(steps, batches, strict=True):
@@ -100,7 +102,25 @@ def train(
         optimiser.step()
         all_read = reads_model(number + 1) or number == steps[-1]
         for step in (*done, *read(leave=0 if all_read else 1)):
-            after(step)
+            with watch.stopped():
+                after(step)
+
+
+class _Watch:
+    """The seconds of the updates, without those of what is done between them, such as evaluations."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._started
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        began = time.monotonic()
+        yield
+        self._started += time.monotonic() - began
 
 
 def _prepared(
@@ -115,14 +135,13 @@ def _prepared(
 
 
 def _steps_read(
-    readings: Readings, training_data: TrainingData, first: int, started: float, leave: int
+    readings: Readings, training_data: TrainingData, first: int, watch: _Watch, leave: int
 ) -> Iterator[Step]:
     """Yield the updates that can be read but for the last `leave`. Raises NotFinite."""
     candidate = training_data.candidate
     for number, (loss, *terms, gradient_norm) in readings.read(leave):
-        seconds = time.monotonic() - started
         named = dict(zip(candidate.objective.terms, terms, strict=False))
-        step = Step(number, loss, named, (number - first) * candidate.recipe.tokens_per_step / seconds)
+        step = Step(number, loss, named, (number - first) * candidate.recipe.tokens_per_step / watch.seconds)
         if not (math.isfinite(loss) and math.isfinite(gradient_norm)):
             raise NotFinite(step)
         yield step

@@ -22,6 +22,17 @@ def open_device(name: Device) -> torch.device:
     return torch.device(name)
 
 
+def forget_peak_memory(device: torch.device) -> None:
+    """Begin to measure the peak of the memory that this process holds on a GPU anew."""
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+
+
+def peak_memory(device: torch.device) -> int | None:
+    """Return the most bytes that tensors of this process held at once on a GPU; None of a processor."""
+    return torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None
+
+
 def on_device(array: NDArray[Any], device: torch.device) -> Tensor:
     """Return an array as a tensor; a copy to an accelerator is from page-locked memory, and the host goes on."""
     tensor = torch.from_numpy(array)

@@ -15,9 +15,11 @@ from runners.run_progress import RunProgress
 from runners.stages.context import StageProgress, read_progress
 from runners.stages.pretrain import PretrainStage
 from runners.work_queue import StageTask
+from search_space.cards import utilisation
 from steeplechase.commands.terminal.screen import Screen
 from steeplechase.commands.terminal.trial_grid import ENDED, counts, trial_grid
 from steeplechase.configuration.stage_label import StageLabel
+from steeplechase.foundation.devices import card
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.records import Record
 
@@ -216,7 +218,21 @@ def _cells(work: StageTask, progress: StageProgress, seconds: float) -> Iterator
     yield ProgressBar(total=1.0, completed=progress.share, width=STAGE_BAR_WIDTH)
     yield f"{seconds:.0f} s" if seconds < LONG_SECONDS else f"{seconds / 60:.0f} min"
     yield "" if progress.loss is None else f"{progress.loss:.3f}"
-    yield "" if progress.tokens_per_second is None else f"{progress.tokens_per_second:,.0f}"
+    speed = progress.tokens_per_second
+    used = None if speed is None else _utilisation(work, speed)
+    on_gpu = [] if used is None else [f"{used:.0%} MFU"]
+    on_gpu += [] if progress.peak_bytes is None else [f"{progress.peak_bytes / 2**30:.1f} GiB"]
+    yield " ".join([*([] if speed is None else [f"{speed:,.0f}"]), *([f"({', '.join(on_gpu)})"] if on_gpu else [])])
+
+
+def _utilisation(work: StageTask, tokens_per_second: float) -> float | None:
+    """Return the model FLOPs utilisation of each GPU of a pretraining stage; None of other stages and cards."""
+    declaration = work.stage.declaration
+    if not isinstance(declaration, PretrainStage) or declaration.candidate.recipe.device != "cuda":
+        return None
+    recipe, updates = declaration.candidate.recipe, declaration.to_step - declaration.from_step
+    flops_a_token = stage_flops(work.stage) / max(1, updates * recipe.tokens_per_step)
+    return utilisation(card(), recipe.precision, flops_a_token * tokens_per_second / recipe.processes)
 
 
 def _shown_label(work: StageTask) -> str:

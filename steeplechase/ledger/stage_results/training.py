@@ -48,6 +48,8 @@ class PretrainResult(_Curves):
     """What pruning left of the candidate's architecture; None: all."""
     parameters: Whole | None = None
     """Of that architecture."""
+    peak_bytes: Whole | None = None
+    """Most bytes that tensors of the first process held at once on its GPU; None of a processor."""
     micro_batches_for_memory: Whole | None = None
     """The micro-batches that it went on with when a GPU's memory was too small for the declared ones; None: those."""
 

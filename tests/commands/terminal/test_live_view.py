@@ -13,11 +13,15 @@ from rich.console import Console
 
 from runners.cost_estimate.flops import stage_flops
 from runners.run_progress import RunProgress
-from runners.stages.context import ProgressFile, read_progress
+from runners.stages.context import ProgressFile, StageProgress, read_progress
+from runners.stages.pretrain import PretrainStage
 from runners.stages.stage import Stage
+from runners.work_queue import StageTask
+from search_space.objective import MaskedLanguageModel
 from steeplechase.commands.terminal import live_view, screen
 from steeplechase.commands.terminal.live_view import LiveView
 from steeplechase.ledger.stage_results import PretrainResult
+from steeplechase.tasks.contracts.small_candidates import small_candidate
 from tests.factories import simulated_training as simulated
 
 
@@ -189,3 +193,25 @@ def test_a_phase_is_shown_when_it_begins_and_within_it_only_now_and_then(
         assert known is not None
         shown.append(known.what)
     assert shown == ["a: 1 of 3", "a: 1 of 3", "b", "b", "b: 2"]
+
+
+@pytest.mark.parametrize(
+    ("device", "card", "shown"),
+    [
+        ("cuda", "NVIDIA H200", r"1,000,000 \(\d+% MFU, 1\.5 GiB\)"),
+        ("cuda", "another", r"1,000,000 \(1\.5 GiB\)"),
+        ("cpu", "NVIDIA H200", "1,000,000"),
+    ],
+)
+def test_a_stage_on_a_gpu_shows_its_use_and_memory(
+    device: str, card: str, shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_view, "card", lambda: card)
+    learner = small_candidate(MaskedLanguageModel())
+    learner = learner.model_copy(update={"recipe": learner.recipe.model_copy(update={"device": device})})
+    marks = {"seed": 1, "from_step": 0, "to_step": 9, "evaluation_steps": (9,), "horizon_tokens": None}
+    stage = Stage(PretrainStage(candidate=learner, generator=None, **marks))
+    peak = None if device == "cpu" else 3 * 2**29
+    progress = StageProgress("pretraining", 0.5, 3.0, 1e6, peak)
+    *_, last = live_view._cells(StageTask("a/1", "pretrain@9", stage), progress, 1.0)
+    assert re.fullmatch(shown, last)

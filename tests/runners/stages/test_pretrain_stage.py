@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from runners.computing import pretrain
-from runners.stages.context import Diverged, ProgressFile, StageContext
+from runners.stages.context import Diverged, ProgressFile, StageContext, read_progress
 from runners.stages.pretrain import PretrainStage
 from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel, WordStructure
@@ -38,10 +38,12 @@ class KillingProgress(ProgressFile):
         super().__init__(path)
         self.at = at
 
-    def __call__(self, what: str, share: float, loss: float | None = None, speed: float | None = None) -> None:
+    def __call__(
+        self, what: str, share: float, loss: float | None = None, speed: float | None = None, peak: int | None = None
+    ) -> None:
         if share >= self.at:
             raise Killed
-        super().__call__(what, share, loss, speed)
+        super().__call__(what, share, loss, speed, peak)
 
 
 @pytest.fixture
@@ -97,6 +99,18 @@ def test_two_processes_have_the_losses_of_one(inputs: dict[str, Path], tmp_path:
     together = computed(stage(0, 12, two), inputs, tmp_path / "together")
     for curve in ("train_curve", "held_out_curve"):
         assert np.asarray(points(together, curve)) == pytest.approx(np.asarray(points(alone, curve)), abs=1e-6)
+
+
+def test_the_peak_memory_of_a_gpu_is_in_the_result_and_in_the_progress(
+    inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A processor's result has none, so that it stays what it was."""
+    assert "peak_bytes" not in computed(stage(0, 3), inputs, tmp_path / "processor")
+    monkeypatch.setattr(pretrain, "peak_memory", lambda device: 2**30)
+    assert computed(stage(0, 3), inputs, tmp_path / "gpu")["peak_bytes"] == 2**30
+    progress = read_progress(tmp_path / "progress.json")
+    assert progress is not None
+    assert progress.peak_bytes == 2**30
 
 
 @pytest.mark.parametrize(("processes", "micro_batches"), [(1, 1), (2, 1), (2, 2)])

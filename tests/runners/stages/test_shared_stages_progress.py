@@ -33,9 +33,11 @@ class RecordedProgress(ProgressFile):
         super().__init__(path)
         self.calls: list[tuple[str, float]] = []
 
-    def __call__(self, what: str, share: float, loss: float | None = None, speed: float | None = None) -> None:
+    def __call__(
+        self, what: str, share: float, loss: float | None = None, speed: float | None = None, peak: int | None = None
+    ) -> None:
         self.calls.append((what, share))
-        super().__call__(what, share, loss, speed)
+        super().__call__(what, share, loss, speed, peak)
 
 
 def test_supersenses_and_mentions_are_stored_beside_the_tokens(tmp_path: Path) -> None:

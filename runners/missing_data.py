@@ -25,10 +25,12 @@ def refuse_missing(experiment: Experiment) -> None:
     """
     tuning, measured = experiment.fine_tuning, experiment.measure.declared.values()
     tasks = [task for task in tasks_of(experiment) if not tuning.is_table(task)]  # tables are read as a whole
-    corpora = (experiment.corpus, *(each.corpus for each in experiment.data.values()), tuning.corpus)
+    corpora = {f"data.{name}.corpus": each.corpus for name, each in experiment.data.items()}
+    corpora = {"corpus": experiment.corpus, **corpora, "fine_tuning.corpus": tuning.corpus}
+    by_corpus = {corpus: setting for setting, corpus in reversed(corpora.items()) if corpus is not None}
     files = [tuning.find(task).files for task in tasks]
     checks: list[Callable[[], object]] = [
-        *(corpus.check_exists for corpus in dict.fromkeys(corpora) if corpus is not None),
+        *(partial(_at_setting, setting, corpus.check_exists) for corpus, setting in reversed(by_corpus.items())),
         *([] if experiment.lexicon is None else [experiment.lexicon.located]),
         *(source for each in measured for source in each.sources),
         *([] if experiment.mentions is None else [experiment.mentions.check_exists]),
@@ -39,6 +41,14 @@ def refuse_missing(experiment: Experiment) -> None:
     metrics = [metric for found in of_texts for metric in found.metrics]
     checks.append(partial(refuse_missing_libraries, metrics))
     collected(checks)
+
+
+def _at_setting(setting: str, check: Callable[[], object]) -> None:
+    """Call a check; the lines of its DataError begin with the setting that they are about."""
+    try:
+        check()
+    except DataError as error:
+        raise DataError(line if line == HINT else f"{setting}: {line}" for line in error.lines) from error
 
 
 def refuse_other_lexicon(experiment: Experiment) -> None:

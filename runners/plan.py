@@ -62,10 +62,8 @@ class Plan:
     """Pretraining seeds, and fine-tuning seeds per pretraining seed."""
     shared_stages: int
     shared_cached: int | None
-    unknown: str
-    """Reasons why the cache and the remaining costs are unknown; empty if they are known."""
     refusal: UserError | None
-    """What `unknown` is from, with its exit code."""
+    """Why the cache and the remaining costs are unknown; None if they are known."""
     prediction: Prediction | None
     """For the stages that are not in the store; candidates of a search count at the baseline's size."""
     aliases: dict[str, str]
@@ -78,6 +76,11 @@ class Plan:
     """Warnings about likely mistakes in the experiment."""
     growth: tuple[str, ...] = ()
     """What `run` does with the results that the folder has of another version of the experiment."""
+
+    @property
+    def unknown(self) -> str:
+        """The lines of `refusal`; empty without one."""
+        return "" if self.refusal is None else "\n".join(self.refusal.lines)
 
     @property
     def needs(self) -> str:
@@ -112,7 +115,6 @@ def plan_of(
         ),
         shared_stages=0 if shared is None else len(shared.named()),
         shared_cached=None if shared is None else len(shared.named()) - missing_shared,
-        unknown="" if refusal is None else "\n".join(refusal.lines),
         refusal=refusal,
         prediction=prediction,
         aliases=dict(experiment.arm_table.aliases),

@@ -17,7 +17,7 @@ from steeplechase.configuration.loading import experiment_in
 from steeplechase.configuration.yaml import ConfigurationFile, read_file
 from steeplechase.configuration.yaml.experiment_files import experiment_file, experiment_files
 from steeplechase.configuration.yaml.settings import with_settings
-from steeplechase.foundation.errors import ConfigurationError, not_one_of
+from steeplechase.foundation.errors import ConfigurationError, UserError, not_one_of
 from steeplechase.ledger.records import WITHOUT_SCALES
 
 ExperimentFile = Annotated[
@@ -118,6 +118,14 @@ def choose_any(
     wanted = _wanted_scale(file, scale)
     file = with_imported_folders(with_settings(file, wanted, settings))
     return experiment_in(file, wanted), wanted or WITHOUT_SCALES, file.scales
+
+
+def with_places(error: UserError, path: Path, scale: str | None, settings: Sequence[str] = ()) -> UserError:
+    """Return an error about data with file and line before each setting that names them; the arguments as before."""
+    file = read_file(experiment_file(path))
+    wanted = _wanted_scale(file, scale)
+    file = with_settings(file, wanted, settings)
+    return type(error)(file.with_place(line, wanted) for line in error.lines)
 
 
 def _wanted_scale(file: ConfigurationFile, scale: str | None) -> str | None:

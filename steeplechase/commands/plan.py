@@ -1,5 +1,6 @@
 """`steeplechase plan`: arms, costs, cached stages and predicted time, without running anything."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from steeplechase.commands.arguments import (
     choose_any,
     convention_named,
     with_flags_of,
+    with_places,
 )
 from steeplechase.commands.output import print_json
 from steeplechase.commands.planning.document import plan_document
@@ -51,4 +53,7 @@ def planned(experiment: Path, settings: Selection, convention: Convention = MATM
 
 
 def _plan_of(chosen: Chosen, file: Path, settings: Selection, convention: Convention) -> Plan:
-    return plan_of(chosen.experiment, settings, convention, chosen.scale, settings.command(file, chosen.scale))
+    found = plan_of(chosen.experiment, settings, convention, chosen.scale, settings.command(file, chosen.scale))
+    if found.refusal is None:
+        return found
+    return replace(found, refusal=with_places(found.refusal, file, settings.scale, settings.overrides))

@@ -1,118 +1,57 @@
 """`steeplechase run`: pretrain, apply hurdles, fine-tune, compare. The same command resumes a stopped run."""
 
 import os
-import shlex
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from statistics import fmean
 
 import typer
 from rich.console import Console
 
 from reports.document import Report
 from reports.explorer.plotly_library import is_installed as explorer_is_installed
-from reports.number_format import duration
 from reports.report import build
 from reports.sections.squad import answer_lines
 from reports.sections.vocabulary import vocabulary_notes
 from reports.summary import brief
 from reports.write import REPORT_FILES, files_to_attach, refuse_foreign, refuse_taken, write_report
-from runners.cost_estimate.prediction import disk_shortage
 from runners.dag import SharedStages
 from runners.limits import LimitReached
 from runners.opening import RunRequest, lost_ledger, stages_of
-from runners.part import WHOLE
-from runners.plan import WorkLeft, work_left
 from runners.run import run as drive
 from runners.run_progress import RunProgress
 from runners.settings import RAY, RunSettings
 from runners.task_sources import table_warnings
 from search_space.cards import card_memory
-from steeplechase.commands.arguments import ExperimentFile, choose_any, with_flags_of
+from steeplechase.commands.arguments import ExperimentFile, choose_any, with_flags_of, with_places
 from steeplechase.commands.output import program, readers_may_go
 from steeplechase.commands.report import all_of, print_report
+from steeplechase.commands.running.closing import deciding_lines, failure_lines, lines_of_a_part
+from steeplechase.commands.running.opening import opening_lines
 from steeplechase.commands.stopping import Stopping, stopping
 from steeplechase.commands.terminal.live_view import LiveView
 from steeplechase.commands.terminal.mlflow_sync import Mirroring
 from steeplechase.commands.terminal.screen import LastingConsole
-from steeplechase.configuration.designs import Search
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.validation.warnings import warnings_of
-from steeplechase.configuration.yaml.settings import FLAG
 from steeplechase.foundation.environment import memory_bytes
-from steeplechase.foundation.errors import ConfigurationError, ConflictError, MachineError, UserError
+from steeplechase.foundation.errors import ConfigurationError, ConflictError, DataError, MachineError, UserError
 from steeplechase.foundation.scratch import scratch_folder
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.database import LEDGER_NAME
 from steeplechase.ledger.example_tables import kept_example_tables
 from steeplechase.ledger.paths import has_export
-from steeplechase.ledger.records import NOT_ENDED, WITHOUT_SCALES, TrialStatus
 from steeplechase.ledger.snapshot import Snapshot
-
-SEEDS, FINAL_SEEDS = "pretraining.seeds", "design.finalists.seeds"
-
-
-def deciding_lines(request: RunRequest, snapshot: Snapshot, report: Report) -> Iterator[str]:
-    """Yield what is undecided, and the command with the seeds that decide it; nothing for seeds added by a rule."""
-    experiment, summary = request.experiment, report.summary
-    if summary is None or not summary.undecided:
-        return
-    seeds, needed = experiment.pretraining.seeds, summary.seeds_to_decide
-    if not isinstance(seeds, tuple) or any(history.status in NOT_ENDED for history in snapshot.histories):
-        return
-    yield f"undecided: {', '.join(summary.undecided)}, for 80% power at the observed Δ and sd"
-    if needed is not None and snapshot.final is not None:
-        if isinstance(experiment.design, Search) and snapshot.final.plan.declared:
-            folder = request.paths.folder
-            places = ["--out", f"{folder}-{needed}-seeds", "--reuse", str(folder)]
-            yield f"decide in a new folder: {_command(request, FINAL_SEEDS, str(needed), places)}"
-    elif needed is not None:
-        time = _time(snapshot, len(snapshot.arms) * (needed - len(seeds)), request.settings.workers)
-        places = ["--out", str(request.paths.folder)]
-        yield f"decide{time}: {_command(request, SEEDS, _with_more(seeds, needed), places)}"
-        yield (
-            "the verdicts of that run are exploratory: their error rates do not count this look at the results; "
-            "`seeds: { until_decided: … }` in a new folder counts every look"
-        )
-
-
-def _time(snapshot: Snapshot, trials: int, workers: int) -> str:
-    """Return the time of so many trials as long as the finished ones; empty without one."""
-    seconds = [
-        sum(record.seconds for record in history.records)
-        for history in snapshot.histories
-        if history.status is TrialStatus.FINISHED
-    ]
-    return f" in about {duration(fmean(seconds) * trials / workers)}" if seconds else ""
-
-
-def _with_more(seeds: tuple[int, ...], needed: int) -> str:
-    """Return the seeds with the next ones; a number stands for 1, 2, 3 up to it."""
-    if seeds == tuple(range(1, len(seeds) + 1)):
-        return str(needed)
-    more = (*seeds, *range(max(seeds) + 1, max(seeds) + 1 + needed - len(seeds)))
-    return f"[{','.join(map(str, more))}]"
-
-
-def _command(request: RunRequest, setting: str, value: str, places: Sequence[str]) -> str:
-    """Return the run's command with another value of a setting, into the folder that `places` names."""
-    _, *arguments = shlex.split(request.command)
-    given = [at for at, word in enumerate(arguments) if word == FLAG and arguments[at + 1].startswith(f"{setting}=")]
-    kept = [word for at, word in enumerate(arguments) if not {at, at - 1} & set(given)]
-    return shlex.join([program(), *kept, FLAG, f"{setting}={value}", *places])
-
 
 RAY_ADDRESS = "RAY_ADDRESS"
 """Environment variable that Ray reads for the address of a cluster."""
 SECONDS_TO_ANSWER = 10.0
 OnReport = Callable[[Report, Path], None]
-Lines = tuple[str, ...]
 """Called with the report and its folder, before the last mirroring to MLflow."""
+Lines = tuple[str, ...]
 
 
 def run_experiment(file: Path, settings: RunSettings, on_report: OnReport) -> tuple[RunRequest, Snapshot]:
@@ -135,7 +74,7 @@ def run_experiment(file: Path, settings: RunSettings, on_report: OnReport) -> tu
             paths=paths,
             settings=replace(settings, address=address),
             command=command,
-            shared=stages_of(declared),  # refuses where data are missing
+            shared=_stages(declared, file, settings),
             part=part,
             on_warning=partial(_warn, console),
         )
@@ -146,36 +85,12 @@ def run_experiment(file: Path, settings: RunSettings, on_report: OnReport) -> tu
         return request, _drive(request, console, stop, on_report, opening)
 
 
-def opening_lines(request: RunRequest, is_default: bool) -> Lines:
-    """Return experiment, scale, trials and estimated time, and a lack of space on the disk.
-
-    `is_default` is whether nobody chose the scale.
-    """
-    shared = request.shared
-    assert isinstance(shared, SharedStages)
-    work = work_left(request.experiment, shared, request.paths, request.part)
-    short = disk_shortage(None if work is None else work.prediction, request.paths.root)
-    return _opening_line(request, shared, work, is_default), *(f"warning: {line}" for line in short)
-
-
-def _opening_line(request: RunRequest, shared: SharedStages, work: WorkLeft | None, is_default: bool) -> str:
-    experiment, part = request.experiment, request.part
-    default = " (the default)" if is_default else ""
-    name = experiment.experiment + ("" if request.scale == WITHOUT_SCALES else f" at scale {request.scale}{default}")
-    if not experiment.has_trials:
-        return f"{name}: {len(experiment.arms)} arms, no trials; {len(shared.named())} stages that measure all arms"
-    seeds = first_seeds(experiment.pretraining.seeds)
-    count = sum(part.has_trial(arm.name, seed) for arm in experiment.arms for seed in seeds)
-    trials = f"{count} trial{'' if count == 1 else 's'}"
-    if experiment.search is not None:
-        trials = f"at most {max(count, experiment.search.max_candidates * len(seeds))} trials"
-    left = None if work is None else work.seconds(request.settings.workers)
-    if left is None:
-        return f"{name}: {trials}, no estimate of the time yet"
-    seconds, bounded = left
-    if not seconds:
-        return f"{name}: {trials}, nothing left to compute"
-    return f"{name}: {trials}, {'at most ' if bounded else ''}about {duration(seconds)}"
+def _stages(experiment: Experiment, file: Path, settings: RunSettings) -> SharedStages:
+    """Return the stages outside trials. Raises DataError, with the file's lines, where data are missing."""
+    try:
+        return stages_of(experiment)
+    except DataError as error:
+        raise with_places(error, file, settings.scale, settings.overrides) from error
 
 
 def cluster_in_environment() -> str | None:
@@ -251,8 +166,8 @@ def _run_and_report(
         _warn(console, line)
     explored = experiment.has_trials and explorer_is_installed()
     for line in (
-        *_failures(snapshot, experiment),
-        *_left_for_later(request, snapshot),
+        *failure_lines(snapshot, experiment),
+        *lines_of_a_part(request, snapshot),
         *deciding_lines(request, snapshot, report),
         f"report: {places.folder / REPORT_FILES['html']}",
         f"browse: {program()} ui {places.folder}",
@@ -262,27 +177,6 @@ def _run_and_report(
     if limited is not None:
         raise limited
     return snapshot
-
-
-def _failures(snapshot: Snapshot, experiment: Experiment) -> Iterator[str]:
-    """Yield lines about the failed trials, which the next run repeats."""
-    if not snapshot.failed:
-        return
-    names = ", ".join(history.trial.name for history in snapshot.failed)
-    yield f"failed: {names}; the same command repeats them"
-    if not experiment.may_grow:
-        yield "No decision that depends on their results has been made."
-    if experiment.search is not None:
-        yield "A candidate that can never run is excluded by `constraints:`, in another --out folder."
-
-
-def _left_for_later(request: RunRequest, snapshot: Snapshot) -> Iterator[str]:
-    """Yield a line about the trials that a run of a part has not finished."""
-    waiting = sum(history.status in NOT_ENDED for history in snapshot.histories)
-    if request.part != WHOLE and waiting:
-        trials = "1 trial is" if waiting == 1 else f"{waiting} trials are"
-        rest = "the same command without --arms, --seeds and --tasks runs the rest"
-        yield f"left for later: {trials} unfinished; {rest}"
 
 
 def _warn(console: Console, warning: str | None) -> None:

@@ -84,8 +84,33 @@ def test_missing_text_is_a_data_error_and_nothing_is_written(call: Call, tmp_pat
     )
     (tmp_path / "table.yaml").write_text(text)
     answer = call("run", tmp_path / "table.yaml", "--scale", "smoke", "--out", tmp_path / "results")
-    refused(answer, 4, "nil: no such file or folder")
+    line = text[: text.index("path: nil")].count("\n") + 1
+    refused(answer, 4, f"table.yaml:{line}: corpus: ", "nil: no such file or folder")
     assert [path.name for path in tmp_path.iterdir()] == ["table.yaml"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_a_column_that_a_table_lacks_is_named_with_the_line_of_the_experiment(
+    call: Call, tmp_path: Path, suffix: str
+) -> None:
+    rows = {".csv": "review,stars\ngood,1\nbad,0\n", ".jsonl": '{"review": "good", "stars": 1}\n'}
+    (tmp_path / f"reviews{suffix}").write_text(rows[suffix])
+    own = f"{{ kind: table, train: reviews{suffix}, dev_share: 0.5, columns: {{ text: reviw, label: stars }} }}"
+    text = f"""experiment: own
+question: Does the table fit?
+baseline: {{ architecture: {{ depth: 1, width: 32, embedding_width: 32, heads: 4, feed_forward_width: 64 }} }}
+design: {{ kind: one_factor, vary: {{ depth: [2] }} }}
+pretraining: {{ tokens: 1e5, seeds: [1] }}
+fine_tuning:
+  tasks: [reviews]
+  own_tasks:
+    reviews: {own}
+"""
+    (tmp_path / "own.yaml").write_text(text)
+    answer = call("run", tmp_path / "own.yaml", "--out", tmp_path / "results")
+    refused(
+        answer, 4, "own.yaml:9: fine_tuning.own_tasks.reviews.columns.text: ", "'reviw'", "Did you mean 'review'?"
+    )
 
 
 def test_a_folder_of_another_experiment_is_a_conflict_that_names_what_differs(call: Call, results: Path) -> None:

@@ -158,7 +158,7 @@ corpus: { kind: text_files, path: nowhere/text }
 fine_tuning: { data: nowhere/data, tasks: [cola, rte, squad_v1_1], corpus: { kind: text_files, path: nowhere/other } }
 """
     file, wanted = written(tmp_path, text), ("nowhere/text", "nowhere/other", "CoLA/train.tsv", "RTE/", "train-v1.1")
-    monkeypatch.setenv("COLUMNS", "300")
+    monkeypatch.setenv("COLUMNS", "500")
     planned_ = call("plan", file, "--out", tmp_path / "results")
     assert planned_.code == 4
     _, heading, one, other, cola, rte, squad, hint, *_ = planned_.out.rstrip().splitlines()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from runners.work_queue import Failure, StageTask
-from steeplechase.commands.run import _failures
+from steeplechase.commands.running.closing import failure_lines
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.ledger.artifacts import Outcome
 from tests.factories import simulated_training as simulated
@@ -16,7 +16,7 @@ def lines(experiment: Experiment, folder: Path, trial: str) -> list[str]:
     def answer(work: StageTask) -> Outcome | Failure:
         return Failure("OSError: no space") if work.trial == trial else curve(work)
 
-    return list(_failures(Track(experiment, folder, answer).run(), experiment))
+    return list(failure_lines(Track(experiment, folder, answer).run(), experiment))
 
 
 def test_a_search_waits_for_failed_trials(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from runners.opening import RunRequest, stages_of
 from runners.part import Part
 from runners.plan import WorkLeft
 from runners.settings import Selection
-from steeplechase.commands.run import cluster_in_environment, opening_lines, refuse_silent_cluster
+from steeplechase.commands.run import cluster_in_environment, refuse_silent_cluster
+from steeplechase.commands.running.opening import opening_lines
 from steeplechase.foundation.errors import MachineError
 from steeplechase.ledger.paths import ResultPaths
 from tests.factories import simulated_training as simulated
@@ -38,7 +39,7 @@ def test_a_disk_with_less_space_than_predicted_is_told_before_the_run(
 ) -> None:
     declared = simulated.small_table(tmp_path)
     work = WorkLeft(3, Prediction(None, Range(2e15, None, None), 3, ()))
-    monkeypatch.setattr("steeplechase.commands.run.work_left", lambda *of: work)
+    monkeypatch.setattr("steeplechase.commands.running.opening.work_left", lambda *of: work)
     request = RunRequest(declared, "whole", ResultPaths.of(tmp_path / "results"), shared=stages_of(declared))
     _, shortage = opening_lines(request, is_default=False)
     assert re.fullmatch(r"warning: .*: about 2,000,000,000.0 MB are needed, and .* MB are free", shortage)

@@ -2,16 +2,16 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ValidationError
 
-from steeplechase.configuration.yaml.errors import Mistake, refuse
+from steeplechase.configuration.yaml.errors import Mistake, mistake, refuse
 from steeplechase.configuration.yaml.explanations import mistakes_of_rules, mistakes_of_types
-from steeplechase.configuration.yaml.nodes import Entries, plain, read_document
+from steeplechase.configuration.yaml.nodes import Entries, Node, child, plain, read_document
 from steeplechase.configuration.yaml.scales import (
     SCALES_KEY,
     documents,
@@ -84,6 +84,16 @@ class ConfigurationFile:
         value = validated[scale].value
         assert value is not None
         return value
+
+    def with_place(self, line: str, scale: str | None) -> str:
+        """Return a line that begins with a setting of this file, such as `corpus.path: `, behind file and line."""
+        setting, colon, message = line.partition(": ")
+        node: Node | None = self.documents[scale]
+        for key in setting.split(".") if colon else ():
+            node = None if node is None else child(node, key)
+        if not colon or node is None:
+            return line
+        return mistake(self.name, replace(node.location, path=tuple(setting.split("."))), message).text
 
     def _refuse_unknown(self, scale: str | None) -> None:
         if scale is not None:

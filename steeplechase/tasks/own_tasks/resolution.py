@@ -10,7 +10,7 @@ from pathlib import Path
 from steeplechase.foundation.atomic_files import sha256_of
 from steeplechase.foundation.errors import DataError
 from steeplechase.tasks.labelled.without_value import without_value
-from steeplechase.tasks.own_tasks.columns import named
+from steeplechase.tasks.own_tasks.columns import TableColumns, named
 from steeplechase.tasks.own_tasks.parsing import ParsedFile, ParsedRow, parse_file, unknown_labels
 from steeplechase.tasks.own_tasks.split import repeated_in_train, split, texts_of
 from steeplechase.tasks.own_tasks.table import TableFormat, TableTask, questions_of
@@ -58,7 +58,22 @@ def resolve(name: str, task: TableTask) -> ResolvedTable:
         content = tuple((part, path, sha256_of(path)) for part, path in located.items())
     except OSError as failure:
         raise DataError(f"{failure.filename}: {failure.strerror}") from failure
-    return _resolved(task.format, content)
+    try:
+        return _resolved(task.format, content)
+    except DataError as error:
+        raise DataError(_at_its_column(line, name, task.columns) for line in error.lines) from error
+
+
+def _at_its_column(line: str, task: str, columns: TableColumns) -> str:
+    """Return a mistake, behind the setting that names its column where a file lacks that."""
+    for content in type(columns).model_fields:
+        value = getattr(columns, content)
+        for column in value if isinstance(value, tuple) else (value,):
+            parts = str(column).split(".")  # of a nested field the message has what is missing from there on
+            fields = (f"no field {'.'.join(parts[start:])!r}" for start in range(len(parts)))
+            if any(text in line for text in (f"no column {column!r}", *fields)):
+                return f"fine_tuning.own_tasks.{task}.columns.{content}: {line}"
+    return line
 
 
 @cache

@@ -143,7 +143,7 @@ class TableFiles(Schema):
         named = {"train": self.train, "dev": self.dev or self.train, "test": self.test}
         found = {part: resolved(path) for part, path in named.items() if path is not None}
         absent = [
-            f"{path}: no such file; {files.origin}.{part}"
+            f"{files.origin}.{part}: {path}: no such file"
             for part, path in found.items()
             if not path.is_file() and (part != "dev" or self.dev)
         ]

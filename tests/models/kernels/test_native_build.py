@@ -164,6 +164,9 @@ def test_another_compiler_gives_another_arithmetic_and_library(tmp_path: Path) -
     assert len(list((tmp_path / "steeplechase").iterdir())) == 2
 
 
-def test_with_an_unwritable_cache_torch_is_used(tmp_path: Path) -> None:
+@compiled
+def test_an_unwritable_cache_changes_no_arithmetic(sound: tuple[Path, str], tmp_path: Path) -> None:
     (tmp_path / "steeplechase").write_text("a file stands in the way")
-    assert told(ASK, XDG_CACHE_HOME=str(tmp_path)) == "portable"
+    (temporary := tmp_path / "temporary").mkdir()
+    assert told(ASK, XDG_CACHE_HOME=str(tmp_path), TMPDIR=str(temporary)) == sound[1]
+    assert [*temporary.iterdir()] == []

@@ -12,11 +12,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from steeplechase.foundation.atomic_files import move_durably
 from steeplechase.foundation.environment import instructions
+from steeplechase.foundation.scratch import TEMPORARY
 
 SOURCES = tuple(Path(__file__).with_name(name) for name in ("operators.c", "operators.h"))
 FLAGS = ("-O3", "-march=native", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC")
@@ -38,10 +40,18 @@ def library() -> ctypes.CDLL | None:
     compiler = shutil.which("cc")
     if os.environ.get("STEEPLECHASE_NATIVE") == "0" or compiler is None:
         return None
-    try:
-        return ctypes.CDLL(str(_compiled(compiler)))
-    except (OSError, subprocess.SubprocessError):
-        return None
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "steeplechase"
+    with suppress(OSError, subprocess.SubprocessError):
+        try:
+            return _loaded(compiler, folder)
+        except OSError:  # no folder for it: built for this process, since keys must not depend on a folder
+            with tempfile.TemporaryDirectory(prefix=TEMPORARY) as scratch:
+                return _loaded(compiler, Path(scratch))
+    return None
+
+
+def _loaded(compiler: str, folder: Path) -> ctypes.CDLL:
+    return ctypes.CDLL(str(_compiled(compiler, folder)))
 
 
 @cache
@@ -51,13 +61,12 @@ def _recipe(compiler: str) -> str:
     return _digest(version, " ".join(FLAGS).encode(), *(source.read_bytes() for source in SOURCES))
 
 
-def _compiled(compiler: str) -> Path:
-    """Return the path of the compiled library; rebuild it if the cached file is missing or damaged.
+def _compiled(compiler: str, folder: Path) -> Path:
+    """Return the path of the compiled library in a folder; rebuild it if the cached file is missing or damaged.
 
     The name ends in the sha256 of the content, and the file is fsynced and renamed into place: concurrent builds are
     safe, and a truncated file is detected before loading (which would kill the process with SIGBUS).
     """
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "steeplechase"
     # machines of different types may share a home directory
     machine = f"{platform.machine()} {platform.node()} {compiler} {instructions() or platform.processor()}"
     name = f"operators-{_digest(machine.encode(), _recipe(compiler).encode())}"

@@ -1,0 +1,1 @@
+"""What `run` says before and after its stages."""

@@ -19,7 +19,7 @@ def at_final_seeds(snapshot: Snapshot) -> Snapshot | None:
     if final is None:
         return None
     experiment = final_experiment(
-        experiment_of(snapshot.document), final.plan.finalists, final.plan.seeds, final.winner
+        experiment_of(snapshot.document), final.plan.finalists, final.plan.seeds, final.winner, final.plan.ranked_by
     )
     names = {arm.name: str(arm.final_of) for arm in final.arms}
     return replace(

@@ -17,17 +17,31 @@ from steeplechase.ledger.records import NOT_ENDED
 from steeplechase.ledger.snapshot import FinalComparison, Snapshot
 
 
-def finding_of(evidence: Evidence) -> str:
-    """Return the finding at the shared recipe, what pretraining is worth, own recipes if tuned, and further ones."""
-    further = [section.sentence(evidence) for section in in_order((), evidence)]
-    return " ".join(filter(None, [*(_of_trials(evidence)), *further]))
+def finding_of(searched: Evidence, compared: Evidence, snapshot: Snapshot) -> str:
+    """Return the finding at the shared recipe, what pretraining is worth, own recipes if tuned, and further ones.
+
+    `compared` is the final comparison of a search, which then comes first, and otherwise the same as `searched`.
+    """
+    further = [section.sentence(searched) for section in in_order((), searched)]
+    return " ".join(filter(None, [*(_of_trials(searched, compared, snapshot)), *further]))
 
 
-def _of_trials(evidence: Evidence) -> Iterator[str]:
-    results = evidence.results
-    if results.experiment.has_trials:
-        own = _own_recipes(evidence.own_recipes)
-        yield results_finding(evidence) + pretraining_sentence(results) + _scope(results) + own
+def _of_trials(searched: Evidence, compared: Evidence, snapshot: Snapshot) -> Iterator[str]:
+    results, final = searched.results, snapshot.final
+    if not results.experiment.has_trials:
+        return
+    if final is not None and final.plan.declared:
+        count = counted(len(final.plan.seeds), "seed")
+        where = f"Beside the baseline at {count} that the search had not used: "
+        yield chosen_sentence(snapshot) + where + results_finding(compared)
+        yield search_finding(results, compared=True) + pretraining_sentence(results)
+        return
+    own = _own_recipes(searched.own_recipes)
+    yield results_finding(searched) + pretraining_sentence(results) + _scope(results) + own
+    if final is not None:
+        names, seeds = ", ".join(final.plan.finalists), "the seed" if len(final.plan.seeds) == 1 else "the seeds"
+        how = f"{names}, the best at its last rung, was trained on at {seeds} of the search"
+        yield f"No candidate had finished; {how}: {results_finding(compared)}"
 
 
 def results_finding(evidence: Evidence, without: str = "") -> str:
@@ -76,20 +90,6 @@ def _by(snapshot: Snapshot, final: FinalComparison) -> str:
 
 def _has_ablation(final: FinalComparison) -> bool:
     return any(arm.final_of not in (BASELINE, *final.plan.finalists) for arm in final.arms)
-
-
-def final_finding(evidence: Evidence, snapshot: Snapshot) -> str:
-    """Return the finding of a search's final comparison as further sentences; empty without one."""
-    final = snapshot.final
-    if final is None:
-        return ""
-    sentence = results_finding(evidence)
-    names, count = ", ".join(final.plan.finalists), len(final.plan.seeds)
-    if not final.plan.declared:
-        seeds = "the seed" if count == 1 else "the seeds"
-        how = f"{names}, the best at its last rung, was trained on at {seeds} of the search"
-        return f" No candidate had finished; {how}: {sentence}"
-    return f" Final comparison of {names} with the baseline at {count} seeds that the search had not used: {sentence}"
 
 
 def _scope(results: Results) -> str:

@@ -7,7 +7,7 @@ from reports.by_recipe import at_own_recipes, at_shared_recipe, examples_at_own_
 from reports.document import Notes, Report
 from reports.figures.figure import Picture
 from reports.final_comparison import at_final_seeds, examples_at_final_seeds
-from reports.finding import chosen_sentence, final_finding, finding_of
+from reports.finding import chosen_sentence, finding_of
 from reports.grid import Grid, with_notes
 from reports.limits import limits_of
 from reports.made_with import made_with_of
@@ -69,7 +69,7 @@ def build(
         experiment=printable(snapshot.experiment),
         scale=printable(scale_of(snapshot.scale)),
         question=printable(results.experiment.question),
-        finding=printable(finding_of(searched) + final_finding(evidence, snapshot)),
+        finding=printable(finding_of(searched, evidence, snapshot)),
         limits=printable(limits_of(evidence.results)),
         paper=printable(f"{paper.statement} ({paper.source})") if paper else "",
         tables=_tables(contents),

@@ -31,20 +31,24 @@ ENDS = {
 END_OF_BUDGET = "stopped by the end of the budget"
 
 
-def search_finding(results: Results) -> str:
-    """Return the finding; the best candidate is named among the finished ones, or else by the last rung reached."""
+def search_finding(results: Results, compared: bool = False) -> str:
+    """Return the finding; the best candidate is named among the finished ones, or else by the last rung reached.
+
+    Where finalists are `compared` at seeds of their own, what the search measured of them is left to its tables.
+    """
     rows = [row for row in results.once(candidates_table).rows if row["arm"] != BASELINE]
     ends = {str(row["arm"]): _end_of(results, str(row["arm"])) for row in rows}
     ranked = [row for row in rows if row["rank"] is not None]
     finished = [row for row in ranked if ends[str(row["arm"])] == "finished"]
     clauses = [_ended(results, ends)]
-    if finished:
+    if finished and not compared:
         best = finished[0]
         which = "the only one to finish is" if len(finished) == 1 else "the best of them is"
         clauses[0] += f"; {which} {_named(best)}, {_to_baseline(results, finished)}"
         clauses[0] += _not_distinguishable(results, finished)
     clauses.append(results.once(Objectives).without_score if ranked else "")
-    clauses += [_front(results), _better_when_stopped(results, [row for row in ranked if row not in finished])]
+    if not compared:
+        clauses += [_front(results), _better_when_stopped(results, [row for row in ranked if row not in finished])]
     clauses.append(_space(results))
     sentences = ("; ".join(filter(None, clauses)) + ".", _audited(results), audit_sentence(results))
     return " ".join(filter(None, sentences))

@@ -41,12 +41,16 @@ def final_settings(experiment: Experiment) -> Experiment:
 
 
 def final_experiment(
-    experiment: Experiment, finalists: Mapping[str, Changes], seeds: tuple[int, ...], winner: str | None
+    experiment: Experiment,
+    finalists: Mapping[str, Changes],
+    seeds: tuple[int, ...],
+    winner: str | None,
+    ranked_by: tuple[str, ...] = (),
 ) -> Experiment:
     """Return the experiment of the final comparison, with the ablation once the winner is known.
 
-    It is about the measured objectives of the search. Sets of changes that break a rule of the architecture are left
-    out.
+    Its headline metrics are the measured objectives by which the finalists were chosen, `ranked_by`, or else those
+    of the search. Sets of changes that break a rule of the architecture are left out.
     """
     settings, search = final_settings(experiment), experiment.search
     assert search is not None
@@ -54,7 +58,7 @@ def final_experiment(
     if winner is not None and search.ablate_winner is not None:
         designs += ablation_of(components_of(finalists[winner]), search.ablate_winner)
     pretraining = settings.pretraining.model_copy(update={"seeds": seeds})
-    headlines = tuple(name for name in search.objectives if name in MEASURED)
+    headlines = tuple(name for name in ranked_by or search.objectives if name in MEASURED)
     return settings.with_parts(
         pretraining=pretraining, design=tuple(designs), on_invalid="skip", headline_metrics=headlines
     )

@@ -58,7 +58,7 @@ class Study:
         rows = [row for row in read_csv(ledger / "arms.csv") if not any(row.get(name) for name in APART)]
         self.shown = {row["name"]: row["name"] for row in rows}
         if finals := [row for row in rows if row.get("final_of")]:
-            rows = self._final_comparison(finals, facts.get("winner") or [])
+            rows = self._final_comparison(finals, facts["finalists"], facts.get("winner") or [])
         self.searched = any(design.get("kind") == "search" for design in self.designs)
         rows.sort(key=lambda row: (row["name"] != BASELINE, int(row["position"])))
         self.arms: dict[str, Row] = {row["name"]: row for row in rows}
@@ -91,13 +91,14 @@ class Study:
                 by_arm[arm] = {seed: value for seed, value in by_arm[arm].items() if seed not in stuck}
         self._add_score()
 
-    def _final_comparison(self, finals: Sequence[Row], winner: Sequence[str]) -> list[Row]:
+    def _final_comparison(self, finals: Sequence[Row], plan: Row, winner: Sequence[str]) -> list[Row]:
         """Return the arms that the tables have after a search, under their own names, with the winner's components.
 
-        They are about the objectives of the search; the design is the ablation of its winner.
+        They are about the objectives by which finalists were chosen; the design is the ablation of the winner.
         """
         (search,) = (design for design in self.designs if design.get("kind") == "search")
-        self.document["headline_metrics"] = [name for name in search["objectives"] if name in (LOSS, SCORE)]
+        objectives = plan.get("ranked_by") or search["objectives"]
+        self.document["headline_metrics"] = [name for name in objectives if name in (LOSS, SCORE)]
         self.shown = {row["name"]: row["final_of"] for row in finals}
         components = dict.fromkeys(name for row in finals for name in json.loads(row["levels"] or "{}"))
         self.designs = [{"components": components}] if components else []

@@ -14,9 +14,10 @@ from runners.search.history import SearchHistory
 from runners.search.next_arms import in_effect
 from steeplechase.configuration.arm import changed_arm
 from steeplechase.configuration.experiment import Experiment
+from steeplechase.configuration.final_comparison import final_experiment
 from steeplechase.configuration.hurdles import HurdleRule, ProgressiveMean, TopFraction
 from steeplechase.configuration.hurdles.population import State, TrialView
-from steeplechase.ledger.final_plan import FINALISTS
+from steeplechase.ledger.final_plan import FINALISTS, FinalPlan
 from steeplechase.ledger.records import ArmRow, Record, Status, TrialRow
 from steeplechase.ledger.stage_results import FineTuneResult
 from steeplechase.ledger.task_references import ProbeReference, references_of
@@ -129,6 +130,8 @@ def test_the_winner_is_the_best_by_the_same_rule(tmp_path: Path, chance: float, 
     for place, (name, ratio) in enumerate(RATIOS.items()):
         trained(rows, course, f"{name}@final", ratio, place, seeds=(2, 3))
     assert winner_fact(course, rows) == [winner]
+    ranked_by = FinalPlan.of_record(fact).ranked_by
+    assert final_experiment(course, changes, (2, 3), winner, ranked_by).headline_metrics == ranked_by
 
 
 @pytest.mark.parametrize("rule", [TopFraction(rungs=(1,)), ProgressiveMean(rungs=(1,))], ids=lambda rule: rule.kind)

@@ -156,7 +156,7 @@ def _next_search_step(state: RunState) -> Step:
 
 def proposed_step(state: RunState, request: ProposalRequest) -> Step:
     """Return the step of the requested proposals, or the one to take if the space is exhausted."""
-    entries = proposed_entries(state.experiment, request.cohort, request.count, state.rows)
+    entries = proposed_entries(state.experiment, request.cohort, request.count, state.rows, state.known)
     return entry_step(state, entries) or request.fallback
 
 

@@ -20,6 +20,8 @@ class CohortSearch:
         self._ceiling = math.inf
         self._trials: dict[int, dict[str, TrialView]] = {replicate: {} for replicate in replicates}
         """By replicate, in the order in which they were declared."""
+        self._waiting: dict[int, set[str]] = {replicate: set() for replicate in self._trials}
+        """The trials that wait for a decision, by replicate."""
         self._cohorts: dict[str, int] = {}
         """Of the trials that have not ended."""
         self._decisions: dict[int, Mapping[str, HurdleDecision]] = {}
@@ -37,6 +39,10 @@ class CohortSearch:
         """Add a trial, or its new values, decisions or end."""
         self._trials[replicate][trial.name] = trial
         self._decisions.pop(replicate, None)
+        if trial.state is State.WAITING:
+            self._waiting[replicate].add(trial.name)
+        else:
+            self._waiting[replicate].discard(trial.name)
         if ended:
             self._cohorts.pop(trial.name, None)
         else:
@@ -46,7 +52,7 @@ class CohortSearch:
         """Return the decisions that can be taken now, of the first replicate with any; those of a cohort together."""
         for replicate, trials in self._trials.items():
             if replicate not in self._decisions:
-                waiting = any(trial.state is State.WAITING for trial in trials.values())
+                waiting = self._waiting[replicate]
                 found = self._hurdle.decide(Population(tuple(trials.values()))) if waiting else {}
                 self._decisions[replicate] = {name: self._held(decision) for name, decision in found.items()}
             if self._decisions[replicate]:

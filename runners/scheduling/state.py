@@ -4,7 +4,7 @@ It does not depend on the order in which stages of different trials end. Pure: n
 """
 
 import math
-from bisect import insort
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import dropwhile
 from pathlib import Path
@@ -16,6 +16,7 @@ from runners.scheduling.decisions import AUDIT, as_row, hurdle_decision_of
 from runners.scheduling.race_of_trials import RaceOfTrials
 from runners.scheduling.rows import Fact, Row, Rows
 from runners.scheduling.trial import Trial, TrialPlan
+from runners.search.encoding import KnownCandidates
 from runners.stage_labels import hurdle_labels, pretrain_labels
 from runners.stages.stage import Stage
 from runners.stages.word_embeddings import WordEmbeddingsStage
@@ -47,6 +48,10 @@ class RunState:
         """By name, in the order in which they were declared."""
         self._order: list[tuple[int, int, int, str]] = []
         """Cohort, place of the seed, place in the declaration, and name, in the order in which they run."""
+        self._open: list[tuple[int, int, int, str]] = []
+        """Those of them that have not ended."""
+        self._places: dict[str, tuple[int, int, int, str]] = {}
+        """The entry of each trial, by name."""
         self._seeds: dict[int, int] = {}
         """The place of each seed among those of the trials."""
         self.cohort = -1
@@ -64,6 +69,10 @@ class RunState:
         """The trials as the hurdle sees them."""
         self._listed = len(experiment.arms) * len(self._replicates) if experiment.may_grow else 0
         """Trials of the file that have no row yet."""
+        search = experiment.search
+        found = None if search is None else KnownCandidates(search, experiment.baseline, experiment.constraints)
+        self.known = found
+        """Encodings of the candidates of a search, which its sampler needs at every cohort."""
         self._race: RaceOfTrials | None = None
         self._results: list[Record] = []
         """Records of trials that the race has not seen, in the order of their arrival."""
@@ -143,7 +152,8 @@ class RunState:
         )
         self._listed -= row.seed in self._replicates
         seed = 0 if self.has_policy else self._seeds.setdefault(row.seed, len(self._seeds))
-        insort(self._order, (cohort, seed, len(self._order), row.name))
+        self._places[row.name] = (cohort, seed, len(self._order), row.name)
+        insort(self._order, self._places[row.name])
         self._replace(Trial(plan))
 
     def _replicate_of(self, plan: TrialPlan) -> int:
@@ -176,6 +186,13 @@ class RunState:
 
     def _replace(self, trial: Trial) -> None:
         self.trials[trial.name] = trial
+        place = self._places[trial.name]
+        position = bisect_left(self._open, place)
+        entered = self._open[position : position + 1] == [place]
+        if trial.ended and entered:
+            del self._open[position]
+        elif not trial.ended and not entered:
+            self._open.insert(position, place)
         if not trial.plan.final:
             self.search.observe(trial.view, trial.ended or trial.audited, self._replicate_of(trial.plan))
 
@@ -209,7 +226,12 @@ class RunState:
         By cohort, seed and declaration, so that an unfinished table has its first seeds in every arm; trials of a
         policy, which are declared in the order of its actions, by declaration.
         """
-        return tuple(trial for trial in self._in_order() if not trial.ended)
+        trials = [self.trials[name] for *_, name in self._open]
+        audited = (self.trials[name] for name in self._audited)
+        return (
+            *(trial for trial in trials if not trial.audited),
+            *(trial for trial in audited if not trial.ended),
+        )
 
     def ready_of(self, trial: Trial) -> Iterator[StageTask]:
         """Yield the stages of a trial that may run now and are in the part."""
@@ -256,4 +278,6 @@ class RunState:
         """Return the hurdle decisions that can be taken now, of the first replicate with any."""
         assert self.search is not None
         found = self.search.decisions()
+        if not found:
+            return ()
         return tuple(as_row(self.trials[name], found[name], self._probed) for name in self.trials if name in found)

@@ -1,6 +1,7 @@
 """Encoding of candidates as points of a search space: the axes of a candidate, sampling, validity, mutation."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, Protocol
 
 from numpy.random import Generator
@@ -11,6 +12,7 @@ from search_space.overrides import InvalidOverride, absolute_path, apply
 from search_space.structure import Choose as GeneChoice
 from steeplechase.configuration.designs.search import Search
 from steeplechase.foundation.canonical import canonical, canonical_text
+from steeplechase.foundation.schema import JsonValue
 
 MUTATIONS = 1000  # of one parent, before the search for a valid child ends
 
@@ -142,6 +144,29 @@ def identity(candidate: Candidate) -> str:
     return canonical_text(canonical(candidate))
 
 
+class KnownCandidates:
+    """The identity and the point of candidates by their changes, each encoded once: it takes milliseconds."""
+
+    def __init__(self, design: Search, baseline: Candidate, constraints: tuple[str, ...] = ()) -> None:
+        self._design, self._baseline, self.constraints = design, baseline, constraints
+        self._encoded: dict[str, tuple[str, Mapping[str, str]]] = {}
+
+    def identity(self, changes: Mapping[str, JsonValue]) -> str:
+        """Return a text that is equal for changes to equal candidates only."""
+        return self._of(changes)[0]
+
+    def point(self, changes: Mapping[str, JsonValue]) -> Mapping[str, str]:
+        """Return the candidate's label on every axis that it has, as `point_of` does."""
+        return self._of(changes)[1]
+
+    def _of(self, changes: Mapping[str, JsonValue]) -> tuple[str, Mapping[str, str]]:
+        text = canonical_text({**changes})
+        if text not in self._encoded:
+            candidate = apply(self._baseline, {**changes})
+            self._encoded[text] = identity(candidate), point_of(self._design, candidate)
+        return self._encoded[text]
+
+
 def mutant(design: Search, baseline: Candidate, genome: Mapping[str, str], generator: Generator) -> dict[str, Any]:
     """Return a mutated genome as changes: each gene is redrawn at the mutation rate; empty if no child differs."""
     for _ in range(MUTATIONS):
@@ -177,4 +202,12 @@ def _with_options(baseline: Candidate, point: dict[str, Any]) -> Candidate | Non
 def _label(value: Any) -> str:
     if isinstance(value, str):
         return value
+    if isinstance(value, int | float):
+        return _label_of_number(value)
     return str(value["kind"]) if isinstance(value, Mapping) else canonical_text(value)
+
+
+@lru_cache(maxsize=1 << 16, typed=True)
+def _label_of_number(value: float) -> str:
+    """Return the text of a number or of a truth value; every proposal asks for the labels of whole axes."""
+    return canonical_text(value)

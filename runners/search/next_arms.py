@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from runners.search.encoding import KnownCandidates
 from runners.search.history import SearchHistory
 from runners.search.optuna_sampler import importance, propose
 from runners.search.warm_start import warm_start_observations
@@ -58,7 +59,9 @@ def count_of_proposals(experiment: Experiment, cohort: int, rows: LedgerRows) ->
     return max(0, min(experiment.search.max_candidates - proposed, size) - listed)
 
 
-def proposed_entries(experiment: Experiment, cohort: int, count: int, rows: LedgerRows) -> tuple[ArmEntry, ...]:
+def proposed_entries(
+    experiment: Experiment, cohort: int, count: int, rows: LedgerRows, known: KnownCandidates | None = None
+) -> tuple[ArmEntry, ...]:
     """Return up to `count` candidates for a cohort, none if the space is exhausted; deterministic in the rows.
 
     A repeat enters with the baseline at the same seed, so that every trial is paired with the baseline by seed.
@@ -73,8 +76,8 @@ def proposed_entries(experiment: Experiment, cohort: int, count: int, rows: Ledg
         (*earlier, *history.observations()),
         cohort,
         count,
-        experiment.constraints,
         seeds,
+        known or KnownCandidates(design, experiment.baseline, experiment.constraints),
     )
     listed = listed_entries(experiment, rows) if cohort == 0 else ()
     entries = _entries(experiment, history, points, len(history.arms) + len(listed))

@@ -13,13 +13,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from runners.search.encoding import (
+    KnownCandidates,
     axes_of,
     draw,
     encoded,
     identity,
     labels,
     order_of,
-    point_of,
     possible,
     suggested,
     uniformly,
@@ -27,7 +27,6 @@ from runners.search.encoding import (
 from runners.search.observation import Observation
 from runners.search.study_values import MAXIMISED, expected_values, values_at_rungs
 from search_space.candidate import Candidate
-from search_space.overrides import apply
 from steeplechase.configuration.designs.search import NON_ADAPTIVE, Search
 from steeplechase.foundation.randomness import stream, stream_seed
 
@@ -47,18 +46,20 @@ def propose(
     observations: tuple[Observation, ...],
     cohort: int,
     count: int,
-    constraints: tuple[str, ...] = (),
     seeds: int = 1,
+    known: KnownCandidates | None = None,
 ) -> tuple[Point, ...]:
     """Return up to `count` points as changes; fewer if the space is exhausted.
 
     A new candidate is trained at `seeds` seeds; a point that was proposed before adds one seed to its candidate, up
-    to `design.max_seeds`. The baseline is never proposed.
+    to `design.max_seeds`. The baseline is never proposed. `known` keeps encodings from cohort to cohort, and
+    has the constraints.
     """
+    known = known or KnownCandidates(design, baseline)
     if design.sampler in NON_ADAPTIVE:
         proposed = sum(observation.proposed for observation in observations)
-        return _CohortSampler(design, baseline, (), 0, constraints, seeds).take(proposed + count)[proposed:]
-    return _CohortSampler(design, baseline, observations, cohort, constraints, seeds).take(count)
+        return _CohortSampler(design, baseline, (), 0, seeds, known).take(proposed + count)[proposed:]
+    return _CohortSampler(design, baseline, observations, cohort, seeds, known).take(count)
 
 
 class _CohortSampler:
@@ -70,18 +71,18 @@ class _CohortSampler:
         baseline: Candidate,
         observations: tuple[Observation, ...],
         cohort: int,
-        constraints: tuple[str, ...],
         seeds: int,
+        known: KnownCandidates,
     ) -> None:
-        self._design, self._baseline, self._constraints, self._seeds = design, baseline, constraints, seeds
-        self._study = _study(design, baseline, observations, cohort)
+        self._design, self._baseline, self._constraints, self._seeds = design, baseline, known.constraints, seeds
+        self._study = _study(design, baseline, () if design.sampler == "random" else observations, cohort, known)
         self._fixed = design.sampler in NON_ADAPTIVE
         self._sampler, self._uniform = self._study.sampler, _uniform_sampler(design, cohort)
         self._proposed = sum(observation.proposed for observation in observations)
         self._taken: Counter[str] = Counter()
         for observation in observations:
             if observation.proposed:
-                self._taken[identity(apply(baseline, dict(observation.changes)))] += observation.seeds
+                self._taken[known.identity(observation.changes)] += observation.seeds
 
     def take(self, count: int) -> tuple[Point, ...]:
         points: list[Point] = []
@@ -136,12 +137,13 @@ def importance(design: Search, baseline: Candidate, observations: tuple[Observat
 
     objective = design.objectives[0]
     single = design.model_copy(update={"objectives": (objective,), "sampler": "random"})
-    study = _study(single, baseline, (), 0)
+    known = KnownCandidates(single, baseline)
+    study = _study(single, baseline, (), 0, known)
     for observation in observations:
         value = _first_value(objective, observation)
         if value is not None:
             first = Observation(observation.changes, (value,), complete=True)
-            trial = _frozen_trial(single, baseline, first, 0)
+            trial = _frozen_trial(single, baseline, first, 0, known)
             assert trial is not None
             study.add_trial(trial)
     params = [trial.params for trial in study.trials]
@@ -160,7 +162,13 @@ def _first_value(objective: str, observation: Observation) -> float | None:
     return at_rungs[0] if at_rungs else None
 
 
-def _study(design: Search, baseline: Candidate, observations: tuple[Observation, ...], cohort: int) -> "optuna.Study":
+def _study(
+    design: Search,
+    baseline: Candidate,
+    observations: tuple[Observation, ...],
+    cohort: int,
+    known: KnownCandidates | None = None,
+) -> "optuna.Study":
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -176,8 +184,9 @@ def _study(design: Search, baseline: Candidate, observations: tuple[Observation,
     direction = optuna.study.StudyDirection
     directions = [direction.MAXIMIZE if name in MAXIMISED else direction.MINIMIZE for name in design.objectives]
     study = optuna.create_study(directions=directions, sampler=samplers[design.sampler]())  # type: ignore[no-untyped-call]
+    known = known or KnownCandidates(design, baseline)
     for number, observation in enumerate(_as_told(design, observations)):
-        trial = _frozen_trial(design, baseline, observation, number)
+        trial = _frozen_trial(design, baseline, observation, number, known)
         if trial is not None:
             study.add_trial(trial)
     return study
@@ -246,14 +255,14 @@ def _distribution(design: Search, path: str, baseline: Candidate) -> "optuna.dis
 
 
 def _frozen_trial(
-    design: Search, baseline: Candidate, observation: Observation, number: int
+    design: Search, baseline: Candidate, observation: Observation, number: int, known: KnownCandidates
 ) -> "optuna.trial.FrozenTrial | None":
     """Return an observation as an Optuna trial, None if the sampler cannot use it.
 
     For samplers in RELATIVE, a candidate with a value outside its axis is omitted, and missing axes are filled at
     random: otherwise Optuna would stop sampling that axis with them.
     """
-    every_label = point_of(design, apply(baseline, dict(observation.changes)))
+    every_label = known.point(observation.changes)
     point = {path: label for path, label in every_label.items() if label in labels(design, path, baseline)}
     if design.sampler in RELATIVE:
         if point != every_label:

@@ -1,6 +1,7 @@
 """The trials of one replicate of a search, with their values at the rungs so far: the input of a hurdle."""
 
 import math
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -69,10 +70,12 @@ class Population:
     def decidable_in_order(self) -> Iterator[tuple[TrialView, list[TrialView]]]:
         """Each waiting trial, with those declared up to it, once all of them have reached its rung or ended."""
         candidates = [trial for trial in self.trials if not trial.exempt]
+        reached_by_all = sys.maxsize  # rungs of every trial so far that has not ended
         for position, trial in enumerate(candidates):
-            declared_so_far = candidates[: position + 1] if trial.state is State.WAITING else []
-            if declared_so_far and not any(other.may_still_reach(trial.level) for other in declared_so_far):
-                yield trial, declared_so_far
+            if trial.state is not State.DONE:
+                reached_by_all = min(reached_by_all, len(trial.values))
+            if trial.state is State.WAITING and trial.level < reached_by_all:
+                yield trial, candidates[: position + 1]
 
     def cohort(self, number: int) -> tuple[TrialView, ...]:
         """Return the trials of a cohort that are not exempt."""

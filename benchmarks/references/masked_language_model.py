@@ -1,8 +1,8 @@
-"""transformers' BERT and ALBERT with their heads of masked language modelling, and a span boundary head in torch.
+"""transformers' BERT, ALBERT, ModernBERT with heads of masked language modelling, and a span boundary head in torch.
 
-Read in transformers 5.23, models/bert and models/albert. Their loss takes logits at every position; positions that
-are not predicted have the label -100. transformers has no SpanBERT: its head is written after arXiv 1907.10529,
-section 3.2, as dense maps over the boundaries of the predicted tokens.
+Read in transformers 5.23, models/bert, models/albert and models/modernbert. Their loss takes logits at every
+position, of which those that are not predicted have the label -100. transformers has no SpanBERT: its head is
+written after arXiv 1907.10529, section 3.2, as dense maps over the boundaries of the predicted tokens.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from search_space.architecture import Architecture
 from search_space.objective import SpanBoundary
 from search_space.selection.numbering import NONE, NOT_PREDICTED
 from steeplechase.models.huggingface.families import FAMILIES
-from steeplechase.models.huggingface.families.family import SIZES, Modules, weights_and_biases
+from steeplechase.models.huggingface.families.family import Modules, weights_and_biases
 from steeplechase.models.huggingface.weight_names import from_transformers
 from steeplechase.tasks.masking import MaskedBatch
 from steeplechase.tasks.objectives.auxiliary_loss import AuxiliaryBatch
@@ -29,20 +29,26 @@ HEADS: dict[str, Modules] = {
         ("head.norm", "cls.predictions.transform.LayerNorm"),
     ),
     "albert": (("head.transform", "predictions.dense"), ("head.norm", "predictions.LayerNorm")),
+    "modernbert": (("head.transform", "head.dense"), ("head.norm", "head.norm")),
 }
-BIAS = {"bert": "cls.predictions.bias", "albert": "predictions.bias"}
+BIAS = {"bert": "cls.predictions.bias", "albert": "predictions.bias", "modernbert": "decoder.bias"}
+OWN: dict[str, dict[str, Any]] = {
+    "modernbert": {"classifier_bias": True, "pad_token_id": 0, "bos_token_id": None, "eos_token_id": None}
+}
+"""Keys that give a head the biases of ours, and tokens of the vocabulary."""
 
 
 class MaskedLanguageModel(nn.Module):
-    """transformers' model of a family (`bert` or `albert`) without dropout."""
+    """transformers' model of a family (`bert`, `albert` or `modernbert`) without dropout."""
 
     def __init__(self, family: str, architecture: Architecture) -> None:
         super().__init__()
         from transformers import AutoConfig, AutoModelForMaskedLM
 
-        settings: dict[str, Any] = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-        settings |= {key: getattr(architecture, name) for name, key in SIZES.items()}
-        settings |= FAMILIES[family].keys(architecture)
+        own = FAMILIES[family]
+        settings: dict[str, Any] = dict.fromkeys(own.dropouts, 0.0) | OWN.get(family, {})
+        settings |= {key: getattr(architecture, name) for name, key in own.sizes.items()}
+        settings |= own.keys(architecture)
         self.family, self.architecture = family, architecture
         config = AutoConfig.for_model(family, **settings)
         self.model: Any = AutoModelForMaskedLM.from_config(config)  # type: ignore[no-untyped-call]
@@ -55,10 +61,11 @@ class MaskedLanguageModel(nn.Module):
     def copy_to(self, ours: PretrainingModel[Any]) -> None:
         """Copy the weights into our model; torch raises if one of the encoder has no counterpart."""
         named = {name: value.detach() for name, value in self.model.named_parameters(remove_duplicate=False)}
-        body = {name.removeprefix(f"{self.family}."): value for name, value in named.items()}
-        pairs = FAMILIES[self.family].encoder_pairs(self.architecture)
-        ours.encoder.load_state_dict(from_transformers(body, pairs), strict=True)
-        heads = from_transformers(named, weights_and_biases(HEADS[self.family]))
+        family = FAMILIES[self.family]
+        body = {name.removeprefix(f"{family.prefix}."): value for name, value in named.items()}
+        ours.encoder.load_state_dict(from_transformers(body, family.encoder_pairs(self.architecture)), strict=True)
+        pairs = [pair for pair in weights_and_biases(HEADS[self.family]) if pair.transformers_name in named]
+        heads = from_transformers(named, tuple(pairs))
         for name, value in {**heads, "head.words.bias": named[BIAS[self.family]]}.items():
             ours.get_parameter(name).copy_(value)
 

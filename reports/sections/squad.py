@@ -41,8 +41,9 @@ def absent_answers_clause(shared: Iterable[Record]) -> str:
 
 
 def answer_lines(shared: Iterable[Record]) -> Iterator[str]:
-    """Yield one line per part of a task whose answers are absent, moved or cut off."""
+    """Yield one line per task whose answers are absent, moved or cut off in any of its parts."""
     for _, result in with_results(shared, ExamplesResult):
+        parts = []
         for name, part in result.parts.items():
             absent, moved = (
                 (part.answers_misplaced_in_file, part.answers_moved_in_file)
@@ -52,8 +53,9 @@ def answer_lines(shared: Iterable[Record]) -> Iterator[str]:
             said = [f"{absent} answers do not stand in their contexts"] * bool(absent)
             said += [f"{moved} answers were found near their start"] * bool(moved)
             said += [f"{part.answers_lost} answers are cut off"] * bool(part.answers_lost)
-            if said:
-                yield f"{result.task}, {name}, {part.examples:,} examples: {', '.join(said)}"
+            parts += [f"{name}, {part.examples:,} examples: {', '.join(said)}"] * bool(said)
+        if parts:
+            yield f"{result.task}, {'; '.join(parts)}"
 
 
 def _threshold(snapshot: Snapshot, task: str) -> str:

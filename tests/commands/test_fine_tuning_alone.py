@@ -123,7 +123,7 @@ def test_an_axis_of_fine_tuning_has_the_experiments_value_as_the_baselines_level
         ({"design__arms__mixed": {"recipe.peak_learning_rate": 1.0}}, "which fine-tuning does not read"),
         ({"design__arms__mixed": {"fine_tuning.epochs": 1}}, "mixed changes nothing: it is the baseline"),
         ({"design__arms__mixed": {"fine_tuning.epoch": 3}}, "epoch is not a field of fine_tuning. Did you mean"),
-        ({"design__arms__mixed": {"init_checkpoint": "none"}}, "none: no initial checkpoint here"),
+        ({"design__arms__mixed": {"init_checkpoint": "none"}}, "design.arms.mixed.init_checkpoint: none: no initial"),
         ({"fine_tuning__search": {"peak_learning_rate": [1e-3, 1e-4]}}, "a field is searched or set by an arm"),
     ],
 )

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from search_space.overrides import absolute_path
-from steeplechase.configuration.arm import Arm
+from search_space.overrides import INIT_CHECKPOINT, absolute_path
+from steeplechase.configuration.arm import BASELINE, Arm
+from steeplechase.configuration.designs.list import ListDesign
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.fine_tuning_runs import is_frozen
 from steeplechase.configuration.hurdles import Finite
@@ -37,7 +38,7 @@ def _checkpoint_violations(experiment: Experiment) -> Iterator[Violation]:
         by_folder[folder] = []  # the arms are refused for other reasons
     for folder, arms in by_folder.items():
         shared = folder == experiment.pretraining.init_checkpoint
-        location = ("pretraining", "init_checkpoint") if shared else _place(experiment, arms)
+        location: tuple[str | int, ...] = ("pretraining", INIT_CHECKPOINT) if shared else _place(experiment, arms)
         try:
             checkpoint = read_initial_checkpoint(resolved(folder))
             for arm in arms:
@@ -50,8 +51,15 @@ def _checkpoint_violations(experiment: Experiment) -> Iterator[Violation]:
             yield from (Violation(location, line) for line in refusal.lines)
 
 
-def _place(experiment: Experiment, arms: list[Arm]) -> tuple[str, ...]:
-    return ("baseline", "init_checkpoint") if experiment.baseline.init_checkpoint and not arms[1:] else ("design",)
+def _place(experiment: Experiment, arms: list[Arm]) -> tuple[str | int, ...]:
+    """Return where the checkpoint of these arms is declared: at the baseline, or at the first arm that names it."""
+    if not arms or arms[0].name == BASELINE:
+        return "baseline", INIT_CHECKPOINT
+    for position, design in enumerate(experiment.designs):
+        if isinstance(design, ListDesign) and INIT_CHECKPOINT in design.arms.get(arms[0].name, ()):
+            of_several = (position,) if isinstance(experiment.design, tuple) else ()
+            return "design", *of_several, "arms", arms[0].name, INIT_CHECKPOINT
+    return ("design",)
 
 
 def _searched_architecture_violations(experiment: Experiment) -> Iterator[Violation]:

@@ -16,8 +16,9 @@ from runners.tracking import TrackingStore, mirror
 from search_space.candidate import Candidate
 from steeplechase.configuration.stage_label import PRETRAIN
 from steeplechase.ledger.records import ArmRow, Record, Status, TrialRow, TrialStatus
-from steeplechase.ledger.snapshot import Snapshot, TrialHistory
+from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import PretrainResult
+from steeplechase.ledger.trial_history import TrialHistory
 
 TOKENS, POINTS = 1_000_000, 100
 

@@ -27,7 +27,7 @@ from steeplechase.ledger.declared_rows import declared_rows
 from steeplechase.ledger.final_plan import FINALISTS, FinalPlan
 from steeplechase.ledger.records import ArmRow, Record, Status, TrialStatus
 from steeplechase.ledger.rows import plain
-from steeplechase.ledger.snapshot import histories_of
+from steeplechase.ledger.trial_history import histories_of
 
 GROWING = (("pretraining", "seeds"), ("fine_tuning", "seeds"), ("fine_tuning", "tasks"))
 """Values by which a study may grow, beside its arms."""

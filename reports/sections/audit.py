@@ -26,7 +26,7 @@ from steeplechase.configuration.metrics import SCORE
 from steeplechase.configuration.stage_label import FINE_TUNE, StageLabel, pretraining_marks
 from steeplechase.ledger.records import Record, TrialStatus, final_loss_of
 from steeplechase.ledger.selected_settings import score_of
-from steeplechase.ledger.snapshot import TrialHistory
+from steeplechase.ledger.trial_history import TrialHistory
 
 DRAWS, LEAST_FOR_INTERVAL = 1000, 4
 ALL = "all"

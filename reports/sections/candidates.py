@@ -20,7 +20,7 @@ from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
 from steeplechase.configuration.stage_label import PRETRAIN, pretraining_marks
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import ArmRow, TrialStatus
-from steeplechase.ledger.snapshot import TrialHistory
+from steeplechase.ledger.trial_history import TrialHistory
 
 OF_SCORE = ("score", "sd_score", "n_score", "delta_score", "low_score", "high_score")
 SCORE_DECIMALS = 1

@@ -17,7 +17,7 @@ from reports.statistics.rung_losses import with_other_loss
 from reports.table import Row, Table
 from steeplechase.configuration.stage_label import PRETRAIN
 from steeplechase.ledger.records import TrialStatus, curve_of
-from steeplechase.ledger.snapshot import TrialHistory
+from steeplechase.ledger.trial_history import TrialHistory
 
 LEFT_INCHES, PLOT_INCHES, NAMES_INCHES, HEIGHT_INCHES = 0.63, 4.96, 1.81, 4.0
 NAME_POINTS, NAMES_BEGIN, PAD_INCHES = 9, 1.05, 0.1

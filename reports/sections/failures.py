@@ -8,8 +8,9 @@ from reports.statistics.evidence import Evidence
 from reports.statistics.results import Results
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.ledger.records import NOT_ENDED, TrialStatus, with_results
-from steeplechase.ledger.snapshot import Snapshot, TrialHistory
+from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import FailedStage
+from steeplechase.ledger.trial_history import TrialHistory
 
 TERM = "Failed"
 INCOMPLETE = "Incomplete"

@@ -122,7 +122,7 @@ def known_before(results: Results) -> str | None:
     without_results = [arm for arm, is_cached in by_arm.items() if is_cached is False]
     if not with_results or not without_results:
         return None
-    cached = f"{', '.join(with_results)} (pretrained for other experiments of this cache)"
+    cached = f"{', '.join(with_results)} (found finished in the stage cache)"
     return f"{cached}, not {', '.join(without_results)}"
 
 

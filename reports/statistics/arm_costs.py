@@ -9,8 +9,8 @@ from search_space.architecture import Architecture
 from steeplechase.configuration.stage_label import PRETRAIN, UNPRUNED
 from steeplechase.foundation.canonical import canonical_text
 from steeplechase.ledger.records import ArmRow, with_results
-from steeplechase.ledger.snapshot import TrialHistory
 from steeplechase.ledger.stage_results import PretrainResult
+from steeplechase.ledger.trial_history import TrialHistory
 
 COSTS = ("parameters", "forward_flops", "train_flops")
 COST_TITLES = {

@@ -17,8 +17,9 @@ from steeplechase.configuration.stage_label import PRETRAIN
 from steeplechase.foundation.canonical import canonical, canonical_text
 from steeplechase.ledger.arm_values import NestedArmValues
 from steeplechase.ledger.example_tables import ExampleTable
-from steeplechase.ledger.snapshot import Snapshot, TrialHistory
+from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import Pretraining, finite_points
+from steeplechase.ledger.trial_history import TrialHistory
 
 
 @dataclass(frozen=True)

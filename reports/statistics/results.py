@@ -30,9 +30,10 @@ from steeplechase.ledger.arm_values import ArmValues, NestedArmValues, means_of,
 from steeplechase.ledger.example_tables import ExampleTable
 from steeplechase.ledger.metrics import attention_of
 from steeplechase.ledger.records import ArmRow, TrialStatus, shared_evaluation_set
-from steeplechase.ledger.snapshot import Snapshot, TrialHistory
+from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import AttentionResult
 from steeplechase.ledger.task_standing import TaskStanding, standing_of, task_standings, tasks_in_score
+from steeplechase.ledger.trial_history import TrialHistory
 
 T = TypeVar("T")
 NO_EXAMPLES: Mapping[str, ExampleTable] = MappingProxyType({})

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from steeplechase.ledger.records import TrialStatus
-from steeplechase.ledger.snapshot import TrialHistory
+from steeplechase.ledger.trial_history import TrialHistory
 
 
 def status_of(trials: Sequence[TrialHistory], seeds_in_all: int) -> str:

@@ -28,8 +28,8 @@ from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.final_plan import FINALISTS, WINNER
 from steeplechase.ledger.records import ArmRow, Record, Status
 from steeplechase.ledger.search_trace import recorded_trace
-from steeplechase.ledger.snapshot import TrialHistory, histories_of
 from steeplechase.ledger.stage_results import DivergedPretraining, PretrainResult
+from steeplechase.ledger.trial_history import TrialHistory, histories_of
 
 TABULATED = ("held_out_loss", "parameters", "forward_flops", "train_flops")
 """Objectives that a table of losses has."""

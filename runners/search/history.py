@@ -13,8 +13,8 @@ from steeplechase.configuration.metrics import SCORE
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.records import ArmRow, TrialRow
-from steeplechase.ledger.snapshot import TrialHistory, histories_of
 from steeplechase.ledger.task_standing import objectives_in_effect
+from steeplechase.ledger.trial_history import TrialHistory, histories_of
 
 
 class SearchHistory:

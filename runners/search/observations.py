@@ -12,7 +12,7 @@ from steeplechase.configuration.stage_label import PRETRAIN, PROBE, StageLabel
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import ArmRow, TrialStatus, final_loss_of, primary_score
 from steeplechase.ledger.selected_settings import score_of
-from steeplechase.ledger.snapshot import TrialHistory
+from steeplechase.ledger.trial_history import TrialHistory
 
 
 def observation_of(

@@ -7,9 +7,10 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.metrics import results_by_arm, values_of_trial
 from steeplechase.ledger.records import TrialRow
-from steeplechase.ledger.snapshot import TrialHistory, histories_of, shared_records
+from steeplechase.ledger.snapshot import shared_records
 from steeplechase.ledger.task_references import references_of
 from steeplechase.ledger.task_standing import standings, tasks_in_score
+from steeplechase.ledger.trial_history import TrialHistory, histories_of
 
 TrialValues = tuple[TrialRow, dict[str, float]]
 

@@ -17,7 +17,7 @@ from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.records import TrialStatus, final_loss_of
 from steeplechase.ledger.selected_settings import score_of
-from steeplechase.ledger.snapshot import TrialHistory, histories_of
+from steeplechase.ledger.trial_history import TrialHistory, histories_of
 from steeplechase.ledger.tuning_plan import CHOICES, TUNING, TuningPlan, choices_of
 from steeplechase.ledger.tuning_selection import Choice, chosen, mean_over_seeds
 

@@ -21,7 +21,7 @@ from steeplechase.configuration.stage_label import PRETRAIN, PROBE, TASK_STAGES,
 from steeplechase.ledger.metrics import values_of_trial
 from steeplechase.ledger.records import Record, TrialStatus, with_results
 from steeplechase.ledger.selected_settings import chosen_records
-from steeplechase.ledger.snapshot import Snapshot, TrialHistory
+from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import (
     Curve,
     FineTuneResult,
@@ -32,6 +32,7 @@ from steeplechase.ledger.stage_results import (
     finite_points,
 )
 from steeplechase.ledger.task_standing import task_standings, tasks_in_score
+from steeplechase.ledger.trial_history import TrialHistory
 
 HELD_OUT_LOSS, SCORE = "final/held_out_loss", "final/score"
 DELTAS = {HELD_OUT_LOSS: "delta/held_out_loss", SCORE: "delta/score"}

@@ -8,8 +8,9 @@ from runners.tracking.mirrored_run import RunStatus
 from search_space.candidate import Candidate
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import Record, Status, TrialStatus
-from steeplechase.ledger.snapshot import Snapshot, TrialHistory
+from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import DivergedFineTuning, DivergedPretraining, FailedStage, StageResult
+from steeplechase.ledger.trial_history import TrialHistory
 
 INCOMPLETE = "incomplete"
 """Standing of what a limit, a signal or an error interrupted."""

@@ -46,7 +46,8 @@ from steeplechase.analysis.difference import MeanTest
 from steeplechase.configuration.arm import BASELINE, changes_text
 from steeplechase.foundation.canonical import canonical_text
 from steeplechase.ledger.records import ArmRow, Record, TrialStatus
-from steeplechase.ledger.snapshot import Snapshot, TrialHistory
+from steeplechase.ledger.snapshot import Snapshot
+from steeplechase.ledger.trial_history import TrialHistory
 
 ALL = "all"  # value of a grouping tag on a run above the group
 ORDER_PER_ARM = 1000  # rows between an arm and the next, for its trials

@@ -11,7 +11,7 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.configuration.stage_label import PRETRAIN, StageLabel
 from steeplechase.ledger.records import ArmRow, Record, Status, TrialRow, final_loss_of
-from steeplechase.ledger.snapshot import TrialHistory
+from steeplechase.ledger.trial_history import TrialHistory
 
 
 class SearchRows(Protocol):

@@ -13,8 +13,9 @@ from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.records import with_results
 from steeplechase.ledger.result_files import predictions_file
 from steeplechase.ledger.selected_settings import first_fine_tunings
-from steeplechase.ledger.snapshot import Snapshot, TrialHistory, snapshot
+from steeplechase.ledger.snapshot import Snapshot, snapshot
 from steeplechase.ledger.stage_results import ExamplesResult
+from steeplechase.ledger.trial_history import TrialHistory
 from steeplechase.tasks.downstream import find_task
 from steeplechase.tasks.glue.submission import FILES, table_of
 from steeplechase.tasks.labelled.encoding import load_examples

@@ -8,7 +8,8 @@ from reports.document import Report
 from reports.figures.figure import Picture
 from search_space.candidate import Candidate
 from steeplechase.ledger.records import ArmRow, Decision, Record, Status, TrialRow, TrialStatus
-from steeplechase.ledger.snapshot import Snapshot, TrialHistory, Tuning
+from steeplechase.ledger.snapshot import Snapshot, Tuning
+from steeplechase.ledger.trial_history import TrialHistory
 from steeplechase.ledger.tuning_plan import TuningPlan
 from steeplechase.ledger.tuning_selection import Choice
 from tests.factories.keys import KEY

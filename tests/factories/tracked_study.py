@@ -8,8 +8,9 @@ from typing import Any
 
 from search_space.candidate import Candidate
 from steeplechase.ledger.records import ArmRow, Decision, Record, Status, TrialRow, TrialStatus, final_loss_of
-from steeplechase.ledger.snapshot import Snapshot, TrialHistory
+from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import DivergedPretraining, FineTuneResult, PretrainResult
+from steeplechase.ledger.trial_history import TrialHistory
 from tests.factories.keys import key_of
 
 KINDS = ("none", "depthwise", "lightweight", "dynamic", "span_dynamic")

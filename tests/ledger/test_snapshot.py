@@ -14,7 +14,8 @@ from reports.statistics.trial_status import status_of
 from runners.tracking.run_texts import stop_reason
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.records import Decision, Record, Status, TrialRow, TrialStatus
-from steeplechase.ledger.snapshot import history_of, snapshot, stopped_at_end_of_budget
+from steeplechase.ledger.snapshot import snapshot
+from steeplechase.ledger.trial_history import history_of, stopped_at_end_of_budget
 from tests.factories.keys import key_of
 from tests.factories.stage_results import PLAUSIBLE, result_of
 

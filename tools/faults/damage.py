@@ -35,7 +35,7 @@ def damage(chance: random.Random, found: Attempt) -> None:
             others = {each for each in inside if (each.parent, each.suffix) == (path.parent, path.suffix)} - {path}
             older = runs.image(folder.name, chance.choice([*runs.MOMENTS])) / path.relative_to(folder)
             _replace(path, how, chance.choice([*sorted(others), older]), warm.emptied(SCRATCH / "aside") / path.name)
-        wrong, code = _judged(folder)
+        wrong, code = _judged(folder, folder.name if kind == "ledger" else "")  # a lost row is a stage found
         found.caused[f"{kind}: {'refused' if code else 'same'}"] += 1
         found.wrong += [f"{folder.name}, {moment}, {path.relative_to(folder)} {how}: {line}" for line in wrong]
 

@@ -17,8 +17,9 @@ from reports.statistics.results import Results, results_of
 from runners.tracking.run_texts import stop_reason
 from steeplechase.configuration.metrics import primary_metric
 from steeplechase.ledger.records import Record, Status, TrialStatus
-from steeplechase.ledger.snapshot import Snapshot, TrialHistory
+from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import PretrainResult
+from steeplechase.ledger.trial_history import TrialHistory
 from tests.factories.keys import KEY
 from tests.factories.reports import TOKENS, Trial, document, search_design, snapshot
 

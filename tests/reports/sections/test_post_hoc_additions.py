@@ -24,7 +24,7 @@ def late_view(cached: bool) -> Snapshot:
 
 
 def test_cached_pretraining_is_reported_once_and_not_at_claims() -> None:
-    known = "baseline (pretrained for other experiments of this cache), not late"
+    known = "baseline (found finished in the stage cache), not late"
     for cached, expected in ((True, known), (False, None)):
         view = late_view(cached)
         (found,) = rows(view)

@@ -3,7 +3,8 @@
 from reports.sections.squad import squad_notes
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import Record, Status, TrialRow, TrialStatus
-from steeplechase.ledger.snapshot import Snapshot, TrialHistory
+from steeplechase.ledger.snapshot import Snapshot
+from steeplechase.ledger.trial_history import TrialHistory
 from tests.factories.keys import KEY
 from tests.factories.stage_results import PLAUSIBLE, SQUAD_PART, result_of
 

@@ -23,7 +23,8 @@ from steeplechase.configuration.loading import load_experiment
 from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.errors import ConfigurationError, DataError
 from steeplechase.ledger.search_trace import recorded_trace
-from steeplechase.ledger.snapshot import TrialHistory, snapshot
+from steeplechase.ledger.snapshot import snapshot
+from steeplechase.ledger.trial_history import TrialHistory
 from tests.factories import simulated_training as trained
 from tests.factories.paths import ROOT
 from tests.factories.simulated_training import Track, opened

@@ -14,8 +14,8 @@ from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.foundation.canonical import canonical
 from steeplechase.ledger.metrics import final_loss
 from steeplechase.ledger.records import Record, Status, TrialRow
-from steeplechase.ledger.snapshot import history_of
 from steeplechase.ledger.stage_results import PretrainResult
+from steeplechase.ledger.trial_history import history_of
 from steeplechase.tasks.corpora.documentation import DocumentationCorpus
 from tests.factories.keys import KEY
 from tests.factories.stage_results import PLAUSIBLE, result_of

@@ -10,7 +10,7 @@ from typing import Any
 
 from runners.tracking import TrackingStore, mirror
 from steeplechase.ledger.records import TrialStatus
-from steeplechase.ledger.snapshot import TrialHistory
+from steeplechase.ledger.trial_history import TrialHistory
 from tests.factories.mlflow_rows import rows, statuses, values_of_tag
 from tests.factories.tracked_study import pretrained, still_running, study
 

@@ -99,8 +99,9 @@ def _intervals(grids: Iterable[Grid]) -> Notes:
     if count < 2:
         return ()
     text = (
-        f"the tables of this report show {count} intervals of a difference at 95%, without correction for multiple "
-        f"comparisons; if no arm differed, about {count * ALPHA:.1f} of them would exclude 0 by chance"
+        f"the tables of this report show {count} intervals of a difference or ratio at 95%, without correction for "
+        f"multiple comparisons; if no arm differed, about {count * ALPHA:.1f} of them would exclude 0, or a "
+        "ratio of 1, by chance"
     )
     return (("Intervals", text),)
 

@@ -1,4 +1,4 @@
-"""What a terminal shows: of a comparison three sentences, a table of arms and the seeds still needed."""
+"""What a terminal shows: of a comparison a few sentences, a table of arms and the seeds still needed."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -23,6 +23,8 @@ from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
 from steeplechase.ledger.records import TrialStatus
 
+CLAUSES_BEFORE = ("plateau", "tokens_to_loss")
+"""The sections whose clauses come before those of the headline metrics."""
 CLAUSES_IN_SUMMARY = ("claims", "equal_arms", "without_value", "squad", "failures", "post_hoc_additions")
 """The sections whose clauses follow those of the headline metrics."""
 BELOW_REFERENCE = "‡"
@@ -40,7 +42,8 @@ def summary_of(evidence: Evidence, chosen: str = "") -> Summary | None:
         return None
     others = (clause for name in CLAUSES_IN_SUMMARY for clause in sections()[name].clauses(evidence))
     first = [metric_clause(results, metric) for metric in measured] or sections()["reference"].clauses(evidence)
-    first = [*sections()["plateau"].clauses(evidence), *first]
+    before = (clause for name in CLAUSES_BEFORE for clause in sections()[name].clauses(evidence))
+    first = [*before, *first]
     clauses = [*first, "; ".join(filter(None, others))]
     undecided = dict(_undecided(results))
     known = [each.seeds_to_decide for each in undecided.values() if each.seeds_to_decide is not None]

@@ -12,8 +12,8 @@ from reports.by_recipe import at_shared_recipe
 from reports.claim_row import passes_text, scope_text, tokens_text
 from reports.number_format import NOTHING, difference_text, fixed, short
 from reports.report import build
-from reports.sections.curves import learning_curves
 from reports.statistics.claims import JudgedClaim, judged_claims
+from reports.statistics.held_out_curves import furthest_curves
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results, results_of
 from reports.table import Row, Table, number
@@ -166,7 +166,7 @@ class Published:
     def reached(self, folder: str, arm: str, loss: float) -> str:
         """Return by which tokens an arm's held-out loss was first measured below a level, and in how many seeds."""
         found = self._folder(folder)
-        curves = learning_curves(found.results, found.arm(arm))
+        curves = furthest_curves(found.results, found.arm(arm))
         if not curves:
             raise ConfigurationError(f"{arm} has no curve that compares with the baseline's")
         first = [min((at for at, value in curve.items() if value < loss), default=None) for curve in curves]

@@ -13,7 +13,17 @@ from reports.section import Section
 from reports.statistics.evidence import Evidence
 
 TABLES = (
-    *("candidates", "main_table", "plateau", "pruning", "rare_words", "perplexity", "generated_texts", "attention"),
+    *(
+        "candidates",
+        "main_table",
+        "plateau",
+        "tokens_to_loss",
+        "pruning",
+        "rare_words",
+        "perplexity",
+        "generated_texts",
+        "attention",
+    ),
     *("factors", "shapley", "verdicts", "claims", "divergence", "gap_by_budget", "variance"),
     "single_change_effects",
     *("importance", "lineage", "hurdle_savings", "audit", "pareto", "matched_budget", "reference", "task_pilot"),
@@ -28,6 +38,7 @@ FIGURES = (
         "shapley",
         "attention",
         "curves",
+        "tokens_to_loss",
         "perplexity",
         "gap_by_budget",
         "verdicts",
@@ -36,8 +47,8 @@ FIGURES = (
     "best_by_cost",
 )
 CLAUSES = (
-    *("plateau", "factors", "main_table", "single_change_effects", "claims", "reference", "attention", "equal_arms"),
-    *("without_value", "squad", "failures", "post_hoc_additions"),
+    *("plateau", "tokens_to_loss", "factors", "main_table", "single_change_effects", "claims", "reference"),
+    *("attention", "equal_arms", "without_value", "squad", "failures", "post_hoc_additions"),
 )
 """Of the finding of a comparison of arms; that of a search is `best_candidate`."""
 CONDITIONS = (

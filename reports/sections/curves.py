@@ -12,11 +12,9 @@ from reports.number_format import short
 from reports.sanitise import printable
 from reports.section import Section
 from reports.statistics.evidence import Evidence
+from reports.statistics.held_out_curves import furthest_curves
 from reports.statistics.results import Results
-from reports.statistics.rung_losses import with_other_loss
 from reports.table import Row, Table
-from steeplechase.configuration.stage_label import PRETRAIN
-from steeplechase.ledger.records import TrialStatus, curve_of
 from steeplechase.ledger.trial_history import TrialHistory
 
 LEFT_INCHES, PLOT_INCHES, NAMES_INCHES, HEIGHT_INCHES = 0.63, 4.96, 1.81, 4.0
@@ -70,26 +68,9 @@ def _curve_rows(curves: Curves) -> Iterator[Row]:
             yield {"arm": line.arm, "n": line.n, "tokens": tokens, "loss": loss, "low": low, "high": high}
 
 
-def learning_curves(results: Results, arm: str) -> tuple[dict[int, float], ...]:
-    """Return the held-out curves of an arm's seeds with the most tokens seen; none if its loss is not comparable."""
-    if arm in results.once(with_other_loss):
-        return ()
-    curves = [_points(trial) for trial in results.trials[arm] if trial.status is not TrialStatus.DIVERGED]
-    furthest = max((max(points) for points in curves if points), default=0)
-    return tuple(points for points in curves if points and max(points) == furthest)
-
-
-def _points(trial: TrialHistory) -> dict[int, float]:
-    """Return the held-out loss in nats by tokens seen."""
-    points: dict[int, float] = {}
-    for record in trial.finished(PRETRAIN):
-        points |= curve_of(record)
-    return points
-
-
 def _line(results: Results, arm: str) -> Line | None:
     """Return the mean over the seeds with the most tokens seen, so that the seeds are the same along the line."""
-    seed_curves = learning_curves(results, arm)
+    seed_curves = furthest_curves(results, arm)
     if not seed_curves:
         return None
     tokens = tuple(sorted(set.intersection(*(set(points) for points in seed_curves))))

@@ -11,6 +11,7 @@ from reports.columns import interval_cell
 from reports.grid import Cell, Column, Grid, grid, with_notes, words
 from reports.metric_clause import metric_clause
 from reports.number_format import (
+    NOTHING,
     TWO_SEEDS,
     counted,
     difference_text,
@@ -22,6 +23,7 @@ from reports.number_format import (
 from reports.section import Content, Section
 from reports.sections.matched_budget import budget_text, matched_difference, matched_note
 from reports.sections.searched_settings import settings_legend, tasks_selected_on_dev, title_of
+from reports.sections.tokens_to_loss import arm_cell, loss_text
 from reports.sections.variance import low_variance
 from reports.sections.without_value import reasons_of
 from reports.statistics.arm_costs import costs_of
@@ -29,6 +31,7 @@ from reports.statistics.comparisons import TEST_NAMES
 from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
+from reports.statistics.tokens_to_loss import tokens_to_loss_of
 from reports.statistics.trial_status import status_of
 from reports.table import Row, Table, compared, interval
 from steeplechase.analysis.difference import Effect, MeanTest
@@ -90,6 +93,11 @@ def _overview(results: Results) -> Grid:
         titles = ["mean ± sd (n)", DELTA, *([MATCHED_DELTA] if results.matched_arms else [])]
         further = group.metric not in results.headlines
         columns += [Column(title_of_column, title, further=further) for title_of_column in titles]
+    to_loss = results.once(tokens_to_loss_of)
+    if to_loss is not None:
+        columns.append(
+            Column("ratio to the baseline [95%]", f"tokens to a loss of {loss_text(to_loss)}", further=True)
+        )
     sizes = ("parameters", "train FLOPs", *(["copy's budget"] if results.matched_arms else []))
     columns += [*(Column(size, "size") for size in sizes), words("status")]
     without = _without_value(results)
@@ -125,6 +133,9 @@ def _cells(results: Results, arm: ArmRow, without: Collection[str]) -> list[str 
         cells.append(_difference(results, group, arm.name))
         if results.matched_arms:
             cells.append(interval_cell(matched_difference(results, arm.name, group.metric), group.decimals))
+    to_loss = results.once(tokens_to_loss_of)
+    if to_loss is not None:
+        cells += [next((arm_cell(each) for each in to_loss.arms if each.arm == arm.name), NOTHING)]
     budget = [budget_text(results, arm)] if results.matched_arms else []
     status = status_of(results.trials[arm.name], results.seeds_in_all)
     return [*cells, short(costs.parameters), scientific(costs.train_flops), *budget, status]

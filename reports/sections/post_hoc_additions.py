@@ -26,6 +26,7 @@ DECIDING: Mapping[str, Callable[[Experiment], object]] = {
     "margins": margins_of,
     "metrics of the paper's orderings": lambda experiment: experiment.paper.metrics if experiment.paper else (),
     "headline metrics": lambda experiment: experiment.headline_metrics,
+    "target loss": lambda experiment: experiment.target_loss,
     "comparison": lambda experiment: experiment.comparison,
     "pretraining seeds": lambda experiment: experiment.pretraining.seeds,
     "fine-tuning seeds": lambda experiment: experiment.fine_tuning.seeds,

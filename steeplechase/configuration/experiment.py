@@ -125,6 +125,10 @@ class Experiment(Recorded):
     """Metrics of the finding and the verdicts. Of both, the score is tested only of arms whose held-out loss differs;
     `[score]` where nothing is said by the loss, such as after a nominal pretraining.
     """
+    target_loss: PositiveNumber | None = Field(default=None, examples=[3.5])
+    """Held-out loss in nats; the report compares the tokens, FLOPs and seconds at which arms first reach it. By
+    default the lowest that every seed of the baseline reaches which finished and left the plateau of the loss.
+    """
     study: Name | None = Field(default=None, examples=["convolution-mixing"])
     """Experiments of one study: their claims are one family, corrected for each other where reports are published."""
     equivalence_margin: Mapping[str, PositiveNumber] = Field(default_factory=dict, examples=[{"held_out_loss": 0.02}])
@@ -227,6 +231,7 @@ class Experiment(Recorded):
             "paper",
             "comparison",
             "headline_metrics",
+            "target_loss",
             "study",
             "equivalence_margin",
             "claims",

@@ -21,7 +21,9 @@ from steeplechase.tasks.data_folder import with_paths_as_in
 if TYPE_CHECKING:
     from steeplechase.configuration.experiment import Experiment
 
-VERDICT_SECTIONS = ("claims", "paper", "comparison", "headline_metrics", "study", "equivalence_margin", "measure")
+VERDICT_SECTIONS = (
+    *("claims", "paper", "comparison", "headline_metrics", "target_loss", "study", "equivalence_margin", "measure"),
+)
 """Sections that change no result, but the verdicts of a report."""
 DEFAULTS = {"comparison": MeanTest.WELCH, "headline_metrics": [HELD_OUT_LOSS, SCORE]}
 """Values that equal a missing section: ledgers of earlier versions lack it."""

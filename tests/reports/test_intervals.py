@@ -14,7 +14,7 @@ from tests.factories.reports import Trial, document, primary, search, snapshot, 
 
 NUMBER = r"[+−]?\d+(?:\.\d+)?"
 INTERVAL = re.compile(rf"\[{NUMBER}, {NUMBER}\]")
-STATED = re.compile(r"the tables of this report show (\d+) intervals of a difference at 95%")
+STATED = re.compile(r"the tables of this report show (\d+) intervals of a difference or ratio at 95%")
 ARMS = {"baseline": {}, "two": {"heads": 2}, "narrow": {"width": 128}, "both": {"heads": 2, "width": 128}}
 TASKS = ("docs_pair", "docs_acceptability")
 
@@ -62,7 +62,7 @@ def test_the_view_of_everything_has_every_table_with_intervals() -> None:
     report = build(everything(), primary=primary)
     with_intervals = {grid.name for grid in report.grids if grid.intervals}
     expected = {"results", "attention_diagonal", "factors main", "factors interaction", "claims", "divergence"}
-    assert with_intervals == expected | {"isolated", "matched", "shapley"}
+    assert with_intervals == expected | {"isolated", "matched", "shapley", "tokens_to_loss"}
     assert stated(report) > 40
     assert {grid.name for grid in build(tuned()).grids if grid.intervals} >= {"tuned"}
 

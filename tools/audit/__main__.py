@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tools.audit import claims, plateau, tables
+from tools.audit import claims, plateau, tables, tokens_to_loss
 from tools.audit.compare import Comparison, compare
 from tools.audit.rows import Study, read_csv, read_facts
 
@@ -17,6 +17,7 @@ TABLES = {  # how each is recomputed, and the columns that name a row
     "claims": (claims.claims, ("claim", "by")),
     "isolated": (tables.isolated, ("arm", "reference", "metric")),
     "plateau": (lambda study: plateau.rows(study.exits), ("arm",)),
+    "tokens_to_loss": (tokens_to_loss.rows, ("arm",)),
     "shapley": (tables.shapley, ("factor", "metric")),
 }
 

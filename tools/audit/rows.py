@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -36,6 +36,14 @@ def read_facts(ledger: Path) -> Row:
     facts = {row["name"]: json.loads(row["content"]) for row in read_csv(ledger / "facts.csv")}
     amended = [name for name in facts if name.startswith("amendment ")]
     return {**facts, "document": facts[max(amended, key=lambda name: int(name.split()[1]), default="document")]}
+
+
+class Pretrained(NamedTuple):
+    """An ended pretraining: held-out loss by tokens, seconds, and whether it came to its end."""
+
+    curve: Mapping[float, float]
+    seconds: float
+    finished: bool
 
 
 class Study:
@@ -82,6 +90,7 @@ class Study:
                     mean = float(np.mean(np.array(values, float)))  # None is NaN
                     if math.isfinite(mean):
                         self.values[metric][trial["arm"]][int(trial["seed"])] = mean
+        self.pretrained = self._pretrained(trials, latest, results, stopped)
         of_none = {label: result for (trial, label), result in results.items() if not trial}
         self.below = [task for task in self.tasks if self._is_below(task, of_none)]
         self.exits = self._exits(trials, results, levels)
@@ -119,6 +128,23 @@ class Study:
         for trial in trials:
             if trial["arm"] in found and (exit_ := exit_of([*curves[trial["name"]].items()], levels[trial["arm"]])):
                 found[trial["arm"]][int(trial["seed"])] = exit_
+        return found
+
+    def _pretrained(
+        self, trials: Sequence[Row], latest: Mapping[Any, Row], results: Mapping[Any, Row], stopped: set[str]
+    ) -> Row:
+        """Return by arm and seed of each trial that ended its evaluations, its seconds, and whether it finished."""
+        found: dict[str, Any] = defaultdict(dict)
+        diverged = {trial for (trial, _), row in latest.items() if row["status"] == "diverged"}
+        for trial in trials:
+            of_trial = {label: latest[name, label] for name, label in results if name == trial["name"]}
+            rungs = [label for label in of_trial if label.startswith("pretrain@")]
+            finished = of_trial.keys() >= {*self.labels} and not {trial["name"]} & (stopped | diverged)
+            if finished or trial["name"] in stopped | diverged:
+                curves = [results[trial["name"], rung].get("held_out_curve", ()) for rung in rungs]
+                points = {at: loss for curve in curves for at, loss in curve if loss is not None}
+                seconds = math.fsum(float(of_trial[rung]["seconds"]) for rung in rungs)
+                found[trial["arm"]][int(trial["seed"])] = Pretrained(points, seconds, finished)
         return found
 
     def few_learners(self, arms: Sequence[str]) -> bool:

@@ -53,6 +53,8 @@ def violations_of(experiment: Experiment) -> Iterator[Violation]:
     yield from margin_violations(experiment)
     if experiment.headline_metrics == (SCORE,) and not experiment.fine_tuning.tasks:
         yield Violation(("headline_metrics",), "there is no score, because fine_tuning.tasks is empty")
+    if experiment.target_loss is not None and not experiment.pretrains:
+        yield Violation(("target_loss",), "there is no held-out loss, because nothing is pretrained")
     yield from tracking_violations(experiment)
     yield from _pretraining_violations(experiment)
     yield from _fine_tuning_violations(experiment)

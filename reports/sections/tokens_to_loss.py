@@ -1,0 +1,260 @@
+"""Tokens, FLOPs and seconds to a held-out loss: a table, a clause of the finding, a figure of ratios by loss."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from reports.figures.figure import ReportFigure
+from reports.figures.matplotlib_style import series_style
+from reports.figures.named_lines import narrow_panel, wide_panel
+from reports.figures.style import COLOURS, QUIET
+from reports.grid import Cell, Column, shown, words
+from reports.metric_clause import ARMS_NAMED
+from reports.number_format import NOTHING, TWO_SEEDS, UNKNOWN, duration, fixed, p_text, scientific, short
+from reports.sanitise import printable
+from reports.section import Content, Section
+from reports.statistics.evidence import Evidence
+from reports.statistics.results import Results
+from reports.statistics.tokens_to_loss import (
+    ArmToLoss,
+    Ratio,
+    TokensToLoss,
+    arms_at,
+    geometric_mean,
+    highest_first_loss,
+    tokens_to_loss_of,
+)
+from reports.table import Row, Table
+from steeplechase.analysis.difference import ALPHA
+from steeplechase.configuration.arm import BASELINE
+
+NAME, BY_LOSS = "tokens_to_loss", "ratios_by_loss"
+LOSSES_SHOWN = 9  # points of a line of the figure
+TICKS = tuple(step * 10.0**power for power in range(-4, 4) for step in (1, 2, 3, 5, 7))
+QUANTITIES = ("tokens", "flops", "seconds")
+
+
+def loss_text(found: TokensToLoss) -> str:
+    """Return the loss as text: as declared, or with three decimals."""
+    return f"{found.loss:g}" if found.declared else fixed(found.loss, 3)
+
+
+def ratio_text(ratio: Ratio | None) -> str:
+    """Return `0.116 [0.102, 0.131]`; a single seed has no interval."""
+    if ratio is None:
+        return NOTHING
+    value, low, high = (UNKNOWN if each is None else fixed(each, 3 if each < 1 else 2) for each in ratio[1:])
+    marked = TWO_SEEDS if ratio.n == 2 else ""
+    return f"{value} [{UNKNOWN}]" if ratio.low is None else f"{value} [{low}, {high}]{marked}"
+
+
+def ratio_cell(ratio: Ratio | None, text: str = "") -> Cell:
+    """Return a ratio as a cell, with other text if it is given."""
+    return Cell(text or ratio_text(ratio), intervals=int(ratio is not None and ratio.low is not None))
+
+
+def arm_cell(arm: ArmToLoss) -> Cell:
+    """Return the ratio of the tokens, and in how many seeds the loss is not reached or not seen to be crossed."""
+    missing = len(arm.ends) - arm.reached
+    parts = [ratio_text(arm.tokens_ratio)] if arm.tokens_ratio else []
+    parts += [f"not reached in {missing} of {len(arm.ends)}"] if missing else []
+    parts += [f"before the first evaluation in {arm.before_first} of {len(arm.ends)}"] if arm.before_first else []
+    return ratio_cell(arm.tokens_ratio, ", ".join(parts))
+
+
+def _row(found: TokensToLoss, arm: ArmToLoss) -> Row:
+    means = {name: geometric_mean(getattr(arm, name)) for name in QUANTITIES}
+    exits = sorted(end.tokens for end in arm.crossings.values())
+    ratios: dict[str, Any] = {}
+    for name in QUANTITIES:
+        ratio = getattr(arm, f"{name}_ratio")
+        values = [None] * 3 if ratio is None else ratio[1:]
+        ratios |= zip((f"{name}_ratio", f"{name}_low", f"{name}_high"), values, strict=True)
+    return {
+        "arm": arm.arm,
+        "loss": found.loss,
+        "seeds": len(arm.ends),
+        "reached": arm.reached,
+        "before_first": arm.before_first,
+        "compared": len(arm.tokens),
+        **means,
+        "first": exits[0] if exits else None,
+        "last": exits[-1] if exits else None,
+        **ratios,
+        "p": arm.p,
+        "p_adjusted": arm.p_adjusted,
+    }
+
+
+def _spread(arm: ArmToLoss) -> str:
+    ends = sorted(end.tokens for end in arm.crossings.values())
+    return f"{short(round(ends[0]))} to {short(round(ends[-1]))}" if ends else NOTHING
+
+
+def _mean(arm: ArmToLoss, name: str) -> str:
+    mean = geometric_mean(getattr(arm, name))
+    if mean is None:
+        return NOTHING
+    return {"tokens": short(round(mean)), "flops": scientific(round(mean)), "seconds": duration(mean)}[name]
+
+
+def _tokens_ratio(arm: ArmToLoss) -> Cell:
+    return arm_cell(arm) if arm.before_first else ratio_cell(arm.tokens_ratio)
+
+
+COLUMNS = (
+    words("arm", lambda arm: arm.arm),
+    Column("reached", read=lambda arm: f"{arm.reached} of {len(arm.ends)}"),
+    Column("tokens, every seed", read=_spread),
+    Column("geometric mean", "tokens", read=lambda arm: _mean(arm, "tokens")),
+    Column("ratio [95%]", "tokens", read=_tokens_ratio),
+    Column("p, adjusted", "tokens", read=lambda arm: NOTHING if arm.p is None else p_text(arm.p_adjusted)),
+    Column("geometric mean", "FLOPs", read=lambda arm: _mean(arm, "flops")),
+    Column("ratio [95%]", "FLOPs", read=lambda arm: ratio_cell(arm.flops_ratio)),
+    Column("geometric mean", "seconds", read=lambda arm: _mean(arm, "seconds")),
+    Column("ratio [95%]", "seconds", read=lambda arm: ratio_cell(arm.seconds_ratio)),
+)
+
+
+def _notes(found: TokensToLoss) -> Iterator[str]:
+    yield (
+        f"The loss of {loss_text(found)} nats is declared by the experiment."
+        if found.declared
+        else f"The loss, {loss_text(found)} nats, is the lowest that every finished seed of the baseline reached "
+        "which left the plateau of the loss."
+    )
+    yield (
+        "A seed reaches it at its first evaluation at or below it; tokens are interpolated linearly in their "
+        f"logarithm between this evaluation and the one before, which are at most a factor of {found.widest:.3g} "
+        "apart here. Every run is read before its end, at the learning rate that its own schedule has there."
+    )
+    yield (
+        "Ratio: of the geometric mean over seeds that learned to the baseline's, by the test that decides, on "
+        "logarithms; intervals are not corrected, p is by Holm's correction over arms. An arm of which one of these "
+        "seeds does not reach the loss has no ratio: its slowest seeds are missing."
+    )
+    yield "FLOPs and seconds: at an arm's mean per token; seconds as measured, with all else that the machine did."
+
+
+def _content(evidence: Evidence) -> Content:
+    found = evidence.results.once(tokens_to_loss_of)
+    if found is None:
+        return Content()
+    table = Table.of(NAME, (_row(found, arm) for arm in found.arms))
+    title = f"Tokens, FLOPs and seconds to a held-out loss of {loss_text(found)} nats"
+    return Content((table,), shown(NAME, title, COLUMNS, found.arms, [*_notes(found)]))
+
+
+def clause_of(results: Results) -> str:
+    """Return which arms reach the loss with significantly fewer or more tokens; empty where none can be compared."""
+    found = results.once(tokens_to_loss_of)
+    ratios = {arm.arm: arm.tokens_ratio for arm in found.arms if arm.p is not None} if found else {}
+    if found is None or not ratios:
+        return ""
+    differ = [arm.arm for arm in found.arms if arm.p_adjusted is not None and arm.p_adjusted <= ALPHA]
+    by_ratio = {arm: ratio.value for arm, ratio in ratios.items() if ratio is not None}
+    lowest_first = sorted(by_ratio, key=lambda arm: by_ratio[arm])
+    named = {arm: f"{arm} (ratio {ratio_text(ratios[arm])})" for arm in lowest_first}
+    fewer = [named[arm] for arm in lowest_first if arm in differ and by_ratio[arm] < 1]
+    more = [named[arm] for arm in lowest_first if arm in differ and by_ratio[arm] >= 1]
+    missing = [arm for arm in found.arms if arm.arm != BASELINE and arm.reached < len(arm.ends)]
+    lowest = [] if differ else [named[lowest_first[0]]]
+    parts = {
+        "significantly fewer tokens than the baseline's are needed by": fewer,
+        "significantly more tokens than the baseline's are needed by": more,
+        "the tokens of no arm differ significantly from the baseline's, the lowest ratio has": lowest,
+        "not every seed reaches it in": [f"{arm.arm} ({arm.reached} of {len(arm.ends)})" for arm in missing],
+    }
+    said = "; ".join(f"{how} {_listed(arms)}" for how, arms in parts.items() if arms)
+    return f"to a held-out loss of {loss_text(found)} nats, {said}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - ARMS_NAMED} more" if len(names) > ARMS_NAMED else ""
+    return f"{', '.join(names[:ARMS_NAMED])}{more}"
+
+
+class LossRatio(NamedTuple):
+    """An arm's tokens to one loss as a ratio to the baseline's."""
+
+    arm: str
+    loss: float
+    ratio: Ratio
+
+
+def ratios_by_loss(evidence: Evidence) -> tuple[LossRatio, ...] | None:
+    """Return the ratios at losses from the baseline's first evaluation down to the target; None with fewer than two.
+
+    With more arms than a figure has colours, of those with the lowest ratios.
+    """
+    found = evidence.results.once(tokens_to_loss_of)
+    if found is None:
+        return None
+    compared = [arm for arm in found.arms if arm.tokens_ratio is not None and arm.tokens_ratio.low is not None]
+    lowest = sorted(compared, key=lambda arm: arm.tokens_ratio or ())[: len(COLOURS) - 1]
+    names = [arm.arm for arm in compared if arm in lowest]
+    highest = highest_first_loss(evidence.results)
+    losses = [] if highest is None else np.linspace(highest, found.loss, LOSSES_SHOWN).tolist()
+    at_losses = [arms_at(evidence.results, loss) for loss in losses]
+    ratios = [
+        LossRatio(printable(arm.arm), at.loss, arm.tokens_ratio)
+        for at in at_losses
+        if at is not None
+        for arm in at.arms
+        if arm.arm in names and arm.tokens_ratio is not None
+    ]
+    return tuple(ratios) if len({each.loss for each in ratios}) > 1 else None
+
+
+def _figure_rows(ratios: Iterable[LossRatio]) -> Iterator[Row]:
+    for arm, loss, ratio in ratios:
+        yield {"arm": arm, "loss": loss, **ratio._asdict()}
+
+
+def _draw(axes: Any, ratios: Sequence[LossRatio], title: str) -> None:
+    axes.axhline(1, color=QUIET, linewidth=0.9, zorder=0)
+    for position, name in enumerate(_names(ratios), 1):
+        style, line = series_style(position), [each for each in ratios if each.arm == name]
+        axes.plot([each.loss for each in line], [each.ratio.value for each in line], **style)
+        bounded = [each for each in line if each.ratio.low is not None]
+        axes.fill_between(
+            [each.loss for each in bounded],
+            [each.ratio.low for each in bounded],
+            [each.ratio.high for each in bounded],
+            color=style["color"],
+            alpha=0.13,
+            linewidth=0,
+        )
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    ticks = [tick for tick in TICKS if low <= tick <= high]
+    axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
+    axes.invert_xaxis()
+    axes.set_title(title, fontsize=9.5)
+    axes.set_xlabel("held-out loss (nats)")
+    axes.grid(axis="y", color=QUIET, alpha=0.25, linewidth=0.6)
+
+
+def _names(ratios: Iterable[LossRatio]) -> list[str]:
+    return list(dict.fromkeys(each.arm for each in ratios))
+
+
+TITLE, BAND = "Tokens to a loss, ratio to the baseline", "band: 95% interval"
+FIGURE = ReportFigure(
+    BY_LOSS,
+    lambda _: "Tokens to a held-out loss, as a ratio to the baseline",
+    ratios_by_loss,
+    lambda ratios: Table.of(BY_LOSS, _figure_rows(ratios)),
+    lambda ratios: wide_panel(partial(_draw, ratios=ratios, title=f"{TITLE}; {BAND}"), _names(ratios), 1),
+    lambda ratios: narrow_panel(partial(_draw, ratios=ratios, title=f"{TITLE};\n{BAND}"), _names(ratios), 1),
+)
+
+
+def _clauses(evidence: Evidence) -> Iterator[str]:
+    yield clause_of(evidence.results)
+
+
+SECTION: Section[Evidence] = Section(NAME, _content, clauses=_clauses, figure=FIGURE)

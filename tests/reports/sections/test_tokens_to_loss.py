@@ -1,0 +1,67 @@
+"""Tokens to a loss: ratios of geometric means of recorded crossings, by scipy; what is not reached has no ratio."""
+
+from math import exp, log
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from reports.document import Report
+from reports.report import build
+from tests.factories.reports import TOKENS, Trial, document, picture, snapshot
+
+ARMS: dict[str, dict[str, Any]] = {"baseline": {}, "fast": {"bottleneck_ratio": 2}, "slow": {"bottleneck_ratio": 4}}
+BASELINE = (4.0, 4.1, 4.2)
+FAST = (3.55, 3.6, 3.65)
+
+
+def report_of(slow: tuple[float, ...] = (5.0, 4.1, 4.0), **more: Any) -> Report:
+    losses = {"baseline": BASELINE, "fast": FAST, "slow": slow}
+    trials = [Trial(arm, seed).pretrained(loss) for arm, of in losses.items() for seed, loss in enumerate(of, 1)]
+    return build(snapshot(trials, ARMS, resolved=document(**more)))
+
+
+def rows_of(report: Report) -> dict[Any, Any]:
+    return {row["arm"]: row for table in report.tables if table.name == "tokens_to_loss" for row in table.rows}
+
+
+def tokens_at(loss: float, end: float) -> float:
+    """Tokens of the four evaluations of the factory's curve, which falls by 0.4 from each to the next."""
+    tokens = [TOKENS * step / 4 for step in range(1, 5)]
+    return exp(np.interp(-loss, [-end - (4 - step) * 0.4 for step in range(1, 5)], np.log(tokens)))
+
+
+def test_the_default_loss_is_reached_by_every_seed_of_the_baseline() -> None:
+    """Ratio, interval and p are those of Welch's test on logarithms, by scipy."""
+    rows = rows_of(report_of())
+    assert {row["loss"] for row in rows.values()} == {max(BASELINE)}
+    own, other = ([log(tokens_at(4.2, end)) for end in of] for of in (FAST, BASELINE))
+    expected = stats.ttest_ind(own, other, equal_var=False)
+    low, high = map(exp, expected.confidence_interval())
+    assert rows["fast"]["tokens_ratio"] == pytest.approx(exp(np.mean(own) - np.mean(other)))
+    assert (rows["fast"]["tokens_low"], rows["fast"]["tokens_high"]) == pytest.approx((low, high))
+    assert rows["fast"]["p"] == rows["fast"]["p_adjusted"] == pytest.approx(expected.pvalue)
+    assert (rows["baseline"]["reached"], rows["slow"]["reached"], rows["slow"]["seeds"]) == (3, 2, 3)
+    assert rows["slow"]["tokens"] is rows["slow"]["tokens_ratio"] is None
+
+
+def test_the_report_says_what_is_reached_and_what_is_not() -> None:
+    """The finding, a column of the results and the figure."""
+    report = report_of()
+    assert "significantly fewer tokens than the baseline's are needed by fast (ratio 0." in report.finding
+    assert "not every seed reaches it in slow (2 of 3)" in report.finding
+    (results,) = (grid for grid in report.grids if grid.name == "results")
+    (column,) = (n for n, each in enumerate(results.columns) if each.group == "tokens to a loss of 4.200")
+    assert results.rows[2][column].text == "not reached in 1 of 3"
+    drawn = picture(report, "ratios_by_loss")
+    assert drawn is not None
+    assert "<svg" in drawn.svg
+    assert "<svg" in drawn.narrow_svg
+
+
+@pytest.mark.parametrize(("loss", "reached", "before_first"), [(3.5, 0, 0), (4.9, 3, 3), (9.0, 3, 3)])
+def test_a_declared_loss_beside_the_evaluations_gives_no_ratio(loss: float, reached: int, before_first: int) -> None:
+    """Where no evaluation is at the loss, or the first is already, when it was reached is not known."""
+    row = rows_of(report_of(target_loss=loss))["fast"]
+    assert (row["reached"], row["before_first"], row["tokens_ratio"]) == (reached, before_first, None)

@@ -45,6 +45,7 @@ FIGURES = (
         "pareto",
     ),
     "best_by_cost",
+    "parallel_coordinates",
 )
 CLAUSES = (
     *("plateau", "tokens_to_loss", "factors", "main_table", "single_change_effects", "claims", "reference"),

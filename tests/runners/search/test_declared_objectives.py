@@ -21,7 +21,7 @@ SPACE: dict[str, Any] = {
 }
 OBJECTIVES = (("held_out_loss",), ("score",), ("held_out_loss", "parameters"), ("score", "parameters"))
 LEARNING = ("tpe", "gp", "nsga2")
-TOLD, SEEDS, UNIFORM = 20, (0, 1, 2), 0.5
+TOLD, SEEDS, UNIFORM = 10, (0, 1, 2), 0.5
 
 
 def search(sampler: str, objectives: tuple[str, ...], seed: int) -> Search:

@@ -18,7 +18,7 @@ from steeplechase.foundation.devices import Precision, card
 
 UTILISATION = 0.3
 """Share of the peak that arithmetic reaches."""
-LAUNCHES_A_BLOCK, LAUNCHES_A_BATCH = 70, 80
+LAUNCHES_A_BLOCK, LAUNCHES_A_BATCH = 50, 80
 """Kernels of a training batch: of each block, and of embeddings, heads, loss and optimiser."""
 SECONDS_A_LAUNCH, SECONDS_AN_HOUR = 5e-6, 3600
 USUAL = ("A100", "H100", "RTX 4090")

@@ -5,7 +5,6 @@ from functools import partial
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import dropout
 
 from search_space.normalisation import Normalisation
 from search_space.stack import Block as BlockDeclaration
@@ -14,6 +13,7 @@ from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from steeplechase.models.continuation import Continuation, continuation_of
 from steeplechase.models.convolution import PaddingMask
 from steeplechase.models.decoding_context import DecodingContext, Source
+from steeplechase.models.dropout import NO_DROPOUT, Drop
 from steeplechase.models.norm import NORMS, norm_of, prepared_norm
 from steeplechase.models.normalisation import Connect, Map
 from steeplechase.models.sublayer import build_sublayer
@@ -68,16 +68,18 @@ class Block(nn.Module):
         context: AttentionContext = NO_CONTEXT,
     ) -> Float[Tensor, "batch seq width"]:
         """Return the block's output."""
+        drop = self._drop
         for sublayer, norm in self.sublayers():
-            x = self._connect(x, _reading(sublayer, padding_mask, context), norm, self._drop)
+            x = self._connect(x, _reading(sublayer, padding_mask, context), norm, drop)
         return x
 
     def decode(
         self, x: Float[Tensor, "batch seq width"], context: DecodingContext
     ) -> Float[Tensor, "batch seq width"]:
         """Return the output of a decoder's block."""
+        drop = self._drop
         for sublayer, norm in self.sublayers():
-            x = self._connect(x, context.reading(sublayer), norm, self._drop)
+            x = self._connect(x, context.reading(sublayer), norm, drop)
         return x
 
     def continuation(self, source: Source | None) -> Continuation:
@@ -85,8 +87,9 @@ class Block(nn.Module):
         parts = [(continuation_of(sublayer, source), prepared_norm(norm)) for sublayer, norm in self.sublayers()]
         return _Continued(self._connect, parts)
 
-    def _drop(self, x: Tensor) -> Tensor:
-        return dropout(x, self.dropout_rate, self.training)
+    @property
+    def _drop(self) -> Drop:
+        return Drop(self.dropout_rate) if self.training else NO_DROPOUT
 
 
 class _Continued(Continuation):
@@ -97,7 +100,7 @@ class _Continued(Continuation):
 
     def __call__(self, x: Float[Tensor, "rows new width"]) -> Float[Tensor, "rows new width"]:
         for sublayer, norm in self._parts:
-            x = self._connect(x, sublayer, norm, _unchanged)
+            x = self._connect(x, sublayer, norm, NO_DROPOUT)
         return x
 
     def reorder(self, rows: Int[Tensor, " rows"]) -> None:
@@ -107,10 +110,6 @@ class _Continued(Continuation):
     def forget(self, count: int) -> None:
         for sublayer, _ in self._parts:
             sublayer.forget(count)
-
-
-def _unchanged(x: Tensor) -> Tensor:
-    return x
 
 
 def _reading(sublayer: nn.Module, padding_mask: PaddingMask, context: AttentionContext) -> Map:

@@ -15,6 +15,7 @@ from steeplechase.models.attention_context import AttentionContext
 from steeplechase.models.block import NORM, Block
 from steeplechase.models.convolution import PaddingMask
 from steeplechase.models.initialisation import truncated_normal
+from steeplechase.models.kernels.residual_norm import norm_alone
 from steeplechase.models.norm import norm_of
 from steeplechase.models.precision import to_autocast_dtype
 from steeplechase.models.supersense_embeddings import SupersenseEmbeddings
@@ -129,7 +130,7 @@ class Encoder(nn.Module):
         x = self.embedded(tokens, segments, padding_mask)
         for block in self.blocks:
             x = run_checkpointed(self.activation_checkpointing, block, x, padding_mask, context)
-        return x if self.final_norm is None else to_autocast_dtype(self.final_norm(x))
+        return x if self.final_norm is None else to_autocast_dtype(norm_alone(x, self.final_norm))
 
     def embedded(
         self,

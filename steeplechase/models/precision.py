@@ -34,7 +34,13 @@ def has_bfloat16(device: torch.device) -> bool:
 
 def to_autocast_dtype(x: Tensor) -> Tensor:
     """Return x in the autocast data type, so that an input of several matrix products is converted once."""
-    return x.to(torch.get_autocast_dtype(x.device.type)) if _has_autocast(x.device) else x
+    dtype = autocast_dtype(x.device)
+    return x if dtype is None else x.to(dtype)
+
+
+def autocast_dtype(device: torch.device) -> torch.dtype | None:
+    """Return the data type that autocast computes in on the device; None where it is off."""
+    return torch.get_autocast_dtype(device.type) if _has_autocast(device) else None
 
 
 def to_float32(x: Tensor) -> Tensor:

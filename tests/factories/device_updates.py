@@ -12,6 +12,7 @@ from search_space.convolution.option import ConvolutionOption
 from search_space.corruption import CorruptionOption
 from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
 from search_space.recipe import Recipe
+from search_space.released.models import PRESETS
 from search_space.selection.option import SelectionOption
 from steeplechase.foundation.schema import options_of
 from steeplechase.tasks.contracts.candidates import model_of
@@ -27,6 +28,7 @@ from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
 from tests.factories.emulated_device import Counts, emulation, moved
 
 ON_HOST = (SelectionOption, CorruptionOption)
+FEW = {"precision": "bfloat16", "batch_sequences": 1, "sequence_length": LENGTH}
 OPTIMISERS = ("adam", "sgd", "lamb")
 
 
@@ -65,6 +67,13 @@ def candidates() -> Iterator[tuple[str, Candidate]]:
             )
     for settings in ({"micro_batches": 3}, *({"optimiser": kind} for kind in OPTIMISERS)):
         yield f"recipe {settings}", with_recipe(small_candidate(ReplacedTokenDetection()), **settings)
+
+
+def released(name: str, **recipe: object) -> Candidate:
+    """Return a released model in bfloat16 with few tokens: launches do not depend on them."""
+    candidate = with_recipe(PRESETS[name].candidate, **{**FEW, **recipe})
+    small = candidate.architecture.model_copy(update={"vocabulary_size": WORDS.vocabulary_size})
+    return candidate.model_copy(update={"architecture": small})
 
 
 def with_recipe(candidate: Candidate, **changes: object) -> Candidate:

@@ -22,7 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
-from steeplechase.models.kernels import portable, triton_depthwise, triton_window, window
+from steeplechase.models.kernels import portable, triton_depthwise, triton_norm, triton_window, window
 
 NAME = "emulated"
 WAITING = frozenset(
@@ -288,6 +288,16 @@ def _depthwise_window(offset: int, values: Tensor, kernel: Tensor) -> Tensor:
     return (window.inside(summed, shift) if shift else summed).to(values.dtype)
 
 
+def _residual_norm(
+    epsilon: float, dropout: float, seed: int, dtype: torch.dtype,
+    bias: Tensor | None, weight: Tensor, added: Tensor | None, x: Tensor,
+) -> Tensor:  # fmt: skip
+    if added is not None:
+        kept = torch.rand(x.shape, generator=torch.Generator().manual_seed(seed)) >= dropout
+        x = (x.float() + added.float() * kept / (1 - dropout)).to(x.dtype)
+    return torch.layer_norm(x.float(), x.shape[-1:], weight, bias, epsilon).to(dtype)
+
+
 def _attention(causal: bool, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
     return torch.nn.functional.scaled_dot_product_attention(q, k, v, mask, 0.0, is_causal=causal)
 
@@ -385,6 +395,9 @@ def emulation() -> Iterator[Counts]:
     def depthwise_window(values: Tensor, kernel: Tensor, offset: int) -> Tensor:
         return fused(counts, "depthwise window", 3, partial(_depthwise_window, offset), values, kernel)
 
+    def residual_norm(x: Tensor, added: Tensor | None, weight: Tensor, bias: Tensor | None, *settings: Any) -> Tensor:
+        return fused(counts, "residual norm", 2, partial(_residual_norm, *settings), bias, weight, added, x)
+
     def cleared() -> None:
         _CAST_WEIGHTS.clear()
         clear()
@@ -393,6 +406,7 @@ def emulation() -> Iterator[Counts]:
         patch.setattr(window, "has_fused", lambda values: isinstance(values, EmulatedTensor))
         patch.setattr(triton_window, "span_window", span_window)
         patch.setattr(triton_depthwise, "depthwise_window", depthwise_window)
+        patch.setattr(triton_norm, "residual_norm", residual_norm)
         patch.setattr(torch, "clear_autocast_cache", cleared)
         patch.setattr(torch, "inference_mode", torch.no_grad)
         patch.setattr(precision, "has_bfloat16", lambda device: device.type == here.type or has(device))

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu
 
 from search_space.architecture import Architecture
+from steeplechase.models.kernels.residual_norm import norm_alone
 from steeplechase.models.kernels.vocabulary_cross_entropy import Uniforms, vocabulary_cross_entropy
 from steeplechase.models.kernels.vocabulary_logits import vocabulary_logits
 from steeplechase.models.norm import norm_of
@@ -38,8 +39,7 @@ class MaskedLanguageModelHead(nn.Module):
 
     def embedded(self, x: Float[Tensor, "predicted width"]) -> Float[Tensor, "predicted embedding"]:
         """Return the vectors whose products with the embedding table are the logits, without biases."""
-        embedded: Tensor = self.norm(gelu(self.transform(x)))
-        return embedded
+        return norm_alone(gelu(self.transform(x)), self.norm)
 
 
 def gather_masked(

@@ -2,10 +2,10 @@
 
 from torch import Tensor
 
+from steeplechase.models.kernels.residual_norm import norm_of_sum
 from steeplechase.models.normalisation import Map
-from steeplechase.models.precision import to_autocast_dtype
 
 
 def connect(x: Tensor, sublayer: Map, norm: Map, drop: Map) -> Tensor:
     """Return norm(x + sublayer(x))."""
-    return to_autocast_dtype(norm(x + drop(sublayer(x))))
+    return norm_of_sum(x, sublayer(x), norm, drop)

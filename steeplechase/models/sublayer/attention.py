@@ -12,6 +12,7 @@ from search_space.visibility import VISIBLE_SIDE, Visibility, looks_ahead
 from steeplechase.foundation.option_modules import module_of
 from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
 from steeplechase.models.attention_window import AttentionWindow
+from steeplechase.models.cast_weights import JoinedMaps
 from steeplechase.models.continuation import Continuation, KeyValueCache, Recomputed, by_head
 from steeplechase.models.convolution import PaddingMask, build_branch
 from steeplechase.models.decoding_context import Source
@@ -21,7 +22,7 @@ from steeplechase.models.precision import without_autocast
 from steeplechase.models.prepared_layers import PreparedLinear
 
 
-class Sublayer(nn.Module):
+class Sublayer(JoinedMaps, nn.Module):
     """Attention heads reduced by the bottleneck, the branch's heads beside them, one output map to the width."""
 
     def __init__(self, declaration: SelfAttention, dropout_rate: float) -> None:
@@ -40,6 +41,14 @@ class Sublayer(nn.Module):
         self.relative: nn.Module | None = None if position is None else module_of(position).build_scores(declaration)
         self.output = nn.Linear(declaration.context_width, declaration.width, biases)
 
+    @property
+    def maps_of_input(self) -> tuple[nn.Linear, ...]:
+        """The maps of query, key and value, and of the branch's value where it is like them."""
+        own = None if self.branch is None else self.branch.value
+        if type(own) is nn.Linear and (own.bias is None) == (self.query.bias is None):  # a gated one is a subclass
+            return self.query, self.key, self.value, own
+        return self.query, self.key, self.value
+
     def forward(
         self,
         x: Float[Tensor, "batch seq width"],
@@ -49,10 +58,13 @@ class Sublayer(nn.Module):
         """Return the output of the sublayer; tokens never attend to padding."""
         content = x if context.order is None else x[:, : context.order.ranks.shape[1]]
         read = content if context.memory is None else torch.cat([context.memory.states.to(x.dtype), content], 1)
-        query, value = self.query(x), self.value(read)
-        attended = self._attend(query, self.key(read), value, padding_mask, context)
+        joined = self.mapped(x) if read is x else None
+        query, key, value, *own = joined or (self.query(x), self.key(read), self.value(read))
+        attended = self._attend(query, key, value, padding_mask, context)
         if self.branch is not None:
-            branch_value = self._of_every_head(value) if self.branch.value is None else self.branch.value(x)
+            if not own:
+                own = [self._of_every_head(value) if self.branch.value is None else self.branch.value(x)]
+            (branch_value,) = own
             attended = torch.cat([attended, self.branch(x, query, branch_value, padding_mask)], -1)
         mixed: Tensor = self.output(attended)
         return mixed

@@ -24,7 +24,7 @@ from steeplechase.models.heads.masked_language_model import MaskedLanguageModelH
 from steeplechase.tasks.masking import MaskedBatch, mask
 from steeplechase.tasks.objectives.generated_tokens import CorruptedInputs, Generator, corrupted_inputs
 from steeplechase.tasks.objectives.generator_training import GeneratorTraining
-from steeplechase.tasks.objectives.pretraining_model import PretrainingModel
+from steeplechase.tasks.objectives.pretraining_model import PretrainingModel, weighted
 from steeplechase.tasks.tokenizer import Tokenizer
 
 
@@ -77,7 +77,8 @@ class GeneratorModel(PretrainingModel[MaskedBatch]):
     ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
         """Return the weighted losses of the generator and of the encoder, in nats."""
         generator_loss, own_loss = self._losses(batch, random)
-        return self.objective.generator_weight * generator_loss, self.objective.discriminator_weight * own_loss
+        weights = self.objective.generator_weight, self.objective.discriminator_weight
+        return weighted(weights[0], generator_loss), weighted(weights[1], own_loss)
 
     def _losses(self, batch: MaskedBatch, random: np.random.Generator) -> tuple[Tensor, Tensor]:
         if self.generator is None or self.generator_head is None or self.generator_training is None:

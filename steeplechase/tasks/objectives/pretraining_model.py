@@ -35,6 +35,11 @@ Batch = TypeVar("Batch", bound=TrainingBatch)
 """The batch of one objective."""
 
 
+def weighted(weight: float, loss: Tensor) -> Tensor:
+    """Return a loss times its weight; times 1 it is the same, and a GPU launches nothing."""
+    return loss if weight == 1 else loss * weight
+
+
 @dataclass(frozen=True)
 class EvaluationSource:
     """What an objective makes an evaluation set of."""
@@ -84,7 +89,7 @@ class PretrainingModel(nn.Module, Generic[Batch]):
         Summed over all micro-batches they are the terms of the batch; `totals` are its predictions of each term.
         """
         counts = zip(self.loss_terms(part, random), self.predictions_of_terms(part), totals, strict=True)
-        return tuple(term * (count / max(1, total)) for term, count, total in counts)
+        return tuple(weighted(count / max(1, total), term) for term, count, total in counts)
 
     def loss(self, batch: Batch, random: np.random.Generator) -> Tensor:
         """Return the training loss of one batch in nats: the sum of its terms."""

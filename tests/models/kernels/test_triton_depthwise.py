@@ -81,15 +81,16 @@ def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         pytest.skip("this machine has no GPU")
     file = tmp_path_factory.mktemp("triton") / "found.safetensors"
     device, interpret = ("cpu", "1") if request.param == "interpreter" else ("cuda", "0")
-    called_by_name("operate", device, str(file), TRITON_INTERPRET=interpret)
+    called(__file__, "operate", device, str(file), TRITON_INTERPRET=interpret)
     return load_file(file)
 
 
-def called_by_name(*words: str, **environment: str) -> str:
+def called(file: str, *words: str, **environment: str) -> str:
+    """Return what a file says as a process of its own, where Triton has other settings."""
     told = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **environment}
-    called = subprocess.run([sys.executable, __file__, *words], env=told, capture_output=True, text=True, check=False)
-    assert called.returncode == 0, called.stderr
-    return called.stdout
+    ended = subprocess.run([sys.executable, file, *words], env=told, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -109,7 +110,7 @@ def test_the_error_in_bfloat16_is_one_rounding_at_every_kernel_size(case: Case, 
 
 
 def test_the_kernels_compile_without_register_spills(tmp_path: Path) -> None:
-    usage = json.loads(called_by_name("compile", TRITON_INTERPRET="0", TRITON_CACHE_DIR=str(tmp_path)))
+    usage = json.loads(called(__file__, "compile", TRITON_INTERPRET="0", TRITON_CACHE_DIR=str(tmp_path)))
     assert set(usage) == {f"{kernel} {capability}" for kernel in ("_mix", "_sum") for capability in CAPABILITIES}
     assert all(0 < registers <= 255 and spilled == 0 for registers, spilled in usage.values()), usage
 

@@ -22,7 +22,7 @@ from runners.training.prepared_batches import prepared_batches
 from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
 from steeplechase.models.sublayer.recurrent import Sublayer
 from steeplechase.tasks.contracts.small_candidates import small_candidate, with_layers
-from tests.factories.device_updates import candidates, lesson_of, updated, with_recipe
+from tests.factories.device_updates import candidates, lesson_of, released, updated, with_recipe
 from tests.factories.emulated_device import EmulatedTensor, MixedDevices, device, emulation
 from tests.factories.paths import ROOT
 
@@ -31,6 +31,7 @@ WRITE = os.environ.get("STEEPLECHASE_GOLDEN") == "write"
 CASES = dict(candidates())
 CLOSE = 1e-3
 """Of a loss in bfloat16, relative to float32."""
+MOST_LAUNCHES = {"convbert-small": 1400, "bert-base": 700}
 LATE = ("adamw", "sgd", "lamb")
 
 
@@ -91,6 +92,17 @@ def test_an_lstm_is_computed_in_float32_on_the_device(found: dict[str, Any]) -> 
 
 def test_the_device_refuses_tensors_of_another(found: dict[str, Any]) -> None:
     assert found["mixed devices refused"]
+
+
+@pytest.mark.slow
+def test_updates_of_released_models_launch_no_more_than_docs_gpu_says() -> None:
+    """Before any graph is captured; one wait, one update late."""
+    told = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    called = subprocess.run([sys.executable, __file__], env=told, capture_output=True, text=True, check=False)
+    assert called.returncode == 0, called.stderr
+    costs = json.loads(called.stdout)
+    assert {name: waits for name, (_, waits) in costs.items()} == dict.fromkeys(MOST_LAUNCHES, 1)
+    assert all(launches <= MOST_LAUNCHES[name] for name, (launches, _) in costs.items()), costs
 
 
 def test_prepared_batches_are_the_same_ahead_and_come_with_their_errors() -> None:
@@ -168,5 +180,17 @@ def main(file: str) -> None:
     Path(file).write_text(json.dumps(document))
 
 
+def released_models() -> None:
+    """Print the launches and waits of an update of released models."""
+    device()
+    torch.set_num_threads(1)
+    found = {}
+    for name in MOST_LAUNCHES:
+        recipe = {"optimiser": "lamb"} if name == "bert-base" else {}
+        _, counts = updated(released(name, **recipe), on_device=True)
+        found[name] = (sum(counts.launches.values()), sum(counts.waits.values()))
+    sys.stdout.write(json.dumps(found))
+
+
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1]) if sys.argv[1:] else released_models()

@@ -1,0 +1,44 @@
+"""The norm of a residual sum: one kernel in Triton on GPUs, plain torch elsewhere."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from steeplechase.models.dropout import NO_DROPOUT, Drop
+from steeplechase.models.kernels import window
+from steeplechase.models.precision import autocast_dtype, to_autocast_dtype
+
+Map = Callable[[Tensor], Tensor]
+WIDEST = 8192
+"""Channels of a vector that one program holds."""
+SEEDS = 2**31 - 1
+
+
+def norm_of_sum(
+    x: Float[Tensor, "*batch width"], added: Float[Tensor, "*batch width"], norm: Map, drop: Map
+) -> Float[Tensor, "*batch width"]:
+    """Return norm(x + drop(added)) in autocast's type."""
+    if isinstance(drop, Drop) and _is_fused(x, norm) and torch.promote_types(x.dtype, added.dtype) == x.dtype:
+        return _fused(x, added, norm, drop)
+    return to_autocast_dtype(norm(x + drop(added)))
+
+
+def norm_alone(x: Float[Tensor, "*batch width"], norm: Map) -> Float[Tensor, "*batch width"]:
+    """Return norm(x), in autocast's type where one kernel computes it."""
+    return _fused(x, None, norm, NO_DROPOUT) if _is_fused(x, norm) else norm(x)
+
+
+def _is_fused(x: Tensor, norm: Map) -> bool:
+    return window.has_fused(x) and type(norm) is nn.LayerNorm and x.shape[-1] <= WIDEST
+
+
+def _fused(x: Tensor, added: Tensor | None, norm: Map, drop: Drop) -> Tensor:
+    from steeplechase.models.kernels.triton_norm import residual_norm
+
+    assert isinstance(norm, nn.LayerNorm)
+    seed = int(torch.randint(SEEDS, ())) if drop.rate else 0  # of the host's generator: nobody waits for the device
+    dtype = autocast_dtype(x.device) or torch.float32
+    normalised: Tensor = residual_norm(x, added, norm.weight, norm.bias, norm.eps, drop.rate, seed, dtype)
+    return normalised

@@ -1,5 +1,6 @@
 """Attention with linear biases, ALiBi. Press et al. 2021, arXiv 2108.12409, section 3."""
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -7,6 +8,7 @@ from torch import Tensor, nn
 from search_space.position.alibi import LinearBiases
 from search_space.sublayer.attention import SelfAttention
 from steeplechase.models.attention_context import NO_CONTEXT, AttentionContext
+from steeplechase.models.devices import on_device
 from steeplechase.models.position import Scored
 from steeplechase.models.position.none import Positions
 
@@ -31,7 +33,7 @@ class BiasedScores(nn.Module):
         asking = places[None, keys - length :]
         if order is not None:
             asking = torch.cat([asking.expand(len(order.positions), -1), keys - length + order.positions], 1)
-        slopes = torch.tensor(self.slopes, device=query.device, dtype=query.dtype)
+        slopes = on_device(np.asarray(self.slopes), query.device).to(query.dtype)
         distances = (asking[:, None, :, None] - places).abs().to(query.dtype)
         return query, key, distances * -slopes[:, None, None]
 

@@ -1,6 +1,7 @@
 """What a stage's `compute` is given: where it reads and writes, and its progress."""
 
 import json
+import shutil
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -33,6 +34,8 @@ class ProgressFile:
     def __init__(self, path: Path) -> None:
         self._path, self._written, self._phase = path, 0.0, ""
         path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir() and not path.is_symlink():  # no result is in it, and it would fail the stage
+            shutil.rmtree(path)
 
     def __call__(
         self,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.stages.context import ProgressFile, StageContext
+from runners.stages.context import ProgressFile, StageContext, StageProgress, read_progress
 from runners.stages.tokens import TokensStage
 from search_space.objective import EntityReplacement
 from search_space.packing.mentions import MentionSequences
@@ -102,3 +102,9 @@ def test_the_phases_of_the_tokens_stage_count_their_texts(tmp_path: Path) -> Non
     assert phases[0][1][-1] == (f"reading the training split: text {train:,} of {train:,}", 1.0)
     assert phases[1][1] == [(f"training the vocabulary: {train:,} texts", 0.0)]
     assert phases[2][1][0] == (f"tokenizing: text 0 of {train:,}", 0.0)
+
+
+def test_what_lies_in_the_place_of_a_progress_file_fails_no_stage(tmp_path: Path) -> None:
+    (tmp_path / "key.json" / "inside").mkdir(parents=True)
+    ProgressFile(tmp_path / "key.json")("training", 0.5)
+    assert read_progress(tmp_path / "key.json") == StageProgress("training", 0.5, None, None)

@@ -5,6 +5,7 @@ its values at the rungs (`study_values`), or with the values that it is expected
 cannot use pruned trials; a diverged or failed one as FAIL.
 """
 
+import math
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -131,6 +132,8 @@ class _CohortSampler:
 def importance(design: Search, baseline: Candidate, observations: tuple[Observation, ...]) -> dict[str, float]:
     """Return each axis's share of the variance of the first objective; empty if too few candidates have a value.
 
+    A candidate that diverged has none.
+
     At the first rung, which every candidate reaches; of a score that no probe measures there, at the end.
     """
     import optuna
@@ -141,7 +144,7 @@ def importance(design: Search, baseline: Candidate, observations: tuple[Observat
     study = _study(single, baseline, (), 0, known)
     for observation in observations:
         value = _first_value(objective, observation)
-        if value is not None:
+        if value is not None and not math.isnan(value):  # a diverged one has none
             first = Observation(observation.changes, (value,), complete=True)
             trial = _frozen_trial(single, baseline, first, 0, known)
             assert trial is not None

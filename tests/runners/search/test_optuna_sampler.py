@@ -110,7 +110,9 @@ def test_importance_ranks_the_relevant_axis_first_and_is_empty_with_too_few_resu
     )
     shares = importance(design, BASELINE, known)
     assert shares["bottleneck_ratio"] > 0.9
-    assert importance(design, BASELINE, ()) == {}
+    diverged = Observation({"bottleneck_ratio": 2}, (), complete=False, diverged=True)
+    assert importance(design, BASELINE, (*known, diverged)) == shares
+    assert importance(design, BASELINE, ()) == importance(design, BASELINE, (diverged,)) == {}
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)

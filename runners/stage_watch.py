@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from runners.cost_estimate.flops import stage_flops
 from runners.executors import Executor
-from runners.limits import SECONDS_PER_HOUR, time_text
+from runners.limits import SECONDS_PER_HOUR
 from runners.work_queue import Failure, StageTask, TaskId
 from steeplechase.foundation.locking import SILENT_SECONDS, Holder, tell
 from steeplechase.ledger.artifacts import ArtifactStore, Outcome
@@ -123,10 +123,10 @@ class StageWatch:
         if silent < limit:
             if not watched.silence_told:
                 watched.silence_told = True
-                end = f"ended after {time_text(limit)} without any, and the stage tried again"
+                end = f"ended after {_rounded(limit)} without any, and the stage tried again"
                 tell(f"{_name(task)}: no progress for {silent:.0f} s; {process} is {end}")
             return
-        reason = f"no progress for {time_text(limit)}"
+        reason = f"no progress for {_rounded(limit)}"
         if executor.end_worker(task, holder):
             self._ended[task.task_id] = f"{reason}; {process} was ended"
             watched.changed = time.monotonic()  # until `finished` returns its death
@@ -138,3 +138,8 @@ class StageWatch:
 
 def _name(task: StageTask) -> str:
     return f"{task.trial or 'shared'} {task.label}"
+
+
+def _rounded(seconds: float) -> str:
+    """Return a limit in words: a multiple of a measured time is no round number."""
+    return f"{seconds:.0f} s" if seconds < SECONDS_PER_HOUR / 60 else f"{60 * seconds / SECONDS_PER_HOUR:.0f} min"

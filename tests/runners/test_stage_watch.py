@@ -71,7 +71,7 @@ def test_a_silent_worker_is_told_of_then_ended_as_a_dead_one(
     assert watched.executor.ended == able
     end = watched.watch.explained(TASK, Failure("died", worker_died=True))
     assert isinstance(end, Failure)
-    assert ("no progress for 1m" in end.error) is able
+    assert ("no progress for 1 min" in end.error) is able
 
 
 def test_a_worker_with_progress_is_left_alone(

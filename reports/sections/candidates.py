@@ -228,7 +228,7 @@ def _against(row: Row) -> str:
 def _notes(results: Results) -> Iterator[str]:
     yield from candidates_notes(results)
     candidates = len(results.arms) - 1
-    if candidates > 1:
+    if any(row["rank"] for row in results.once(candidates_table).rows) and candidates > 1:
         objectives = results.once(Objectives)
         by = "loss" if objectives.loss_alone else title_of(objectives.names[0])
         yield f"The best of {candidates} candidates was selected by the {by} shown here, so that its Δ is optimistic."

@@ -39,6 +39,7 @@ def test_the_baseline_that_no_hurdle_stops_is_never_called_best() -> None:
 def test_a_search_whose_candidates_all_diverge_has_only_the_baselines_result() -> None:
     report = build(stopped_or_diverged({"c001": None, "c002": None, "c003": None}))
     assert report.finding == "Of 3 candidates none finished (3 diverged); the baseline alone has a result."
+    assert not any("was selected" in note for grid in report.grids for note in grid.notes)
 
 
 def two_objectives(objectives: list[str], scores: Mapping[str, float]) -> Snapshot:

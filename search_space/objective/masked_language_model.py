@@ -3,19 +3,29 @@
 from collections.abc import Iterator
 from typing import Literal
 
+from pydantic import Field
+
 from search_space.architecture import Architecture
 from search_space.cost import Component
 from search_space.objective.masking import Masking
-from search_space.output_layer.transformed import vocabulary_head
+from search_space.output_layer import OutputLayer, Transformed
 from search_space.packing import ContinuedPairs, PackingOption
 from steeplechase.foundation.errors import Violation
 
 
 class MaskedLanguageModel(Masking):
-    """Cross-entropy at the predicted positions; the output table is the embedding table."""
+    """Cross-entropy at the predicted positions; the output table is the embedding table, unless it is untied."""
 
     kind: Literal["masked_language_model"] = "masked_language_model"
     """Chooses masked language modelling."""
+    output_layer: OutputLayer = Field(default_factory=Transformed)
+    """From hidden states to the vocabulary: `transformed` as in BERT, `untied` as in NeoBERT, or `soft_capped`."""
+
+    @property
+    def description(self) -> str:
+        """The name, the share of predicted tokens, and the output layer where it is not the usual one."""
+        layer = "" if isinstance(self.output_layer, Transformed) else f", output layer {self.output_layer.kind}"
+        return f"{super().description}{layer}"
 
     @property
     def reference(self) -> "MaskedLanguageModel":
@@ -40,7 +50,13 @@ class MaskedLanguageModel(Masking):
         self, architecture: Architecture, generator: Architecture | None, length: int
     ) -> tuple[Component, ...]:
         """Return the components that pretraining adds to the encoder and fine-tuning drops."""
-        return (vocabulary_head(architecture),)
+        return (self.output_layer.component(architecture),)
+
+    def needs(self, architecture: Architecture) -> Iterator[Violation]:
+        """Yield what the output layer needs of the architecture, and a memory of the packing."""
+        yield from super().needs(architecture)
+        for mistake in self.output_layer.mistakes(architecture):
+            yield Violation(("objective", "output_layer"), f"{self.output_layer.kind} {mistake}")
 
 
 class WithMaskedReference(Masking):

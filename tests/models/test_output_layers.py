@@ -9,16 +9,25 @@ from torch import Tensor, nn
 import search_space.output_layer
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from search_space.objective import LanguageModel
+from search_space.objective import LanguageModel, MaskedLanguageModel
 from search_space.output_layer import AdaptiveSoftmax, EmbeddingTable, OutputLayerOption, Transformed
+from search_space.output_layer.soft_capped import SoftCapped
+from search_space.output_layer.untied import Untied
 from steeplechase.foundation.schema import options_of
 from steeplechase.models.initialisation import initialise
 from steeplechase.models.output_layer import build_output_layer
+from steeplechase.tasks.objectives import build_model
 from tests.factories.small_experiments import stir
 
 VOCABULARY, WIDTH, CUTOFFS = 40, 8, (10, 25)
 ARCHITECTURE = Architecture(width=WIDTH, embedding_width=WIDTH, heads=2, vocabulary_size=VOCABULARY)
-OPTIONS: tuple[OutputLayerOption, ...] = (Transformed(), EmbeddingTable(), AdaptiveSoftmax(cutoffs=CUTOFFS))
+OPTIONS: tuple[OutputLayerOption, ...] = (
+    Transformed(),
+    EmbeddingTable(),
+    AdaptiveSoftmax(cutoffs=CUTOFFS),
+    Untied(),
+    SoftCapped(cap=2.0),
+)
 every_option = pytest.mark.parametrize("option", OPTIONS, ids=lambda option: str(option.kind))
 
 
@@ -73,6 +82,26 @@ def test_the_adaptive_softmax_equals_that_of_torch() -> None:
         assert not torch.allclose(head(x, table), oracle.log_prob(x), atol=1e-6)
 
 
+def test_capped_logits_are_the_plain_ones_within_their_bound() -> None:
+    x, table = drawn(30, WIDTH), drawn(VOCABULARY, WIDTH, seed=2)
+    plain, capped, wide = (
+        head_of(each)(x, table) for each in (Transformed(), SoftCapped(cap=2.0), SoftCapped(cap=1e9))
+    )
+    assert plain.abs().max() > 2 >= capped.abs().max()
+    assert torch.allclose(capped, 2 * torch.tanh(plain / 2))
+    assert torch.allclose(wide, plain)
+
+
+@pytest.mark.parametrize("option", [Untied(), SoftCapped()], ids=lambda option: str(option.kind))
+def test_masked_language_modelling_has_the_parameters_of_its_output_layer(option: OutputLayerOption) -> None:
+    objective = MaskedLanguageModel(output_layer=option)
+    model = build_model(Candidate(architecture=ARCHITECTURE, objective=objective), None, 1)
+    heads = sum(value.numel() for value in model.head.parameters())
+    assert heads == objective.head_parameters(ARCHITECTURE, None)
+    shared = VOCABULARY * WIDTH if isinstance(option, Untied) else WIDTH * (WIDTH + 3)
+    assert heads == shared + VOCABULARY
+
+
 @pytest.mark.parametrize(
     ("architecture", "option", "message"),
     [
@@ -89,6 +118,7 @@ def test_what_an_output_layer_needs_is_one_line(
     architecture: Architecture, option: OutputLayerOption, message: str
 ) -> None:
     causal = architecture.model_copy(update={"visibility": "left_to_right"})
-    candidate = Candidate(architecture=causal, objective=LanguageModel(output_layer=option))
-    (violation,) = (each for each in candidate.violations() if each.path == ("objective", "output_layer"))
-    assert violation.message.startswith(message)
+    for objective in (LanguageModel(output_layer=option), MaskedLanguageModel(output_layer=option)):
+        candidate = Candidate(architecture=causal, objective=objective)
+        (violation,) = (each for each in candidate.violations() if each.path == ("objective", "output_layer"))
+        assert violation.message.startswith(message)

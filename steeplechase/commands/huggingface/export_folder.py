@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from runners.training.checkpoint import WEIGHTS
 from search_space.architecture import Architecture
 from search_space.convolution import SpanDynamic
-from search_space.objective import LanguageModel, Objective, PermutationLanguageModel
-from search_space.output_layer import EmbeddingTable
+from search_space.objective import LanguageModel, MaskedLanguageModel, Objective, PermutationLanguageModel
+from search_space.output_layer import EmbeddingTable, Transformed
 from search_space.recipe import Recipe
 from search_space.summary import Subject
 from steeplechase.configuration.initial_checkpoint import WEIGHTS as START_WEIGHTS
@@ -102,13 +102,15 @@ def from_declaration(subject: Subject, seed: int) -> Exported:
 
 
 def _head(objective: Objective) -> str:
-    """Return the objective, and its output layer where that is a choice whose embeddings alone transformers has."""
+    """Return the objective, and its output layer where transformers does not have it."""
     if isinstance(objective, LanguageModel | PermutationLanguageModel):
         layer, has_biases = objective.output_layer, isinstance(objective, PermutationLanguageModel)
         if not isinstance(layer, EmbeddingTable):
             return f"{objective.kind} ({layer.kind})"
         if layer.biases != has_biases:
             return f"{objective.kind} ({layer.kind} {'with' if layer.biases else 'without'} biases)"
+    if isinstance(objective, MaskedLanguageModel) and not isinstance(objective.output_layer, Transformed):
+        return f"{objective.kind} ({objective.output_layer.kind})"
     return objective.kind
 
 

@@ -9,6 +9,7 @@ from search_space.candidate import Candidate
 from search_space.objective import MaskedLanguageModel
 from search_space.packing.sequences import Sequences
 from steeplechase.models.attention_context import PredictionOrder
+from steeplechase.models.output_layer import OutputHead, build_output_layer
 from steeplechase.tasks.masking import PaddedBatch, mask, padded
 from steeplechase.tasks.objectives.continued_text import (
     ContinuedBatch,
@@ -29,6 +30,11 @@ class Model(ContinuedTextModel[PaddedBatch]):
         super().__init__(candidate)
         assert isinstance(candidate.objective, MaskedLanguageModel)
         self.objective = candidate.objective
+
+    def build_head(self, candidate: Candidate) -> OutputHead:
+        """Return the output layer that the objective declares."""
+        assert isinstance(candidate.objective, MaskedLanguageModel)
+        return build_output_layer(candidate.objective.output_layer, candidate.architecture)
 
     def prepare(self, sequences: Sequences, tokenizer: Tokenizer, random: np.random.Generator) -> PaddedBatch:
         """Return the sequences with masks."""

@@ -3,16 +3,23 @@
 from collections.abc import Iterator
 
 from reports.claim_row import scope_text
+from reports.sections.latency import measured_on
 from reports.statistics.experiment import margins_of
+from reports.statistics.latency import latencies_of
 from reports.statistics.results import Results
 from steeplechase.analysis.proportions import unseen_at_most
 
 
 def limits_of(results: Results) -> str:
-    """Return the sentences of the box; empty without a finished table of pretrained arms."""
-    if not results.arms or not results.experiment.pretrains:
-        return ""
-    return " ".join(_sentences(results))
+    """Return the sentences of the box; empty without latencies and without a finished table of pretrained arms."""
+    pretrained = _sentences(results) if results.arms and results.experiment.pretrains else ()
+    return " ".join((*pretrained, *_of_latencies(results)))
+
+
+def _of_latencies(results: Results) -> Iterator[str]:
+    found = results.once(latencies_of)
+    if found is not None and found.timed:
+        yield f"Whether a model takes less time elsewhere: timed was {measured_on(found)}, in one run on one machine."
 
 
 def _sentences(results: Results) -> Iterator[str]:

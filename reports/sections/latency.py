@@ -206,8 +206,17 @@ def _sentences(evidence: LatencyEvidence, arm: str) -> Iterator[str]:
     sentence = f"At n = {longest.length} {arm} is {speedup} with {_flops(longest)} of its FLOPs"
     if shortest is not longest:
         sentence += f", at n = {shortest.length} {speedup_text(evidence, shortest)} with {_flops(shortest)}"
-    yield f"{sentence} ({counted(longest.speedup.n, 'paired round')} per length)."
+    yield f"{sentence} ({counted(longest.speedup.n, 'paired round')} per length; {measured_on(evidence)})."
     yield f"{_where(evidence, timed).capitalize()}."
+
+
+def measured_on(evidence: LatencyEvidence) -> str:
+    """Return what was timed and where: `the attention sublayer alone, 1 sequence per pass, cpu, 1 thread`."""
+    part = "a whole block" if evidence.timing.part == "block" else "the attention sublayer alone"
+    sequences = f"{counted(evidence.timing.batch_sequences, 'sequence')} per pass"
+    machine = evidence.machine
+    on = () if machine is None else (machine.device, counted(machine.threads, "thread"))
+    return ", ".join((part, sequences, *on))
 
 
 def _where(evidence: LatencyEvidence, timed: tuple[ArmLatency, ...]) -> str:

@@ -11,7 +11,7 @@ from reports.grid import Column, shown, words
 from reports.number_format import NOTHING, counted, p_text
 from reports.section import Content, Section
 from reports.statistics.evidence import Evidence
-from reports.statistics.learning import Learning
+from reports.statistics.learning import HELD_OUT_CURVE, Learning
 from reports.statistics.results import Results
 from reports.table import Row, Table
 from steeplechase.analysis.difference import ALPHA
@@ -53,6 +53,7 @@ class Compared:
             "first_exit": exits[0] if exits else None,
             "last_exit": exits[-1] if exits else None,
             "level": self.learning.level,
+            "curve": self.learning.curve,
         }
 
 
@@ -96,6 +97,11 @@ def _notes(results: Results, compared: tuple[Compared, ...]) -> Iterator[str]:
         "point, by BIC). Share: the exact interval of Clopper and Pearson. p: Fisher's exact test against the "
         "baseline, Holm-corrected over arms."
     )
+    if any(one.learning.curve == HELD_OUT_CURVE for one in compared):
+        yield (
+            "Beside a generator it is the held-out loss where a seed stays on that: the training loss has the "
+            "generator's in it, and falls although the discriminator has not begun to learn."
+        )
     fewest = min((one.learning for one in compared), key=lambda learning: learning.seeds)
     yield (
         f"Where all of {fewest.seeds} seeds left, up to {100 * fewest.unseen:.0f}% of further ones may still stay "

@@ -60,7 +60,7 @@ def _best_pairs(results: Results, pairs: Sequence[IsolatedPair], metric: Metric)
 
 
 def _clauses(evidence: Evidence) -> Iterator[str]:
-    """Yield single-change effects: one pair per path if few, else the number of pairs with a significant effect."""
+    """Yield single-change effects: one pair per path if few, else the number of pairs whose interval excludes 0."""
     results = evidence.results
     pairs, metrics = results.once(_pairs_of), results.measured_headlines
     best_pairs = list(_best_pairs(results, pairs, metrics[0])) if metrics else []
@@ -68,14 +68,12 @@ def _clauses(evidence: Evidence) -> Iterator[str]:
         for pair in best_pairs:
             yield f"the effect of {_named(pair)} (without correction): {_isolated(results, pair, metrics)}"
         return
-    significant_metrics = {
+    metrics_told_apart = {
         pair: [metric for metric in metrics if _difference(results, pair, metric).excludes_zero] for pair in pairs
     }
-    significant_pairs = [
-        f"{_named(pair)}: {_isolated(results, pair, on)}" for pair, on in significant_metrics.items() if on
-    ]
-    named = f" ({', '.join(significant_pairs)})" if 0 < len(significant_pairs) <= PAIRS_NAMED else ""
-    count = f"{len(significant_pairs) or 'none'} {'are' if len(significant_pairs) > 1 else 'is'} significant"
+    told_apart = [f"{_named(pair)}: {_isolated(results, pair, on)}" for pair, on in metrics_told_apart.items() if on]
+    named = f" ({', '.join(told_apart)})" if 0 < len(told_apart) <= PAIRS_NAMED else ""
+    count = f"{len(told_apart) or 'none'} {'have' if len(told_apart) > 1 else 'has'} an interval that excludes 0"
     yield f"of {len(pairs)} single-change comparisons (without correction) {count}{named}"
 
 
@@ -100,7 +98,7 @@ def _direction(difference: Difference, metric: Metric) -> str:
     if difference.low is None or difference.delta is None:
         return "without an interval"
     if not difference.excludes_zero:
-        return "not significant"
+        return "not told apart"
     return "better" if metric.better(difference.delta, 0.0) else "worse"
 
 

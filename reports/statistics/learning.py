@@ -3,13 +3,18 @@
 A run that stays at the loss of a model without context is another kind of result than one that learns. Arms are told
 apart by how many of their seeds learn, by Fisher's exact test, and their means by the seeds that do. The arms of one
 pretraining objective share a plateau. Where no curve stays on one, every seed counts as having left.
+
+The curve is that of the training loss, which has the most points. Beside a generator that loss is the sum of two
+losses and falls when the generator begins to learn. Where a seed's held-out loss, which is the discriminator's alone,
+stays on a plateau, the held-out loss decides for all seeds of the objective.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from search_space.objective.replaced_tokens import ReplacedTokens
 from steeplechase.analysis.exact_interval import clopper_pearson
 from steeplechase.analysis.plateau import plateau_of
 from steeplechase.analysis.proportions import unseen_at_most
@@ -21,6 +26,8 @@ from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import Pretraining, finite_points
 from steeplechase.ledger.trial_history import TrialHistory
 
+TRAIN_CURVE, HELD_OUT_CURVE = "train_curve", "held_out_curve"
+
 
 @dataclass(frozen=True)
 class Learning:
@@ -29,6 +36,8 @@ class Learning:
     exits: Mapping[int, float | None]
     level: float
     """The loss on the plateau, in nats."""
+    curve: str = TRAIN_CURVE
+    """The curve that has the plateau, by its name in the results of pretraining."""
 
     @property
     def seeds(self) -> int:
@@ -63,27 +72,39 @@ class Learning:
 def learning_of(snapshot: Snapshot) -> dict[str, Learning]:
     """Return by arm which seeds left; only of arms with a plateau in the curves of their objective."""
     groups: dict[str, list[TrialHistory]] = defaultdict(list)
-    objectives = {arm.name: canonical_text(canonical(arm.candidate.objective)) for arm in snapshot.arms}
+    objectives = {arm.name: arm.candidate.objective for arm in snapshot.arms}
     for history in snapshot.histories:
-        groups[objectives.get(history.trial.arm, "")].append(history)
-    found: dict[str, dict[int, float | None]] = defaultdict(dict)
-    levels: dict[str, float] = {}
+        objective = objectives.get(history.trial.arm)
+        groups["" if objective is None else canonical_text(canonical(objective))].append(history)
+    found: dict[str, Learning] = {}
     for histories in groups.values():
-        curves = {each.trial.name: _training_curve(each) for each in histories}
-        plateau = plateau_of(curves)
-        for each in histories if plateau is not None else ():
-            if plateau is not None and each.trial.name in plateau.exits:
-                found[each.trial.arm][each.trial.seed] = plateau.exits[each.trial.name]
-                levels[each.trial.arm] = plateau.level
-    return {arm: Learning(exits, levels[arm]) for arm, exits in found.items()}
+        found |= _learning_of(histories, isinstance(objectives.get(histories[0].trial.arm), ReplacedTokens))
+    return found
 
 
-def _training_curve(history: TrialHistory) -> dict[int, float]:
-    curve: dict[int, float] = {}
-    for record in history.finished(PRETRAIN):
-        if isinstance(record.result, Pretraining):
-            curve |= finite_points(record.result.train_curve)
-    return curve
+def _learning_of(histories: Sequence[TrialHistory], beside_generator: bool) -> Iterator[tuple[str, Learning]]:
+    """Yield the arms of one objective with their seeds that left."""
+    name, plateau = TRAIN_CURVE, plateau_of(_curves(histories, TRAIN_CURVE))
+    held_out = plateau_of(_curves(histories, HELD_OUT_CURVE)) if beside_generator else None
+    if held_out is not None and None in held_out.exits.values():
+        name, plateau = HELD_OUT_CURVE, held_out
+    exits: dict[str, dict[int, float | None]] = defaultdict(dict)
+    for each in histories:
+        if plateau is not None and each.trial.name in plateau.exits:
+            exits[each.trial.arm][each.trial.seed] = plateau.exits[each.trial.name]
+    for arm, of_arm in exits.items():
+        assert plateau is not None
+        yield arm, Learning(of_arm, plateau.level, name)
+
+
+def _curves(histories: Iterable[TrialHistory], name: str) -> dict[str, dict[int, float]]:
+    """Return by trial the finite points of one of its curves."""
+    curves: dict[str, dict[int, float]] = {each.trial.name: {} for each in histories}
+    for each in histories:
+        for record in each.finished(PRETRAIN):
+            if isinstance(record.result, Pretraining):
+                curves[each.trial.name] |= finite_points(getattr(record.result, name))
+    return curves
 
 
 def values_of_learners(nested: NestedArmValues, learning: Mapping[str, Learning]) -> NestedArmValues:

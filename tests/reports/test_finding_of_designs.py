@@ -28,13 +28,13 @@ def crossed(lower: dict[str, float], period: int = 3, **more: str) -> str:
     return build(snapshot(trials, arms=arms, resolved=document(seeds=(1, 2, 3), **more))).finding
 
 
-def test_of_many_single_change_effects_the_significant_ones_are_named() -> None:
-    assert "of 8 single-change comparisons (without correction) none is significant; arms " in crossed({})
+def test_of_many_single_change_effects_those_told_apart_are_named() -> None:
+    assert "comparisons (without correction) none has an interval that excludes 0; arms " in crossed({})
     one = crossed({"h2b4": 0.2, "h2": 0.2})
-    assert "of 8 single-change comparisons (without correction) 2 are significant (" in one
+    assert "of 8 single-change comparisons (without correction) 2 have an interval that excludes 0 (" in one
     assert "heads alone, h2b4 against b4: held-out loss better (−0.2" in one
     many = crossed({"h2b4": 0.2, "h8b4": 0.4, "h8b2": -0.3})
-    assert many.partition("; arms ")[0].endswith("are significant")
+    assert many.partition("; arms ")[0].endswith("have an interval that excludes 0")
 
 
 def test_a_crossed_design_begins_with_its_own_family() -> None:

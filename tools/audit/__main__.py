@@ -30,8 +30,8 @@ def audit(published: Path, built: Path) -> Iterator[tuple[str, str, Sequence[Com
             yield folder.name, reason, ()
             continue
         found = {path.stem: read_csv(path) for path in sorted((built / folder.name / "tables").glob("*.csv"))}
-        levels = {row["arm"]: float(row["level"]) for row in found.get("plateau", [])}
-        study = Study(folder / "ledger", {row["metric"] for row in found["results"]}, levels)
+        plateaus = {row["arm"]: (row["curve"], float(row["level"])) for row in found.get("plateau", [])}
+        study = Study(folder / "ledger", {row["metric"] for row in found["results"]}, plateaus)
         studies |= {} if study.tuned else {folder.name: study}  # a tuned one's claims are tested at own recipes
         of_tables = [compare(f"{n}.csv", keys, found.pop(n, []), rows(study)) for n, (rows, keys) in TABLES.items()]
         others = [Comparison(f"{name}.csv", cells=sum(map(len, found[name])), skipped=["all"]) for name in found]

@@ -21,6 +21,8 @@ POINTS = 100.0
 APART = ("tuning_trial_of", "tuned_from")
 """Columns of arms that are no rows of the main table."""
 Row = dict[str, Any]
+Plateaus = Mapping[str, tuple[str, float]]
+"""By arm the curve that has a plateau, and its level in nats."""
 
 csv.field_size_limit(sys.maxsize)
 
@@ -51,11 +53,11 @@ class Study:
 
     `arms` has the row of every arm, the baseline first. `values` has by metric, arm and seed the mean over
     fine-tuning seeds, `examples` that of every example. `further`: published names of metrics, where the one that
-    decides on a task has the task's name and another is called `task:metric`. `levels`: the loss on the plateau of
-    each arm that has one; after the rule of tasks below a reference, seeds that did not leave it have no values.
+    decides on a task has the task's name and another is called `task:metric`. `plateaus`: the curve and the level of
+    each arm that has a plateau; after the rule of tasks below a reference, seeds that stayed on it have no values.
     """
 
-    def __init__(self, ledger: Path, further: set[str], levels: Mapping[str, float] = MappingProxyType({})) -> None:
+    def __init__(self, ledger: Path, further: set[str], plateaus: Plateaus = MappingProxyType({})) -> None:
         facts = read_facts(ledger)
         self.document, self.labels, self.tuned = facts["document"], facts["labels"], "own_recipes" in facts
         self.added: list[Row] = facts.get("references") or []
@@ -93,7 +95,7 @@ class Study:
         self.pretrained = self._pretrained(trials, latest, results, stopped)
         of_none = {label: result for (trial, label), result in results.items() if not trial}
         self.below = [task for task in self.tasks if self._is_below(task, of_none)]
-        self.exits = self._exits(trials, results, levels)
+        self.exits = self._exits(trials, results, plateaus)
         self.stuck = {arm: {s for s, at in of.items() if at.tokens is None} for arm, of in self.exits.items()}
         for by_arm in (*self.values.values(), *self.examples.values()):
             for arm, stuck in self.stuck.items():
@@ -118,15 +120,16 @@ class Study:
         """Return the rows of a file that are of an arm of the tables, under the name that it has there."""
         return [row | {"arm": self.shown[row["arm"]]} for row in read_csv(path) if row["arm"] in self.shown]
 
-    def _exits(self, trials: Sequence[Row], results: Mapping[Any, Row], levels: Mapping[str, float]) -> Row:
+    def _exits(self, trials: Sequence[Row], results: Mapping[Any, Row], plateaus: Plateaus) -> Row:
         """Return where the seeds of every arm with a plateau left it."""
-        found: dict[str, Any] = {arm: {} for arm in self.arms if arm in levels}
-        curves: dict[str, dict[float, float]] = defaultdict(dict)
+        found: dict[str, Any] = {arm: {} for arm in self.arms if arm in plateaus}
+        curves: dict[tuple[str, str], dict[float, float]] = defaultdict(dict)
         for (trial, label), result in results.items():
-            if label.startswith("pretrain@"):
-                curves[trial] |= {at: loss for at, loss in result.get("train_curve", ()) if math.isfinite(loss)}
+            for name in ("train_curve", "held_out_curve") if label.startswith("pretrain@") else ():
+                curves[trial, name] |= {at: loss for at, loss in result.get(name, ()) if math.isfinite(loss)}
         for trial in trials:
-            if trial["arm"] in found and (exit_ := exit_of([*curves[trial["name"]].items()], levels[trial["arm"]])):
+            name, level = plateaus.get(trial["arm"], ("", math.nan))
+            if trial["arm"] in found and (exit_ := exit_of([*curves[trial["name"], name].items()], level)):
                 found[trial["arm"]][int(trial["seed"])] = exit_
         return found
 

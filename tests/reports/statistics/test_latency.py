@@ -146,4 +146,5 @@ def test_the_finding_reports_the_progress_of_the_run() -> None:
     told = finding(results({16: times, 8: times}))
     assert told.startswith("At n = 16 mixed is 2.0")
     assert "as fast as attention [2.0" in told
-    assert told.endswith("(3 paired rounds per length). Faster at n = 8, 16.")
+    assert "(3 paired rounds per length; the attention sublayer alone, 1 sequence per pass, cpu, 1 thread)." in told
+    assert told.endswith("Faster at n = 8, 16.")

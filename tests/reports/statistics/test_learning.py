@@ -1,11 +1,17 @@
 """Seeds on their plateau have no part in means; a claim on an arm that has not begun to learn is not tested."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from reports.statistics.claims import ClaimOutcome, judged_claims
-from reports.statistics.learning import Learning
+from reports.statistics.learning import Learning, learning_of
 from reports.statistics.results import Results, results_of
-from tests.factories.reports import Trial, document, primary, snapshot
+from search_space.candidate import Candidate
+from search_space.objective.masked_language_model import MaskedLanguageModel
+from search_space.objective.replaced_token_detection import ReplacedTokenDetection
+from tests.factories.reports import TOKENS, Trial, document, primary, snapshot
 
 
 def results(stays: set[int], monkeypatch: pytest.MonkeyPatch) -> Results:
@@ -30,3 +36,34 @@ def test_means_are_of_the_seeds_that_left(stays: set[int], left: int, monkeypatc
     assert len(found.measured_values["other"]["held_out_loss"]) == 3
     (claim,) = judged_claims(found)
     assert (claim.outcome is ClaimOutcome.NOT_TESTED) == (left < 2)
+
+
+def curve(exit_at: int | None) -> list[list[float]]:
+    """Return 40 points on a plateau at 5 nats; from the exit on, a power law down from it."""
+    at = np.arange(1, 41) * TOKENS // 40
+    fallen = 0.0 if exit_at is None else 1 - np.maximum(at / exit_at, 1.0) ** -1.2
+    losses = 5 + np.random.default_rng(0).normal(0, 0.01, 40) - fallen
+    return [[int(tokens), float(loss)] for tokens, loss in zip(at, losses, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("objective", "second_stays", "left"),
+    [(ReplacedTokenDetection(), True, 1), (ReplacedTokenDetection(), False, 2), (MaskedLanguageModel(), True, 2)],
+)
+def test_beside_a_generator_a_discriminator_that_stays_has_not_left(
+    objective: MaskedLanguageModel | ReplacedTokenDetection, second_stays: bool, left: int
+) -> None:
+    """The training losses of both seeds fall; without a generator they decide."""
+    ends = {1: TOKENS // 2, 2: None if second_stays else TOKENS // 2}
+    trials = [
+        Trial("baseline", seed).record(
+            "pretrain",
+            f"pretrain@{TOKENS}",
+            {"tokens": TOKENS, "held_out_loss": 4.0, "held_out_curve": curve(end), "train_curve": curve(TOKENS // 4)},
+        )
+        for seed, end in ends.items()
+    ]
+    told = snapshot(trials, {"baseline": {}})
+    arms = (replace(told.arms[0], candidate=Candidate(objective=objective)),)
+    found = learning_of(replace(told, arms=arms))["baseline"]
+    assert (found.left, found.curve) == (left, "held_out_curve" if left == 1 else "train_curve")

@@ -11,7 +11,7 @@ from reports.grid import Column, shown, words
 from reports.number_format import NOTHING, counted, p_text
 from reports.section import Content, Section
 from reports.statistics.evidence import Evidence
-from reports.statistics.learning import HELD_OUT_CURVE, Learning
+from reports.statistics.learning import HELD_OUT_CURVE, Learning, can_differ
 from reports.statistics.results import Results
 from reports.table import Row, Table
 from steeplechase.analysis.difference import ALPHA
@@ -63,8 +63,15 @@ def compared_learning(results: Results) -> tuple[Compared, ...]:
     baseline = learning.get(BASELINE)
     arms = [arm.name for arm in results.arms if arm.name in learning]
     p_values = [None if arm == BASELINE or baseline is None else _p(learning[arm], baseline) for arm in arms]
-    rows = zip(arms, p_values, holm(p_values), strict=True)
-    return tuple(Compared(arm, learning[arm], p, adjusted) for arm, p, adjusted in rows)
+    tested = [baseline is not None and can_differ(learning[arm], baseline) for arm in arms]
+    corrected = holm([p if can else None for p, can in zip(p_values, tested, strict=True)])
+    rows = zip(arms, p_values, corrected, strict=True)
+    return tuple(Compared(arm, learning[arm], p, _spent(p, after, results)) for arm, p, after in rows)
+
+
+def _spent(p: float | None, corrected: float | None, results: Results) -> float | None:
+    """Return a corrected p over its share of the level; a test that cannot be significant is in no family."""
+    return p if corrected is None else min(1.0, corrected / results.share_of_a_family)
 
 
 def _p(arm: Learning, baseline: Learning) -> float:
@@ -95,12 +102,17 @@ def _notes(results: Results, compared: tuple[Compared, ...]) -> Iterator[str]:
     yield (
         "A seed leaves when its training loss falls below the level that all seeds of its objective share (a change "
         "point, by BIC). Share: the exact interval of Clopper and Pearson. p: Fisher's exact test against the "
-        "baseline, Holm-corrected over arms."
+        "baseline, Holm-corrected over the arms of which it could be significant with as many seeds that left."
     )
     if any(one.learning.curve == HELD_OUT_CURVE for one in compared):
         yield (
             "Beside a generator it is the held-out loss where a seed stays on that: the training loss has the "
             "generator's in it, and falls although the discriminator has not begun to learn."
+        )
+    if results.share_of_a_family < 1:
+        yield (
+            "It is tested here how many seeds learn, and the means of those that do: each of the two has half of the "
+            "5%, so that every p is doubled. Where Fisher's test could not be significant, means have all of it."
         )
     fewest = min((one.learning for one in compared), key=lambda learning: learning.seeds)
     yield (

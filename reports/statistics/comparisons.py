@@ -81,7 +81,7 @@ class CellTest:
     baseline: SeedValues
     margin: float | None = None
     share: float = 1.0
-    """Share of α spent at this look."""
+    """Share of α spent at this look, and left to means where it is also tested how many seeds learn."""
     test: MeanTest = MeanTest.WELCH
     over_examples: Estimates | None = None
     """The difference over seeds and examples, where the values of examples were kept."""
@@ -231,15 +231,18 @@ class Comparison:
 
 
 def compare(
-    cells: Mapping[Cell, CellTest], families: Sequence[Sequence[Cell]], looks: Looks
+    cells: Mapping[Cell, CellTest], families: Sequence[Sequence[Cell]], looks: Looks, share: float = 1.0
 ) -> dict[Cell, Comparison]:
-    """Return the comparison of every cell: of the headline family, ordered by metric, then of the further ones."""
+    """Return the comparison of every cell: of the headline family, ordered by metric, then of the further ones.
+
+    `share`: of the level that tests of means have.
+    """
     headline, *further = families
     corrected = dict(zip(headline, _gated([cells[cell] for cell in headline]), strict=True))
     for family in further:
         corrected |= zip(family, _holm([cells[cell] for cell in family]), strict=True)
     equivalent = _equivalence(cells)
-    last = looks.share(looks.counts[-1]) if looks.counts else 1.0
+    last = share * (looks.share(looks.counts[-1]) if looks.counts else 1.0)
     arms = max(1, len({arm for arm, _ in cells}))
     return {cell: Comparison(cells[cell], each, equivalent[cell], last, arms) for cell, each in corrected.items()}
 

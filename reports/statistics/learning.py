@@ -15,9 +15,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from search_space.objective.replaced_tokens import ReplacedTokens
+from steeplechase.analysis.difference import ALPHA
 from steeplechase.analysis.exact_interval import clopper_pearson
 from steeplechase.analysis.plateau import plateau_of
-from steeplechase.analysis.proportions import unseen_at_most
+from steeplechase.analysis.proportions import smallest_fisher_p, unseen_at_most
+from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.stage_label import PRETRAIN
 from steeplechase.foundation.canonical import canonical, canonical_text
 from steeplechase.ledger.arm_values import NestedArmValues
@@ -135,6 +137,22 @@ def _of_learners(table: ExampleTable, learning: Mapping[str, Learning]) -> Examp
 def stayed_of(arm: str, learning: Mapping[str, Learning]) -> frozenset[int]:
     """Return the seeds of an arm that have not left."""
     return learning[arm].stayed if arm in learning else frozenset()
+
+
+def share_of_a_family(learning: Mapping[str, Learning]) -> float:
+    """Return the share of the level that the tests of means have, and those of how many seeds learn: half or all.
+
+    An arm has two tests against the baseline where Fisher's can be significant with as many seeds that left. Where
+    it cannot, it is no hypothesis of the family (Tarone 1990, Biometrics 46, 515).
+    """
+    baseline = learning.get(BASELINE)
+    others = [each for arm, each in learning.items() if arm != BASELINE]
+    return 0.5 if baseline and any(can_differ(each, baseline) for each in others) else 1.0
+
+
+def can_differ(arm: Learning, baseline: Learning) -> bool:
+    """Whether Fisher's test of two arms can be significant with as many seeds that left."""
+    return smallest_fisher_p(arm.left + baseline.left, arm.seeds, baseline.seeds) <= ALPHA
 
 
 def partly(arms: Iterable[str], learning: Mapping[str, Learning]) -> dict[str, Learning]:

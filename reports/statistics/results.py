@@ -15,6 +15,7 @@ from reports.statistics.learning import (
     examples_of_learners,
     learning_of,
     partly,
+    share_of_a_family,
     values_of_learners,
 )
 from reports.statistics.metrics import Metric, in_place_of_score, ordered
@@ -120,6 +121,12 @@ class Results:
         """The arms of which not every seed left the plateau, in the table's order."""
         return partly((arm.name for arm in self.arms), self.learning)
 
+    @cached_property
+    def share_of_a_family(self) -> float:
+        """The share of the level of the tests of means, and of those of how many seeds learn."""
+        shown = (arm.name for arm in self.arms if arm.name in self.learning)
+        return share_of_a_family({arm: self.learning[arm] for arm in shown})
+
     def effect(self, arm: str, metric: Metric) -> Effect:
         """Return one arm's effect on one metric."""
         return self._effects[arm, metric.name]
@@ -216,14 +223,13 @@ class Results:
 
     @cached_property
     def _comparisons(self) -> Mapping[Cell, Comparison]:
-        return compare(
-            {cell: self._cell_test(*cell) for family in self.families for cell in family}, self.families, self.looks
-        )
+        cells = {cell: self._cell_test(*cell) for family in self.families for cell in family}
+        return compare(cells, self.families, self.looks, self.share_of_a_family)
 
     def _cell_test(self, arm: str, name: str) -> CellTest:
         values, baseline = (self.values.get(name_of_arm, {}).get(name, {}) for name_of_arm in (arm, BASELINE))
         over = self.contrasts.over_examples({arm: 1.0, BASELINE: -1.0}, name)
-        metric, share = Metric(name), self._share(arm)
+        metric, share = Metric(name), self._share(arm) * self.share_of_a_family
         learning = (self.partly_learning.get(each) for each in (arm, BASELINE))
         untestable = metric.task in self.below_reference or any(each and each.left < 2 for each in learning)
         return CellTest(metric, values, baseline, self.margins.get(name), share, self.test, over, untestable)

@@ -24,6 +24,12 @@ def unseen_at_most(total: int) -> float:
     return float(1.0 - ALPHA ** (1 / total)) if total else 1.0
 
 
+def smallest_fisher_p(together: int, of_first: int, of_second: int) -> float:
+    """Return the smallest p that Fisher's test has with so many successes in all, however they are shared out."""
+    fewest, most = max(0, together - of_second), min(together, of_first)
+    return min(fisher_p(first, of_first, together - first, of_second) for first in (fewest, most))
+
+
 def fisher_p(first: int, of_first: int, second: int, of_second: int) -> float:
     """Return the two-sided p of equal proportions `first` / `of_first` and `second` / `of_second`: Fisher's test."""
     together, total = first + second, of_first + of_second

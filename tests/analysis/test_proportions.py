@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from steeplechase.analysis.exact_interval import clopper_pearson
-from steeplechase.analysis.proportions import fisher_p, unseen_at_most
+from steeplechase.analysis.proportions import fisher_p, smallest_fisher_p, unseen_at_most
 
 COUNTS = st.integers(1, 12).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total)))
 
@@ -29,3 +29,12 @@ def test_fishers_p_is_scipys(first: tuple[int, int], second: tuple[int, int]) ->
 def test_what_no_seed_did_may_still_happen(seeds: int, share: float) -> None:
     """The one-sided bound at 95%."""
     assert unseen_at_most(seeds) == pytest.approx(share, abs=5e-4)
+
+
+@given(COUNTS, COUNTS)
+def test_the_smallest_p_is_that_of_the_most_uneven_table(first: tuple[int, int], second: tuple[int, int]) -> None:
+    """No other table with as many successes in all has a smaller one."""
+    together, of_first, of_second = first[0] + second[0], first[1], second[1]
+    possible = range(max(0, together - of_second), min(together, of_first) + 1)
+    p_values = [fisher_p(count, of_first, together - count, of_second) for count in possible]
+    assert smallest_fisher_p(together, of_first, of_second) == pytest.approx(min(p_values))

@@ -105,31 +105,31 @@ def _term(values: Any, degrees: int) -> tuple[float, int]:
     return float(np.var(values)) / degrees, degrees
 
 
-def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
+def holm(p_values: Sequence[float] | np.ndarray, share: float = 1.0) -> np.ndarray:
     """Return, one row each, what `gated` does: adjusted p and level of every test, and bounds, which are unknown."""
-    p, found = np.array(p_values, float), np.full((4, len(p_values)), math.nan)
+    p, found = np.minimum(1.0, np.array(p_values, float) / share), np.full((4, len(p_values)), math.nan)
     if (known := ~np.isnan(p)).any():
         rejected, found[0, known], *_ = multipletests(p[known], ALPHA, "holm")
         smaller = stats.rankdata(p[known], "ordinal") - 1
-        found[1, known] = ALPHA / (known.sum() - np.minimum(smaller, rejected.sum()))
+        found[1, known] = share * ALPHA / (known.sum() - np.minimum(smaller, rejected.sum()))
     return found
 
 
-def gated(cells: Sequence[Estimate], metrics: int) -> np.ndarray:
+def gated(cells: Sequence[Estimate], metrics: int, share: float = 1.0) -> np.ndarray:
     """Return adjusted p, two-sided level and both simultaneous bounds of the headline cells, one row each.
 
     `cells`: every arm on the first metric, then every arm on the second. Each arm has a share of alpha on the first.
     Once that is rejected, its second has the share, and passes it on to the first metric of the other arms. Every
-    hypothesis is two, "not above 0" and "not below 0", with half of the share.
+    hypothesis is two, "not above 0" and "not below 0", with half of the share. `share`: of alpha, for all cells.
     """
     arms = len(cells) // metrics
     none, others = np.zeros((arms, arms)), (np.ones((arms, arms)) - np.eye(arms)) / max(1, arms - 1)
     shares, edges = np.full(arms, 1 / arms), others
     if metrics == 2:
         shares, edges = np.append(shares, np.zeros(arms)), np.block([[none, np.eye(arms)], [others, none]])
-    p = np.transpose([cell.tails(0.0) for cell in cells]).ravel()
+    p = np.transpose([cell.tails(0.0) for cell in cells]).ravel() / share
     adjusted, levels = rejected_in_sequence(p, np.tile(shares / 2, 2), np.tile(edges / 2, (2, 2)))
-    (p_above, p_below), (above, below) = adjusted.reshape(2, -1), levels.reshape(2, -1)
+    (p_above, p_below), (above, below) = adjusted.reshape(2, -1), share * levels.reshape(2, -1)
     value, error, degrees = np.array([cell[:3] for cell in cells]).T
     low = np.where(p_above <= ALPHA, 0.0, value - stats.t.isf(above, degrees) * error)
     high = np.where(p_below <= ALPHA, 0.0, value + stats.t.isf(below, degrees) * error)

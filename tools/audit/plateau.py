@@ -57,9 +57,11 @@ def _bic_gain(without: float, with_more: float, points: int) -> float:
 
 def rows(exits: Mapping[str, Mapping[int, Exit]]) -> Iterator[dict[str, Any]]:
     """Yield the number of seeds that left by arm, with its interval and its test against the baseline."""
-    counts = {arm: (sum(each.tokens is not None for each in of.values()), len(of)) for arm, of in exits.items()}
+    counts = _counts(exits)
     tests = {arm: _fisher(counts, arm) for arm in counts}
-    adjusted = dict(zip(tests, holm([*tests.values()])[0], strict=True))
+    tested = [p if _can_differ(counts, arm) else math.nan for arm, p in tests.items()]
+    corrected = dict(zip(tests, holm(tested, share_of_means(exits))[0], strict=True))
+    adjusted = {arm: tests[arm] if math.isnan(p) else p for arm, p in corrected.items()}
     for arm, (left, seeds) in counts.items():
         low, high = proportion_confint(left, seeds, ALPHA, "beta")
         left_at = sorted(each.tokens for each in exits[arm].values() if each.tokens is not None)
@@ -74,6 +76,28 @@ def rows(exits: Mapping[str, Mapping[int, Exit]]) -> Iterator[dict[str, Any]]:
             "p_adjusted": adjusted[arm],
             **{name: left_at[n] if left_at else math.nan for name, n in (("first_exit", 0), ("last_exit", -1))},
         }
+
+
+def _counts(exits: Mapping[str, Mapping[int, Exit]]) -> dict[str, tuple[int, int]]:
+    """Return by arm how many seeds left, and of how many."""
+    return {arm: (sum(each.tokens is not None for each in of.values()), len(of)) for arm, of in exits.items()}
+
+
+def share_of_means(exits: Mapping[str, Mapping[int, Exit]]) -> float:
+    """Return the share of alpha that tests of means have: half where Fisher's test of an arm could be significant."""
+    counts = _counts(exits)
+    return 0.5 if any(_can_differ(counts, arm) for arm in counts) else 1.0
+
+
+def _can_differ(counts: Mapping[str, tuple[int, int]], arm: str) -> bool:
+    """Whether Fisher's test could be significant with as many seeds that left in both arms together."""
+    if arm == BASELINE or BASELINE not in counts:
+        return False
+    (left, seeds), (of_baseline, in_baseline) = counts[arm], counts[BASELINE]
+    together = left + of_baseline
+    ends = max(0, together - in_baseline), min(together, seeds)
+    tables = ([[k, seeds - k], [together - k, in_baseline - together + k]] for k in ends)
+    return min(float(stats.fisher_exact(table).pvalue) for table in tables) <= ALPHA
 
 
 def _fisher(counts: Mapping[str, tuple[int, int]], arm: str) -> float:

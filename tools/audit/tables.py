@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tools.audit.inference import ALPHA, Estimate, contrast, gated, holm
+from tools.audit.plateau import share_of_means
 from tools.audit.rows import BASELINE, LOSS, Row, Study
 
 NOT_TESTABLE = "not testable at this size"
@@ -32,10 +33,11 @@ def effects(study: Study) -> Iterator[Row]:
     """Yield the test of every arm on every metric with its verdict."""
     margins = study.margins(study.paper.get("margins", {}) | study.document.get("equivalence_margin", {}))
     cells = {cell: study.difference(*cell) for cell in product(study.metrics, study.rivals)}
-    corrected, declared = _corrected(study, cells), study.document.get("comparison", "welch")
+    share = share_of_means(study.exits)
+    corrected, declared = _corrected(study, cells, share), study.document.get("comparison", "welch")
     for metric in study.metrics:
         margin, estimates = margins.get(metric, math.nan), [cells[metric, arm] for arm in study.rivals]
-        equivalent = holm([max(each.tails(-margin)[0], each.tails(margin)[1]) for each in estimates])[0]
+        equivalent = holm([max(each.tails(-margin)[0], each.tails(margin)[1]) for each in estimates], share)[0]
         for arm, found, within in zip(study.rivals, estimates, equivalent, strict=True):
             paired, seeds = (
                 contrast([study.values[metric][each] for each in (arm, BASELINE)], (1.0, -1.0), (), paired=each)
@@ -46,22 +48,33 @@ def effects(study: Study) -> Iterator[Row]:
             tests = dict(zip(TESTS, corrected[metric, arm], strict=True))
             verdict = "helps" if (found.value < 0) == (metric == LOSS) else "hurts"
             verdict = verdict if tests["p_adjusted"] <= ALPHA else "undecided"
-            row = {"arm": arm, "metric": metric, **found.columns, "degrees": found.degrees, "p": found.p, **tests}
-            row |= {"test": test, "p_paired": paired.p, "margin": margin, "p_equivalence": within}
+            row = {
+                "arm": arm,
+                "metric": metric,
+                **found.columns,
+                "degrees": found.degrees,
+                "p": _spent(found.p, share),
+                **tests,
+            }
+            row |= {"test": test, "p_paired": _spent(paired.p, share), "margin": margin, "p_equivalence": within}
             verdict = "no difference" if within <= ALPHA else verdict
             untestable = metric.partition(":")[0] in study.below or study.few_learners([arm, BASELINE])
             yield {**row, "verdict": NOT_TESTABLE if untestable else verdict}
 
 
-def _corrected(study: Study, cells: Mapping[Cell, Estimate]) -> dict[Cell, np.ndarray]:
+def _spent(p: float, share: float) -> float:
+    return float(np.minimum(1.0, p / share))
+
+
+def _corrected(study: Study, cells: Mapping[Cell, Estimate], share: float) -> dict[Cell, np.ndarray]:
     """Return the headline family behind its gate, without arms that have no test in it, and all further cells."""
     arms = [arm for arm in study.rivals if any(cells[metric, arm].error > 0 for metric in study.headlines)]
     headline = list(product(study.headlines, arms))
     further = [cell for cell in cells if cell[0] not in study.headlines]
     found = dict.fromkeys(cells, np.full(len(TESTS), math.nan))
     if headline:
-        found |= zip(headline, gated([cells[cell] for cell in headline], len(study.headlines)).T, strict=True)
-    return found | dict(zip(further, holm([cells[cell].p for cell in further]).T, strict=True))
+        found |= zip(headline, gated([cells[cell] for cell in headline], len(study.headlines), share).T, strict=True)
+    return found | dict(zip(further, holm([cells[cell].p for cell in further], share).T, strict=True))
 
 
 def isolated(study: Study) -> Iterator[Row]:

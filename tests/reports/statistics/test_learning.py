@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reports.statistics.claims import ClaimOutcome, judged_claims
-from reports.statistics.learning import Learning, learning_of
+from reports.statistics.learning import Learning, learning_of, share_of_a_family
 from reports.statistics.results import Results, results_of
 from search_space.candidate import Candidate
 from search_space.objective.masked_language_model import MaskedLanguageModel
@@ -67,3 +67,13 @@ def test_beside_a_generator_a_discriminator_that_stays_has_not_left(
     arms = (replace(told.arms[0], candidate=Candidate(objective=objective)),)
     found = learning_of(replace(told, arms=arms))["baseline"]
     assert (found.left, found.curve) == (left, "held_out_curve" if left == 1 else "train_curve")
+
+
+@pytest.mark.parametrize(
+    ("seeds", "left", "share"), [(3, 0, 1.0), (5, 4, 1.0), (5, 2, 1.0), (5, 1, 0.5), (5, 0, 0.5), (8, 3, 0.5)]
+)
+def test_the_level_is_halved_where_the_number_of_learners_can_differ(seeds: int, left: int, share: float) -> None:
+    """Against a baseline of which every seed left."""
+    exits = {seed: 1e5 if seed < left else None for seed in range(seeds)}
+    learning = {"baseline": Learning(dict.fromkeys(range(seeds), 1e5), 6.0), "other": Learning(exits, 6.0)}
+    assert share_of_a_family(learning) == share

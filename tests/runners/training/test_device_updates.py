@@ -20,10 +20,11 @@ from torch import nn
 from runners.training.loop import NotFinite, Step, train
 from runners.training.prepared_batches import prepared_batches
 from search_space.objective import MaskedLanguageModel, ReplacedTokenDetection
+from steeplechase.models.generation.search import SearchSettings, beam_search, greedy_search
 from steeplechase.models.sublayer.recurrent import Sublayer
 from steeplechase.tasks.contracts.small_candidates import small_candidate, with_layers
 from tests.factories.device_updates import candidates, lesson_of, released, updated, with_recipe
-from tests.factories.emulated_device import EmulatedTensor, MixedDevices, device, emulation
+from tests.factories.emulated_device import Counts, EmulatedTensor, MixedDevices, device, emulation
 from tests.factories.paths import ROOT
 
 TABLE = Path(__file__).parent / "golden" / "device_costs.csv"
@@ -31,6 +32,8 @@ WRITE = os.environ.get("STEEPLECHASE_GOLDEN") == "write"
 CASES = dict(candidates())
 CLOSE = 1e-3
 """Of a loss in bfloat16, relative to float32."""
+LONGEST = 12
+"""Tokens of a continuation."""
 MOST_LAUNCHES = {"convbert-small": 1400, "bert-base": 700}
 LATE = ("adamw", "sgd", "lamb")
 
@@ -88,6 +91,13 @@ def test_a_loss_read_late_that_is_not_finite_leaves_the_model_as_before_the_upda
 def test_an_lstm_is_computed_in_float32_on_the_device(found: dict[str, Any]) -> None:
     """CUDA's autocast computes it in float16, which needs loss scaling."""
     assert found["lstm"] == ["torch.float32", False]
+
+
+@pytest.mark.parametrize("search", ["greedy_search", "beam_search"])
+def test_a_search_waits_once_a_token_and_twice_at_its_end(search: str, found: dict[str, Any]) -> None:
+    waits, tokens = found["searches"][search]
+    assert tokens == LONGEST
+    assert waits <= LONGEST + 2
 
 
 def test_the_device_refuses_tensors_of_another(found: dict[str, Any]) -> None:
@@ -152,6 +162,33 @@ def input_of_lstm() -> list[object]:
     return []
 
 
+class Bigrams:
+    """A decoding by the last token alone."""
+
+    def __init__(self) -> None:
+        table = torch.randn(11, 11, generator=torch.Generator().manual_seed(0))
+        self.table = table.log_softmax(-1).to(device())
+
+    def advance(self, new: torch.Tensor) -> torch.Tensor:
+        return self.table[new[:, -1]]
+
+    def reorder(self, rows: torch.Tensor) -> None:
+        """Keep what all hypotheses share."""
+
+
+def waits_of_searches(counts: Counts) -> dict[str, tuple[int, int]]:
+    """Return the waits of each search, and the tokens of its longest continuation."""
+    told = {}
+    prompt, decoding = torch.tensor([[1], [2], [3]]).to(device()), Bigrams()
+    for search, beams in ((greedy_search, 1), (beam_search, 4)):
+        counts.clear()
+        settings = SearchSettings(end=0, longest=LONGEST, beams=beams)
+        with torch.no_grad():  # the device has no inference mode
+            found = search.__wrapped__(decoding, prompt, settings)  # type: ignore[attr-defined]
+        told[search.__name__] = (sum(counts.waits.values()), max(len(each.tokens) for each in found))
+    return told
+
+
 def mixed_devices_refused() -> bool:
     try:
         EmulatedTensor(torch.ones(2)) + torch.ones(2)
@@ -169,12 +206,13 @@ def main(file: str) -> None:
         losses, counts = updated(with_recipe(candidate, precision="bfloat16"), on_device=True)
         options[option] = (losses, counts.launches, counts.waits)
     float32 = updated(small_candidate(ReplacedTokenDetection()), on_device=True).losses
-    with emulation():
+    with emulation() as counts:
         document = {
             "options": options,
             "float32": float32,
             "late": {optimiser: update_with_spoiled_weights(optimiser) for optimiser in LATE},
             "lstm": input_of_lstm(),
+            "searches": waits_of_searches(counts),
             "mixed devices refused": mixed_devices_refused(),
         }
     Path(file).write_text(json.dumps(document))

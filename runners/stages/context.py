@@ -34,8 +34,9 @@ class ProgressFile:
     def __init__(self, path: Path) -> None:
         self._path, self._written, self._phase = path, 0.0, ""
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.is_dir() and not path.is_symlink():  # no result is in it, and it would fail the stage
-            shutil.rmtree(path)
+        for place in path.parent.glob(f"*{path.name}*"):  # of the file, and of it while it is written
+            if place.is_dir() and not place.is_symlink():  # no result is in it, and it would fail the stage
+                shutil.rmtree(place)
 
     def __call__(
         self,

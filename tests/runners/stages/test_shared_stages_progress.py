@@ -105,6 +105,7 @@ def test_the_phases_of_the_tokens_stage_count_their_texts(tmp_path: Path) -> Non
 
 
 def test_what_lies_in_the_place_of_a_progress_file_fails_no_stage(tmp_path: Path) -> None:
-    (tmp_path / "key.json" / "inside").mkdir(parents=True)
+    for name in ("key.json", ".key.json.writing"):
+        (tmp_path / name / "inside").mkdir(parents=True)
     ProgressFile(tmp_path / "key.json")("training", 0.5)
     assert read_progress(tmp_path / "key.json") == StageProgress("training", 0.5, None, None)

@@ -12,10 +12,12 @@ from reports.by_recipe import at_shared_recipe
 from reports.claim_row import passes_text, scope_text, tokens_text
 from reports.number_format import NOTHING, difference_text, fixed, short
 from reports.report import build
+from reports.sections.tokens_to_loss import loss_text, ratio_text
 from reports.statistics.claims import JudgedClaim, judged_claims
 from reports.statistics.held_out_curves import furthest_curves
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results, results_of
+from reports.statistics.tokens_to_loss import tokens_to_loss_of
 from reports.table import Row, Table, number
 from steeplechase.analysis.difference import Difference
 from steeplechase.configuration.arm import BASELINE
@@ -201,6 +203,26 @@ class Published:
         if not exits or len(exits) != self.seeds(folder):
             raise ConfigurationError(f"{len(exits)} seeds of {arm} leave the plateau, of {self.seeds(folder)}")
         return " to ".join(f"{at / 1e6:.1f}M" for at in (min(exits), max(exits)))
+
+    def tokens_ratio(self, folder: str, arm: str) -> str:
+        """Return an arm's tokens to a loss as a ratio to the baseline's: `0.115 [0.098, 0.135], n = 8`.
+
+        Raises ConfigurationError where not every seed of both reaches it.
+        """
+        found = self._folder(folder)
+        reached = found.results.once(tokens_to_loss_of)
+        ratios = {each.arm: each.tokens_ratio for each in reached.arms} if reached else {}
+        ratio = ratios.get(found.arm(arm))
+        if ratio is None or ratio.n != self.seeds(folder):
+            raise ConfigurationError(f"{folder}: not every seed of {arm} and of the baseline reaches the loss")
+        return f"{ratio_text(ratio)}, n = {ratio.n}"
+
+    def target_loss(self, folder: str) -> str:
+        """Return the loss of that table: `4.165`."""
+        reached = self._folder(folder).results.once(tokens_to_loss_of)
+        if reached is None:
+            raise ConfigurationError(f"{folder}: no loss that every seed of the baseline reaches")
+        return loss_text(reached)
 
     def seeds(self, folder: str) -> int:
         """Return the number of pretraining seeds of an arm."""

@@ -5,12 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 from runners.missing_data import collected, refuse_missing, refuse_other_lexicon, tasks_of
-from runners.stage_labels import (
-    hurdle_labels,
-    needs_long_sequence_phase,
-    pretrain_labels,
-    pretraining_tokens,
-)
+from runners.stage_labels import hurdle_labels, needs_long_sequence_phase, pretrain_labels, pretraining_tokens
 from runners.stages.contamination import ContaminationStage
 from runners.stages.corpus import CorpusStage
 from runners.stages.evaluation_set import EvaluationSetStage

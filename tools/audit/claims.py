@@ -133,12 +133,12 @@ def _page_tests(listed: Sequence[Row], studies: Mapping[str, Study]) -> Iterator
             for claim in (each for each in named if {each.first, each.second} <= study.arms.keys()):
                 key = {"claim": claim_id, "experiment": f"{by['experiment']} {scale}", "test": claim.text("{arm}")}
                 shown = {name: rows[claim][name] for name in SHOWN}
-                if not math.isnan(shown["delta"]):  # the page has no numbers of arms without a seed that learned
+                if not math.isnan(shown["low"]):  # the page has none of fewer than two seeds that learned
                     yield {**key, "metric": claim.metric, **shown}
 
 
 def _page_rows(text: str) -> Iterator[Row]:
-    """Yield the rows that have a difference, its numbers in cells of their own."""
+    """Yield the rows that have an interval, its numbers in cells of their own."""
     header: list[str] = []
     for line in re.sub(r"\\(.)", r"\1", text).splitlines():
         cells = [cell.strip().strip("`") for cell in line.strip("|").split(" | ")]

@@ -11,6 +11,7 @@ from runners.dag import SharedStages, shared_stages, trial_stages
 from runners.missing_data import missing_device
 from runners.part import WHOLE, Part
 from runners.plan_finals import final_notes, final_stages, score_notes
+from runners.plan_references import reference_notes, standings_in
 from runners.plan_tuning import TuningCost, plan_tuning_of
 from runners.settings import Selection
 from runners.stage_labels import fine_tune_labels, has_long_sequence_phase, measure_labels
@@ -119,7 +120,11 @@ def plan_of(
         prediction=prediction,
         aliases=dict(experiment.arm_table.aliases),
         impossible=tuple((one.name, *one.reasons) for one in experiment.arm_table.impossible),
-        notes=(*_notes(experiment), *table_notes(experiment.fine_tuning)),
+        notes=(
+            *_notes(experiment),
+            *table_notes(experiment.fine_tuning),
+            *reference_notes(experiment, standings_in(experiment, places)),
+        ),
         tuning=tuning,
         warnings=(
             *places.not_asked(selection.store),
@@ -224,8 +229,8 @@ def _notes(experiment: Experiment) -> list[str]:
         if isinstance(design, Search):
             size = grid_size(design.space, experiment.baseline)
             programs = [f"programs of {stack} from {each.kind}" for stack, each in design.structure.items()]
-            drawn = [f"{size:,} points at most, impossible ones included,"] if design.space else []
-            notes.append(f"search: {' and '.join([*drawn, *programs])} are drawn from")
+            drawn = [f"at most {size:,} points, impossible ones included"] if design.space else []
+            notes.append(f"search: candidates are drawn from {' and '.join([*drawn, *programs])}")
             notes.append(f"search: {_repeats(design, len(first_seeds(experiment.pretraining.seeds)))}")
             of_search = (*finishing_notes(experiment), *score_notes(experiment), *final_notes(experiment))
             notes += [f"search: {note}" for note in of_search]

@@ -6,9 +6,8 @@ from runners.dag import SharedStages
 from runners.stages.stage import Stage
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.final_comparison import final_settings, most_ablation_arms
-from steeplechase.configuration.metrics import SCORE
+from steeplechase.configuration.metrics import SCORE, objectives_in_effect
 from steeplechase.configuration.seeds import first_seeds
-from steeplechase.ledger.task_standing import objectives_in_effect
 
 
 def final_notes(experiment: Experiment) -> Iterator[str]:

@@ -13,8 +13,8 @@ from steeplechase.analysis.difference import Difference, SeedValues
 from steeplechase.analysis.effects import paired
 from steeplechase.analysis.pareto_front import front
 from steeplechase.configuration.arm import BASELINE
-from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
-from steeplechase.ledger.task_standing import objectives_in_effect, tasks_in_score
+from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE, objectives_in_effect
+from steeplechase.ledger.task_standing import tasks_in_score
 
 LOSS_DECIMALS = 4
 

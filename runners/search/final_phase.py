@@ -17,12 +17,11 @@ from runners.stage_labels import all_labels
 from steeplechase.analysis.pareto_front import front
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.final_comparison import FINAL, final_experiment, final_settings
-from steeplechase.configuration.metrics import SCORE
+from steeplechase.configuration.metrics import SCORE, objectives_in_effect
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.final_plan import FINALISTS, WINNER, FinalPlan, winner_of
-from steeplechase.ledger.task_standing import objectives_in_effect
 
 
 def finalists_fact(experiment: Experiment, rows: LedgerRows) -> dict[str, JsonValue] | None:

@@ -9,11 +9,10 @@ from runners.search.scored_trials import scored_tasks
 from runners.stage_labels import all_labels
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.metrics import SCORE
+from steeplechase.configuration.metrics import SCORE, objectives_in_effect
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.ledger.database import LedgerRows
 from steeplechase.ledger.records import ArmRow, TrialRow
-from steeplechase.ledger.task_standing import objectives_in_effect
 from steeplechase.ledger.trial_history import TrialHistory, histories_of
 
 

@@ -14,7 +14,7 @@ from statistics import fmean
 
 from steeplechase.analysis.difference import ALPHA
 from steeplechase.analysis.distributions import t_upper
-from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE, PrimaryMetric
+from steeplechase.configuration.metrics import PrimaryMetric
 from steeplechase.ledger.arm_values import ArmValues, means_of, nested_values_of
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.task_references import TITLES, UNTRAINED_ENCODER, TaskReferences, references_of
@@ -86,19 +86,6 @@ def task_standings(snapshot: Snapshot, tasks: Sequence[str], primary: PrimaryMet
     """Return the standing of every task of an experiment that has references and values."""
     values = means_of(nested_values_of(snapshot, tasks, primary))
     return standings(references_of(snapshot.shared, primary), values, tasks)
-
-
-def objectives_in_effect(declared: Sequence[str], scored: Sequence[str], losses_compare: bool) -> tuple[str, ...]:
-    """Return what a search optimises: a score without a task above its references is no objective.
-
-    The held-out loss takes its place where the losses of all candidates compare; if not, and nothing else is measured
-    first, there is no objective.
-    """
-    if SCORE not in declared or scored:
-        return tuple(declared)
-    others = [HELD_OUT_LOSS if name == SCORE and losses_compare else name for name in declared]
-    found = tuple(dict.fromkeys(name for name in others if name != SCORE))
-    return found if HELD_OUT_LOSS in found else ()
 
 
 def tasks_in_score(tasks: Sequence[str], found: Mapping[str, TaskStanding]) -> tuple[str, ...]:

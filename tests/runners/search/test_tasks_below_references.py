@@ -17,11 +17,11 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.final_comparison import final_experiment
 from steeplechase.configuration.hurdles import HurdleRule, ProgressiveMean, TopFraction
 from steeplechase.configuration.hurdles.population import State, TrialView
+from steeplechase.configuration.metrics import objectives_in_effect
 from steeplechase.ledger.final_plan import FINALISTS, FinalPlan
 from steeplechase.ledger.records import ArmRow, Record, Status, TrialRow
 from steeplechase.ledger.stage_results import FineTuneResult
 from steeplechase.ledger.task_references import ProbeReference, references_of
-from steeplechase.ledger.task_standing import objectives_in_effect
 from tests.factories import simulated_training as simulated
 from tests.factories.keys import KEY
 from tests.factories.simulated_training import SEARCH

@@ -1,4 +1,4 @@
-"""Tokens, FLOPs and seconds to a held-out loss: a table, a clause of the finding, a figure of ratios by loss."""
+"""Tokens and FLOPs to a held-out loss: a table, a clause of the finding, a figure of ratios by loss."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -12,7 +12,7 @@ from reports.figures.named_lines import narrow_panel, wide_panel
 from reports.figures.style import COLOURS, QUIET
 from reports.grid import Cell, Column, shown, words
 from reports.metric_clause import ARMS_NAMED
-from reports.number_format import NOTHING, TWO_SEEDS, UNKNOWN, duration, fixed, p_text, scientific, short
+from reports.number_format import NOTHING, TWO_SEEDS, UNKNOWN, fixed, p_text, scientific, short
 from reports.sanitise import printable
 from reports.section import Content, Section
 from reports.statistics.evidence import Evidence
@@ -33,7 +33,7 @@ from steeplechase.configuration.arm import BASELINE
 NAME, BY_LOSS = "tokens_to_loss", "ratios_by_loss"
 LOSSES_SHOWN = 9  # points of a line of the figure
 TICKS = tuple(step * 10.0**power for power in range(-4, 4) for step in (1, 2, 3, 5, 7))
-QUANTITIES = ("tokens", "flops", "seconds")
+QUANTITIES = ("tokens", "flops")  # seconds differ between two runs of one table
 
 
 def loss_text(found: TokensToLoss) -> str:
@@ -97,7 +97,7 @@ def _mean(arm: ArmToLoss, name: str) -> str:
     mean = geometric_mean(getattr(arm, name))
     if mean is None:
         return NOTHING
-    return {"tokens": short(round(mean)), "flops": scientific(round(mean)), "seconds": duration(mean)}[name]
+    return {"tokens": short, "flops": scientific}[name](round(mean))
 
 
 def _tokens_ratio(arm: ArmToLoss) -> Cell:
@@ -113,8 +113,6 @@ COLUMNS = (
     Column("p, adjusted", "tokens", read=lambda arm: NOTHING if arm.p is None else p_text(arm.p_adjusted)),
     Column("geometric mean", "FLOPs", read=lambda arm: _mean(arm, "flops")),
     Column("ratio [95%]", "FLOPs", read=lambda arm: ratio_cell(arm.flops_ratio)),
-    Column("geometric mean", "seconds", read=lambda arm: _mean(arm, "seconds")),
-    Column("ratio [95%]", "seconds", read=lambda arm: ratio_cell(arm.seconds_ratio)),
 )
 
 
@@ -135,7 +133,7 @@ def _notes(found: TokensToLoss) -> Iterator[str]:
         "logarithms; intervals are not corrected, p is by Holm's correction over arms. An arm of which one of these "
         "seeds does not reach the loss has no ratio: its slowest seeds are missing."
     )
-    yield "FLOPs and seconds: at an arm's mean per token; seconds as measured, with all else that the machine did."
+    yield "FLOPs: at an arm's mean per token. Seconds are not compared: they differ between two runs of one table."
 
 
 def _content(evidence: Evidence) -> Content:
@@ -143,7 +141,7 @@ def _content(evidence: Evidence) -> Content:
     if found is None:
         return Content()
     table = Table.of(NAME, (_row(found, arm) for arm in found.arms))
-    title = f"Tokens, FLOPs and seconds to a held-out loss of {loss_text(found)} nats"
+    title = f"Tokens and FLOPs to a held-out loss of {loss_text(found)} nats"
     return Content((table,), shown(NAME, title, COLUMNS, found.arms, [*_notes(found)]))
 
 

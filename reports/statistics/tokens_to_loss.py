@@ -1,4 +1,4 @@
-"""Tokens, FLOPs and seconds at which arms first reach a held-out loss, as ratios to the baseline.
+"""Tokens and FLOPs at which arms first reach a held-out loss, as ratios to the baseline.
 
 Only recorded evaluations count; between two of them tokens are interpolated linearly in their logarithm. Ratios are
 of geometric means over the seeds that left the plateau of the loss (`statistics/learning.py`): the experiment's test
@@ -22,7 +22,6 @@ from steeplechase.analysis.effects import difference_of, estimate
 from steeplechase.analysis.paired import holm
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.metrics import HELD_OUT_LOSS
-from steeplechase.configuration.stage_label import PRETRAIN
 from steeplechase.ledger.records import ArmRow, TrialStatus
 from steeplechase.ledger.stage_results import finite
 
@@ -56,11 +55,8 @@ class ArmToLoss:
     """The seeds of them that left the plateau."""
     flops_per_token: float
     """The mean over the whole training."""
-    seconds_per_token: Mapping[int, float]
-    """By seed, as measured, evaluations included."""
     tokens_ratio: Ratio | None = None
     flops_ratio: Ratio | None = None
-    seconds_ratio: Ratio | None = None
     p: float | None = None
     """Of equal geometric means of the tokens."""
     p_adjusted: float | None = None
@@ -96,12 +92,6 @@ class ArmToLoss:
     def flops(self) -> SeedValues:
         """FLOPs of the same seeds."""
         return {seed: tokens * self.flops_per_token for seed, tokens in self.tokens.items()}
-
-    @property
-    def seconds(self) -> SeedValues:
-        """Seconds of the same seeds, where these were measured."""
-        known = self.seconds_per_token
-        return {seed: tokens * known[seed] for seed, tokens in self.tokens.items() if known.get(seed)}
 
 
 @dataclass(frozen=True)
@@ -153,24 +143,22 @@ def _arm_to_loss(results: Results, arm: ArmRow, loss: float) -> ArmToLoss:
     trials = {trial.trial.seed: trial for trial in ended_trials(results, arm.name)}
     curves = {seed: curve_of_trial(trial) for seed, trial in trials.items()}
     whole = arm.candidate.recipe.own_tokens(results.experiment.pretraining.tokens)
-    spent = {seed: sum(record.seconds for record in trial.finished(PRETRAIN)) for seed, trial in trials.items()}
     return ArmToLoss(
         arm.name,
         {seed: crossing(curve, loss) for seed, curve in curves.items()},
         frozenset(trials) - stayed_of(arm.name, results.learning),
         costs_of(results, arm).train_flops / whole,
-        {seed: spent[seed] / max(curve) for seed, curve in curves.items() if curve},
     )
 
 
 def _compared(results: Results, arm: ArmToLoss, baseline: ArmToLoss) -> ArmToLoss:
     test, confidence = results.test, results.confidence(arm.arm)
-    pairs = ((arm.tokens, baseline.tokens), (arm.flops, baseline.flops), (arm.seconds, baseline.seconds))
+    pairs = ((arm.tokens, baseline.tokens), (arm.flops, baseline.flops))
     ratios = (Ratio.of(difference_of(_logs(own), _logs(other), confidence, test)) for own, other in pairs)
-    tokens, flops, seconds = ratios
+    tokens, flops = ratios
     p = finite(estimate(_logs(arm.tokens), _logs(baseline.tokens), test).p().item()) if tokens else None
     spent = None if p is None else min(1.0, p * ALPHA / (1 - confidence))
-    return replace(arm, tokens_ratio=tokens, flops_ratio=flops, seconds_ratio=seconds, p=spent)
+    return replace(arm, tokens_ratio=tokens, flops_ratio=flops, p=spent)
 
 
 def _logs(values: SeedValues) -> SeedValues:

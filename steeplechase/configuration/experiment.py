@@ -126,7 +126,7 @@ class Experiment(Recorded):
     `[score]` where nothing is said by the loss, such as after a nominal pretraining.
     """
     target_loss: PositiveNumber | None = Field(default=None, examples=[3.5])
-    """Held-out loss in nats; the report compares the tokens, FLOPs and seconds at which arms first reach it. By
+    """Held-out loss in nats; the report compares the tokens and FLOPs at which arms first reach it. By
     default the lowest that every seed of the baseline reaches which finished and left the plateau of the loss.
     """
     study: Name | None = Field(default=None, examples=["convolution-mixing"])

@@ -31,7 +31,7 @@ PLANTED = [
     (WARM_UP, "isolated", ("pre_norm_no_warmup", "pre_norm"), "delta high"),
     (PARTS, "results", ("+wider", "docs_acceptability"), "mean low"),
     (PARTS, "plateau", ("+span",), "first_exit unseen"),
-    (PARTS, "tokens_to_loss", ("+span",), "loss reached seconds tokens_ratio tokens_low flops_high p"),
+    (PARTS, "tokens_to_loss", ("+span",), "loss reached tokens_high tokens_ratio tokens_low flops_high p"),
     (PARTS, "effects", ("+wider", "docs_acceptability"), "level verdict"),
     (PARTS, "effects", ("+span", "held_out_loss"), "simultaneous_low p_adjusted verdict"),
     (PARTS, "claims", ("held_out_loss(+wider) < held_out_loss(+groups)",), "verdict pointwise p_contradicted"),

@@ -41,10 +41,9 @@ def read_facts(ledger: Path) -> Row:
 
 
 class Pretrained(NamedTuple):
-    """An ended pretraining: held-out loss by tokens, seconds, and whether it came to its end."""
+    """An ended pretraining: held-out loss by tokens, and whether it came to its end."""
 
     curve: Mapping[float, float]
-    seconds: float
     finished: bool
 
 
@@ -136,7 +135,7 @@ class Study:
     def _pretrained(
         self, trials: Sequence[Row], latest: Mapping[Any, Row], results: Mapping[Any, Row], stopped: set[str]
     ) -> Row:
-        """Return by arm and seed of each trial that ended its evaluations, its seconds, and whether it finished."""
+        """Return by arm and seed of each trial that ended its evaluations, and whether it finished."""
         found: dict[str, Any] = defaultdict(dict)
         diverged = {trial for (trial, _), row in latest.items() if row["status"] == "diverged"}
         for trial in trials:
@@ -146,8 +145,7 @@ class Study:
             if finished or trial["name"] in stopped | diverged:
                 curves = [results[trial["name"], rung].get("held_out_curve", ()) for rung in rungs]
                 points = {at: loss for curve in curves for at, loss in curve if loss is not None}
-                seconds = math.fsum(float(of_trial[rung]["seconds"]) for rung in rungs)
-                found[trial["arm"]][int(trial["seed"])] = Pretrained(points, seconds, finished)
+                found[trial["arm"]][int(trial["seed"])] = Pretrained(points, finished)
         return found
 
     def few_learners(self, arms: Sequence[str]) -> bool:

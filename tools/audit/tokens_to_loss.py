@@ -1,4 +1,4 @@
-"""Tokens, FLOPs and seconds to a held-out loss, from the evaluations of every seed, as ratios to the baseline.
+"""Tokens and FLOPs to a held-out loss, from the evaluations of every seed, as ratios to the baseline.
 
 The loss is the declared one, or the lowest that every finished seed of the baseline reached which left the plateau.
 Tokens between two evaluations are linear in their logarithm; ratios are differences of mean logarithms.
@@ -14,7 +14,7 @@ import numpy as np
 from tools.audit.inference import Estimate, contrast, holm
 from tools.audit.rows import BASELINE, LOSS, Row, Study
 
-QUANTITIES = ("tokens", "flops", "seconds")
+QUANTITIES = ("tokens", "flops")
 
 
 def rows(study: Study) -> Iterator[Row]:
@@ -74,14 +74,13 @@ def _reached(curve: Mapping[float, float], loss: float) -> tuple[float, bool]:
 
 
 def _amounts(study: Study, arm: str, ends: Mapping[int, tuple[float, bool]]) -> dict[str, dict[int, float]]:
-    """Return tokens, FLOPs and seconds by seed that learned; nothing unless each of these is seen to cross."""
+    """Return tokens and FLOPs by seed that learned; nothing unless each of these is seen to cross."""
     learned = {seed: end for seed, end in ends.items() if seed not in study.stuck.get(arm, ())}
     seen = all(crossed for _, crossed in learned.values())
     tokens = {seed: at for seed, (at, _) in learned.items()} if seen else {}
     whole = round(study.document["pretraining"]["tokens"] * _recipe(study, arm).get("token_share", 1.0))
-    trials, flops = study.pretrained[arm], float(study.arms[arm]["train_flops"]) / whole
-    seconds = {seed: at / max(trials[seed].curve) * trials[seed].seconds for seed, at in tokens.items()}
-    return {"tokens": tokens, "flops": {seed: at * flops for seed, at in tokens.items()}, "seconds": seconds}
+    flops = float(study.arms[arm]["train_flops"]) / whole
+    return {"tokens": tokens, "flops": {seed: at * flops for seed, at in tokens.items()}}
 
 
 def _recipe(study: Study, arm: str) -> dict[str, Any]:

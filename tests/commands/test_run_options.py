@@ -8,8 +8,8 @@ import pytest
 from runners.cost_estimate.prediction import Prediction, Range
 from runners.opening import RunRequest, stages_of
 from runners.part import Part
-from runners.plan import WorkLeft
 from runners.settings import Selection
+from runners.work_left import WorkLeft
 from steeplechase.commands.run import cluster_in_environment, refuse_silent_cluster
 from steeplechase.commands.running.opening import opening_lines
 from steeplechase.foundation.errors import MachineError

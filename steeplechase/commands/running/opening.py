@@ -4,7 +4,7 @@ from reports.number_format import duration
 from runners.cost_estimate.prediction import disk_shortage
 from runners.dag import SharedStages
 from runners.opening import RunRequest
-from runners.plan import WorkLeft, work_left
+from runners.work_left import WorkLeft, work_left
 from steeplechase.configuration.seeds import first_seeds
 from steeplechase.ledger.records import WITHOUT_SCALES
 

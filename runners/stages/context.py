@@ -1,9 +1,9 @@
 """What a stage's `compute` is given: where it reads and writes, and its progress."""
 
 import json
-import shutil
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -34,9 +34,6 @@ class ProgressFile:
     def __init__(self, path: Path) -> None:
         self._path, self._written, self._phase = path, 0.0, ""
         path.parent.mkdir(parents=True, exist_ok=True)
-        for place in path.parent.glob(f"*{path.name}*"):  # of the file, and of it while it is written
-            if place.is_dir() and not place.is_symlink():  # no result is in it, and it would fail the stage
-                shutil.rmtree(place)
 
     def __call__(
         self,
@@ -53,7 +50,8 @@ class ProgressFile:
         self._written, self._phase = now, phase
         finite = loss if loss is not None and abs(loss) < float("inf") else None
         content = json.dumps(asdict(StageProgress(what, share, finite, speed, peak_bytes)))
-        write_whole(self._path, content.encode(), durable=False)
+        with suppress(IsADirectoryError):  # a folder in its place is no reason to fail the stage
+            write_whole(self._path, content.encode(), durable=False)
 
 
 def read_progress(path: Path) -> StageProgress | None:

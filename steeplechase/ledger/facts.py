@@ -96,7 +96,7 @@ class _Observation(_Fact):
 class _Search(_Fact):
     content: Sha256
     candidates: list[_Observation]
-    optimised: tuple[str, ...] = ()
+    optimised: list[str] = Field(default_factory=list)
 
 
 def _checked_by(kind: Any) -> Callable[[JsonValue], object]:

@@ -9,6 +9,9 @@ from torch import Tensor
 from steeplechase.foundation.devices import NONE, Device, triton_version
 from steeplechase.foundation.errors import MachineError
 
+WITHOUT_COPIES = ("cpu", "meta")
+"""Types of devices to which nothing is copied from the host's memory; `meta` has shapes alone."""
+
 
 def open_device(name: Device) -> torch.device:
     """Return the device. Raises MachineError if this machine does not have it."""
@@ -36,4 +39,6 @@ def peak_memory(device: torch.device) -> int | None:
 def on_device(array: NDArray[Any], device: torch.device) -> Tensor:
     """Return an array as a tensor; a copy to an accelerator is from page-locked memory, and the host goes on."""
     tensor = torch.from_numpy(array)
-    return tensor if device.type == "cpu" else tensor.pin_memory().to(device, non_blocking=True)
+    if device.type in WITHOUT_COPIES:
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)

@@ -50,7 +50,7 @@ def test_progressive_hurdles_in_run_take_the_decisions_of_the_policy_and_resume_
         arms = [arm for arm in ledger.arms() if arm.name != "baseline"]
         decisions, records = ledger.decisions(), [each for each in ledger.records() if each.trial is not None]
         race = fold(experiment, shared_stages(experiment), ledger).race
-    again = RaceOfTrials(experiment)
+    again = RaceOfTrials(experiment, {})
     for record in records:
         again.add(record)
     assert race is not None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.stages.context import ProgressFile, StageContext, StageProgress, read_progress
+from runners.stages.context import ProgressFile, StageContext, read_progress
 from runners.stages.tokens import TokensStage
 from search_space.objective import EntityReplacement
 from search_space.packing.mentions import MentionSequences
@@ -104,8 +104,11 @@ def test_the_phases_of_the_tokens_stage_count_their_texts(tmp_path: Path) -> Non
     assert phases[2][1][0] == (f"tokenizing: text 0 of {train:,}", 0.0)
 
 
-def test_what_lies_in_the_place_of_a_progress_file_fails_no_stage(tmp_path: Path) -> None:
-    for name in ("key.json", ".key.json.writing"):
-        (tmp_path / name / "inside").mkdir(parents=True)
-    ProgressFile(tmp_path / "key.json")("training", 0.5)
-    assert read_progress(tmp_path / "key.json") == StageProgress("training", 0.5, None, None)
+def test_a_folder_in_the_place_of_a_progress_file_fails_no_stage_and_is_left_alone(tmp_path: Path) -> None:
+    for place in ("key.json", ".other.json.writing"):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "file").write_text("kept")
+    for name in ("key.json", "other.json"):
+        ProgressFile(tmp_path / name)("training", 0.5)
+        assert read_progress(tmp_path / name) is None
+    assert [path.read_text() for path in tmp_path.glob("*/file")] == ["kept", "kept"]

@@ -34,15 +34,12 @@ LISTED_FIRST = (
         "results",
         "effects",
         "claims",
-        "divergence",
-        "noise",
         "candidates",
         "importance",
-        "lineage",
         "audit",
         "pareto",
     ),
-    *("isolated", "factors", "attention_diagonal", "matched", "paper", "departures", "reference"),
+    *("isolated", "factors", "attention_diagonal", "paper", "departures", "reference"),
 )
 """Tables listed first in a JSON report; all others follow in the order of their sections."""
 

@@ -1,11 +1,11 @@
-"""A figure of a report: its data, its table, and its drawings for wide and narrow pages."""
+"""A figure of a report: its data, its table, and its drawing."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from reports.figures.matplotlib_style import Draw, Figure, pdf_bytes, png_bytes, svg_text
+from reports.figures.matplotlib_style import Figure, pdf_bytes, png_bytes, svg_text
 from reports.table import Table
 
 Evidence = TypeVar("Evidence")
@@ -23,8 +23,6 @@ class ReportFigure(Generic[Evidence, Data]):
     """The data of the figure, a pure function of the evidence; None if the figure does not apply."""
     table: Callable[[Data], Table]
     draw: Callable[[Data], Figure]
-    draw_narrow: Callable[[Data], Figure] | None = None
-    """Drawing for narrow pages, with side labels above or below; None if the wide one is scaled."""
 
     def picture_of(self, evidence: Evidence) -> "Picture | None":
         """Return the figure with its data; None if it does not apply."""
@@ -53,17 +51,6 @@ class Picture:
     def svg(self) -> str:
         """The figure as an SVG element for embedding, without prologue."""
         return svg_text(self._draw)
-
-    @cached_property
-    def narrow_svg(self) -> str:
-        """The figure for a narrow page; empty if the wide one is scaled."""
-        draw = self.narrow_draw
-        return "" if draw is None else svg_text(draw)
-
-    @property
-    def narrow_draw(self) -> Draw | None:
-        """The drawing function for a narrow page; None if the wide figure is scaled."""
-        return None if self.figure.draw_narrow is None else partial(self.figure.draw_narrow, self.data)
 
     @property
     def numbers(self) -> Table:

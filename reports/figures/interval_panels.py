@@ -9,7 +9,6 @@ from reports.statistics.metrics import Metric
 from steeplechase.analysis.difference import Difference
 
 NAMES_INCHES, PLOT_INCHES, NUMBERS_INCHES, ROW_INCHES = 1.48, 3.85, 2.07, 0.3
-NARROW_INCHES, NARROW_ROW_INCHES = 3.9, 0.46
 NAME_POINTS, NUMBER_POINTS, NUMBERS_BEGIN, PAD_INCHES = 9.5, 8.5, 1.03, 0.15
 
 
@@ -68,34 +67,6 @@ def draw(shown: Panels) -> Figure:
     )
     for position, panel in enumerate(panels):
         _draw_panel(figure.add_subplot(grid[position]), panel)
-    return figure
-
-
-def draw_narrow(shown: Panels) -> Figure:
-    """Return the same for a narrow page, with each name and its numbers above the interval."""
-    panels = shown.panels
-    heights = [len(panel.lines) + 2.0 for panel in panels]
-    figure = new_figure(NARROW_INCHES, NARROW_ROW_INCHES * sum(heights))
-    top = figure.get_figheight()
-    for panel, height in zip(panels, heights, strict=True):
-        rows, top = NARROW_ROW_INCHES * len(panel.lines), top - NARROW_ROW_INCHES * height
-        bottom = (top + 0.75 * NARROW_ROW_INCHES) / figure.get_figheight()
-        axes = figure.add_axes((0.06, bottom, 0.88, rows / figure.get_figheight()))
-        _draw_intervals(axes, panel)
-        for row_height, line in zip(_row_heights(panel), panel.lines, strict=True):
-            above: dict[str, Any] = {
-                "transform": axes.get_yaxis_transform(),
-                "va": "center",
-                "fontsize": NUMBER_POINTS,
-            }
-            axes.plot(
-                [0, 0], [row_height - 0.2, row_height + 0.2], color=QUIET, linewidth=0.9, zorder=0
-            )  # not through the text
-            axes.text(0.0, row_height + 0.42, line.name, **above)
-            axes.text(1.0, row_height + 0.42, line.numbers, ha="right", **above)
-        axes.set_title(f"{panel.subject},\n95% interval ({panel.better})", pad=8)
-        axes.set_yticks([])
-        axes.set_ylim(0.6, len(panel.lines) + 0.6)
     return figure
 
 

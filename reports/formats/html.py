@@ -59,8 +59,6 @@ class Drawing:
 
     title: str
     svg: str
-    narrow_svg: str = ""
-    """For a narrow page; if empty, the wide one is scaled."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,6 @@ class ShownFigure(Part):
     """A drawing with the page's colour variables."""
 
     svg: Markup
-    narrow_svg: Markup
 
 
 @dataclass(frozen=True)
@@ -85,7 +82,7 @@ def render(report: Report) -> str:
 
 def drawings(report: Report) -> Iterator[Drawing]:
     """Yield the figures of a report as SVG."""
-    yield from (Drawing(picture.title, picture.svg, picture.narrow_svg) for picture in report.pictures)
+    yield from (Drawing(picture.title, picture.svg) for picture in report.pictures)
 
 
 def page(report: Report, shown: Iterable[Drawing], files: Sequence[LinkGroup] = ()) -> str:
@@ -99,12 +96,7 @@ def page(report: Report, shown: Iterable[Drawing], files: Sequence[LinkGroup] = 
     )
     style = Markup(f"{variables()}\n{(HERE / 'page.css').read_text(encoding='utf-8')}")
     figures = [
-        ShownFigure(
-            f"figure-{number}",
-            drawing.title,
-            Markup(following_the_page(drawing.svg)),
-            Markup(following_the_page(drawing.narrow_svg)),
-        )
+        ShownFigure(f"figure-{number}", drawing.title, Markup(following_the_page(drawing.svg)))
         for number, drawing in enumerate(shown, start=1)
     ]
     grids = [ShownGrid(anchor, grid.title, grid) for anchor, grid in _anchored(report.grids)]

@@ -6,11 +6,14 @@ smallest value. This removes effects of the seed and makes lines with different 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from pydantic import ValidationError
 
-from reports.figures.axis_response import AxisLine, AxisPanel, AxisPoint, AxisResponse, draw, draw_narrow
 from reports.figures.figure import ReportFigure
+from reports.figures.matplotlib_style import Figure
+from reports.figures.named_lines import LOGARITHMIC, LinePanel, NamedLine, Point, figure_of
 from reports.sanitise import printable
 from reports.section import Section
 from reports.statistics.evidence import Evidence
@@ -27,9 +30,47 @@ Fields = Mapping[str, JsonValue]
 """A candidate's values by dotted path."""
 FEWEST_POINTS = 3
 MOST_LINES = 8
-KERNEL_SIZE, LENGTH, DEPTH = "architecture.convolution.kernel_size", "recipe.sequence_length", "architecture.depth"
-PREFERRED = (LENGTH,)
+PREFERRED = ("recipe.sequence_length",)
 """Fields preferred for the lines' labels if lines differ in several."""
+DOWN_TO_ZERO: Mapping[str, Any] = {"value": "symlog", "base": 2, "linthresh": 1}
+"""Down to 0, and logarithmic above 1."""
+
+
+@dataclass(frozen=True)
+class AxisPoint:
+    """One arm on the axis: its mean over n seeds, and its paired difference to the line's reference."""
+
+    value: float
+    arm: str
+    n: int
+    mean: float
+    difference: Difference
+
+
+@dataclass(frozen=True)
+class AxisLine:
+    """Arms that differ in the axis only, by increasing value."""
+
+    label: str
+    points: tuple[AxisPoint, ...]
+    reference: float
+    """The reference value: the same on every line of a panel, or each line's smallest."""
+
+
+@dataclass(frozen=True)
+class AxisPanel:
+    """The lines on one metric."""
+
+    metric: Metric
+    lines: tuple[AxisLine, ...]
+
+
+@dataclass(frozen=True)
+class AxisResponse:
+    """The headline metrics along one axis, which is named for display."""
+
+    axis: str
+    panels: tuple[AxisPanel, ...]
 
 
 def axis_response_of(evidence: Evidence) -> AxisResponse | None:
@@ -46,22 +87,19 @@ def axis_response_of(evidence: Evidence) -> AxisResponse | None:
         return None
     path, lines = path_and_lines
     fields_of_first = [fields[line[0]] for line in lines]
-    labels_and_covers = [
-        (label, _cover(path, first_fields))
-        for label, first_fields in zip(_labels(fields_of_first, path), fields_of_first, strict=True)
-    ]
+    labels = _labels(fields_of_first, path)
     default = default_value(next(arm for arm in results.arms if arm.name == lines[0][0]), path)
     panels = []
     for metric in results.headlines:
         arms_by_value = [_measured(results, metric, {arm: fields[arm][path] for arm in line}) for line in lines]
         shared = default if all(default in by_value for by_value in arms_by_value if len(by_value) > 1) else None
         axis_lines = tuple(
-            _line(results, metric, label, cover, by_value, shared)
-            for (label, cover), by_value in zip(labels_and_covers, arms_by_value, strict=True)
+            _line(results, metric, label, by_value, shared)
+            for label, by_value in zip(labels, arms_by_value, strict=True)
             if len(by_value) > 1
         )
         if axis_lines:
-            panels.append(AxisPanel(metric, results.decimals(metric), axis_lines))
+            panels.append(AxisPanel(metric, axis_lines))
     return AxisResponse(_words(path), tuple(panels)) if panels else None
 
 
@@ -73,7 +111,6 @@ def _rows(curve: AxisResponse) -> Iterator[Row]:
                     "axis": curve.axis,
                     "metric": panel.metric.name,
                     "line": line.label or None,
-                    "cover": line.cover,
                     "reference": line.reference,
                     "value": point.value,
                     "arm": point.arm,
@@ -94,12 +131,7 @@ def _measured(results: Results, metric: Metric, values: Mapping[str, JsonValue])
 
 
 def _line(
-    results: Results,
-    metric: Metric,
-    label: str,
-    cover: float | None,
-    arms_by_value: dict[float, str],
-    default: float | None,
+    results: Results, metric: Metric, label: str, arms_by_value: dict[float, str], default: float | None
 ) -> AxisLine:
     reference = min(arms_by_value) if default is None else default
     points = []
@@ -108,7 +140,7 @@ def _line(
         difference = Difference() if value == reference else results.difference(arm, arms_by_value[reference], metric)
         assert effect.mean is not None
         points.append(AxisPoint(value, printable(arm), effect.n, effect.mean, difference))
-    return AxisLine(printable(label), tuple(points), reference, cover)
+    return AxisLine(printable(label), tuple(points), reference)
 
 
 def _axis(fields: Mapping[str, Fields]) -> tuple[str, tuple[tuple[str, ...], ...]] | None:
@@ -140,13 +172,6 @@ def _labels(lines: Sequence[Fields], path: str) -> list[str]:
     return [
         ", ".join(f"{_words(name)} {_value_text(fields.get(name))}" for name in label_fields[:2]) for fields in lines
     ]
-
-
-def _cover(path: str, fields: Fields) -> float | None:
-    length, depth = fields.get(LENGTH), fields.get(DEPTH)
-    if path != KERNEL_SIZE or not isinstance(length, int) or not isinstance(depth, int):
-        return None
-    return 1 + (length - 1) / depth
 
 
 def _numeric(value: JsonValue) -> bool:
@@ -194,12 +219,42 @@ def default_value(arm: ArmRow, path: str) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
+def draw(curve: AxisResponse) -> Figure:
+    """Return a panel per metric: the difference of every arm to its line's reference, with its interval."""
+    smallest = min(point.value for panel in curve.panels for line in panel.lines for point in line.points)
+    scale = LOGARITHMIC if smallest > 0 else DOWN_TO_ZERO
+    return figure_of([_panel(panel, curve.axis, scale) for panel in curve.panels])
+
+
+def _panel(panel: AxisPanel, axis: str, scale: Mapping[str, Any]) -> LinePanel:
+    references = {line.reference for line in panel.lines}
+    compared = f"{axis} {min(references):g}" if len(references) == 1 else f"each line's smallest {axis}"
+    return LinePanel(
+        lines=[NamedLine(_name(line), [*map(_point, line.points)]) for line in panel.lines],
+        title=f"Δ {panel.metric.title} to {compared}",
+        spread=", 95% interval",
+        label=axis,
+        tick=lambda value: f"{value:g}",
+        scale=scale,
+        level=0.0,
+    )
+
+
+def _name(line: AxisLine) -> str:
+    seeds = sorted({point.n for point in line.points})
+    n = f"n = {seeds[0]}" if len(seeds) == 1 else f"n = {seeds[0]} to {seeds[-1]}"
+    return f"{line.label}, {n}" if line.label else n
+
+
+def _point(point: AxisPoint) -> Point:
+    return Point(point.value, point.difference.delta or 0.0, point.difference.low, point.difference.high)
+
+
 FIGURE = ReportFigure(
     "axis",
     lambda curve: f"Results by {curve.axis}",
     axis_response_of,
     lambda curve: Table.of("axis", _rows(curve)),
     draw,
-    draw_narrow,
 )
 SECTION: Section[Evidence] = Section("axis_response", figure=FIGURE)

@@ -6,7 +6,7 @@ from typing import Any
 
 from reports.figures.figure import ReportFigure
 from reports.figures.matplotlib_style import Figure, series_style
-from reports.figures.named_lines import narrow_panel, wide_panel
+from reports.figures.named_lines import named_panels
 from reports.figures.style import COLOURS, QUIET
 from reports.sanitise import printable
 from reports.section import Section
@@ -39,13 +39,7 @@ def _rows(comparison: SearchComparison) -> Iterator[Row]:
 def draw(comparison: SearchComparison) -> Figure:
     """Return one panel with a line per search, named at the right."""
     curves = comparison.best_by_cost[:SEARCHES_AT_MOST]
-    return wide_panel(partial(_draw_panel, curves=curves), [*map(_named, curves)], FIRST_STYLE)
-
-
-def draw_narrow(comparison: SearchComparison) -> Figure:
-    """Return the panel with the names below it."""
-    curves = comparison.best_by_cost[:SEARCHES_AT_MOST]
-    return narrow_panel(partial(_draw_panel, curves=curves), [*map(_named, curves)], FIRST_STYLE)
+    return named_panels([(partial(_draw_panel, curves=curves), [*map(_named, curves)], FIRST_STYLE)])
 
 
 def _draw_panel(axes: Any, curves: tuple[BestByCost, ...]) -> None:
@@ -73,6 +67,5 @@ FIGURE = ReportFigure(
     _of_evidence,
     lambda comparison: Table.of("best_by_cost", _rows(comparison)),
     draw,
-    draw_narrow,
 )
 SECTION: Section[Evidence] = Section("best_by_cost", figure=FIGURE)

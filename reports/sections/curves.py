@@ -6,8 +6,8 @@ from statistics import fmean
 from typing import Any
 
 from reports.figures.figure import ReportFigure
-from reports.figures.matplotlib_style import Figure, draw_sample, new_figure, series_style, spread, text_inches
-from reports.figures.style import COLOURS, INK, LINE_STYLES, MARKERS, QUIET, SETTINGS
+from reports.figures.matplotlib_style import Figure, new_figure, spread, text_inches
+from reports.figures.style import COLOURS, INK, LINE_STYLES, MARKERS, QUIET
 from reports.number_format import short
 from reports.sanitise import printable
 from reports.section import Section
@@ -19,7 +19,6 @@ from steeplechase.ledger.trial_history import TrialHistory
 
 LEFT_INCHES, PLOT_INCHES, NAMES_INCHES, HEIGHT_INCHES = 0.63, 4.96, 1.81, 4.0
 NAME_POINTS, NAMES_BEGIN, PAD_INCHES = 9, 1.05, 0.1
-NARROW_INCHES, NARROW_HEIGHT_INCHES, NARROW_LEFT_INCHES, NAME_INCHES, AXIS_INCHES = 3.9, 3.4, 0.45, 0.2, 0.55
 TITLE, BAND = "Held-out loss (nats): mean over seeds", "band from lowest to highest seed"
 LABELLED_LINES = len(COLOURS)
 LABEL_GAP = 0.052  # of the axes' height, so that labels do not overlap
@@ -119,23 +118,6 @@ def draw(curves: Curves) -> Figure:
     return figure
 
 
-def draw_narrow(curves: Curves) -> Figure:
-    """Return the same for a narrow page, with the names below the plot."""
-    labelled_lines, unlabelled = labelled(curves.lines)
-    height = NARROW_HEIGHT_INCHES + NAME_INCHES * len(labelled_lines)
-    figure = new_figure(NARROW_INCHES, height)
-    below = 0.55 + NAME_INCHES * len(labelled_lines)
-    axes = figure.add_axes((0, below / height, 1, 1 - (below + 0.42) / height))
-    _draw_all(axes, curves, labelled_lines, unlabelled)
-    ticks = axes.yaxis.get_major_formatter().format_ticks(axes.get_yticks())
-    left = max(NARROW_LEFT_INCHES, 2 * PAD_INCHES + text_inches(ticks, SETTINGS["ytick.labelsize"])) / NARROW_INCHES
-    axes.set_position((left, below / height, 0.98 - left, 1 - (below + 0.42) / height))
-    axes.set_title(f"{TITLE},\n{BAND}")
-    axes.locator_params(axis="x", nbins=6)
-    _label_below(axes, labelled_lines, max(line.tokens[-1] for line in curves.lines), height - below - 0.42)
-    return figure
-
-
 def _draw_all(axes: Any, curves: Curves, labelled_lines: Sequence[Line], unlabelled: Sequence[Line]) -> None:
     for line in unlabelled:
         axes.plot(line.tokens, line.mean, color=QUIET, linewidth=0.8, alpha=0.6)
@@ -203,16 +185,6 @@ def _label_ends(axes: Any, lines: Sequence[Line], right: int) -> None:
         axes.text(NAMES_BEGIN, share, _name(line, right), va="center", fontsize=NAME_POINTS, **outside)
 
 
-def _label_below(axes: Any, lines: Sequence[Line], end: int, plot_inches: float) -> None:
-    """Write the names below the axis, from the highest final loss to the lowest."""
-    ends = sorted(range(len(lines)), key=lambda position: -lines[position].mean[-1])
-    for row, position in enumerate(ends):
-        share = -(AXIS_INCHES + NAME_INCHES * row) / plot_inches
-        outside = {"transform": axes.transAxes, "color": series_style(position)["color"], "clip_on": False}
-        draw_sample(axes, position, (0.0, 0.08), share)
-        axes.text(0.11, share, _name(lines[position], end), va="center", fontsize=NAME_POINTS, **outside)
-
-
 def _name(line: Line, end: int) -> str:
     stopped = "" if line.tokens[-1] == end else f", to {short(line.tokens[-1])}"
     return f"{line.arm} (n = {line.n}{stopped})"
@@ -224,6 +196,5 @@ FIGURE = ReportFigure(
     curves_of,
     lambda curves: Table.of("curves", _curve_rows(curves)),
     draw,
-    draw_narrow,
 )
 SECTION: Section[Evidence] = Section("curves", figure=FIGURE)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from reports.columns import DELTA, interval_cell
 from reports.figures.figure import ReportFigure
-from reports.figures.named_lines import LinePanel, NamedLine, Point
+from reports.figures.named_lines import LOGARITHMIC, LinePanel, NamedLine, Point, figure_of
 from reports.figures.style import COLOURS
 from reports.grid import Column, grid, with_notes, words
 from reports.number_format import NOTHING, short
@@ -112,10 +112,10 @@ def _panel(gaps: Sequence[BudgetGap]) -> LinePanel:
         title="Δ held-out loss (nats) to the baseline",
         spread=" of the same budget, 95% interval",
         label="tokens of pretraining",
-        scale={"value": "log"},
-        tick=short,
+        scale=LOGARITHMIC,
+        tick=lambda tokens: short(round(tokens)),
         first_style=1,  # the first is the baseline's in other figures
-        zero=True,
+        level=0.0,
     )
 
 
@@ -124,7 +124,6 @@ FIGURE = ReportFigure(
     lambda _: "Gap to the baseline by pretraining budget",
     _measured,
     _table,
-    lambda gaps: _panel(gaps).wide(),
-    lambda gaps: _panel(gaps).narrow(),
+    lambda gaps: figure_of([_panel(gaps)]),
 )
 SECTION = Section(BY_BUDGET, _content, lambda evidence: bool(evidence.results.once(budget_gaps_of)), figure=FIGURE)

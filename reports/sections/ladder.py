@@ -5,13 +5,10 @@ ConvBERT's Table 1 is an example (arXiv 2008.02496). Steps are paired by seed wi
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from reports.figures.figure import ReportFigure
-from reports.figures.interval_panels import draw_interval
-from reports.figures.matplotlib_style import Figure, new_figure
-from reports.figures.style import COLOURS, QUIET
-from reports.number_format import difference_text, fixed, scientific, short
+from reports.figures.interval_panels import Line, Panel, draw
+from reports.number_format import difference_text, short
 from reports.sanitise import printable
 from reports.section import Section
 from reports.statistics.arm_costs import costs_of
@@ -23,9 +20,6 @@ from steeplechase.analysis.difference import Difference
 from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.designs import Ladder as LadderDesign
 from steeplechase.ledger.records import ArmRow
-
-WIDTH_INCHES, ROW_INCHES, NAMES_INCHES, PARAMETERS_INCHES = 7.4, 0.44, 1.35, 1.75
-NARROW_INCHES, AROUND_PANEL_INCHES = 3.9, 0.95
 
 
 @dataclass(frozen=True)
@@ -48,6 +42,18 @@ class Ladder:
     rungs: tuple[Rung, ...]
     metrics: tuple[tuple[Metric, int], ...]
     """Metrics with their number of decimals."""
+
+    @property
+    def panels(self) -> tuple[Panel, ...]:
+        """The steps on each metric, with the parameters of each rung."""
+        return tuple(
+            Panel(f"Δ {one.title} of the step", one, self._lines(one, digits)) for one, digits in self.metrics
+        )
+
+    def _lines(self, metric: Metric, decimals: int) -> tuple[Line, ...]:
+        steps = [(rung, rung.steps[metric.name]) for rung in self.rungs]
+        texts = (f"{difference_text(step, decimals)}  {short(rung.parameters)} parameters" for rung, step in steps)
+        return tuple(Line(rung.name, step, text) for (rung, step), text in zip(steps, texts, strict=True))
 
 
 def ladder_of(evidence: Evidence) -> Ladder | None:
@@ -128,98 +134,11 @@ def _rung(results: Results, metrics: list[Metric], position: int, arms: list[tup
     )
 
 
-def draw(ladder: Ladder) -> Figure:
-    """Return the rungs from top to bottom: a panel per metric, then parameters as bars."""
-    height = ROW_INCHES * (len(ladder.rungs) + 0.4) + 1.0
-    figure = new_figure(WIDTH_INCHES, height)
-    metrics = len(ladder.metrics)
-    left = NAMES_INCHES / WIDTH_INCHES
-    widths = [(WIDTH_INCHES - NAMES_INCHES - PARAMETERS_INCHES) / metrics] * metrics + [PARAMETERS_INCHES]
-    grid = figure.add_gridspec(
-        1, metrics + 1, width_ratios=widths, left=left, right=0.985, top=1 - 0.55 / height, bottom=0.45 / height
-    )
-    for position, (metric, decimals) in enumerate(ladder.metrics):
-        axes = figure.add_subplot(grid[position])
-        _draw_steps(axes, ladder, metric, decimals)
-        _label_rows(axes, ladder, named=position == 0)
-    sizes = figure.add_subplot(grid[metrics])
-    _draw_sizes(sizes, ladder)
-    _label_rows(sizes, ladder, named=False)
-    return figure
-
-
-def draw_narrow(ladder: Ladder) -> Figure:
-    """Return the panels as one column, each with the names of the rungs."""
-    plot = ROW_INCHES * (len(ladder.rungs) + 0.4)
-    panels = len(ladder.metrics) + 1
-    height = panels * (plot + AROUND_PANEL_INCHES)
-    figure = new_figure(NARROW_INCHES, height)
-    for place in range(panels):
-        below = (panels - 1 - place) * (plot + AROUND_PANEL_INCHES) + 0.4
-        share = (NAMES_INCHES / NARROW_INCHES, below / height, 0.97 - NAMES_INCHES / NARROW_INCHES, plot / height)
-        axes = figure.add_axes(share)
-        if place < len(ladder.metrics):
-            _draw_steps(axes, ladder, *ladder.metrics[place])
-        else:
-            _draw_sizes(axes, ladder)
-        _label_rows(axes, ladder, named=True)
-    return figure
-
-
-def _label_rows(axes: Any, ladder: Ladder, named: bool) -> None:
-    heights = range(len(ladder.rungs) - 1, -1, -1)
-    axes.set_yticks(list(heights), [rung.name for rung in ladder.rungs] if named else [])
-    axes.set_ylim(-0.55, len(ladder.rungs) - 0.35)
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
-
-
-def _draw_steps(axes: Any, ladder: Ladder, metric: Metric, decimals: int) -> None:
-    better = "lower" if metric.lower_is_better else "higher"
-    axes.set_title(f"Δ {metric.title} of the step,\n95% interval ({better} is better)", fontsize=9.5)
-    across = axes.get_yaxis_transform()
-    for height, rung in zip(range(len(ladder.rungs) - 1, -1, -1), ladder.rungs, strict=True):
-        mean, step = rung.means[metric.name], rung.steps[metric.name]
-        if step.delta is None:
-            label = "not measured" if mean is None else f"{fixed(mean, decimals)} (n = {rung.n[metric.name]})"
-            axes.text(0.5, height, label, transform=across, ha="center", va="center", fontsize=8.5, color=QUIET)
-            continue
-        axes.plot([0, 0], [height - 0.17, height + 0.3], color=QUIET, linewidth=0.9, zorder=0)  # not through the text
-        axes.text(
-            0.5,
-            height - 0.36,
-            difference_text(step, decimals),
-            transform=across,
-            ha="center",
-            va="center",
-            fontsize=7.5,
-        )
-        if step.low is not None:
-            draw_interval(axes, height, metric, step)
-        else:
-            axes.plot([step.delta], [height], marker="o", markerfacecolor="none", color=QUIET)
-    axes.margins(x=0.12)
-    axes.locator_params(axis="x", nbins=4)
-
-
-def _draw_sizes(axes: Any, ladder: Ladder) -> None:
-    axes.set_title("parameters\n(train FLOPs)", fontsize=9.5)
-    most = max(rung.parameters for rung in ladder.rungs)
-    for height_of_row, rung in zip(range(len(ladder.rungs) - 1, -1, -1), ladder.rungs, strict=True):
-        axes.barh(height_of_row, rung.parameters, height=0.34, color=COLOURS[6], linewidth=0)
-        size = f"{short(rung.parameters)} ({scientific(rung.train_flops)})"
-        axes.text(0, height_of_row - 0.36, size, va="center", fontsize=7.5)
-    axes.set_xlim(0, most * 1.04)
-    axes.set_xticks([])
-    axes.spines["bottom"].set_visible(False)
-
-
 FIGURE = ReportFigure(
     "ladder",
     lambda ladder: "Effect of each step",
     ladder_of,
     lambda ladder: Table.of("ladder", _rows(ladder)),
     draw,
-    draw_narrow,
 )
 SECTION: Section[Evidence] = Section("ladder", figure=FIGURE)

@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from reports.figures.latency import FIGURE
+from reports.figures.figure import ReportFigure
+from reports.figures.matplotlib_style import Figure
+from reports.figures.named_lines import LOGARITHMIC, LinePanel, NamedLine, Point, figure_of
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.number_format import UNKNOWN, counted, decimals_for, fixed, milliseconds_text, scientific
 from reports.sanitise import printable
@@ -274,6 +276,29 @@ def _trial_rows(evidence: Evidence) -> Iterator[Row]:
         }
 
 
+def _timed_of(evidence: Evidence) -> LatencyEvidence | None:
+    found = _latencies(evidence)
+    return found if found is not None and found.measured else None
+
+
+def draw(evidence: LatencyEvidence) -> Figure:
+    """Return the speedup of every arm by length."""
+    lines = [
+        NamedLine(printable(arm), [Point(each.length, *_bounds(each.speedup)) for each in evidence.of_arm(arm)])
+        for arm in evidence.arms[1:]
+    ]
+    title, spread = f"Speedup over {printable(evidence.arms[0])}", ", 95% interval"
+    label = "tokens per sequence"
+    return figure_of([LinePanel(lines, title, spread, label, "{:g}".format, LOGARITHMIC, first_style=1, level=1.0)])
+
+
+def _bounds(found: Estimate) -> tuple[float, float | None, float | None]:
+    return found.value, found.low, found.high
+
+
+FIGURE = ReportFigure(
+    "latency", lambda _: "Speedup by length", _timed_of, lambda evidence: latency_table(evidence, "latency"), draw
+)
 SECTION = Section(
     "latency",
     _content,

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from reports.columns import interval_cell
 from reports.grid import Cell, Column, Grid, grid, with_notes, words
+from reports.matched_budget import budget_text, matched_difference, matched_note
 from reports.metric_clause import metric_clause
 from reports.number_format import (
     NOTHING,
@@ -21,10 +22,8 @@ from reports.number_format import (
     two_seeds,
 )
 from reports.section import Content, Section
-from reports.sections.matched_budget import budget_text, matched_difference, matched_note
 from reports.sections.searched_settings import settings_legend, tasks_selected_on_dev, title_of
 from reports.sections.tokens_to_loss import arm_cell, loss_text
-from reports.sections.variance import low_variance
 from reports.sections.without_value import reasons_of
 from reports.statistics.arm_costs import costs_of
 from reports.statistics.comparisons import TEST_NAMES
@@ -45,7 +44,6 @@ DELTA = "Δ [95%]"
 RESULT_COLUMNS = ("arm", "metric", "n", "mean", "sd", "delta", "low", "high", "parameters", "train_flops", "status")
 MATCHED_DELTA = "matched Δ [95%] (n)"
 NO_VALUE = "no value"
-LOW_VARIANCE = ", low variance"
 BELOW_REFERENCE = ", below reference"
 
 
@@ -86,9 +84,9 @@ def _groups(results: Results) -> tuple[MetricColumns, ...]:
 def _overview(results: Results) -> Grid:
     """Return the main grid: each arm with its metrics, cost and status."""
     columns = [words("arm"), *([words("changes")] if results.is_search else [])]
-    low, on_dev = low_variance(results), tasks_selected_on_dev(results)
+    on_dev = tasks_selected_on_dev(results)
     for group in results.once(_groups):
-        title = title_of(group.metric, on_dev) + (LOW_VARIANCE if group.metric.name in low else "")
+        title = title_of(group.metric, on_dev)
         title += BELOW_REFERENCE if group.metric.name in results.below_reference else ""
         titles = ["mean ± sd (n)", DELTA, *([MATCHED_DELTA] if results.matched_arms else [])]
         further = group.metric not in results.headlines
@@ -212,7 +210,7 @@ def _notes(results: Results) -> Iterator[str]:
     if any(results.effect(arm.name, metric).n == 0 for arm in results.arms for metric in measurable):
         yield "–: not measured at the end of the budget."
     if any(results.diverged(arm.name)[0] for arm in results.arms):
-        yield "Diverged seeds are left out here; the table of diverged seeds also has the worst value in their place."
+        yield "Diverged seeds are left out, which favours their arms (Dodge et al. 2020, arXiv 2002.06305)."
     yield from filter(None, [matched_note(results), counting_note(results.arms)])
 
 
@@ -231,8 +229,6 @@ def _task_notes(results: Results) -> Iterator[str]:
             f"{standing.missed_text} (one-sided t at 5%, sd pooled over arms){lowered_by(results, task)}. It is no "
             "part of the score, the finding or the order of tests."
         )
-    if low_variance(results):
-        yield "low variance: sd over seeds at most half the tasks' median; smaller differences are detectable."
     yield from settings_legend(results)
 
 

@@ -25,7 +25,6 @@ from steeplechase.configuration.metrics import HELD_OUT_LOSS, SCORE
 FEWEST_ARMS = 3
 LOSS_DECIMALS, SCORE_DECIMALS = 4, 1
 WIDTH_INCHES, HEIGHT_INCHES = 7.4, 3.1
-NARROW_INCHES, NARROW_PANEL_INCHES = 3.9, 2.9
 NAMED_AT_MOST = 12
 """With more arms only those on the front are labelled."""
 LETTER_INCHES = 0.065
@@ -146,18 +145,6 @@ def _content(evidence: Evidence) -> Content:
     return Content(points.filled, shown("pareto", title, columns, on_front))
 
 
-def draw_narrow(pareto: Pareto) -> Figure:
-    """Return one panel per cost or metric as one column."""
-    height = NARROW_PANEL_INCHES * len(pareto.trade_offs)
-    figure = new_figure(NARROW_INCHES, height)
-    panels = figure.subplots(len(pareto.trade_offs), 1, squeeze=False)[:, 0]
-    figure.subplots_adjust(left=0.13, right=0.96, bottom=0.48 / height, top=1 - 0.48 / height, hspace=0.5)
-    for axes, trade in zip(panels, pareto.trade_offs, strict=True):
-        _draw_trade(axes, trade)
-        axes.set_title(_title(trade).replace(" (", "\n("))
-    return figure
-
-
 def draw(pareto: Pareto) -> Figure:
     """Return one panel per cost or metric, side by side."""
     figure = new_figure(WIDTH_INCHES, HEIGHT_INCHES)
@@ -233,6 +220,5 @@ FIGURE = ReportFigure[Evidence, Pareto](
     lambda evidence: evidence.results.once(pareto_of),
     pareto_table,
     draw,
-    draw_narrow,
 )
 SECTION = Section("pareto", _content, lambda evidence: evidence.results.is_search, figure=FIGURE)

@@ -12,11 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from reports.columns import METRIC, delta
-from reports.figures.figure import ReportFigure
-from reports.figures.interval_panels import Line, Panel, draw, draw_narrow
 from reports.grid import Column, shown, words
-from reports.number_format import NOTHING, difference_text, percent
-from reports.sanitise import printable
+from reports.number_format import NOTHING, percent
 from reports.section import Content, Section
 from reports.statistics.comparisons import TEST_NAMES
 from reports.statistics.contrasts import Weights
@@ -188,38 +185,4 @@ def _content(evidence: Evidence) -> Content:
     return Content(shares.filled, shown("shapley", title, columns, rows, _notes(results, values, rows)))
 
 
-@dataclass(frozen=True)
-class Contributions:
-    """Contributions to the headline metrics, each metric's sum last, with their panels."""
-
-    rows: tuple[Contribution, ...]
-    panels: tuple[Panel, ...]
-
-
-def _contributions(evidence: Evidence) -> Contributions | None:
-    """Return the Shapley values on every headline metric with an interval; None without one."""
-    results, values = evidence.results, evidence.results.once(shapley_values_of)
-    contributions, panels = [], []
-    for metric in results.headlines:
-        rows = [each for each in (values.rows if values else ()) if each.metric == metric]
-        if any(each.difference.low is not None for each in rows):
-            lines = tuple(_line(each, results.decimals(metric)) for each in rows)
-            panels.append(Panel(f"Shapley values, Δ {metric.title}", metric, lines))
-            contributions += rows
-    return Contributions(tuple(contributions), tuple(panels)) if panels else None
-
-
-def _line(row: Contribution, decimals: int) -> Line:
-    share = "" if row.share is None else f"  {percent(row.share)}"
-    return Line(printable(row.factor), row.difference, f"{difference_text(row.difference, decimals)}{share}")
-
-
-FIGURE = ReportFigure(
-    "contributions",
-    lambda contributions: "What each change contributes",
-    _contributions,
-    lambda contributions: Table.of("contributions", (each.row for each in contributions.rows)),
-    draw,
-    draw_narrow,
-)
-SECTION = Section("shapley", _content, lambda evidence: not evidence.results.is_search, figure=FIGURE)
+SECTION = Section("shapley", _content, lambda evidence: not evidence.results.is_search)

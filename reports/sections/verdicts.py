@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from reports.figures.figure import ReportFigure
-from reports.figures.interval_panels import Line, Panel, draw, draw_narrow
+from reports.figures.interval_panels import Line, Panel, draw
 from reports.grid import Column, shown, words
 from reports.number_format import NOTHING, UNKNOWN, difference_text, fixed, p_text, simultaneous_text
 from reports.sanitise import printable
@@ -17,10 +17,8 @@ from reports.statistics.evidence import Evidence
 from reports.statistics.metrics import Metric
 from reports.statistics.results import Results
 from reports.table import Row, Table, compared, interval
-from steeplechase.analysis.difference import Difference, MeanTest
-from steeplechase.analysis.estimates import array_of
+from steeplechase.analysis.difference import Difference
 from steeplechase.analysis.power import MOST_SEEDS
-from steeplechase.analysis.variance_components import PairingGain, pairing_gain
 from steeplechase.configuration.arm import BASELINE
 
 
@@ -157,33 +155,12 @@ def _test_notes(results: Results) -> Iterator[str]:
             "examples by a two-way analysis of variance; interval and p are those of the one with the wider 95% "
             "interval."
         )
-    yield from _pairing_note(results)
     if results.looks.counts:
         counts = ", ".join(map(str, results.looks.counts))
         yield (
             f"Group-sequential design with looks at {counts} seeds: undecided arms got more seeds, and each look "
             "spends a share of α. Intervals are therefore wider than those of a single look, and valid at any look."
         )
-
-
-def _pairing_note(results: Results) -> Iterator[str]:
-    found = {metric.title: gain_of_pairing(results, metric) for metric in results.headlines}
-    texts = [
-        f"{gain.ratio:.2f} [{gain.low:.2f}, {gain.high:.2f}] on {title}" for title, gain in found.items() if gain
-    ]
-    if texts:
-        declared = "declared" if results.test is MeanTest.PAIRED else "not declared"
-        yield (
-            "Gain of pairing, measured: paired differences have "
-            f"{', '.join(texts)} times the variance of unpaired ones; `comparison: paired` is {declared}."
-        )
-
-
-def gain_of_pairing(results: Results, metric: Metric) -> PairingGain | None:
-    """Return what pairing by seed gains on a metric; None without two arms or seeds."""
-    samples = [dict(results.values.get(arm.name, {}).get(metric.name, {})) for arm in results.arms]
-    samples = [sample for sample in samples if sample]
-    return pairing_gain(array_of(samples)) if len(samples) > 1 else None
 
 
 def _content(evidence: Evidence) -> Content:
@@ -231,5 +208,5 @@ def _forest_table(forest: Forest) -> Table:
     return Table.of("forest", rows)
 
 
-FIGURE = ReportFigure("forest", lambda _: "Differences to the baseline", _forest, _forest_table, draw, draw_narrow)
+FIGURE = ReportFigure("forest", lambda _: "Differences to the baseline", _forest, _forest_table, draw)
 SECTION = Section("effects", _content, figure=FIGURE)

@@ -1,6 +1,6 @@
 """A difference of means over pretraining seeds with its interval, and the test that it is decided by."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -10,6 +10,8 @@ ALPHA = 0.05
 
 SeedValues = Mapping[int, float]
 """One value per pretraining seed."""
+NestedValues = Mapping[int, Sequence[float]]
+"""By pretraining seed, one value per fine-tuning seed."""
 
 
 class MeanTest(StrEnum):

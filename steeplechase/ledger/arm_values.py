@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 from statistics import fmean
 
-from steeplechase.analysis.difference import SeedValues
-from steeplechase.analysis.variance_components import NestedValues
+from steeplechase.analysis.difference import NestedValues, SeedValues
 from steeplechase.configuration.metrics import HELD_OUT_LOSS, PrimaryMetric
 from steeplechase.ledger.metrics import values_of_trial
 from steeplechase.ledger.snapshot import Snapshot

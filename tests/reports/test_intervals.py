@@ -61,8 +61,8 @@ def test_the_conditions_count_every_interval_that_the_tables_show(view: Callable
 def test_the_view_of_everything_has_every_table_with_intervals() -> None:
     report = build(everything(), primary=primary)
     with_intervals = {grid.name for grid in report.grids if grid.intervals}
-    expected = {"results", "attention_diagonal", "factors main", "factors interaction", "claims", "divergence"}
-    assert with_intervals == expected | {"isolated", "matched", "shapley", "tokens_to_loss"}
+    expected = {"results", "attention_diagonal", "factors main", "factors interaction", "claims"}
+    assert with_intervals == expected | {"isolated", "shapley", "tokens_to_loss"}
     assert stated(report) > 40
     assert {grid.name for grid in build(tuned()).grids if grid.intervals} >= {"tuned"}
 

@@ -1,25 +1,17 @@
-"""Figures of components: the rungs of a ladder, and contributions of changes."""
+"""The figure of a ladder: its rungs with their steps."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from reports.figures.interval_panels import draw, draw_narrow
-from reports.figures.matplotlib_style import Figure, svg_text
 from reports.report import build
 from reports.sections.ladder import Ladder
-from reports.sections.shapley import FIGURE, WHOLE, Contributions, shapley_table, shapley_values_of
-from reports.statistics.evidence import Evidence
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
-from steeplechase.configuration.designs import Coalitions, KeepOne
 from steeplechase.ledger.records import ArmRow
 from steeplechase.ledger.snapshot import Snapshot
-from tests.factories.component_ledgers import results_with
 from tests.factories.reports import Trial, document, figure_data, picture, snapshot
 
 PARTS = ("wide", "bottleneck", "convolution")  # not in alphabetical order
@@ -91,35 +83,3 @@ def test_a_ladder_of_which_nothing_was_measured_is_none() -> None:
 def test_one_seed_draws_steps_without_intervals() -> None:
     assert "ladder" in [picture.name for picture in build(view(seeds=(1,))).pictures]
     assert "+ convolution" in next(p.svg for p in build(view(seeds=(1,))).pictures if p.name == "ladder")
-
-
-CONTRIBUTION_PARTS = {"narrow": {"bottleneck_ratio": 2}, "mixed": {"convolution": "span_dynamic"}}
-
-
-@pytest.fixture
-def evidence(tmp_path: Path) -> Evidence:
-    return Evidence(results_with(tmp_path, [Coalitions(components=CONTRIBUTION_PARTS)]))
-
-
-def test_it_has_the_rows_of_the_table_on_headline_metrics(evidence: Evidence) -> None:
-    picture = FIGURE.picture_of(evidence)
-    assert picture is not None
-    values = shapley_values_of(evidence.results)
-    assert values is not None
-    headlines = [metric.name for metric in evidence.results.headlines]
-    rows = [row for row in shapley_table(values).rows if row["metric"] in headlines]
-    assert list(picture.numbers.rows) == rows
-    assert len(rows) == len(headlines) * (len(CONTRIBUTION_PARTS) + 1)
-
-
-@pytest.mark.parametrize("drawing", [draw, draw_narrow])
-def test_every_change_and_their_sum_are_lines(evidence: Evidence, drawing: Callable[[Contributions], Figure]) -> None:
-    picture = FIGURE.picture_of(evidence)
-    assert picture is not None
-    svg = svg_text(lambda: drawing(picture.data))
-    for name in (*CONTRIBUTION_PARTS, WHOLE):
-        assert svg.count(f">{name}<") == len(evidence.results.headlines)
-
-
-def test_changes_that_were_not_made_together_have_none(tmp_path: Path) -> None:
-    assert FIGURE.picture_of(Evidence(results_with(tmp_path, [KeepOne(components=CONTRIBUTION_PARTS)]))) is None

@@ -68,7 +68,7 @@ def test_differences_are_paired_and_the_claim_is_tested_on_them() -> None:
 def test_a_description_has_no_verdict() -> None:
     report = build(view())
     for table in report.tables:
-        if table.name in ("results", "effects", "noise"):
+        if table.name in ("results", "effects"):
             assert all(row["metric"] != "attention_diagonal" for row in table.rows)
 
 

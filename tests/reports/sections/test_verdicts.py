@@ -1,4 +1,4 @@
-"""Verdicts, diverged seeds, two levels of seeds, and marks of low variance."""
+"""Verdicts, and seeds that would decide."""
 
 from dataclasses import replace
 
@@ -16,7 +16,6 @@ from reports.table import Row
 from steeplechase.analysis.difference import MeanTest
 from steeplechase.analysis.group_sequential import Looks
 from steeplechase.analysis.paired import holm
-from steeplechase.analysis.variance_components import spread_of
 from tests.factories.reports import TOKENS, Trial, document, primary, search_design, snapshot, table2
 
 LOSS, SCORE = Metric("held_out_loss"), Metric("score")
@@ -111,59 +110,6 @@ def test_the_experiments_own_margin_comes_before_the_papers() -> None:
     named = replace(view, document={**view.document, "equivalence_margin": {"score": 0.001}})
     assert {row["margin"] for row in rows(build(view), "effects", metric="score")} == {5.0}
     assert {row["margin"] for row in rows(build(named), "effects", metric="score")} == {0.001}
-
-
-def test_diverged_seeds_are_counted_left_out_and_replaced_by_the_worst() -> None:
-    trials = [Trial("baseline", seed).pretrained(6.0 + seed / 100) for seed in (1, 2, 3)]
-    trials += [Trial("wide", 1).pretrained(5.9), Trial("wide", 2).pretrained(5.92), Trial("wide", 3).diverged()]
-    view = snapshot(trials, arms={"baseline": {}, "wide": {"width": 512}}, resolved=document(seeds=(1, 2, 3)))
-    (row,) = rows(build(view), "divergence")
-    assert (row["diverged"], row["trials"], row["n"], row["n_all"]) == (1, 3, 2, 3)
-    low, high = stats.binomtest(1, 3).proportion_ci(method="wilson")
-    assert (row["rate_low"], row["rate_high"]) == pytest.approx((low, high))
-    assert row["delta"] == pytest.approx(5.91 - 6.02)
-    assert row["delta_all"] == pytest.approx((-0.11 - 0.10 + 9.9 - 6.03) / 3)
-
-
-def test_planted_components_are_recovered_where_seeds_have_different_numbers_of_values() -> None:
-    random = np.random.default_rng(3)
-    arms = []
-    for _ in range(300):
-        seeds = ((1, 9) * 4) if len(arms) % 2 else ((2, 6) * 2)
-        means = random.normal(0, 1.0, len(seeds))
-        arms.append({seed: (means[seed] + random.normal(0, 3.0, count)).tolist() for seed, count in enumerate(seeds)})
-    arms += [{0: random.normal(0, 3.0, 40).tolist()} for _ in range(300)]  # single seeds are not compared
-    spread = spread_of(arms)
-    assert spread.pretraining == pytest.approx(1.0, abs=0.15)
-    assert spread.fine_tuning == pytest.approx(3.0, abs=0.05)
-
-
-def test_fine_tuning_variances_are_pooled_by_degrees_of_freedom() -> None:
-    samples = [{1: [1.0, 2.0], 2: [5.0, 9.0, 1.0, 4.0]}, {1: [0.5], 2: [2.0, 3.0, 7.0]}]
-    values = [value for sample in samples for of_seed in sample.values() for value in of_seed]
-    groups = [f"{arm} {seed}" for arm, sample in enumerate(samples) for seed, of in sample.items() for _ in of]
-    model = np.array([[group == other for other in dict.fromkeys(groups)] for group in groups], dtype=float)
-    (squares,) = np.linalg.lstsq(model, np.array(values))[1]  # one-way analysis of variance as a regression
-    assert spread_of(samples).fine_tuning == pytest.approx((squares / (len(values) - 4)) ** 0.5)
-
-
-def test_a_task_of_low_variance_is_marked() -> None:
-    random = np.random.default_rng(6)
-    trials = []
-    for arm in ("baseline", "wide"):
-        for seed in (1, 2, 3, 4):
-            trial = Trial(arm, seed).pretrained(6.0 + random.normal() / 50)
-            for task, sd in (("docs_pair", 0.1), ("docs_answer", 2.0), ("docs_acceptability", 2.0)):
-                for tuning in (1, 2):
-                    trial.tuned(task, tuning, **{primary(task): 60 + float(random.normal(0, sd))})
-            trials.append(trial)
-    tasks = ("docs_acceptability", "docs_answer", "docs_pair")
-    resolved = document(tasks, (1, 2, 3, 4))
-    table_rows = rows(
-        build(snapshot(trials, {"baseline": {}, "wide": {"width": 512}}, tasks, resolved=resolved)), "noise"
-    )
-    marks = {row["metric"]: row["low_variance"] for row in table_rows}
-    assert marks == {"held_out_loss": None, "score": None, **dict.fromkeys(tasks, False), "docs_pair": True}
 
 
 def test_an_undecided_arm_has_a_number_of_seeds_to_decide() -> None:

@@ -55,11 +55,9 @@ def test_the_figure_by_budget_has_the_rows_of_the_table_and_a_line_per_architect
     (picture,) = (each for each in built.pictures if each.name == "gap_by_budget")
     (by_budget,) = (each for each in built.tables if each.name == "gap_by_budget")
     assert picture.numbers.rows == by_budget.rows
-    for draw in (picture.figure.draw, picture.figure.draw_narrow):
-        assert draw is not None
-        (axes,) = draw(picture.data).axes
-        (line,) = (each for each in axes.lines if len(each.get_xdata()) == 2 and each.get_marker() != "None")
-        assert [*line.get_ydata()] == pytest.approx([-1.0, -1.5])
+    (axes,) = picture.figure.draw(picture.data).axes
+    (line,) = (each for each in axes.lines if len(each.get_xdata()) == 2 and each.get_marker() != "None")
+    assert [*line.get_ydata()] == pytest.approx([-1.0, -1.5])
 
 
 def test_one_seed_has_no_interval_in_the_figure_by_budget() -> None:

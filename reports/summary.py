@@ -127,8 +127,8 @@ def _mean(group: MetricColumns, arm: str) -> str:
 
 def _notes(results: Results) -> Iterator[str]:
     test = TEST_NAMES[results.test]
-    yield f"n: {results.replicates}. Δ: difference from the baseline with its own 95% interval ({test})."
-    yield "Verdict: after the correction for all tests on the headline metrics."
+    difference = f"n: {results.replicates}. Δ: difference from the baseline with its own 95% interval ({test})."
+    yield f"{difference} Verdict: after correction for all headline tests."
     if waiting := _waiting(results):
         yield f"Not run yet: {', '.join(waiting)}."
     for task in results.below_reference:

@@ -14,8 +14,8 @@ Notes = tuple[tuple[str, str], ...]
 class Summary:
     """What a brief report shows of a comparison of arms, in place of its tables."""
 
-    finding: str
-    """At most three sentences: the headline metrics, and what became of the claims."""
+    finding: tuple[str, ...]
+    """Sentences on the headline metrics, and one on what became of the claims."""
     table: Grid
     undecided: tuple[str, ...]
     """The undecided tests of the headline metrics, with the seeds that would decide each."""
@@ -31,7 +31,8 @@ class Report:
     scale: str
     """Empty if the experiment file has no scales."""
     question: str
-    finding: str
+    statements: tuple[str, ...]
+    """The sentences of the finding."""
     paper: str
     """The paper's statement with its source; empty if the experiment names none."""
     tables: tuple[Table, ...]
@@ -52,6 +53,11 @@ class Report:
     """What it cannot say; empty without pretrained arms, and in a brief report."""
     more: str = ""
     """In a brief report, what it leaves out and the command that shows it."""
+
+    @property
+    def finding(self) -> str:
+        """The statements as one paragraph."""
+        return " ".join(self.statements)
 
     @property
     def title(self) -> str:

@@ -5,14 +5,18 @@ from dataclasses import replace
 
 from reports.by_recipe import renamed_examples
 from reports.statistics.experiment import experiment_of
+from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.final_comparison import final_experiment
+from steeplechase.configuration.metrics import PrimaryMetric, objectives_in_effect
 from steeplechase.ledger.example_tables import ExampleTable
 from steeplechase.ledger.snapshot import Snapshot
+from steeplechase.ledger.task_standing import task_standings, tasks_in_score
 
 
-def at_final_seeds(snapshot: Snapshot) -> Snapshot | None:
+def at_final_seeds(snapshot: Snapshot, primary: PrimaryMetric | None = None) -> Snapshot | None:
     """Return the snapshot of the final comparison; None of an experiment without one.
 
+    The held-out loss takes the place of a score whose tasks are all below their references, as in the search.
     Raises CorruptionError if this version cannot read the experiment.
     """
     final = snapshot.final
@@ -22,9 +26,8 @@ def at_final_seeds(snapshot: Snapshot) -> Snapshot | None:
         experiment_of(snapshot.document), final.plan.finalists, final.plan.seeds, final.winner, final.plan.ranked_by
     )
     names = {arm.name: str(arm.final_of) for arm in final.arms}
-    return replace(
+    compared = replace(
         snapshot,
-        document=experiment.model_dump(mode="json"),
         labels=final.plan.labels,
         arms=tuple(replace(arm, name=names[arm.name]) for arm in final.arms),
         histories=tuple(
@@ -34,6 +37,16 @@ def at_final_seeds(snapshot: Snapshot) -> Snapshot | None:
         parents={},
         final=None,
     )
+    headlines = _in_effect(experiment, compared, primary or experiment.fine_tuning.primary_metric)
+    return replace(compared, document=experiment.with_parts(headline_metrics=headlines).model_dump(mode="json"))
+
+
+def _in_effect(experiment: Experiment, compared: Snapshot, primary: PrimaryMetric) -> tuple[str, ...]:
+    tasks = tuple(sorted(experiment.fine_tuning.tasks))
+    scored = tasks_in_score(tasks, task_standings(compared, tasks, primary))
+    losses_compare = experiment.pretraining.evaluation_sets == "shared"
+    declared = experiment.headline_metrics
+    return objectives_in_effect(declared, scored, losses_compare) or declared
 
 
 def examples_at_final_seeds(snapshot: Snapshot, tables: Mapping[str, ExampleTable]) -> dict[str, ExampleTable]:

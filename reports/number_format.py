@@ -106,6 +106,11 @@ def p_text(p: float | None) -> str:
     return "< 0.001" if p < 0.001 else fixed(p, 3)
 
 
+def sentence_of(clause: str) -> str:
+    """Return a clause as a sentence."""
+    return f"{clause[0].upper()}{clause[1:]}."
+
+
 def counted(count: int, singular: str, plural: str = "") -> str:
     """Return a count with its noun, whose plural has an s unless it is given: `1 seed`, `2 seeds`."""
     return f"{count} {singular if count == 1 else plural or f'{singular}s'}"

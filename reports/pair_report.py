@@ -136,7 +136,7 @@ def pair_report(results: Results, pairs: Sequence[ComparedPair]) -> Report:
         experiment=printable(snapshot.experiment),
         scale=printable(scale_of(snapshot.scale)),
         question=printable(results.experiment.question),
-        finding=_finding(pairs),
+        statements=(_finding(pairs),),
         paper="",
         tables=(pairs_table(pairs),),
         grids=tuple(_grids(results, pairs)),

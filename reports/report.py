@@ -1,13 +1,14 @@
 """A report: one finding with its evidence, assembled from independent sections and figures."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import TypeVar
 
 from reports.by_recipe import at_own_recipes, at_shared_recipe, examples_at_own_recipes
 from reports.document import Notes, Report
 from reports.figures.figure import Picture
 from reports.final_comparison import at_final_seeds, examples_at_final_seeds
-from reports.finding import chosen_sentence, finding_of
+from reports.finding import chosen_sentences, finding_of
 from reports.grid import Grid, with_notes
 from reports.limits import limits_of
 from reports.made_with import made_with_of
@@ -57,7 +58,7 @@ def build(
     results = results_of(at_shared_recipe(snapshot), primary, example_tables)
     own_tables = examples_at_own_recipes(snapshot, example_tables)
     searched = Evidence(results, None if own is None else results_of(own, primary, own_tables))
-    final, final_tables = at_final_seeds(snapshot), examples_at_final_seeds(snapshot, example_tables)
+    final, final_tables = at_final_seeds(snapshot, primary), examples_at_final_seeds(snapshot, example_tables)
     evidence = searched if final is None else Evidence(results_of(final, primary, final_tables))
     contents = _contents(in_order(TABLES, evidence), evidence, searched)
     grids = tuple(_with_notes_on_results(contents))
@@ -66,7 +67,7 @@ def build(
         experiment=printable(snapshot.experiment),
         scale=printable(scale_of(snapshot.scale)),
         question=printable(results.experiment.question),
-        finding=printable(finding_of(searched, evidence, snapshot)),
+        statements=tuple(map(printable, finding_of(searched, evidence, snapshot))),
         limits=printable(limits_of(evidence.results)),
         paper=printable(f"{paper.statement} ({paper.source})") if paper else "",
         tables=_tables(contents),
@@ -79,7 +80,7 @@ def build(
         declaration=_declaration(snapshot, results.experiment),
         pictures=_pictures(in_order(FIGURES, evidence), evidence, searched),
         made_with=made_with_of(snapshot),
-        summary=summary_of(evidence, chosen_sentence(snapshot)),
+        summary=summary_of(evidence, chosen_sentences(snapshot)),
     )
 
 
@@ -118,9 +119,15 @@ def _declaration(snapshot: Snapshot, experiment: Experiment) -> str:
 
 
 def _contents(sections: Iterable[Section[E]], *evidence: E) -> tuple[Content, ...]:
-    """Return what the sections have, each of the first evidence that it applies to."""
-    found = ((section, next(filter(section.applies, evidence), None)) for section in sections)
-    return tuple(section.content(each) for section, each in found if each is not None)
+    """Return what the sections have, each of the first evidence that it applies to, in the order of the evidence."""
+    applicable = ((_first_of(section.applies, evidence), section) for section in sections)
+    found = sorted(((place, section) for place, section in applicable if place is not None), key=itemgetter(0))
+    return tuple(section.content(evidence[place]) for place, section in found)
+
+
+def _first_of(applies: Callable[[E], bool], evidence: Sequence[E]) -> int | None:
+    """Return the place of the first evidence that something applies to; None without one."""
+    return next((place for place, each in enumerate(evidence) if applies(each)), None)
 
 
 def _tables(contents: Iterable[Content]) -> tuple[Table, ...]:

@@ -37,7 +37,7 @@ def comparison_report(comparison: SearchComparison, experiment: Experiment) -> R
         experiment="comparison of searches",
         scale="",
         question=f"What do searches of one space find at equal cost? {_space(experiment)}",
-        finding=finding(comparison),
+        statements=(finding(comparison),),
         paper="",
         tables=tables,
         grids=tuple(_grids(comparison)),

@@ -1,12 +1,12 @@
 """What a terminal shows: of a comparison a few sentences, a table of arms and the seeds still needed."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from reports.document import Report, Summary
 from reports.grid import Cell, Column, Grid, grid, with_notes
 from reports.metric_clause import metric_clause
-from reports.number_format import NOTHING, difference_text, fixed, mean_text, short
+from reports.number_format import NOTHING, difference_text, fixed, mean_text, sentence_of, short
 from reports.sections import sections
 from reports.sections.failures import INCOMPLETE
 from reports.sections.failures import TERM as FAILED
@@ -31,7 +31,7 @@ BELOW_REFERENCE = "‡"
 """Mark of a task below a reference."""
 
 
-def summary_of(evidence: Evidence, chosen: str = "") -> Summary | None:
+def summary_of(evidence: Evidence, chosen: Sequence[str] = ()) -> Summary | None:
     """Return the summary of an experiment whose arms are compared; None for a search and before any result.
 
     `chosen` says how the arms were chosen, where a search has done it.
@@ -48,7 +48,7 @@ def summary_of(evidence: Evidence, chosen: str = "") -> Summary | None:
     undecided = dict(_undecided(results))
     known = [each.seeds_to_decide for each in undecided.values() if each.seeds_to_decide is not None]
     return Summary(
-        finding=chosen + " ".join(f"{clause[0].upper()}{clause[1:]}." for clause in clauses if clause),
+        finding=(*chosen, *map(sentence_of, filter(None, clauses))),
         table=_table(results),
         undecided=tuple(f"{name} ({_needed(each)})" for name, each in undecided.items()),
         seeds_to_decide=max(known) if len(known) == len(undecided) > 0 else None,
@@ -165,4 +165,4 @@ def brief(report: Report, command: str) -> Report:
     if summary is None:
         return replace(report, grids=tuple(each.brief for each in kept), footer=footer, limits="", more=more)
     grids = (summary.table, *(each.brief for each in kept))
-    return replace(report, finding=summary.finding, paper="", limits="", grids=grids, footer=footer, more=more)
+    return replace(report, statements=summary.finding, paper="", limits="", grids=grids, footer=footer, more=more)

@@ -32,7 +32,11 @@ def _blocks(report: Report, figures: Sequence[tuple[str, str]]) -> Iterator[str]
     yield f"# {escape(report.title)}"
     if report.question:
         yield escape(report.question)
-    yield f"**Finding.** {escape(report.finding)}"
+    if len(report.statements) > 1:
+        yield "**Finding.**"
+        yield "\n".join(f"- {escape(statement)}" for statement in report.statements)
+    else:
+        yield f"**Finding.** {escape(report.finding)}"
     if report.limits:
         yield f"> **What this cannot say.** {escape(report.limits)}"
     if report.paper:

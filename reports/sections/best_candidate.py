@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from reports.number_format import counted, difference_text, interval_text_with_n, short
+from reports.number_format import counted, difference_text, interval_text_with_n, sentence_of, short
 from reports.section import Section
 from reports.sections.audit import audit_sentence, better_than_survivors, in_units
 from reports.sections.candidates import candidates_table
@@ -31,7 +31,7 @@ ENDS = {
 END_OF_BUDGET = "stopped by the end of the budget"
 
 
-def search_finding(results: Results, compared: bool = False) -> str:
+def search_finding(results: Results, compared: bool = False) -> tuple[str, ...]:
     """Return the finding; the best candidate is named among the finished ones, or else by the last rung reached.
 
     Where finalists are `compared` at seeds of their own, what the search measured of them is left to its tables.
@@ -50,8 +50,8 @@ def search_finding(results: Results, compared: bool = False) -> str:
     if not compared:
         clauses += [_front(results), _better_when_stopped(results, [row for row in ranked if row not in finished])]
     clauses.append(_space(results))
-    sentences = ("; ".join(filter(None, clauses)) + ".", _audited(results), audit_sentence(results))
-    return " ".join(filter(None, sentences))
+    sentences = (*map(sentence_of, filter(None, clauses)), _audited(results), audit_sentence(results))
+    return tuple(filter(None, sentences))
 
 
 def _end_of(results: Results, arm: str) -> str:
@@ -201,4 +201,4 @@ def _audited(results: Results) -> str:
     return f"Audited {trials} that ended better than every survivor: {'; '.join(texts)}."
 
 
-SECTION: Section[Evidence] = Section("best_candidate", clauses=lambda evidence: [search_finding(evidence.results)])
+SECTION: Section[Evidence] = Section("best_candidate", clauses=lambda evidence: search_finding(evidence.results))

@@ -167,9 +167,9 @@ def pretraining_sentence(results: Results) -> str:
         if UNTRAINED_ENCODER in one.exceeded and (task not in best or one.mean > best[task].mean):
             best[task] = one
     if not best:
-        return " No arm is above the untrained encoder on any task." if piloted else ""
+        return "No arm is above the untrained encoder on any task." if piloted else ""
     tasks = "; ".join(map(_worth, best.values()))
-    return f" Pretraining shows on {len(best)} of {len(results.tasks)} tasks: {tasks}."
+    return f"Pretraining shows on {len(best)} of {len(results.tasks)} tasks: {tasks}."
 
 
 def _worth(one: PilotedArm) -> str:

@@ -3,6 +3,7 @@
 import json
 
 from reports.formats import render
+from reports.number_format import sentence_of
 from reports.report import Report, build
 from tests.factories.reports import Trial, document, shared, snapshot
 from tests.factories.stage_results import SQUAD_PART
@@ -20,7 +21,7 @@ def report(losses: dict[str, tuple[float, float]]) -> Report:
 def test_an_arm_with_the_baselines_values_is_named_with_what_it_changes() -> None:
     said = "arm wide and the baseline have equal values in every seed: width reaches nothing"
     built = report({"baseline": (6.0, 6.1), "wide": (6.0, 6.1), "deep": (6.0, 6.2)})
-    assert said in built.finding
+    assert sentence_of(said) in built.finding
     assert dict(built.footer)["Equal arms"] == said
     assert "equal values" not in report({"baseline": (6.0, 6.1), "wide": (6.0, 6.2), "deep": (5.0, 6.1)}).finding
 
@@ -44,14 +45,14 @@ def undefined(tasks: tuple[str, ...]) -> Report:
 def test_a_metric_without_a_value_has_a_reason_and_no_number_in_any_form() -> None:
     built = undefined(("rte", "wnli"))
     said = f"on wnli accuracy has no value: {REASON}, in dev"
-    assert said in built.finding
+    assert sentence_of(said) in built.finding
     assert dict(built.footer)["Metrics without a value"] == said
     assert "Collapsed fine-tunings" not in dict(built.footer)
     assert "no value" in render(built, "markdown")
     values = {row["metric"]: row["mean"] for table in built.tables if table.name == "results" for row in table.rows}
     assert values["score"] == values["rte"]  # the other task alone
     assert values["wnli"] is None
-    assert said in json.loads(render(built, "json"))["finding"]
+    assert sentence_of(said) in json.loads(render(built, "json"))["finding"]
 
 
 def test_answers_outside_their_contexts_are_told() -> None:

@@ -7,7 +7,7 @@ from tests.factories.reports import Trial, document, snapshot, table2
 
 
 def test_isolated_effect_of_convolution_is_reported() -> None:
-    effect = "the effect of convolution alone, span_dynamic against bottleneck (without correction)"
+    effect = "The effect of convolution alone, span_dynamic against bottleneck (without correction)"
     clause = f"{effect}: held-out loss better (−0.202 ["
     assert clause in build(table2()).finding
 
@@ -29,19 +29,19 @@ def crossed(lower: dict[str, float], period: int = 3, **more: str) -> str:
 
 
 def test_of_many_single_change_effects_those_told_apart_are_named() -> None:
-    assert "comparisons (without correction) none has an interval that excludes 0; arms " in crossed({})
+    assert "comparisons (without correction) none has an interval that excludes 0. Arms " in crossed({})
     one = crossed({"h2b4": 0.2, "h2": 0.2})
-    assert "of 8 single-change comparisons (without correction) 2 have an interval that excludes 0 (" in one
+    assert "Of 8 single-change comparisons (without correction) 2 have an interval that excludes 0 (" in one
     assert "heads alone, h2b4 against b4: held-out loss better (−0.2" in one
     many = crossed({"h2b4": 0.2, "h8b4": 0.4, "h8b2": -0.3})
-    assert many.partition("; arms ")[0].endswith("have an interval that excludes 0")
+    assert many.partition(". Arms ")[0].endswith("have an interval that excludes 0")
 
 
 def test_a_crossed_design_begins_with_its_own_family() -> None:
     none = crossed({}, period=7, comparison="paired")
     assert none.startswith(
         "On held-out loss, significant after Holm's correction over 7 tests: none of 4 main effects, none of 3 "
-        "interactions; on"
+        "interactions. On"
     )  # the fourth interaction shows no spread, hence has no test
     lower = dict.fromkeys(("h2", "h2b2", "h2b4"), 0.9) | {"h8b4": 0.9}
     report = crossed(lower, period=7, comparison="paired")

@@ -26,7 +26,7 @@ def stopped_or_diverged(ends: Mapping[str, float | None], finished: float | None
 def test_the_baseline_that_no_hurdle_stops_is_never_called_best() -> None:
     finding = build(stopped_or_diverged({"c001": 6.8, "c002": 6.9, "c003": 7.2})).finding
     assert finding == (
-        "Of 3 candidates none finished (3 stopped at hurdles); 2 of the 3 candidates that did not finish had a lower "
+        "Of 3 candidates none finished (3 stopped at hurdles). 2 of the 3 candidates that did not finish had a lower "
         "held-out loss than the baseline at the last rung of both (c001, Δ −0.2000 [?] at 500k; c002, Δ −0.1000 [?] "
         "at 500k)."
     )
@@ -74,7 +74,7 @@ def test_the_pareto_front_is_named_and_ranked_first() -> None:
     assert [(row["arm"], row["rank"], row["front"]) for row in found.rows] == [
         *(("baseline", None, False), ("c001", 1, True), ("c003", 2, True), ("c002", 3, False)),
     ]
-    assert "on the Pareto front of score and parameters: c001 (13.2M), c003 (12.6M)" in report.finding
+    assert "On the Pareto front of score and parameters: c001 (13.2M), c003 (12.6M)" in report.finding
 
 
 def test_a_large_number_of_a_change_has_a_short_notation() -> None:
@@ -96,6 +96,6 @@ def test_a_record_with_every_default_says_that_the_space_is_exhausted() -> None:
     resolved = {**view.document, "design": {"kind": "search", "space": {"heads": [1, 2, 4, 8]}, "max_candidates": 6}}
     recorded = {**resolved, "design": {**resolved["design"], "at_once": 1, "trainings": None, "policy": None}}
     assert build(replace(view, document=recorded)).finding == (
-        "Of 3 candidates none finished (3 diverged); the baseline alone has a result; "
-        "the space has 3 points beside the baseline: 3 of 5 candidates."
+        "Of 3 candidates none finished (3 diverged); the baseline alone has a result. "
+        "The space has 3 points beside the baseline: 3 of 5 candidates."
     )

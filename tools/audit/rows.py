@@ -219,6 +219,8 @@ class Study:
         score = [SCORE] if len(self.tasks) > 1 and self.scored else []
         self.metrics = [*([LOSS] if with_loss else []), *score, *names]
         declared = [self.on_single_task(name) for name in self.document.get("headline_metrics", [LOSS, SCORE])]
+        if not self.scored and any(row.get("final_of") for row in self.arms.values()):
+            declared.append(LOSS)  # in place of a score of no task
         self.headlines = [name for name in self.metrics if name in declared and name not in self.below]
 
     def on_single_task(self, metric: str) -> str:

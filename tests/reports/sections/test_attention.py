@@ -62,7 +62,7 @@ def test_differences_are_paired_and_the_claim_is_tested_on_them() -> None:
     assert (mixed["n"], mixed["high"] < 0) == (3, True)
     (claims,) = (table for table in report.tables if table.name == "claims")
     assert claims.rows[0]["verdict"] == "as stated here"
-    assert "in attention locality, mixed differs most" in report.finding
+    assert "In attention locality, mixed differs most" in report.finding
 
 
 def test_a_description_has_no_verdict() -> None:

@@ -155,8 +155,8 @@ def test_a_search_without_a_result_reports_the_reason() -> None:
     bad, lost, ahead = (TrialStatus.DIVERGED,), (TrialStatus.FAILED,), (TrialStatus.WAITING,)
     every = ended({"baseline": bad, "c001": bad, "c002": bad})
     assert every == (
-        "No result: the baseline and all 2 candidates diverged; "
-        "the space has 2 points beside the baseline: 2 of 19 candidates."
+        "No result: the baseline and all 2 candidates diverged. "
+        "The space has 2 points beside the baseline: 2 of 19 candidates."
     )
     assert ended({"baseline": bad, "c001": bad, "c002": lost}).startswith(
         "No result: of 2 candidates none finished (1 failed, 1 diverged), and the baseline diverged"

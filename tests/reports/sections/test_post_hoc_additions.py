@@ -80,6 +80,6 @@ def test_a_part_that_decides_verdicts_changed_after_results_is_reported(name: st
     added = Amendment(10, "then", tuple(changed), after, None, None)
     report = build(replace(view, document=after, amendments=(added,), first_document=before))
     assert dict(report.footer)["Added after results"] == f"{name} changed after 6 results (record 10, then)"
-    assert f"the verdicts are exploratory, since {name} changed after 6 results" in report.finding
+    assert f"The verdicts are exploratory, since {name} changed after 6 results" in report.finding
     assert report.summary is not None
-    assert "he verdicts are exploratory" in report.summary.finding
+    assert "he verdicts are exploratory" in " ".join(report.summary.finding)

@@ -69,6 +69,7 @@ def cards() -> tuple[str, ...]:
     return tuple(str(number) for number in range(len([*DRIVER_FILES.glob("*/information")])))
 
 
+@cache
 def cuda_version() -> str:
     """Return the CUDA or ROCm that the installed torch was built for; "none" for a build for processors."""
     try:
@@ -79,6 +80,7 @@ def cuda_version() -> str:
     return found[1] if found else NONE
 
 
+@cache
 def triton_version() -> str:
     """Return the version of the installed Triton, by any of its distributions; "none" without one."""
     for name in ("triton", "pytorch-triton", "pytorch-triton-rocm", "triton-rocm"):

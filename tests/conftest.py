@@ -35,15 +35,19 @@ CORE = (
     *("reports/test_formats.py", "commands/test_exit_codes.py"),
 )
 """What `pytest -m core` runs: the layers without torch, keys of stages, golden reports and exit codes."""
+LONGEST = (
+    *("runners/executors/test_ray_", "tools/test_audit", "tools/test_faults"),
+    *("commands/test_plugin_runs", "commands/test_publish", "runners/search/test_search_executors"),
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the core; begin with the audit, the longest file: at the end it would run on one process alone."""
+    """Mark the core; begin with the longest files: at the end each would run on one process alone."""
     for item in items:
         marks = {mark.name for mark in item.iter_markers()}
         if item.path.relative_to(HERE).as_posix().startswith(CORE) and not marks & LONG:
             item.add_marker("core")
-    items.sort(key=lambda item: not item.nodeid.startswith("tests/tools/test_audit"))
+    items.sort(key=lambda item: not item.path.relative_to(HERE).as_posix().startswith(LONGEST))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -20,9 +20,7 @@ def matthews(predictions: Sequence[int], references: Sequence[int]) -> float:
 
 def accuracy(predictions: Sequence[int], references: Sequence[int]) -> float:
     """Return the share of correct predictions."""
-    from sklearn.metrics import accuracy_score
-
-    return float(accuracy_score(references, predictions))
+    return sum(one == other for one, other in zip(predictions, references, strict=True)) / len(references)
 
 
 def f1(predictions: Sequence[int], references: Sequence[int]) -> float:

@@ -35,12 +35,13 @@ def test_commands_are_listed_in_the_order_of_their_use_and_completion_is_offered
     assert "--install-completion" in out
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_list_of_commands_shows_the_first_line_of_each_commands_help(name: str, call: Call) -> None:
-    command = imported(name)
-    first_paragraph = " ".join(command.help.partition("\n\n")[0].split())
-    assert (command.name, summary_of(name)) == (name, first_paragraph)
-    assert first_paragraph in " ".join(call("--help").out.replace("│", " ").split())
+def test_the_list_of_commands_shows_the_first_line_of_each_commands_help(call: Call) -> None:
+    shown = " ".join(call("--help").out.replace("│", " ").split())
+    for name in COMMANDS:
+        command = imported(name)
+        first_paragraph = " ".join(command.help.partition("\n\n")[0].split())
+        assert (command.name, summary_of(name)) == (name, first_paragraph)
+        assert first_paragraph in shown
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.factories.command_calls import ROOT, Call
 
 PUBLISHED = ROOT / "reports" / "published"
@@ -19,14 +17,6 @@ def test_the_named_arms_are_compared_on_the_headline_metrics(call: Call) -> None
     pairs = [("span_dynamic", "dynamic"), ("span_dynamic", "depthwise"), ("dynamic", "depthwise")]
     assert shown == [(*pair, "held_out_loss") for pair in pairs]  # SQuAD is below its references
     assert all(row["p_adjusted"] >= row["p"] for row in table["rows"])
-
-
-@pytest.mark.parametrize("form", ["terminal", "markdown", "latex", "html", "csv", "json"])
-def test_every_format_has_the_pair(call: Call, form: str) -> None:
-    answer = call("compare", WIKIPEDIA, "dynamic", "lightweight", "--metric", "held_out_loss", "--format", form)
-    assert answer.code == 0, answer.err
-    assert "dynamic" in answer.out
-    assert "lightweight" in answer.out
 
 
 def test_all_wrong_names_are_refused_at_once_with_suggestions(call: Call) -> None:

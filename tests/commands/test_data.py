@@ -8,7 +8,7 @@ import pytest
 
 from steeplechase.tasks.data_folder import HINT, VARIABLE
 from steeplechase.tasks.data_sets.registry import data_sets
-from tests.factories.command_calls import ROOT, TABLE, Call
+from tests.factories.command_calls import TABLE, Call
 from tests.factories.published_data import published
 
 SHAKESPEARE = "text/tinyshakespeare/input.txt"
@@ -43,27 +43,6 @@ def test_every_data_set_is_listed_with_what_is_known_and_what_is_not(call: Call,
         assert ("unknown" in lines[name]) == (data_set.licence is None)
     assert f"0 of {len(data_sets())} are in {folder}" in answer.out
     assert not folder.exists()
-
-
-def test_as_json_every_entry_has_its_facts_and_its_faults(call: Call, folder: Path) -> None:
-    document = json.loads(call("data", "--json").out)
-    assert document["folder"] == str(folder)
-    assert [each["name"] for each in document["data_sets"]] == [*data_sets()]
-    for each in document["data_sets"]:
-        assert each["state"] == "absent"
-        assert each["source"]
-        assert each["bytes"] == sum(file["bytes"] for file in each["files"])
-        assert "licence" in each
-        assert len(each["faults"]) == len(each["files"])
-
-
-def test_without_the_variable_the_folder_is_data(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(VARIABLE, raising=False)
-    assert json.loads(call("data", "--json").out)["folder"] == "data"
-    if not (ROOT / "data").exists():
-        answer = call("data", "verify")
-        assert (answer.code, answer.out) == (4, "")
-        assert answer.err.splitlines() == ["data: has none of the published data sets", HINT]
 
 
 def test_existing_data_sets_are_verified(call: Call, shakespeare: Path) -> None:
@@ -131,17 +110,6 @@ def test_without_the_extra_fetching_says_how_to_install_it(
         "or in a checkout pip install -e '.[datasets]'\n"
     )
     assert not folder.exists()
-
-
-def test_fetching_an_existing_data_set_changes_nothing_without_network(
-    call: Call, shakespeare: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "datasets", None)
-    answer = call("data", "fetch", "tinyshakespeare")
-    assert (answer.code, answer.err) == (0, "")
-    assert "already there" in answer.out
-    (only,) = json.loads(call("data", "--json", "fetch", "tinyshakespeare").out)["data_sets"]
-    assert only == {"name": "tinyshakespeare", "folder": str(shakespeare.parent), "fetched": False}
 
 
 def test_an_experiment_without_its_data_ends_with_how_to_find_them(call: Call, folder: Path, tmp_path: Path) -> None:

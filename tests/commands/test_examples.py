@@ -1,21 +1,14 @@
 """The example folders of tasks, metrics, schedules and optimisers, and what a metric of a user's own must return."""
 
-from importlib import import_module
 from pathlib import Path
 
 import pytest
-import torch
 
 from runners.dag import shared_stages, trial_stages
-from runners.training.optimisers import build_optimiser
 from steeplechase.commands.plugin_contracts import checked, unused_files
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.foundation.errors import ConfigurationError, DataError
-from steeplechase.tasks.contracts.own_metrics import own_metric_contracts
-from steeplechase.tasks.contracts.tasks import task_contracts
-from steeplechase.tasks.corpora.document import Document
-from steeplechase.tasks.labelled.task import DownstreamTask, Examples
-from steeplechase.tasks.own_metrics import function_of, module_of, own_scores
+from steeplechase.tasks.own_metrics import own_scores
 from tests.factories.paths import ROOT
 from tests.factories.plugins import copy_of, loaded
 
@@ -33,25 +26,6 @@ def test_every_contract_of_an_example_holds_and_its_experiment_is_valid(name: st
         assert [each for each in outcomes if each.problem] == []
         for scale in ("smoke", "laptop"):
             assert load_experiment(folder / "experiment.yaml", scale).experiment == name
-
-
-def test_lion_moves_every_weight_by_the_sign_of_algorithm_2(tmp_path: Path) -> None:
-    folder = copy_of(EXAMPLES / "lion_optimiser", tmp_path / "plugin")
-    with loaded(folder):
-        recipe = load_experiment(folder / "experiment.yaml", "smoke").arms[1].candidate.recipe
-        recipe = recipe.model_copy(update={"weight_decay": 0.1})
-        layer = torch.nn.Linear(3, 2, bias=False)
-        optimiser = build_optimiser(layer, recipe)
-        weight, momentum = layer.weight.detach().clone(), torch.zeros(2, 3)
-        for number in range(3):
-            gradient = torch.randn(2, 3, generator=torch.Generator().manual_seed(number))
-            for group in optimiser.param_groups:
-                group["lr"] = 0.01
-            layer.weight.grad = gradient.clone()
-            optimiser.step()
-            weight = weight - 0.01 * ((0.9 * momentum + 0.1 * gradient).sign() + 0.1 * weight)
-            momentum = 0.99 * momentum + 0.01 * gradient
-            torch.testing.assert_close(layer.weight.detach(), weight)
 
 
 METRICS = """
@@ -87,25 +61,6 @@ def test_a_metric_is_a_function_that_its_own_file_defines_and_returns_finite_num
                 own_scores(f"mine:{name}", ["a"], ["a"])
 
 
-def test_a_metric_that_knows_no_invented_label_is_skipped_and_one_that_returns_no_number_is_broken(
-    tmp_path: Path,
-) -> None:
-    file = tmp_path / "plugin" / "tasks" / "own_metrics" / "mine.py"
-    file.parent.mkdir(parents=True)
-    recall = """
-def recall(references, predictions):
-    asked = [b for a, b in zip(references, predictions) if a == "code"]
-    return 100 * sum(b == "code" for b in asked) / len(asked)
-def text(references, predictions):
-    return "high"
-"""
-    file.write_text(recall)
-    with loaded(tmp_path / "plugin"):
-        outcomes = {each.option: each for each in own_metric_contracts(import_module(module_of("mine:recall")))}
-    assert "it knows none of the invented labels" in outcomes["mine:recall"].skipped
-    assert "it returned 'high'" in outcomes["mine:text"].problem
-
-
 @pytest.mark.parametrize(
     ("metrics", "message"),
     [
@@ -126,17 +81,6 @@ def test_metrics_that_cannot_be_computed_are_refused_with_their_line(
     file.write_text(text.replace(declared, f"metrics: {metrics} "))
     with loaded(folder), pytest.raises(ConfigurationError, match=message):
         load_experiment(file, "smoke")
-
-
-GEOMETRY = "steeplechase.tasks.own_measurements"
-
-
-def test_the_effective_rank_is_the_number_of_equal_directions(tmp_path: Path) -> None:
-    folder = copy_of(EXAMPLES / "embedding_geometry", tmp_path / "plugin")
-    with loaded(folder):
-        rank = function_of("geometry:effective_rank", GEOMETRY)
-        equal = torch.cat([torch.eye(4), -torch.eye(4)])[None]
-        assert rank(lambda tokens: equal, torch.zeros(1, 8)) == pytest.approx(4.0)
 
 
 def test_a_measurement_is_a_stage_whose_key_has_its_source(tmp_path: Path) -> None:
@@ -165,29 +109,3 @@ def test_a_measurement_that_changes_the_encoder_breaks_its_contract(tmp_path: Pa
         problems = {(each.option, each.contract): each.problem for each in checked(plugin) if each.problem}
     assert "changed: " in problems["mine:pruned", "it leaves the encoder and its mode as they were"]
     assert "it returned 'high'" in problems["mine:text", "it returns finite numbers"]
-
-
-@pytest.mark.parametrize(
-    ("reference", "message"),
-    [
-        ("geometri:similarity", "no folder of `plugins` has tasks/own_measurements/geometri.py"),
-        ("geometry:similar", "tasks/own_measurements/geometry.py defines no function similar"),
-    ],
-)
-def test_a_measurement_that_no_plugin_has_is_refused_with_its_line(
-    reference: str, message: str, tmp_path: Path
-) -> None:
-    folder = copy_of(EXAMPLES / "embedding_geometry", tmp_path / "plugin")
-    file = folder / "experiment.yaml"
-    file.write_text(file.read_text().replace("geometry:similarity", reference))
-    with loaded(folder), pytest.raises(ConfigurationError, match=message):
-        load_experiment(file, "smoke")
-
-
-def test_a_task_without_dev_examples_is_named_by_its_contract() -> None:
-    task = DownstreamTask(
-        name="empty", version=1, form="single", labels=("no", "yes"), metrics=("accuracy",), chance=None,
-        build=lambda documents, train, dev: Examples((), ()),
-    )  # fmt: skip
-    problems = [each.problem for each in task_contracts(task, lambda: (Document("a", "text"),)) if each.problem]
-    assert "build returned 0 train and 0 dev examples" in problems

@@ -12,7 +12,6 @@ from search_space.architecture import Architecture
 from steeplechase.commands.huggingface.export_folder import from_trial
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.ledger.checkpoints import pretrained_trial
-from steeplechase.ledger.reading import snapshot_at
 from steeplechase.ledger.result_files import CHECKPOINT
 from steeplechase.tasks.objectives import build_model
 from steeplechase.tasks.tokenizer import load_tokenizer
@@ -86,7 +85,7 @@ def test_a_nudge_to_any_exported_tensor_is_noticed(call: Call, tmp_path: Path, a
             assert differences(ours, theirs)[0] > LARGEST_DIFFERENCE, name
 
 
-@pytest.mark.parametrize(("kind", "size"), [("byte_bpe", 280), ("bpe", 120), ("unigram", 70), ("character", 20)])
+@pytest.mark.parametrize(("kind", "size"), [("byte_bpe", 280), ("unigram", 70)])
 def test_every_tokenizer_opens_with_the_tokens_of_training(call: Call, tmp_path: Path, kind: str, size: int) -> None:
     document = json.loads(experiment(tmp_path, "masked_language_model").model_dump_json())
     document["baseline"]["architecture"]["vocabulary_size"] = size
@@ -105,7 +104,7 @@ def test_every_tokenizer_opens_with_the_tokens_of_training(call: Call, tmp_path:
     assert pair.token_type_ids == [0] * (len(first) + 2) + [1] * (len(second) + 1)
 
 
-@pytest.mark.parametrize("arm", ["baseline", "mixed", "released"])
+@pytest.mark.parametrize("arm", ["baseline", "released"])
 def test_a_trained_trial_opens_with_its_weights_head_and_tokens(
     call: Call, tmp_path: Path, results: Path, arm: str
 ) -> None:
@@ -176,15 +175,3 @@ def test_the_same_export_is_the_same_bytes(call: Call, tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in first.iterdir()} == {
         path.name: path.read_bytes() for path in second.iterdir()
     }
-
-
-def test_an_audited_candidate_has_weights_at_the_end_of_the_budget(call: Call, tmp_path: Path) -> None:
-    document = json.loads(experiment(tmp_path, "masked_language_model").model_dump_json())
-    document["design"] = {"kind": "search", "space": {"heads": [1, 2, 8]}, "cohort": 3, "max_candidates": 4}
-    hurdle = {"kind": "top_fraction", "rungs": [256], "keep": 0.25}
-    document["pretraining"] |= {"hurdle": hurdle, "audit": {"share": 1.0}}
-    folder = run(Experiment.model_validate_json(json.dumps(document)), tmp_path / "results")
-    stopped = next(history for history in snapshot_at(folder).histories if history.stopped_by)
-    answer = call("export", folder, tmp_path / "out", "--trial", stopped.trial.name)
-    assert answer.code == 0, answer.err
-    assert "| tokens seen | 512 |" in (tmp_path / "out" / "README.md").read_text()

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
@@ -85,32 +84,3 @@ def test_an_exported_xlnet_is_imported_with_equal_weights(call: Call, tmp_path: 
     encoder = {name: value for name, value in source.weights.items() if not name.startswith("head.")}
     assert weights.keys() == encoder.keys()
     assert all(torch.equal(weights[name], value) for name, value in encoder.items())
-
-
-@pytest.mark.parametrize(
-    ("objective", "left_out", "kind"),
-    [
-        (LanguageModel(), "GPT with a head for language model (transformed)", "OpenAIGPTModel"),
-        (
-            PermutationLanguageModel(output_layer=EmbeddingTable(biases=False)),
-            "XLNet with a head for permutation language model (embeddings without biases)",
-            "XLNetModel",
-        ),
-    ],
-)
-def test_another_output_layer_is_left_out_with_a_note(
-    tmp_path: Path, objective: LanguageModel | PermutationLanguageModel, left_out: str, kind: str
-) -> None:
-    _, source = exported(objective, tmp_path / "out")
-    assert f"the encoder alone: transformers has no {left_out}" in [*notes_on(source)]
-    assert type(transformers().AutoModel.from_pretrained(tmp_path / "out")).__name__ == kind
-
-
-@torch.no_grad()
-def test_a_padded_batch_of_gpt_has_the_logits_of_its_rows(tmp_path: Path) -> None:
-    ours, _ = exported(OBJECTIVE, tmp_path / "out")
-    theirs = transformers().OpenAIGPTLMHeadModel.from_pretrained(tmp_path / "out").eval()
-    real = torch.arange(LENGTH)[None].expand(3, -1) < LENGTH - 3
-    found = ours.head(ours.encoder(tokens(), None, real)[real], ours.token_table)
-    expected = theirs(tokens(), attention_mask=real.long()).logits[real]
-    assert distance(found, expected) <= LARGEST_DIFFERENCE

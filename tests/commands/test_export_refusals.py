@@ -58,12 +58,6 @@ def test_an_architecture_without_equivalent_in_transformers_is_an_error_with_eve
     assert [path.name for path in tmp_path.iterdir()] == ["file.yaml"]
 
 
-def test_an_unsupported_arm_is_an_error_like_a_file(call: Call, tmp_path: Path, results: Path) -> None:
-    answer = call("export", results, tmp_path / "out", "--trial", "narrow/1")
-    assert (answer.code, answer.out, list(tmp_path.iterdir())) == (3, "", [])
-    assert "bottleneck_ratio 2 without convolution has no equivalent in transformers" in answer.err
-
-
 def test_an_unknown_trial_is_an_error_with_the_known_ones(call: Call, tmp_path: Path, results: Path) -> None:
     choices = "baseline/1, mixed/1, released/1, narrow/1"
     for trial, words in ((["--trial", "mixd/1"], ["'mixd/1'", "Did you mean 'mixed/1'?"]), ([], ["--trial"])):

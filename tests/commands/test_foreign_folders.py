@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import steeplechase
-from reports.statistics.experiment import experiment_of
 from runners.run import RunRequest, open_ledger
 from runners.stage_labels import all_labels
 from steeplechase.commands.arguments import choose
@@ -61,19 +60,18 @@ def nothing_left() -> Iterator[None]:
     forget_recorded_options()
 
 
-@pytest.fixture(scope="module", params=["table", "search"])
-def foreign(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, str]:
-    """Return the results of an experiment with a plugin, its canary, and the kind of experiment."""
+@pytest.fixture(scope="module")
+def foreign(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return the results of a search with a plugin, and its canary."""
     parent = tmp_path_factory.mktemp("foreign")
     plugin, folder, canary = copy_of_example(parent / "plugin"), parent / "results", parent / "canary"
     for place in (OPTION, MODULE):
         with (plugin / place).open("a", encoding="utf-8") as file:
             file.write(ARMED.format(canary=str(canary)))
     file = plugin / "experiment.yaml"
-    if request.param == "search":
-        text = file.read_text(encoding="utf-8")
-        head, tail = text.partition("design:")[0], text.partition("pretraining:")[2]
-        file.write_text(f"{head}{SEARCH}\npretraining:{tail}", encoding="utf-8")
+    text = file.read_text(encoding="utf-8")
+    head, tail = text.partition("design:")[0], text.partition("pretraining:")[2]
+    file.write_text(f"{head}{SEARCH}\npretraining:{tail}", encoding="utf-8")
     with no_plugins_left():
         chosen = choose(file, "smoke")
         with open_ledger(RunRequest(chosen.experiment, chosen.scale, ResultPaths.of(folder))) as ledger:
@@ -83,13 +81,12 @@ def foreign(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
                     ledger.add_record(record(trial.name, label, number))
     shutil.rmtree(plugin)
     (parent / "armed").touch()
-    return folder, canary, request.param
+    return folder, canary
 
 
-def test_no_reading_command_runs_a_plugin_copy(call: Call, foreign: tuple[Path, Path, str], tmp_path: Path) -> None:
-    folder, canary, kind = foreign
+def test_no_reading_command_runs_a_plugin_copy(call: Call, foreign: tuple[Path, Path], tmp_path: Path) -> None:
+    folder, canary = foreign
     (tmp_path / "texts").write_text("a text\n")
-    other = {"table": 4, "search": 0}[kind]
     commands = {
         **{("report", folder, "--format", each): 0 for each in FORMATS},
         ("compare", folder): 0,
@@ -101,8 +98,8 @@ def test_no_reading_command_runs_a_plugin_copy(call: Call, foreign: tuple[Path, 
         ("replay", folder): 0,
         ("submission", folder, tmp_path / "files.zip", "--trial", "baseline/1"): 4,
         ("ui", folder): 5,
-        ("search", "compare", folder): other,
-        ("search", "export", folder, tmp_path / "table.json"): other,
+        ("search", "compare", folder): 0,
+        ("search", "export", folder, tmp_path / "table.json"): 0,
         ("generate", folder, "--input", tmp_path / "texts"): 3,
         ("describe", folder): 5,
     }
@@ -115,10 +112,8 @@ def test_no_reading_command_runs_a_plugin_copy(call: Call, foreign: tuple[Path, 
     assert (copied / OPTION).read_bytes() == (folder / COPIES / copied.name / OPTION).read_bytes()
 
 
-def test_a_report_is_the_same_with_and_without_the_code(
-    call: Call, foreign: tuple[Path, Path, str], tmp_path: Path
-) -> None:
-    folder, canary, _ = foreign
+def test_a_report_is_the_same_with_and_without_the_code(call: Call, foreign: tuple[Path, Path]) -> None:
+    folder, canary = foreign
     without = [call("report", folder, "--format", each).out for each in FORMATS]
     (canary.parent / "armed").unlink()
     try:
@@ -131,8 +126,8 @@ def test_a_report_is_the_same_with_and_without_the_code(
     assert "gated_dilated" in without[2] or "gated" in without[1]
 
 
-def test_code_that_is_needed_is_named_and_run_only_when_it_is_trusted(foreign: tuple[Path, Path, str]) -> None:
-    folder, canary, _ = foreign
+def test_code_that_is_needed_is_named_and_run_only_when_it_is_trusted(foreign: tuple[Path, Path]) -> None:
+    folder, canary = foreign
     found = snapshot_at(folder)
     architectures = [arm.candidate.architecture for arm in found.arms]
     gated = next(each for each in architectures if each.convolution.kind == "gated_dilated")
@@ -175,9 +170,9 @@ def with_fields(fields: dict[str, object]) -> dict[str, object]:
 
 @pytest.mark.parametrize("what", HOSTILE)
 def test_a_hostile_ledger_is_refused_and_runs_nothing(
-    call: Call, foreign: tuple[Path, Path, str], what: str, tmp_path: Path
+    call: Call, foreign: tuple[Path, Path], what: str, tmp_path: Path
 ) -> None:
-    folder, canary, _ = foreign
+    folder, canary = foreign
     kept = Path(shutil.copytree(folder, tmp_path / "kept"))
     name, change = HOSTILE[what]
     with closing(Ledger.at(kept)) as ledger:
@@ -191,24 +186,6 @@ def test_a_hostile_ledger_is_refused_and_runs_nothing(
     assert name != "document" or 7 in {each.code for each in answers}
     assert not canary.exists()
     assert not loaded_plugins()
-
-
-def test_results_of_earlier_versions_are_read_by_the_fields_that_they_name(
-    foreign: tuple[Path, Path, str], tmp_path: Path
-) -> None:
-    folder, canary, kind = foreign
-    kept = Path(shutil.copytree(folder, tmp_path / "kept"))
-    changed(kept, OPTIONS, None)
-    forget_recorded_options()
-    found = snapshot_at(kept)
-    kinds = {arm.candidate.architecture.convolution.kind for arm in found.arms}
-    assert kinds >= {"none", "gated_dilated"}
-    assert experiment_of(found.document).experiment == "gated_convolution"
-    if kind == "table":
-        wide = next(arm.candidate.architecture.convolution for arm in found.arms if arm.name == "gated_wide")
-        assert wide.model_dump() == {"kind": "gated_dilated", "kernel_size": 5, "dilation": 4}
-    assert len(steeplechase.load(kept).effects()) > 0
-    assert not canary.exists()
 
 
 def test_latencies_keep_the_flops_that_need_the_code(tmp_path: Path) -> None:

@@ -57,15 +57,7 @@ print(scale, *sorted(name for name in opened if name.endswith(".yaml")))
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "read"),
-    [
-        ("table2", "table2.yaml"),
-        ("table9", "table9.yaml"),
-        ("kernel_size_short", "kernel_size.yaml kernel_size_short.yaml table2.yaml"),
-    ],
-)
-def test_a_file_is_read_once(name: str, read: str) -> None:
-    command = [sys.executable, "-c", COUNTING, f"experiments/{name}.yaml"]
+def test_a_file_is_read_once() -> None:
+    command = [sys.executable, "-c", COUNTING, "experiments/kernel_size_short.yaml"]
     found = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
-    assert found == ["smoke", *read.split()]
+    assert found == ["smoke", "kernel_size.yaml", "kernel_size_short.yaml", "table2.yaml"]

@@ -13,7 +13,6 @@ from runners.dag import shared_stages, trial_stages
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.initial_checkpoint import WEIGHTS
 from steeplechase.configuration.validation.experiment import violations_of
-from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.ledger.checkpoints import pretrained_trial
 from tests.factories.command_calls import Call
@@ -84,14 +83,6 @@ def test_keys_include_the_checkpoints_weights_but_not_its_path(tmp_path: Path) -
     assert {label for label in here if keys(read(without))[label] != here[label]} == {"pretrain@512"}
 
 
-def test_an_experiment_without_an_initial_checkpoint_keeps_its_keys(tmp_path: Path) -> None:
-    wanted = experiment(tmp_path, "masked_language_model")
-    stages = trial_stages(wanted, shared_stages(wanted), wanted.baseline, 1)
-    for said in (canonical(stages["pretrain@512"].declaration), wanted.identity()["pretraining"]):
-        assert isinstance(said, dict)
-        assert not [name for name in said if name.startswith("init_checkpoint")]
-
-
 def test_only_a_trials_first_stage_reads_the_initial_checkpoint(tmp_path: Path) -> None:
     stirred_start(tmp_path / "start", ARCHITECTURE)
     hurdled = document(tmp_path, design={"kind": "search", "space": {"recipe.dropout": [0.0, 0.1]}})
@@ -101,11 +92,6 @@ def test_only_a_trials_first_stage_reads_the_initial_checkpoint(tmp_path: Path) 
     stages = trial_stages(wanted, shared_stages(wanted), wanted.baseline, 1)
     starts = [stage.declaration.model_dump()["init_checkpoint"] for stage in stages.values()]
     assert starts == [str(tmp_path / "start"), None]
-
-
-def test_an_experiment_that_fits_its_initial_checkpoint_is_accepted(tmp_path: Path, call: Call) -> None:
-    stirred_start(tmp_path / "start", ARCHITECTURE)
-    assert refusal_lines(tmp_path, call) == []
 
 
 def test_an_arm_with_another_architecture_is_an_error_with_its_name_and_fields(tmp_path: Path, call: Call) -> None:

@@ -94,7 +94,7 @@ def test_values_that_once_ended_in_a_traceback_or_filled_the_memory(name: str, c
     assert all(words in line for line in lines)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(drawn=odd_changes())
 def test_odd_values_are_planned_or_refused_in_lines(drawn: tuple[str, list[str]]) -> None:
     """Up to three values of any experiment at once."""

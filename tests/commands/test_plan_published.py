@@ -20,7 +20,7 @@ PLANNED = (0, DataError.exit_code)
 """The plan is printed too where a data set is absent, as the exit code says."""
 
 
-@pytest.mark.parametrize("table", ["table1", "table3", "table4", "kernel_size"])
+@pytest.mark.parametrize("table", ["table1", "table4"])
 def test_plan_at_paper_scale_sets_costs_beside_the_published_ones(call: Call, table: str, tmp_path: Path) -> None:
     file = ROOT / "experiments" / f"{table}.yaml"
     answer = call("plan", file, "--scale", "paper", "--out", tmp_path, "--json")
@@ -85,7 +85,7 @@ def test_plan_tells_the_lengthening_and_that_its_cost_is_left_out(
     assert "1.27e18 released 1.27e18, printed 1.3e18" in text
 
 
-FILES = ("albert/table4.yaml", "bert/table6.yaml", "roberta/table2.yaml", "schubert/ladder.yaml")
+FILES = ("albert/table4.yaml", "bert/table6.yaml")
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -109,13 +109,6 @@ def test_a_plan_at_paper_scale_has_the_printed_counts_beside_ours(call: Call, na
         printed = rows[experiment.paper.rows[arm.name]].printed_parameters
         assert printed is None or f"printed {printed}" in text
         assert all(f"{value}" in text for value in rows[experiment.paper.rows[arm.name]].values.values())
-
-
-def test_a_file_of_a_sub_folder_is_suggested(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(EXPERIMENTS.parent)
-    answer = call("plan", "experiments/albert/tabel4.yaml")
-    assert answer.code == 3
-    assert "Did you mean experiments/albert/table4.yaml?" in answer.err
 
 
 SEARCH = ROOT / "experiments" / "search.yaml"

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from runners.cost_estimate.past_runs import measured_under
-from runners.cost_estimate.prediction import without_warm_up
 from runners.dag import shared_stages, trial_stages
 from runners.opening import RunRequest, open_ledger
 from runners.plan import plan_of
@@ -81,24 +80,3 @@ def test_time_and_disk_scale_with_the_work_from_what_was_measured(tmp_path: Path
     weight = 4 * sum(row.parameters for row in left)
     assert plan.prediction.bytes.middle == pytest.approx(weight, rel=0.05)
     assert plan.prediction.measured == 4
-
-
-def test_seconds_with_a_workers_start_are_replaced_by_those_without(tmp_path: Path) -> None:
-    """A former version's are used where there are no others; what a worker takes to get ready is told apart."""
-    chosen, places = choose(TABLE, "smoke"), ResultPaths.of(tmp_path / "here")
-    experiment, store = chosen.experiment, ArtifactStore(places.stages)
-    shared = shared_stages(experiment)
-    predictions = []
-    for seed, seconds, warm_up in ((1, 30.0, None), (2, 10.0, 8.0)):
-        with open_ledger(RunRequest(experiment, "smoke", places)) as ledger:
-            declare_first_cohort(experiment, store, ledger)
-            (label, stage), *_ = trial_stages(experiment, shared, experiment.baseline, seed).items()
-            kept(store, stage, b"", warm_up)
-            ledger.add_record(finished(f"baseline/{seed}", label, stage, seconds))
-        (pace,) = {one.seconds for one in without_warm_up(measured_under(places.root, store))}
-        predictions.append((pace, plan_of(experiment, Selection(out=tmp_path / "here"), MATMUL, "smoke").prediction))
-    (before, former), (after, present) = predictions
-    assert (before, after) == (30.0, 10.0)
-    assert former is not None
-    assert present is not None
-    assert (former.start_seconds, present.start_seconds) == (None, 8.0)

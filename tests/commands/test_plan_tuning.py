@@ -5,15 +5,13 @@ from typing import Any
 
 import pytest
 
-from runners.dag import shared_stages, trial_stages
 from runners.opening import RunRequest, open_ledger
 from steeplechase.commands.arguments import choose
-from steeplechase.configuration.experiment import tuning_view
 from steeplechase.ledger.artifacts import ArtifactStore
 from steeplechase.ledger.paths import ResultPaths
 from tests.factories.command_calls import ROOT, Call
 from tests.factories.first_cohort import declare_first_cohort
-from tests.factories.plans import kept, planned, written
+from tests.factories.plans import planned, written
 
 TUNED = ROOT / "experiments" / "tuned.yaml"
 DESIGN = "design: { kind: list, arms: { narrow: { bottleneck_ratio: 2 }, shallow: { depth: 1 } } }\n"
@@ -43,20 +41,7 @@ def test_the_planned_trials_are_those_that_run(
     assert begun == plan
 
 
-def test_computed_stages_of_tuning_are_reported_as_cached(call: Call, tmp_path: Path) -> None:
-    file = written(tmp_path, DESIGN + LISTED)
-    experiment = choose(file, None).experiment
-    store = ArtifactStore(ResultPaths.of(tmp_path / "results").stages)
-    store.root.mkdir(parents=True)
-    view = tuning_view(experiment)
-    for stage in trial_stages(view, shared_stages(experiment), experiment.arms[1].candidate, 7).values():
-        kept(store, stage, b"")
-    document = planned(call, file, "--out", tmp_path / "results")
-    assert document["tuning"]["cached"] == 1
-    assert [arm["cached"] for arm in document["arms"]] == [0, 0, 0]
-
-
-@pytest.mark.parametrize("scale", ["smoke", "demo", "laptop", "paper"])
+@pytest.mark.parametrize("scale", ["smoke", "laptop"])
 def test_the_included_experiment_shows_its_points_costs_and_cells(call: Call, tmp_path: Path, scale: str) -> None:
     document = planned(call, TUNED, "--scale", scale, "--out", tmp_path)
     tuning: Any = document["tuning"]
@@ -67,9 +52,3 @@ def test_the_included_experiment_shows_its_points_costs_and_cells(call: Call, tm
     tokens = tuning["trials"] * tuning["tokens_per_trial"]
     assert f"{tuning['trials']} trials of" in " ".join(answer.out.split())
     assert f"{tokens:,} tokens" in " ".join(answer.out.split())
-
-
-def test_a_plan_without_tuning_does_not_mention_it(call: Call, tmp_path: Path) -> None:
-    document = planned(call, written(tmp_path, DESIGN), "--out", tmp_path / "results")
-    assert "tuning" not in document
-    assert not any("tuned metric" in arm["uses"] for arm in document["arms"])

@@ -17,6 +17,8 @@ from tests.factories.plugins import MODULE, OPTION, copy_of_example, no_plugins_
 pytestmark = pytest.mark.engines
 CONTRACTS = 9
 SMOKE = ("--scale", "smoke")
+FEW = (SMALL_CORPUS[1], "pretraining.tokens=2048", "fine_tuning.tasks=[]")
+"""Settings of a table of held-out losses."""
 BERT, REFERENCE, SHUFFLED = (
     ROOT / "examples" / name for name in ("transformers_bert", "reference_corpus", "shuffled_tokens")
 )
@@ -29,9 +31,9 @@ def nothing_loaded() -> Iterator[None]:
         yield
 
 
-def run(experiment: Path, out: Path, *how: str) -> Run:
+def run(experiment: Path, out: Path, *how: str, mirrored: bool = False) -> Run:
     """Return the finished smoke run of an experiment by one worker."""
-    done = steeplechase("run", experiment, *SMOKE, "--out", out, "--workers", "1", *how)
+    done = steeplechase("run", experiment, *SMOKE, "--out", out, "--workers", "1", *how, mirrored=mirrored)
     assert done.returncode == 0, done.stderr
     return Run(out, done.stderr, 0.0)
 
@@ -47,7 +49,7 @@ def computed(experiment: Path, out: Path, *settings: str) -> None:
 def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Run]:
     """Return a copy of the example and its finished run."""
     folder = copy_of_example(tmp_path_factory.mktemp("plugins") / "example")
-    return folder, run(folder / "experiment.yaml", folder.parent / "results", *SMALL_CORPUS)
+    return folder, run(folder / "experiment.yaml", folder.parent / "results", *SMALL_CORPUS, mirrored=True)
 
 
 def test_check_prints_a_line_per_contract_and_fails_for_a_broken_one(call: Call, tmp_path: Path) -> None:
@@ -90,18 +92,15 @@ def test_check_names_every_file_that_no_declaration_uses(call: Call, tmp_path: P
     ]
 
 
-ENDS = {"with code 0": "os._exit(0)", "by SIGKILL": "os.kill(os.getpid(), signal.SIGKILL)"}
-
-
-@pytest.mark.parametrize("how", ENDS)
-def test_check_says_which_file_needs_the_code_that_ends_the_process(call: Call, how: str, tmp_path: Path) -> None:
+def test_check_says_which_file_needs_the_code_that_ends_the_process(call: Call, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(BERT, tmp_path / "plugin"))
-    factory = f"import os, signal\n\n\ndef build(**arguments):\n    {ENDS[how]}\n"
+    factory = "import os, signal\n\n\ndef build(**arguments):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
     (folder / "models/transformers_bert.py").write_text(factory, encoding="utf-8")
     found = call("check", folder)
     assert (found.code, found.err) == (1, "")
+    ended = "it was ended by SIGKILL; the rest is not measured"
     assert found.out.splitlines() == [
-        f"broken   experiment.yaml: its code never ends the process: it was ended {how}; the rest is not measured",
+        f"broken   experiment.yaml: its code never ends the process: {ended}",
         "0 contracts hold, 1 are broken, 0 were skipped",
     ]
 
@@ -116,8 +115,8 @@ def test_check_builds_the_factories_of_a_folders_experiments(call: Call) -> None
 def test_an_objective_outside_the_repository_gives_a_table(
     call: Call, done: tuple[Path, Run], tmp_path: Path
 ) -> None:
-    lend(done[1].folder, tmp_path, SHARED)
-    computed(SHUFFLED / "experiment.yaml", tmp_path, SMALL_CORPUS[1])
+    lend(done[1].folder, tmp_path, SHARED[:2])
+    computed(SHUFFLED / "experiment.yaml", tmp_path, *FEW)
     assert "shuffled token detection" in call("report", tmp_path, "--format", "markdown").out
 
 
@@ -125,7 +124,7 @@ def test_a_corpus_outside_the_repository_is_checked_and_read(call: Call, tmp_pat
     found = call("check", REFERENCE)
     assert (found.code, found.err) == (0, "")
     assert found.out.splitlines()[-1] == "12 contracts hold, 0 are broken, 0 were skipped"
-    computed(REFERENCE / "experiment.yaml", tmp_path)
+    computed(REFERENCE / "experiment.yaml", tmp_path, *FEW[1:])
     assert "dynamic" in call("report", tmp_path, "--format", "markdown").out
 
 
@@ -139,8 +138,8 @@ def test_bert_of_transformers_gives_a_table_that_says_how_it_was_counted(
     described = call("describe", BERT / "experiment.yaml", *SMOKE)
     assert (described.code, described.err) == (0, "")
     assert "receptive field" not in described.out
-    lend(done[1].folder, tmp_path, SHARED)
-    computed(BERT / "experiment.yaml", tmp_path, SMALL_CORPUS[1])
+    lend(done[1].folder, tmp_path, SHARED[:2])
+    computed(BERT / "experiment.yaml", tmp_path, *FEW)
     table = call("report", tmp_path, "--format", "markdown").out
     assert "baseline, depth=1, heads=2: parameters and FLOPs counted on the built module" in table
     refused = call("export", tmp_path, tmp_path / "exported", "--trial", "baseline/1")
@@ -159,6 +158,10 @@ def test_plan_imports_no_torch_for_a_plugin(call: Call, tmp_path: Path) -> None:
 def test_the_run_has_its_table_and_a_copy_of_the_plugin(done: tuple[Path, Run]) -> None:
     folder, made = done
     assert b"gated_wide" in made.table
+    assert stages_told(made.told) == 5 + 5 * 2
+    assert not list((made.folder / "stages" / "unfinished").iterdir())
+    for name in ("report.html", "report.json", "report.md", "report.tex", "mlflow.db"):
+        assert (made.folder / name).stat().st_size > 0
     (copy,) = (made.folder / COPIES).iterdir()
     for place in (OPTION, MODULE):
         assert (copy / place).read_bytes() == (folder / place).read_bytes()
@@ -184,8 +187,8 @@ def test_a_report_needs_the_results_alone_and_a_changed_plugin_is_another_experi
             shown = call("report", made.folder)
             assert (shown.code, shown.err) == (0, "")
             assert "gated_wide" in shown.out
-            cached = call(*again)
-            assert (cached.code, stages_told(cached.err)) == (0, 0)
+            table, cached = made.table, call(*again)
+            assert (cached.code, stages_told(cached.err), made.table) == (0, 0, table)
             replaced(tmp_path / "moved", "return 4 * shape.inner_width", "return 5 * shape.inner_width")
             published = call("publish", made.folder, tmp_path / "published")
             assert published.code == 0, published.err

@@ -1,7 +1,5 @@
 """Published reports: what a ledger says its export says, byte for byte, and what was published is built again."""
 
-import json
-import re
 from importlib.metadata import version
 from pathlib import Path
 
@@ -11,10 +9,6 @@ from steeplechase.ledger.reading import snapshot_at
 from tests.factories.command_calls import ROOT, Call
 
 PUBLISHED = ROOT / "reports" / "published"
-WITHOUT_ROWS = {"table2-laptop-former": {"README.md", "curves.png", "report.json", "report.md"}}
-"""The files of published folders that have no rows."""
-SHOWN = re.compile(r"^!\[.*\]\((figures/\w+\.svg)\)$", re.MULTILINE)
-MOST_BYTES = 48 * 2**20
 
 
 def bytes_of(folder: Path) -> dict[str, bytes]:
@@ -85,19 +79,6 @@ def test_whole_reports_are_written_elsewhere_and_twice_the_same(call: Call, resu
     assert {*REPORT_FILES.values(), "tables/effects.csv", "figures/curves.pdf"} < bytes_of(whole / "kept").keys()
 
 
-def test_whole_reports_replace_neither_published_ones_nor_files_of_others(
-    call: Call, results: Path, tmp_path: Path
-) -> None:
-    kept, foreign = tmp_path / "kept", tmp_path / "foreign" / "kept" / "tables"
-    call("publish", results, kept)
-    foreign.mkdir(parents=True)
-    (foreign / "mine.csv").write_text("of somebody else")
-    before = bytes_of(tmp_path)
-    for folder in (tmp_path, tmp_path / "foreign"):
-        assert call("rebuild", kept, "--all-formats", folder).code == 6
-    assert bytes_of(tmp_path) == before
-
-
 def test_rows_that_were_changed_by_hand_are_refused(call: Call, results: Path, tmp_path: Path) -> None:
     call("publish", results, tmp_path)
     rows = tmp_path / "ledger" / "records.csv"
@@ -133,21 +114,6 @@ def test_what_needs_stages_says_that_a_published_report_has_none(call: Call, tmp
 
 def test_a_results_folder_is_not_published_into_itself(call: Call, results: Path) -> None:
     assert call("publish", results, results).code == 6
-
-
-def test_a_published_folder_holds_rows_and_its_page_with_the_figures_that_it_shows() -> None:
-    for folder in sorted(path for path in PUBLISHED.iterdir() if path.is_dir()):
-        found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-        if folder.name in WITHOUT_ROWS:
-            assert found == WITHOUT_ROWS[folder.name]
-            continue
-        rows = json.loads((folder / "ledger" / "export.json").read_text())["sha256"]
-        shown = SHOWN.findall((folder / "report.md").read_text())
-        assert shown, folder.name
-        assert found == {
-            *(f"ledger/{name}" for name in ("export.json", *rows)),
-            *("report.md", "report.yaml", *shown),
-        }, folder.name
 
 
 def test_the_committed_reports_equal_reports_rebuilt_from_their_rows(call: Call) -> None:

@@ -8,7 +8,7 @@ import pytest
 from runners.replay.curves import plain
 from runners.replay.settings import RECOMMENDED, SEARCHES
 from tests.factories.command_calls import ROOT, Call
-from tests.factories.import_check import heavy_after
+from tests.factories.import_check import HEAVY, imported_after
 from tests.factories.synthetic_curves import synthetic
 
 
@@ -68,4 +68,5 @@ def test_the_published_search_takes_its_decisions_again(call: Call) -> None:
 
 
 def test_replay_imports_nothing_heavy(curves: Path) -> None:
-    assert heavy_after("replay", curves, "--budget", "1", "--seeds", "1") == set()
+    ((code, imported),) = imported_after(("replay", curves, "--budget", "1", "--seeds", "1"))
+    assert (code, imported & {*HEAVY}) == (0, set())

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from runners.replay.curves import plain
-from runners.replay.curves.recorded import RecordedCurves, Unreadable, from_table
+from runners.replay.curves.recorded import from_table
 from runners.search.breeding import BreedingPool
 from runners.search.encoding import point_of
 from steeplechase.configuration.loading import load_experiment
@@ -74,20 +74,6 @@ def test_refusals_are_one_line_each(call: Call, curves: Path, tmp_path: Path) ->
         assert answer.code in (3, 4, 6), answer.out
         assert message in answer.err
         assert len(answer.err.splitlines()) == 1
-
-
-def test_a_search_with_too_few_whole_curves_is_refused_in_one_line(
-    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def read(_: Path) -> RecordedCurves:
-        raise Unreadable("1 candidates reach the last step 512000; at least 2 are needed")
-
-    monkeypatch.setattr("runners.replay.curves.own_ledger.read", read)
-    answer = call("search", "export", PUBLISHED / "search-laptop", tmp_path / "x.jsonl")
-    assert (answer.code, answer.out) == (4, "")
-    assert answer.err.startswith(f"{PUBLISHED / 'search-laptop'}: 1 candidates reach the last step")
-    assert len(answer.err.splitlines()) == 1
-    assert not (tmp_path / "x.jsonl").exists()
 
 
 def test_one_published_search_is_reported(call: Call) -> None:

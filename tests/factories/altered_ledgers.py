@@ -72,20 +72,10 @@ def score_alone(ledger: Ledger) -> None:
     ledger.document["headline_metrics"] = ["score"]
 
 
-def loss_alone(ledger: Ledger) -> None:
-    ledger.document["headline_metrics"] = ["held_out_loss"]
-
-
 def unequal_seeds(ledger: Ledger) -> None:
     gone = {"dynamic/3", "bottleneck/1"}
     ledger.rows["trials"] = [row for row in ledger.rows["trials"] if row["name"] not in gone]
     ledger.rows["records"] = [row for row in ledger.rows["records"] if row["trial"] not in gone]
-
-
-def single_task(ledger: Ledger) -> None:
-    ledger.document["fine_tuning"]["tasks"] = ["docs_answer"]
-    ledger.labels = [label for label in ledger.labels if not label.startswith("docs_acceptability")]
-    ledger.rows["records"] = [row for row in ledger.rows["records"] if "docs_acceptability" not in row["label"]]
 
 
 def diverged_seeds(ledger: Ledger) -> None:
@@ -128,14 +118,6 @@ def untrained_encoders(ledger: Ledger) -> None:
         own = {"sequence": str(10**6 + number), "key": hashlib.sha256(bytes([100 + number])).hexdigest(), "trial": ""}
         label = f"untrained {result['task']}#{seed}"
         ledger.rows["records"].append({**row, **own, "label": label, "result": json.dumps({**result, "seed": seed})})
-
-
-def further_split(ledger: Ledger) -> None:
-    random = np.random.default_rng(5)
-    for row in ledger.of_stage("fine_tune"):
-        result = json.loads(row["result"])
-        scores = {name: score + random.normal(0, 1) for name, score in result["scores"].items()}
-        row["result"] = json.dumps({**result, "others": {"test": 500}, "scores test": scores})
 
 
 def add_examples(ledger: Ledger, metric: str, values: np.ndarray, models: list[str]) -> None:

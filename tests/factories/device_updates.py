@@ -70,9 +70,11 @@ def candidates() -> Iterator[tuple[str, Candidate]]:
 
 
 def released(name: str, **recipe: object) -> Candidate:
-    """Return a released model in bfloat16 with few tokens: launches do not depend on them."""
+    """Return a released model in bfloat16, narrow and with few tokens: launches depend on neither."""
     candidate = with_recipe(PRESETS[name].candidate, **{**FEW, **recipe})
-    small = candidate.architecture.model_copy(update={"vocabulary_size": WORDS.vocabulary_size})
+    sizes = ("width", "embedding_width", "feed_forward_width")
+    narrow = {size: getattr(candidate.architecture, size) // 8 for size in sizes}
+    small = candidate.architecture.model_copy(update={**narrow, "vocabulary_size": WORDS.vocabulary_size})
     return candidate.model_copy(update={"architecture": small})
 
 

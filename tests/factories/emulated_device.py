@@ -1,7 +1,7 @@
 """An accelerator without hardware: torch's PrivateUse1 device in Python, whose values are computed on the processor.
 
 It refuses an operator over two devices, casts by CUDA's autocast lists (ATen/autocast_mode.h), and counts what costs
-an accelerator time: launched kernels, the bytes that they read and write, and the host's waits for the device.
+an accelerator time: launched kernels and the host's waits for the device.
 A multi-tensor operator counts as the launches of its chunks (ATen/native/cuda/MultiTensorApply.cuh).
 """
 
@@ -65,8 +65,6 @@ class Counts:
     launches: Counter[str] = field(default_factory=Counter)
     waits: Counter[str] = field(default_factory=Counter)
     """Copies from pageable memory and reads of the device, by kind."""
-    bytes: int = 0
-    """Inputs and outputs of every kernel, without a cache."""
     halted: int = 0
 
     @property
@@ -76,7 +74,6 @@ class Counts:
     def clear(self) -> None:
         """Begin anew."""
         self.launches.clear(), self.waits.clear()
-        self.bytes = 0
 
 
 class MixedDevices(RuntimeError):
@@ -175,7 +172,6 @@ def _computed(func: Any, args: Any, kwargs: Any, counts: Counts) -> Any:
         out = func(*host_args, **host_kwargs)
     if counts.on and name not in NO_KERNEL and not func.is_view:
         counts.launches[name] += _launches(name, args)
-        counts.bytes += sum(_size(each) for each in (*tree_leaves((host_args, host_kwargs)), *tree_leaves(out)))
     if not result_here:
         return out
     mutated = {id(each.host): each for each in here} if func._schema.is_mutable else {}
@@ -228,18 +224,11 @@ def _launches(name: str, args: Any) -> int:
     return max(math.ceil(len(lists[0]) / TENSORS_A_LAUNCH[min(5, len(lists))]), math.ceil(chunks / BLOCKS))
 
 
-def _size(leaf: Any) -> int:
-    if not isinstance(leaf, Tensor):
-        return 0
-    return min(leaf.numel() * leaf.element_size(), leaf.untyped_storage().nbytes())
-
-
 @contextmanager
-def as_one(counts: Counts, name: str, *tensors: Tensor) -> Iterator[None]:
-    """Count what is inside as one launch that reads and writes the tensors."""
+def as_one(counts: Counts, name: str) -> Iterator[None]:
+    """Count what is inside as one launch."""
     if counts.on:
         counts.launches[name] += 1
-        counts.bytes += sum(each.numel() * each.element_size() for each in tensors)
     counts.halted += 1
     try:
         yield
@@ -257,8 +246,7 @@ class _Fused(torch.autograd.Function):
     def forward(ctx: Any, counts: Counts, name: str, gradients: int, function: Any, *inputs: Any) -> Tensor:
         ctx.save_for_backward(*inputs)
         ctx.asked = counts, name, gradients, function
-        present = [each for each in inputs if each is not None]
-        with as_one(counts, name, *present, present[-1]):
+        with as_one(counts, name):
             return EmulatedTensor(function(*(_host(each) for each in inputs)))
 
     @staticmethod
@@ -267,8 +255,7 @@ class _Fused(torch.autograd.Function):
         inputs = ctx.saved_tensors
         if counts.on:
             counts.launches[f"{name}'s gradient"] += launches - 1
-        present = [each for each in inputs if each is not None]
-        with as_one(counts, f"{name}'s gradient", *present, *present, *gradients), torch.enable_grad():
+        with as_one(counts, f"{name}'s gradient"), torch.enable_grad():
             leaves = [_host(each) for each in inputs]
             wanted = [each.requires_grad_() for each in leaves if each is not None and each.is_floating_point()]
             found = iter(torch.autograd.grad(function(*leaves), wanted, _host(gradients[0])))

@@ -29,12 +29,6 @@ def test_two_names_give_two_seeds(one: Name, other: Name) -> None:
     assert all(0 <= seed < 2**63 for seed in seeds)
 
 
-def test_streams_of_neighbouring_steps_are_unrelated() -> None:
-    steps = np.stack([stream(1, "masking", step).random(2000) for step in range(20)])
-    correlations = np.asarray(np.corrcoef(steps))[np.triu_indices(20, 1)]
-    assert np.abs(correlations).max() < 5 / np.sqrt(2000)  # 190 pairs; five standard errors
-
-
 def test_the_numbers_of_a_stream_do_not_change() -> None:
     """Every stored result was made with them; where they change, so must every stage's `code_version`."""
     assert stream_seed(1, "masking", 0) == 7363586040191777294

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from itertools import combinations
 from typing import Any
 
 import pytest
@@ -72,18 +71,6 @@ def test_the_baseline_is_empty_and_options_keep_their_kind() -> None:
     for option in options_of(ConvolutionOption):
         assert canonical(option()) == {"kind": option.model_fields["kind"].default}
     assert canonical(Architecture(convolution=SpanDynamic())) == {"convolution": {"kind": "span_dynamic"}}
-
-
-def test_no_two_options_of_an_axis_share_a_fingerprint() -> None:
-    axes: tuple[list[Schema], ...] = (
-        [*convolutions()],
-        [MaskedLanguageModel(), ReplacedTokenDetection()],
-        [option() for option in options_of(ScheduleOption)],
-        [option() for option in options_of(OptimiserOption)],
-    )
-    for axis in axes:
-        for one, other in combinations(axis, 2):
-            assert of(one) != of(other)
 
 
 @given(architectures())

@@ -1,8 +1,5 @@
 """Suggestions of similar words, and mistakes that are counted."""
 
-import subprocess
-from pathlib import Path
-
 from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis import strategies as st
@@ -10,7 +7,6 @@ from hypothesis import strategies as st
 from steeplechase.foundation.errors import ALIKE, LINES_SHOWN, closest, did_you_mean, first_lines
 from steeplechase.tasks.labelled.mistakes import Mistakes
 
-ROOT = Path(__file__).parents[2]
 WORDS = some.text(min_size=1, max_size=12)
 
 
@@ -31,12 +27,6 @@ def test_the_threshold_is_in_shared_letters() -> None:
     assert closest("abcxx", ["abcyy"]) == "abcyy"  # 2 * 3 / 10
     assert closest("abxxx", ["abyyy"]) is None
     assert closest("kernel" * 10_000, ["kernel_size"]) is None
-
-
-def test_there_is_only_one_comparison_of_words() -> None:
-    command = ["git", "grep", "-l", "get_close_matches", "--", "*.py", ":!tests"]
-    found = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    assert found.split() == ["steeplechase/foundation/errors.py"]
 
 
 @given(count=st.integers(0, 60), most=st.integers(1, 30))

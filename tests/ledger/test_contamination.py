@@ -104,16 +104,6 @@ def test_contamination_above_the_limit_is_an_error_before_training(tmp_path: Pat
     assert advice.startswith("Did you mean another corpus")
 
 
-def test_the_limit_changes_neither_identity_nor_keys(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
-    one, other = experiment(tmp_path / "a", max_overlap=0.04), experiment(tmp_path / "b")
-    assert {**one.identity(), "corpus": 0, "fine_tuning": 0} == {**other.identity(), "corpus": 0, "fine_tuning": 0}
-    assert "max_overlap" not in one.identity()["fine_tuning"]
-    first, second = shared_stages(one).named(), shared_stages(other).named()
-    assert {label: stage.key for label, stage in first.items()} == {label: s.key for label, s in second.items()}
-
-
 def test_only_training_pairs_of_unordered_tasks_are_swapped(tmp_path: Path) -> None:
     from runners.computing.examples import compute as compute_examples
     from runners.stages.examples import ExamplesStage

@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -73,15 +72,6 @@ def test_rows_are_returned_unchanged_with_consecutive_numbers(
         assert (ledger.records(), ledger.decisions()) == (tuple(written), tuple(decided))
 
 
-def test_a_reopened_ledger_has_the_same_rows_and_accepts_more(tmp_path: Path) -> None:
-    with closing(filled(tmp_path / "ledger.sqlite")) as ledger:
-        before = everything(ledger)
-    with closing(Ledger(tmp_path / "ledger.sqlite")) as ledger:
-        assert everything(ledger) == before
-        ledger.add_trial(TrialRow("arm-0/2", "arm-0", 2))
-        assert ledger.trials()[-1].seed == 2
-
-
 def test_nothing_that_is_written_is_ever_changed(tmp_path: Path) -> None:
     with closing(filled(tmp_path / "ledger.sqlite")) as ledger:
         before = everything(ledger)
@@ -117,23 +107,13 @@ def test_a_folder_without_a_ledger_is_refused_and_stays_empty(tmp_path: Path) ->
     assert not list(tmp_path.iterdir())
 
 
-def test_a_copy_made_while_the_ledger_is_open_can_be_read(tmp_path: Path) -> None:
-    with closing(filled(tmp_path / "ledger.sqlite")) as ledger:
-        (tmp_path / "copy").mkdir()
-        for path in tmp_path.glob("ledger.sqlite*"):
-            if not path.name.endswith("-shm"):
-                shutil.copy(path, tmp_path / "copy")
-        with closing(Ledger.at(tmp_path / "copy")) as copy, closing(Ledger.at(tmp_path)) as reader:
-            assert everything(copy) == everything(reader) == everything(ledger)
-
-
 def test_a_read_during_writes_is_consistent_and_has_every_acknowledged_row(tmp_path: Path) -> None:
     path = tmp_path / LEDGER_NAME
     command = [sys.executable, "-c", APPEND_FOREVER, str(path)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None
         acknowledged, before = [json.loads(writer.stdout.readline())], 0
-        for _ in range(8):
+        for _ in range(4):
             acknowledged += [json.loads(writer.stdout.readline()) for _ in range(3)]
             with closing(Ledger.at(tmp_path)) as ledger:
                 seen = [record.result.questions for record in ledger.records()]
@@ -156,7 +136,7 @@ def test_a_ledger_that_is_only_read_takes_no_row(tmp_path: Path) -> None:
     assert (tmp_path / LEDGER_NAME).read_bytes() == before
 
 
-@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
+@settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
 @given(wanted=st.integers(0, 120))
 def test_every_acknowledged_row_of_a_killed_writer_is_there(tmp_path: Path, wanted: int) -> None:
     path = tmp_path / f"{wanted}.sqlite"
@@ -174,7 +154,7 @@ def test_every_acknowledged_row_of_a_killed_writer_is_there(tmp_path: Path, want
 
 def _flips(size: int) -> Iterator[tuple[int, int]]:
     chance = random.Random(20261121)
-    for position in chance.sample(range(size), 1500):
+    for position in chance.sample(range(size), 400):
         yield position, chance.choice([0xFF, *(1 << bit for bit in range(8))])
 
 
@@ -194,7 +174,7 @@ def test_a_changed_byte_is_refused_or_harmless_and_never_a_wrong_value(tmp_path:
                 assert everything(ledger) == before, (position, mask)
         except CorruptionError:
             refused += 1
-    assert refused > 500
+    assert refused > 130
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00" * 4096, b"SQLite format 3\x00" + b"\xff" * 4000, b"text\n" * 900])

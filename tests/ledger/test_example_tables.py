@@ -1,7 +1,6 @@
 """Values of single examples: what stages have kept comes back by arm and seed, from the store and from an export."""
 
 import io
-import json
 import shutil
 from collections.abc import Mapping
 from contextlib import closing
@@ -17,7 +16,7 @@ from search_space.candidate import Candidate
 from steeplechase.foundation.errors import CorruptionError, MachineError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.artifacts import ArtifactStore, Outcome
-from steeplechase.ledger.csv_export import ExportedLedger, read_export, write_export
+from steeplechase.ledger.csv_export import read_export, write_export
 from steeplechase.ledger.database import LEDGER_NAME, Ledger
 from steeplechase.ledger.example_tables import (
     INDEX,
@@ -170,31 +169,6 @@ def test_an_export_has_the_same_tables_at_lower_precision_and_can_be_exported_ag
         assert (tmp_path / "again" / path).read_bytes() == content
 
 
-@given(st.text(st.characters(blacklist_categories=["Cs"]), min_size=1), st.integers(0, 2**32 - 1) | st.none())
-def test_any_name_of_an_arm_comes_back_from_an_export(
-    tmp_path_factory: pytest.TempPathFactory, arm: str, tuning_seed: int | None
-) -> None:
-    table = ExampleTable("rte:accuracy", (Replicate(arm, 7, tuning_seed),), np.ones((1, 3), np.float32))
-    folder = tmp_path_factory.mktemp("export")
-    write_export(ExportedLedger(folder, {}, (), (), (), ()), folder, attachments({table.metric: table}))
-    found = example_tables(folder, read_export(folder))
-    assert found[table.metric].replicates == table.replicates
-
-
-def test_attached_files_of_a_former_export_are_replaced(results: Results, tmp_path: Path) -> None:
-    published = results.export(tmp_path / "published")
-    write_export(read_export(published), published)
-    assert example_tables_at(published) == {}
-    assert not (published / EXPORT_FOLDER / "examples").exists()
-
-
-def test_losses_are_read_where_the_checkpoint_is_gone(results: Results) -> None:
-    before = example_tables_at(results.folder)["held_out_loss"].values.tolist()
-    for checkpoint in results.store.root.rglob("checkpoint"):
-        shutil.rmtree(checkpoint)
-    assert example_tables_at(results.folder)["held_out_loss"].values.tolist() == before
-
-
 def test_missing_files_are_counted_and_the_first_is_named_in_one_line(results: Results, tmp_path: Path) -> None:
     for seed in SEEDS[1:]:
         results.file("baseline", seed).unlink()
@@ -202,26 +176,6 @@ def test_missing_files_are_counted_and_the_first_is_named_in_one_line(results: R
         example_tables_at(results.folder)
     assert str(results.file("baseline", 2)) in str(told.value)
     assert "\n" not in str(told.value)
-
-
-def test_a_report_reads_the_metrics_of_which_every_file_is_there_as_an_export_has_them(
-    results: Results, tmp_path: Path
-) -> None:
-    exported = kept_example_tables(results.export(tmp_path / "published"))
-    found = kept_example_tables(results.folder)
-    assert [*found] == [*exported]
-    for metric, table in found.items():
-        assert (table.metric, table.replicates) == (metric, exported[metric].replicates)
-        assert table.values.tolist() == exported[metric].values.tolist()
-
-
-def test_values_that_only_a_recorded_store_has_are_named_with_the_option_that_reads_them(results: Results) -> None:
-    (results.folder / "object_store").write_text("s3://a-bucket/x")
-    kept_example_tables(results.folder)
-    results.file("baseline", 2).unlink()
-    for read in (kept_example_tables, example_tables_at):
-        with pytest.raises(MachineError, match="--store s3://a-bucket/x"):
-            read(results.folder)
 
 
 def test_after_a_search_a_task_whose_examples_are_gone_is_refused(tmp_path: Path) -> None:
@@ -263,28 +217,6 @@ def test_after_a_search_the_values_are_of_the_reported_half(tmp_path: Path) -> N
     assert reported.sum() == table.values.shape[1] == 3
     expected = [right(arm, seed, each)[reported] for arm in ARMS for seed in SEEDS for each in TUNING_SEEDS]
     assert table.values.tolist() == np.stack(expected).tolist()
-
-
-def test_a_ledger_from_before_values_were_kept_has_no_tables(tmp_path: Path) -> None:
-    results = Results(tmp_path / "results")
-    old = tmp_path / "old"
-    old.mkdir()
-    with closing(Ledger.at(results.folder)) as ledger, closing(Ledger(old / LEDGER_NAME)) as former:
-        for name in ("experiment", "scale", "document", "labels"):
-            former.set_fact(name, ledger.fact(name))
-        for arm in ledger.arms():
-            former.add_arm(arm)
-        for trial in ledger.trials():
-            former.add_trial(trial)
-        for record in ledger.records():
-            told = {name: each for name, each in record.result.as_json.items() if name not in NEW}
-            found = result_of(record.stage, json.loads(json.dumps(told)))
-            former.add_record(Record(0, *list(vars(record).values())[1:6], found, 1.0, False))
-    assert example_tables_at(old) == {}
-    assert attachments({}) == {}
-
-
-NEW = ("held_out_losses", "example_scores")
 
 
 @given(

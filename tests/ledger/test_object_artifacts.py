@@ -1,8 +1,6 @@
 """Stages in an object store: whole or absent, verified when they are copied, computed again after a cut upload."""
 
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +15,6 @@ from steeplechase.ledger.object_store import ObjectStore, refuse_url
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.records import Status
 from tests.factories.keys import KEY
-from tests.factories.paths import ROOT
 
 OUTCOME = Outcome(Status.FINISHED, {"held_out_loss": 5.25, "curve": [[1, 2.5]]}, 1.5)
 FILES = {"weights.bin": b"\x01\x02" * 4096, "part/labels.txt": b"0\n1\n", "part/again.txt": b"0\n1\n"}
@@ -129,21 +126,6 @@ def test_a_damaged_object_is_an_error_and_a_damaged_copy_is_replaced(url: str, t
     assert not there.folder(*STAGE).exists()
 
 
-def test_a_stage_that_is_not_there_is_named(url: str, tmp_path: Path) -> None:
-    with pytest.raises(MachineError, match=rf"stages/pretrain/{KEY}\.json: missing"):
-        artifact_store(tmp_path, url).read(*STAGE)
-
-
-def test_a_store_that_takes_nothing_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "objects").write_text("a file")
-    with pytest.raises(MachineError, match="objects"):
-        ObjectStore(f"file://{tmp_path}/objects").check()
-    shutil.rmtree(tmp_path / "good", ignore_errors=True)
-    ObjectStore(f"file://{tmp_path}/good").check()
-    with pytest.raises(MachineError, match="nonsense"):
-        ObjectStore("nonsense://bucket")
-
-
 @pytest.mark.parametrize("url", ["bucket/prefix", "s3://", "s3://user:password@bucket/x", "memory://x", "://x"])
 def test_a_url_that_is_none_or_has_a_password_is_refused(url: str) -> None:
     with pytest.raises(ConfigurationError) as refused:
@@ -250,30 +232,3 @@ def test_what_a_killed_copy_left_is_removed_by_the_next(tmp_path: Path) -> None:
     (left / LOCK).write_text("")
     artifact_store(tmp_path / "there", url).read(*STAGE)
     assert not left.exists()
-
-
-COPY = """
-import sys
-from pathlib import Path
-from steeplechase.ledger.object_artifacts import artifact_store
-from tests.factories.keys import KEY
-store = artifact_store(Path(sys.argv[1]), sys.argv[2])
-print("ready", flush=True)
-sys.stdin.readline()
-store.read("pretrain", KEY)
-"""
-
-
-def test_processes_of_one_machine_copy_a_stage_at_the_same_time(tmp_path: Path) -> None:
-    url, copies = f"file://{tmp_path}/objects", tmp_path / "there"
-    publish(artifact_store(tmp_path / "here", url))
-    arguments, pipe = [sys.executable, "-c", COPY, str(copies), url], subprocess.PIPE
-    readers = [subprocess.Popen(arguments, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) for _ in range(3)]
-    for reader in readers:
-        assert reader.stdout is not None
-        assert reader.stdout.readline() == "ready\n"
-    for reader in readers:
-        assert reader.stdin is not None
-        reader.stdin.close()
-    assert [reader.wait() for reader in readers] == [0, 0, 0]
-    assert files_of(copies / "pretrain" / KEY) == FILES

@@ -10,7 +10,6 @@ import pytest
 
 from steeplechase.foundation.errors import ConflictError, MachineError
 from steeplechase.ledger.paths import RESULTS, ResultPaths
-from tests.factories.keys import KEY
 from tests.factories.paths import ROOT
 
 HOLD = """
@@ -96,17 +95,3 @@ def test_a_killed_run_releases_its_lock(tmp_path: Path) -> None:
         holder.wait()
         with ResultPaths.of(tmp_path).locked():
             pass
-
-
-def test_stages_of_an_object_store_that_is_not_asked_are_named(tmp_path: Path) -> None:
-    paths, url = ResultPaths.of(tmp_path), "s3://bucket/study"
-    assert paths.not_asked("") == ()
-    (tmp_path / "object_store").write_text(url)
-    (line,) = paths.not_asked("")
-    assert f"--store {url}" in line
-    assert paths.not_asked(url) == ()
-
-
-def test_a_stage_whose_folder_is_gone_is_named_with_what_brings_it_back(tmp_path: Path) -> None:
-    with pytest.raises(MachineError, match=r"the files of this stage are missing.* --reuse"):
-        ResultPaths.of(tmp_path).store().read("pretrain", KEY)

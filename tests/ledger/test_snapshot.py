@@ -3,7 +3,6 @@
 import random
 from contextlib import closing
 from dataclasses import replace
-from itertools import combinations_with_replacement
 from pathlib import Path
 
 import pytest
@@ -63,14 +62,6 @@ def test_a_trials_status_follows_its_latest_rows(
     history = history_of(TRIAL, rows, [decision(one) for one in cleared], LABELS)
     assert history.status is standing
     assert (history.stopped_by is None) == all(cleared)
-
-
-def test_only_a_trial_with_every_stage_finished_and_every_hurdle_cleared_has_finished() -> None:
-    for statuses in combinations_with_replacement(Status, len(LABELS)):
-        for cleared in (True, False):
-            history = history_of(TRIAL, records(*statuses), [decision(cleared)], LABELS)
-            whole = cleared and set(statuses) == {FINISHED}
-            assert (history.status is TrialStatus.FINISHED) == whole
 
 
 @given(st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(Status)), max_size=12))

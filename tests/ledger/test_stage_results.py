@@ -18,11 +18,11 @@ from steeplechase.foundation.errors import CorruptionError
 from steeplechase.ledger.csv_export import read_export, write_export
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.paths import CHECKSUM_FILE, EXPORT_FOLDER
-from steeplechase.ledger.records import ArmRow, Record, Status, curve_of, final_loss_of, with_results
-from steeplechase.ledger.rows import columns, read_result
+from steeplechase.ledger.records import Record, Status, curve_of, final_loss_of, with_results
+from steeplechase.ledger.rows import read_result
 from steeplechase.ledger.stage_results import FineTuneResult, PretrainResult, StageResult, result_class
 from tests.factories.keys import KEY
-from tests.factories.ledger_rows import arm, filled
+from tests.factories.ledger_rows import filled
 from tests.factories.stage_results import PLAUSIBLE, ends, plausible, result_of
 
 
@@ -82,11 +82,6 @@ def test_scores_and_flags_of_further_parts_are_read_by_part() -> None:
     for name, value in (("scores test", True), ("constant test", {}), ("scores", True), ("test scores", {})):
         with pytest.raises(ValueError, match=name.partition(" ")[0]):
             result_of("fine_tune", {**PLAUSIBLE["fine_tune"], name: value})
-
-
-def test_an_arm_is_stored_as_itself_in_columns_of_a_fixed_order() -> None:
-    assert columns(ArmRow)[:5] == ("name", "position", "cohort", "candidate", "changes")
-    assert set(columns(ArmRow)) == set(vars(arm(0)))
 
 
 @pytest.mark.parametrize(

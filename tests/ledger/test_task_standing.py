@@ -67,11 +67,6 @@ def test_a_task_is_below_what_it_does_not_exceed(known: TaskReferences, arms: li
     assert found.below is below
 
 
-def test_a_task_without_values_has_no_standing() -> None:
-    """No value, no standing."""
-    assert standing_of(references(50.0), [[], []]) is None
-
-
 def view(**means: float) -> Snapshot:
     trials = []
     for arm, shift in (("baseline", 0.0), ("wide", 1.0)):
@@ -109,8 +104,3 @@ def test_where_every_task_is_below_there_is_no_score() -> None:
     assert [metric.name for metric in found.headlines] == ["held_out_loss"]
     assert all("score" not in by_metric for by_metric in found.values.values())
     assert [name for _, name in found.families[0]] == ["held_out_loss"]
-
-
-def test_a_task_without_examples_yet_is_not_below() -> None:
-    unmade = replace(view(docs_answer=40.0, docs_pair=70.0), shared=())
-    assert results_of(unmade, primary).below_reference == ()

@@ -7,12 +7,9 @@ import pytest
 
 from runners.dag import shared_stages, trial_stages
 from runners.stage_labels import fine_tune_labels, pretrain_labels
-from runners.stages.stage import Job
 from search_space.overrides import apply
 from steeplechase.configuration.continuation import checkpoint_violations, last_checkpoint
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.foundation.canonical import canonical
-from steeplechase.foundation.schema import Schema
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import ARCHITECTURE, RECIPE
 
@@ -44,17 +41,6 @@ def test_writing_out_defaults_changes_no_key(tmp_path: Path) -> None:
     assert keys(plain, convolution=kernel) == keys(plain, convolution={"kind": "dynamic"})
 
 
-def test_adding_an_axis_with_a_default_changes_no_key() -> None:
-    class Before(Schema):
-        kind: str = "dynamic"
-        width: int = 3
-
-    class After(Before):
-        stride: int = 1
-
-    assert canonical(Before(width=5)) == canonical(After(width=5)) != canonical(After(width=5, stride=2))
-
-
 def test_question_tracking_and_the_order_of_tasks_change_no_key(tmp_path: Path) -> None:
     plain = simulated.experiment(tmp_path)
     tuning = {"tasks": ["docs_acceptability", "docs_pair"], "seeds": [1, 2], "sequence_length": 16}
@@ -72,12 +58,6 @@ def test_the_path_of_the_text_changes_no_key_but_its_content_does(tmp_path: Path
     assert keys(there) == before
     (tmp_path / "there" / "text.txt").write_text("another text\n" * 3000)
     assert differing(keys(there), before) == set(before)
-
-
-def test_the_store_of_a_job_is_not_part_of_its_key(tmp_path: Path) -> None:
-    experiment = simulated.experiment(tmp_path)
-    corpus = shared_stages(experiment).corpus
-    assert Job.of(corpus, "here").key == Job.of(corpus, "there").key == corpus.key
 
 
 CHANGES: list[dict[str, Any]] = [
@@ -121,16 +101,6 @@ def test_an_arm_with_another_held_out_loss_has_an_evaluation_set_of_its_own(tmp_
         assert stage.inputs["evaluation_set"].key == expected.key
 
 
-def test_sentence_starts_are_stored_only_where_an_arm_reads_pairs_of_segments(tmp_path: Path) -> None:
-    plain = simulated.experiment(tmp_path)
-    arms = {"order": {"objective": {"kind": "sentence_order_prediction"}}}
-    paired = simulated.experiment(tmp_path, design={"kind": "list", "arms": arms})
-    tokens = [shared_stages(experiment).tokens for experiment in (plain, paired)]
-    assert [stage.declaration.sentences for stage in tokens] == [False, True]  # type: ignore[attr-defined]
-    assert "sentences" not in canonical(tokens[0].declaration)
-    assert tokens[0].key != tokens[1].key
-
-
 @pytest.mark.parametrize(
     ("space", "needed"),
     [
@@ -146,23 +116,6 @@ def test_sentence_starts_are_stored_where_a_candidate_of_a_search_may_need_them(
     experiment = simulated.experiment(tmp_path, baseline=baseline(), design=search)
     tokens = shared_stages(experiment).tokens.declaration
     assert tokens.sentences is needed  # type: ignore[attr-defined]
-
-
-def test_another_seed_is_another_trial_on_the_same_shared_stages(tmp_path: Path) -> None:
-    experiment = simulated.experiment(tmp_path)
-    assert differing(keys(experiment), keys(experiment, seed=2)) == TRIAL
-
-
-def test_two_options_with_the_same_fields_have_two_keys(tmp_path: Path) -> None:
-    experiment = simulated.experiment(tmp_path)
-    kinds = ("depthwise", "lightweight", "dynamic", "span_dynamic", "none")
-    assert len({keys(experiment, convolution={"kind": kind})["pretrain@2560"] for kind in kinds}) == len(kinds)
-
-
-def test_with_a_linear_schedule_a_longer_budget_is_another_stage_from_its_first_token(tmp_path: Path) -> None:
-    short = simulated.search(tmp_path)
-    longer = simulated.search(tmp_path, pretraining={**budget(5120), "hurdle": hurdles(640, 1280, 2560)})
-    assert not set(pretraining(short).values()) & set(pretraining(longer).values())
 
 
 @pytest.mark.parametrize(
@@ -186,15 +139,6 @@ def test_a_longer_budget_continues_a_shorter_one_at_its_checkpoints(
     assert not [*checkpoint_violations(short), *checkpoint_violations(longer)]
     shorter, further = pretraining(short), pretraining(longer)
     assert [label for label in shorter if shorter[label] == further.get(label)] == shared
-
-
-def test_the_rungs_of_a_longer_budget_continue_those_of_a_shorter_one(tmp_path: Path) -> None:
-    recipe = {"baseline": {**baseline(), "recipe": {**RECIPE, "schedule": {"kind": "constant", "warmup_tokens": 64}}}}
-    short = simulated.search(tmp_path, **recipe, pretraining={**budget(2560), "hurdle": hurdles(640)})
-    longer = {**budget(5120), "hurdle": hurdles(640, 3840), "checkpoints": [2560]}
-    shorter, further = pretraining(short), pretraining(simulated.search(tmp_path, **recipe, pretraining=longer))
-    assert further.items() >= shorter.items()
-    assert further.keys() - shorter.keys() == {"pretrain@3840", "pretrain@5120"}
 
 
 @pytest.mark.parametrize(
@@ -230,10 +174,6 @@ def test_the_inputs_of_every_stage_precede_it(tmp_path: Path) -> None:
 
 def budget(tokens: int) -> dict[str, Any]:
     return {"tokens": tokens, "seeds": [1]}
-
-
-def hurdles(*rungs: int) -> dict[str, Any]:
-    return {"kind": "progressive_mean", "rungs": list(rungs)}
 
 
 def pretraining(experiment: Experiment) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """Torch's settings in a process that computes stages."""
 
-import pytest
 import torch
 
 from runners.computing import execute
@@ -13,15 +12,4 @@ def test_results_are_deterministic_and_new_memory_is_not_filled() -> None:
     assert torch.are_deterministic_algorithms_enabled()
     assert not torch.is_deterministic_algorithms_warn_only_enabled()  # with which attention would not be
     assert not torch.utils.deterministic.fill_uninitialized_memory
-    assert torch.get_float32_matmul_precision() == "highest"
-
-
-def test_a_gpu_is_deterministic_unless_the_recipe_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stage sets both ways, so that the process's stage before leaves nothing."""
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    execute._set_numerics("tensorfloat32", deterministic=False)
-    assert not torch.are_deterministic_algorithms_enabled()
-    assert torch.get_float32_matmul_precision() == "high"
-    execute._set_numerics("float32", deterministic=True)
-    assert torch.are_deterministic_algorithms_enabled()
     assert torch.get_float32_matmul_precision() == "highest"

@@ -9,10 +9,8 @@ from runners.dag import shared_stages, trial_stages
 from runners.stage_labels import all_labels
 from runners.stages.fine_tune import FineTuneStage
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.released_fine_tuning import released_fine_tunings
 from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.foundation.canonical import canonical
-from steeplechase.ledger.contamination import refuse_contamination
 from tests.factories import simulated_training as simulated
 
 TUNING = {"tasks": ["docs_pair", "docs_minimal_pairs"], "seeds": [1, 2], "sequence_length": 16}
@@ -38,14 +36,6 @@ def test_a_task_on_the_frozen_encoder_runs_once_whatever_the_fine_tuning_seeds(t
         "docs_pair#1": "fine_tune",
         "docs_pair#2": "fine_tune",
     }
-
-
-def test_how_other_tasks_are_taught_changes_no_key_of_it(tmp_path: Path) -> None:
-    plain = keys(simulated.experiment(tmp_path, fine_tuning=TUNING))
-    search = {"peak_learning_rate": [1e-4, 3e-4]}
-    other = keys(simulated.experiment(tmp_path, fine_tuning={**TUNING, "epochs": 9, "search": search}))
-    assert other["docs_minimal_pairs#0"] == plain["docs_minimal_pairs#0"]
-    assert not any(label.startswith("docs_minimal_pairs#0 ") for label in other)
 
 
 def test_untrained_encoders_change_no_other_key_and_are_evaluated_on_every_task(tmp_path: Path) -> None:
@@ -89,27 +79,3 @@ def test_what_cannot_be_meant_is_refused_in_one_line(tuning: dict[str, Any], mes
     found = told(simulated.experiment(tmp_path, fine_tuning=tuning))
     assert len(found) == 1
     assert message in found[0]
-
-
-def test_a_hurdle_probes_by_fine_tuning_alone(tmp_path: Path) -> None:
-    hurdle = {**simulated.HURDLES, "probe": {"task": "docs_minimal_pairs"}}
-    pretraining = {"tokens": 2560, "seeds": [1], "hurdle": hurdle}
-    found = told(simulated.search(tmp_path, pretraining=pretraining))
-    assert any("docs_minimal_pairs is evaluated on the frozen encoder" in line for line in found)
-
-
-def test_a_plan_says_that_nothing_is_trained_and_finds_no_departure_from_a_release(tmp_path: Path) -> None:
-    asked = simulated.experiment(tmp_path, fine_tuning=TUNING)
-    ways = {each.tasks: each for each in released_fine_tunings(asked.fine_tuning, "small")}
-    frozen = ways["docs_minimal_pairs",]
-    assert (frozen.settings_text, frozen.differences) == (
-        "minimal pairs, no weight trained, sequences of 16 tokens",
-        (),
-    )
-    assert "epochs" in ways["docs_pair",].settings_text
-
-
-def test_records_of_untrained_encoders_are_no_records_of_leakage(tmp_path: Path) -> None:
-    asked = simulated.experiment(tmp_path, fine_tuning={**TUNING, "untrained_seeds": [1]})
-    with simulated.opened(tmp_path / "ledger.sqlite") as ledger:
-        refuse_contamination(asked, ledger.records())

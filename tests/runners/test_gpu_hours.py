@@ -7,11 +7,10 @@ import pytest
 from runners.cost_estimate import gpu_hours
 from runners.cost_estimate.gpu_hours import GpuHours, memory_by_arm, trial_work, usual_cards
 from runners.plan import ArmPlan, Plan
-from search_space.cards import CARDS, card_named
+from search_space.cards import CARDS
 from steeplechase.commands.planning.costs import gpu_document, gpu_lines
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.loading import load_experiment
-from steeplechase.foundation import devices
 from tests.factories.command_calls import TABLE
 
 H100 = next(each for each in CARDS if each.name == "H100")
@@ -63,18 +62,3 @@ def test_an_experiment_for_a_laptop_has_no_gpu_hours(paper: Experiment) -> None:
     lines = [*gpu_lines(paper, plan(paper))]
     assert lines[0].startswith("H100, estimated: ")
     assert lines[-1].startswith("memory of a GPU: at least ")
-
-
-def test_the_card_of_this_machine_is_the_one_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(devices.CARD, "NVIDIA H200")
-    devices.card.cache_clear()
-    assert usual_cards() == (card_named("NVIDIA H200"),)
-    devices.card.cache_clear()
-
-
-@pytest.mark.parametrize(("blocks", "counted"), [(24, 1399), (12, 619)])
-def test_the_estimate_of_kernels_is_near_what_the_emulated_device_counts(blocks: int, counted: int) -> None:
-    """ConvBERT-Small with its generator, and BERT-base with LAMB (docs/gpu.md)."""
-    batches = blocks // 12
-    estimate = batches * gpu_hours.LAUNCHES_A_BATCH + blocks * gpu_hours.LAUNCHES_A_BLOCK
-    assert counted / 1.5 < estimate < counted * 1.5

@@ -1,10 +1,6 @@
 """Running an experiment that only measures latencies: results after kills and on resumption; no time is asserted."""
 
-import gc
 import json
-import signal
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -18,7 +14,6 @@ from runners.scheduler import DONE, next_step
 from runners.scheduling.state import RunState
 from runners.stages.context import ProgressFile, StageContext
 from runners.stages.latency import LatencyStage, this_machine
-from runners.stages.stage import Stage
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.latency import Latency
 from steeplechase.configuration.loading import load_experiment
@@ -31,23 +26,7 @@ from steeplechase.ledger.rows import read_result
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import LatencyResult
 from tests.factories.latencies import MACHINE, experiment
-from tests.factories.paths import EXPERIMENTS, ROOT
-
-KILLED = """
-import os, signal
-from pathlib import Path
-from steeplechase.ledger.paths import ResultPaths
-from runners.opening import RunRequest
-from runners.run import run
-from tests.factories.latencies import experiment
-
-def watch(progress):
-    if progress.recorded:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-if __name__ == "__main__":
-    run(RunRequest(experiment(), "smoke", ResultPaths.of(Path({folder!r}))), watch)
-"""
+from tests.factories.paths import EXPERIMENTS
 
 
 def timed(folder: Path, asked: Experiment | None = None) -> tuple[Snapshot, list[RunProgress]]:
@@ -110,52 +89,12 @@ def test_another_machine_is_a_conflict_with_the_differences(finished: Path, monk
         timed(finished)
 
 
-@pytest.mark.engines
-def test_a_killed_run_keeps_finished_lengths_and_the_next_one_measures_the_rest(tmp_path: Path) -> None:
-    code = KILLED.format(folder=str(tmp_path))
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=120, check=False)
-    assert done.returncode == -signal.SIGKILL
-    kept = kept_in(tmp_path)
-    assert [each.length for each in kept] == [8]
-    timed(tmp_path)
-    measured = kept_in(tmp_path)
-    assert measured[0] == kept[0]
-    assert [each.length for each in measured] == [8, 16]
-
-
-@pytest.mark.parametrize("timing", [{"part": "block"}, {"precision": "bfloat16"}, {"batch_sequences": 3}])
-def test_every_declared_setting_can_be_measured(tmp_path: Path, timing: dict[str, object]) -> None:
+def test_every_declared_setting_can_be_measured(tmp_path: Path) -> None:
+    timing = {"part": "block", "precision": "bfloat16", "batch_sequences": 3}
     convolutions = ("depthwise", "lightweight", "dynamic", "span_dynamic")
     every = {kind: {"bottleneck_ratio": 2, "convolution": kind} for kind in convolutions}
     found = compute_here(tmp_path, experiment({"attention": {}, **every}, **timing), 8)
     assert {len(seconds) for seconds in found.seconds.values()} == {3}
-
-
-def test_a_stage_restores_the_state_of_the_process(tmp_path: Path) -> None:
-    import torch
-
-    torch.use_deterministic_algorithms(True)
-    threads = torch.get_num_threads()
-    compute_here(tmp_path, experiment(), 8)
-    assert gc.isenabled()
-    assert torch.is_grad_enabled()
-    assert torch.are_deterministic_algorithms_enabled()
-    assert torch.get_num_threads() == threads
-
-
-def test_a_key_depends_exactly_on_what_a_time_depends_on() -> None:
-    def keys(asked: Experiment, **machine: str) -> list[str]:
-        stages = LatencyStage.by_label(asked, MACHINE.model_copy(update=machine))
-        return [stage.key for stage in stages.values()]
-
-    known = keys(experiment())
-    assert len(set(known)) == 2
-    assert keys(experiment().model_copy(update={"question": "Another?", "paper": None})) == known
-    assert keys(experiment(lengths=(16, 8))) == known[::-1]
-    for other in (keys(experiment(), processor="another"), keys(experiment(), code="another")):
-        assert not set(other) & set(known)
-    for changed in (experiment(rounds=4), experiment(part="block"), experiment(seed=2)):
-        assert not set(keys(changed)) & set(known)
 
 
 def test_times_of_an_earlier_version_are_refused_and_unchanged(tmp_path: Path) -> None:
@@ -164,12 +103,6 @@ def test_times_of_an_earlier_version_are_refused_and_unchanged(tmp_path: Path) -
         timed(tmp_path)
     assert len(refused.value.lines) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["timing.json"]
-
-
-def test_stages_of_all_lengths_are_exclusive() -> None:
-    stages: list[Stage] = [*LatencyStage.by_label(experiment(), MACHINE).values()]
-    assert all(stage.declaration.exclusive for stage in stages)
-    assert all(not stage.inputs for stage in stages)
 
 
 def test_a_run_without_trials_ends_with_its_stages() -> None:

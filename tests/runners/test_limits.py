@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from runners.flags import WrongSetting
-from runners.limits import UNLIMITED, Limits, Spent, seconds_in, time_text
+from runners.limits import UNLIMITED, Limits, seconds_in, time_text
 from runners.meter import LimitStop, Meter
 from runners.opening import RunRequest, open_ledger
 from runners.run import FAILED, run_stages, timed
@@ -79,13 +79,6 @@ def test_every_trained_model_is_still_fine_tuned_at_the_limit_of_tokens(track: T
         assert sorted(stages) == ["fine_tune", "fine_tune", "pretrain", "pretrain"]
 
 
-def test_a_result_in_the_store_costs_nothing(track: Track) -> None:
-    track.run()
-    with ledger_of(track) as (ledger, request):
-        assert session(track, ledger, request, Limits(stop_after_tokens=1)) is None
-        assert len(track.computed) == len(set(track.computed))
-
-
 def test_cost_counts_stages_of_all_sessions_and_those_that_a_limit_interrupted(track: Track) -> None:
     """A simulated stage takes a second; the price is one unit per second."""
     priced = Limits(stop_after_cost=2.5, price_per_hour=3600.0)
@@ -115,19 +108,6 @@ def test_a_signal_or_an_error_is_recorded_until_the_run_is_resumed(track: Track,
         assert session(track, ledger, request) is None
         assert (snapshot(ledger).over, snapshot(ledger).interruption) == (True, None)
         assert sessions(ledger)[-1].interruption is None
-
-
-def test_a_run_that_is_stopped_before_any_stage_leaves_the_ledger_as_it_was(track: Track) -> None:
-    with ledger_of(track) as (ledger, request):
-        with pytest.raises(StoppedError), timed(ledger, request, lambda _: None):
-            raise StoppedError("stopped")
-        assert sessions(ledger) == ()
-
-
-def test_wall_clock_is_of_one_process() -> None:
-    limits = Limits(stop_after=60.0)
-    assert limits.reached(Spent(seconds=59.9, tokens=10**12, stage_seconds=1e9)) is None
-    assert limits.reached(Spent(seconds=60.0)) == "--stop-after 1m"
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90.0), ("45m", 2700.0), ("2h", 7200.0), ("1.5D", 129600.0)])

@@ -1,6 +1,5 @@
 """What the machine lacks for an experiment is named before the first stage: data, libraries and a GPU."""
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -13,7 +12,6 @@ from runners.missing_data import missing_device, refuse_missing
 from runners.opening import RunRequest, refuse_missing_device, stages_of
 from runners.run import run
 from runners.settings import RunSettings
-from search_space.cards import card_memory
 from steeplechase.commands.arguments import choose_any
 from steeplechase.configuration.loading import load_experiment
 from steeplechase.foundation import devices, environment
@@ -98,19 +96,3 @@ def test_a_card_that_is_too_small_is_refused_before_any_folder_is_created(
     with pytest.raises(MachineError, match="twice the micro-batches where that helps") if refused else nullcontext():
         refuse_missing_device(request, shared)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_an_unlisted_card_is_known_by_what_its_driver_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    driver = tmp_path / "nvidia-smi"
-    driver.write_text('#!/bin/sh\ncase "$1" in *name*) echo "Tesla T4";; *memory*) echo 15360;; *) echo 7.5;; esac\n')
-    driver.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.delenv(devices.CARD, raising=False)
-    asked = (devices.card, devices.memory_of_driver, devices.compute_capability)
-    for each in asked:
-        each.cache_clear()
-    try:
-        assert (card_memory(), devices.compute_capability(), devices.card()) == (15360 * 2**20, 7.5, "Tesla T4")
-    finally:
-        for each in asked:
-            each.cache_clear()

@@ -12,14 +12,12 @@ from runners.run import run, run_stages, timed
 from runners.run_progress import RunProgress
 from runners.settings import RunSettings
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.foundation.canonical import fingerprint
-from steeplechase.foundation.errors import ConflictError, DataError, MachineError
+from steeplechase.foundation.errors import ConflictError, DataError
 from steeplechase.ledger.amendments import amendments
 from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.records import TrialStatus
 from steeplechase.ledger.sessions import sessions
-from steeplechase.ledger.snapshot import DRAWN_IDENTITY, snapshot
 from steeplechase.tasks.data_folder import VARIABLE
 from tests.factories import simulated_training as simulated
 from tests.factories.simulated_training import ARCHITECTURE, RECIPE, Track
@@ -59,30 +57,6 @@ def test_another_experiment_in_the_folder_is_refused_with_every_key_that_differs
         assert ledger.fact("identity") == before
 
 
-def test_a_ledger_keeps_the_identity_that_was_drawn_for_it(tmp_path: Path) -> None:
-    asked = request(tmp_path, simulated.small_table(tmp_path))
-    others = replace(asked, paths=ResultPaths.of(tmp_path / "others"))
-    with open_ledger(asked) as ledger, open_ledger(others) as other:
-        drawn = snapshot(ledger).drawn_identity
-        assert len(drawn) == len(snapshot(other).drawn_identity) == 12
-        assert drawn != snapshot(other).drawn_identity
-    renamed = replace(asked, paths=ResultPaths.of((tmp_path / "results").rename(tmp_path / "renamed")))
-    with open_ledger(renamed) as ledger:
-        assert snapshot(ledger).drawn_identity == drawn
-
-
-def test_a_ledger_of_an_earlier_version_keeps_the_runs_that_were_named_after_its_folder(tmp_path: Path) -> None:
-    asked = request(tmp_path, simulated.small_table(tmp_path))
-    with open_ledger(asked) as ledger:
-        facts = {name: fact for name, fact in ledger.facts().items() if name != DRAWN_IDENTITY}
-    asked.paths.folder.joinpath("ledger.sqlite").unlink()
-    with closing(Ledger(asked.paths.folder / "ledger.sqlite")) as former:
-        for name, fact in facts.items():
-            former.set_fact(name, fact)
-    with open_ledger(asked) as ledger:
-        assert snapshot(ledger).drawn_identity == fingerprint("results")[:12]
-
-
 def test_a_run_that_starts_beside_another_does_not_change_its_object_store(tmp_path: Path) -> None:
     asked = request(tmp_path, simulated.small_table(tmp_path))
     asked.paths.make()
@@ -108,17 +82,6 @@ def test_only_a_run_that_computes_is_recorded_as_a_session(tmp_path: Path) -> No
         assert session.machine["threads"] == 1
 
 
-def test_settings_without_effect_on_results_are_no_conflict(tmp_path: Path) -> None:
-    experiment = simulated.experiment(tmp_path)
-    with open_ledger(request(tmp_path, experiment)) as ledger:
-        facts = snapshot(ledger)
-    asked_otherwise = simulated.experiment(tmp_path, question="Asked otherwise?", tracking="http://127.0.0.1:1")
-    elsewhere = RunSettings(workers=7, engine="ray", address="ray://nowhere")
-    again = replace(request(tmp_path, asked_otherwise), settings=elsewhere)
-    with open_ledger(again) as ledger:
-        assert snapshot(ledger) == facts
-
-
 def test_a_changed_deciding_test_is_an_amendment_and_its_default_is_none(tmp_path: Path) -> None:
     with open_ledger(request(tmp_path, simulated.experiment(tmp_path))) as ledger:
         before = ledger.fact("identity")
@@ -129,24 +92,6 @@ def test_a_changed_deciding_test_is_an_amendment_and_its_default_is_none(tmp_pat
         (added,) = amendments(ledger)
         assert added.changed == ("comparison", "study")
         assert ledger.fact("identity") == before
-
-
-def test_a_field_that_an_earlier_version_lacks_is_no_amendment_while_it_is_empty(tmp_path: Path) -> None:
-    paper: dict[str, Any] = {"source": "a paper", "statement": "better", "orderings": ["wide > baseline"]}
-    arms = {"kind": "list", "arms": {"wide": {"bottleneck_ratio": 2}}}
-    declared = simulated.experiment(tmp_path, design=arms, fine_tuning={}, paper=paper)
-    with open_ledger(request(tmp_path, declared)) as ledger:
-        document = ledger.fact("document")
-        assert isinstance(document, dict)
-        earlier = {name: value for name, value in document["paper"].items() if name != "metrics"}
-        ledger.set_fact("document", {**document, "paper": earlier})
-    with open_ledger(request(tmp_path, declared)) as ledger:
-        assert amendments(ledger) == ()
-    on_loss = {**paper, "metrics": ["held_out_loss"]}
-    changed = simulated.experiment(tmp_path, design=arms, fine_tuning={}, paper=on_loss)
-    with open_ledger(request(tmp_path, changed)) as ledger:
-        (added,) = amendments(ledger)
-        assert added.changed == ("paper",)
 
 
 def test_arms_and_claims_may_be_added_and_the_ledger_has_the_time_of_addition(tmp_path: Path) -> None:
@@ -201,27 +146,6 @@ def test_a_concurrent_driver_is_refused_and_changes_nothing(tmp_path: Path) -> N
             run(asked, ignore_progress)
         assert ledger.trials() == ()
         assert not (asked.paths.stages / "unfinished").exists()
-
-
-def test_missing_data_is_refused_before_a_folder_is_created(tmp_path: Path) -> None:
-    experiment = simulated.experiment(tmp_path)
-    (tmp_path / "text.txt").unlink()
-    with pytest.raises(DataError, match="no such file"):
-        run(request(tmp_path, experiment), ignore_progress)
-    assert not (tmp_path / "results").exists()
-
-
-def test_an_empty_ledger_of_a_killed_driver_is_reported_and_can_be_resumed(tmp_path: Path) -> None:
-    asked = request(tmp_path, simulated.experiment(tmp_path))
-    asked.paths.make()
-    Ledger(asked.paths.folder / "ledger.sqlite").close()
-    with (
-        closing(Ledger.at(asked.paths.folder)) as ledger,
-        pytest.raises(MachineError, match="nothing has been run"),
-    ):
-        snapshot(ledger)
-    with open_ledger(asked) as ledger:
-        assert snapshot(ledger).experiment == "simulated"
 
 
 @pytest.mark.engines

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 from runners.dag import shared_stages, trial_stages
-from runners.stage_labels import all_labels, has_long_sequence_phase, kind_of, pretrain_labels, pretraining_tokens
-from search_space.overrides import apply
+from runners.stage_labels import all_labels, kind_of
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE, StageLabel
+from steeplechase.configuration.stage_label import StageLabel
 from tests.factories import simulated_training as simulated
 
 
@@ -26,22 +25,6 @@ def test_all_labels_are_those_of_the_stages(tmp_path: Path) -> None:
         labels = all_labels(experiment)
         assert set(labels) == set(stages)
         assert len(labels) == len(set(labels))
-
-
-def test_pretraining_ends_at_every_rung_and_at_the_budget(tmp_path: Path) -> None:
-    for experiment in experiments(tmp_path):
-        stages = trial_stages(experiment, shared_stages(experiment), experiment.baseline, 1)
-        ends = [stages[label].declaration.to_step for label in pretrain_labels(experiment)]  # type: ignore[attr-defined]
-        assert ends == [experiment.baseline.recipe.steps(tokens) for tokens in pretraining_tokens(experiment)]
-        assert ends == sorted(set(ends))
-
-
-def test_a_long_sequence_phase_precedes_tasks_with_long_texts_alone(tmp_path: Path) -> None:
-    experiment = simulated.experiment(tmp_path)  # tasks with short texts
-    changes = {"positions": 32, "recipe.long_sequence_share": 0.1, "recipe.long_sequence_length": 32}
-    candidate = apply(experiment.baseline, changes)
-    assert not has_long_sequence_phase(experiment, candidate)
-    assert LONG_SEQUENCE_PHASE not in trial_stages(experiment, shared_stages(experiment), candidate, 1)
 
 
 def test_a_probe_has_its_own_kind_in_the_ledger(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ def called(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("file", ["runners.py", "runners/__init__.py", "reports.py", "search_space/__init__.py"])
+@pytest.mark.parametrize("file", ["runners.py", "search_space/__init__.py"])
 @pytest.mark.parametrize("arguments", [("-m", "steeplechase", "--version"), ("-c", LOAD)], ids=["command", "python"])
 def test_a_module_of_the_user_hides_no_package(tmp_path: Path, file: str, arguments: tuple[str, ...]) -> None:
     for other in (file, "tasks.py", "models/__init__.py"):
@@ -44,14 +43,3 @@ def test_a_module_that_was_imported_before_under_such_a_name_is_named(tmp_path: 
         f"ImportError: {tmp_path / 'runners.py'}: imported as 'runners', which is the name of a package of "
         "steeplechase; import steeplechase first, or rename it"
     )
-
-
-def test_a_checkout_is_installed_on_the_path_so_that_a_clone_s_folder_does_not_hide_the_package() -> None:
-    """Setuptools' default, a finder, is asked after the path, where a folder without `__init__.py` is a package."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    assert project["tool"]["distutils"]["editable_wheel"] == {"mode": "compat"}
-
-
-def test_four_packages_are_importable_at_the_root() -> None:
-    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")}
-    assert packages - {"benchmarks", "tests", "tools"} == {"steeplechase", "search_space", "runners", "reports"}

@@ -56,12 +56,6 @@ def test_curves_end_at_the_held_out_losses_of_the_trials(results: steeplechase.R
     pd.testing.assert_series_equal(ends, losses, check_names=False, check_like=True)
 
 
-def test_effects_of_a_timing_experiment_are_its_times() -> None:
-    effects = steeplechase.load(TIMES).effects()
-    assert {"arm", "length", "milliseconds", "times_as_fast"} <= {*effects.columns}
-    assert steeplechase.load(TIMES).curves().empty
-
-
 def test_a_figure_is_shown_and_saved_by_its_name(results: steeplechase.Results, tmp_path: Path) -> None:
     figure = results.figure("forest")
     assert figure._repr_svg_().startswith("<svg")
@@ -71,11 +65,6 @@ def test_a_figure_is_shown_and_saved_by_its_name(results: steeplechase.Results, 
         figure.save(tmp_path / "forest.gif")
     with pytest.raises(MachineError, match="No such file or directory"):
         figure.save(tmp_path / "nowhere" / "forest.svg")
-
-
-def test_what_a_notebook_prints_is_one_short_line(results: steeplechase.Results) -> None:
-    assert repr(results) == f"Results({str(TABLE2)!r}, experiment='table2', scale='{results.snapshot.scale}')"
-    assert repr(results.figure("forest")) == "Figure('forest')"
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones(results: steeplechase.Results) -> None:

@@ -50,7 +50,3 @@ def shown(cell: nbformat.NotebookNode) -> list[str]:
     """Return the texts of a cell's outputs."""
     outputs = cell.get("outputs", [])
     return [str(output.get("text") or output.get("data", {}).get("text/plain")) for output in outputs]
-
-
-def test_there_is_a_notebook() -> None:
-    assert [path.name for path in NOTEBOOKS] == ["results_in_python.ipynb"]

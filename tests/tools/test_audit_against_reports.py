@@ -24,14 +24,13 @@ from tools.audit.rows import Study
 PUBLISHED = Path(__file__).parents[2] / "reports" / "published" / "table8-laptop"
 VARIANTS: dict[str, tuple[Callable[[Ledger], None], ...]] = {
     "paired, unequal seeds": (altered.paired, altered.margins, altered.claims, altered.unequal_seeds),
-    "score alone, metrics of the paper": (altered.score_alone, altered.metrics_of_the_paper, altered.unequal_seeds),
-    "loss alone, a further split": (altered.loss_alone, altered.further_split),
-    "a single task": (altered.single_task, altered.claims, altered.margins, altered.another_fine_tuning_seed),
+    "score alone, metrics of the paper": (
+        altered.score_alone,
+        altered.metrics_of_the_paper,
+        altered.another_fine_tuning_seed,
+    ),
     "diverged seeds, paired": (altered.diverged_seeds, altered.paired, altered.unequal_seeds),
-    "losses of examples": (altered.kept_losses, altered.margins, altered.claims),
     "answers of examples, paired": (altered.unequal_seeds, altered.kept_answers, altered.kept_losses, altered.paired),
-    "answers of examples": (altered.another_fine_tuning_seed, altered.kept_answers),
-    "one arm with another held-out loss": (altered.other_losses("dynamic"), altered.kept_losses, altered.claims),
     "arms with other held-out losses": (altered.other_losses(*RIVALS), altered.kept_losses, altered.margins),
     "untrained encoders, unequal seeds": (altered.untrained_encoders, altered.unequal_seeds, altered.claims),
 }

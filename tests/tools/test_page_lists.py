@@ -2,30 +2,14 @@
 
 import pytest
 
-from steeplechase.commands.main import COMMANDS
 from steeplechase.foundation.errors import ConfigurationError
 from tests.factories.paths import PUBLISHED
-from tools.command_lines import command_groups
 from tools.page_values import Published
 
 
 @pytest.fixture(scope="module")
 def published() -> Published:
     return Published(PUBLISHED)
-
-
-def test_every_command_is_listed_with_its_arguments_and_options() -> None:
-    lines = [line for _, group in command_groups() for line in group]
-    assert {line.usage.split()[1] for line in lines} == COMMANDS.keys()
-    assert all(line.summary for line in lines)
-    (run,) = (line for line in lines if line.usage == "steeplechase run EXPERIMENT")
-    assert {"EXPERIMENT", "--scale", "--out"} <= {written.split()[0] for written, _ in run.parameters}
-    assert "steeplechase data fetch NAME..." in {line.usage for line in lines}
-
-
-def test_an_arm_with_a_convolution_leaves_the_plateau_before_attention_alone(published: Published) -> None:
-    early, late = (published.exits("table2-laptop", arm) for arm in ("span_dynamic", "baseline"))
-    assert float(early.split("M")[0]) <= float(early.split(" to ")[1].rstrip("M")) < float(late.split("M")[0]) < 6.0
 
 
 def test_an_arm_with_a_seed_that_stays_on_the_plateau_has_no_range_of_exits(published: Published) -> None:

@@ -13,14 +13,13 @@ from rich.console import Console
 
 from runners.cost_estimate.flops import stage_flops
 from runners.run_progress import RunProgress
-from runners.stages.context import ProgressFile, StageProgress, read_progress
+from runners.stages.context import StageProgress
 from runners.stages.pretrain import PretrainStage
 from runners.stages.stage import Stage
 from runners.work_queue import StageTask
 from search_space.objective import MaskedLanguageModel
 from steeplechase.commands.terminal import live_view, screen
 from steeplechase.commands.terminal.live_view import LiveView
-from steeplechase.ledger.stage_results import PretrainResult
 from steeplechase.tasks.contracts.small_candidates import small_candidate
 from tests.factories import simulated_training as simulated
 
@@ -107,58 +106,6 @@ def test_stages_are_numbered_and_cached_ones_count_as_done(tmp_path: Path) -> No
     assert again[-1] == "trials: 3 of 3 ended (3 finished)"
 
 
-def test_one_counter_goes_through_both_parts_and_no_time_is_told_before_every_kind_of_stage_has_ended(
-    tmp_path: Path,
-) -> None:
-    lines = [line for line in told_by(Watched(simulated.small_table(tmp_path), tmp_path)) if line.startswith("[")]
-    assert [line.split("]")[0] for line in lines] == [f"[{number}/11" for number in range(1, 12)]
-    told = [line.endswith(" left") for line in lines]
-    first = told.index(True)
-    assert all(told[first:])
-    kinds = {"pretrain" in line for line in lines[5:first]}
-    assert kinds == {True}
-    assert "pretrain" not in lines[first]
-
-
-def test_a_trial_with_its_own_share_of_the_tokens_is_told_with_what_it_trains(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(screen, "SECONDS_BETWEEN_DRAWINGS", 0.0)
-    arms = {"half": {"recipe.token_share": 0.5}, "double": {"recipe.token_share": 2}}
-    for terminal in (False, True):
-        folder = simulated.folder_of(tmp_path, str(terminal))
-        track = Watched(simulated.small_table(folder, design={"kind": "list", "arms": arms}), folder)
-        lines = told_by(track, terminal)
-        found = (re.search(r"\] (.*)/1 (pretrain@.*): held-out loss", line) for line in lines)
-        assert {match[1]: match[2] for match in found if match} == {
-            "baseline": "pretrain@2560",
-            "half": "pretrain@2560 (trains 1280)",
-            "double": "pretrain@2560 (trains 5120)",
-        }
-        with simulated.opened(folder / "ledger.sqlite") as ledger:
-            pretrained = [(record.label, record.result) for record in ledger.records() if record.stage == "pretrain"]
-        assert {label for label, _ in pretrained} == {"pretrain@2560"}
-        assert sorted(result.tokens for _, result in pretrained if isinstance(result, PretrainResult)) == [
-            1280,
-            2560,
-            5120,
-        ]
-
-
-def test_progress_resumes_at_the_share_of_the_killed_run(tmp_path: Path) -> None:
-    experiment = simulated.small_table(tmp_path)
-    killed = Watched(experiment, tmp_path, left=7)
-    with pytest.raises(simulated.Killed):
-        told_by(killed)
-    resumed = Watched(experiment, tmp_path)
-    told_by(resumed)
-    course = [share for whole, share in killed.shares if whole == 6]
-    after = [share for whole, share in resumed.shares if whole == 6]
-    assert after[0] == pytest.approx(course[-1])
-    assert after == sorted(after)
-    assert after[-1] == 1.0
-
-
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (40, 10)])
 def test_a_drawing_fits_its_terminal_and_shows_every_arm_if_there_is_room(
     width: int, height: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -170,29 +117,6 @@ def test_a_drawing_fits_its_terminal_and_shows_every_arm_if_there_is_room(
     assert max(len(line) for line in drawn if not reported_stages.match(line)) <= width
     assert any("narrow" in line and "✓" in line for line in drawn)
     assert any(re.search(r"100% 11/11 stages", line) for line in drawn)
-
-
-def test_a_dumb_terminal_gets_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", "dumb")
-    lines = told_by(Watched(simulated.small_table(tmp_path), tmp_path), terminal=True)
-    assert not [line for line in lines if "\x1b" in line]
-    assert lines[-1] == "trials: 3 of 3 ended (3 finished)"
-
-
-def test_a_phase_is_shown_when_it_begins_and_within_it_only_now_and_then(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = [100.0]
-    monkeypatch.setattr("runners.stages.context.time.monotonic", lambda: now[0])
-    write = ProgressFile(tmp_path / "progress" / "stage.json")
-    shown = []
-    for what, seconds in (("a: 1 of 3", 0.0), ("a: 2 of 3", 0.1), ("b", 0.1), ("b: 1", 0.1), ("b: 2", 0.2)):
-        now[0] += seconds
-        write(what, 0.5)
-        known = read_progress(tmp_path / "progress" / "stage.json")
-        assert known is not None
-        shown.append(known.what)
-    assert shown == ["a: 1 of 3", "a: 1 of 3", "b", "b", "b: 2"]
 
 
 @pytest.mark.parametrize(

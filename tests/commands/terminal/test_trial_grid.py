@@ -2,13 +2,12 @@
 
 from io import StringIO
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from steeplechase.commands.terminal.trial_grid import ENDED, MARKS, counts, trial_grid
+from steeplechase.commands.terminal.trial_grid import MARKS, trial_grid
 from steeplechase.ledger.records import TrialRow, TrialStatus
 
 STANDINGS = st.lists(
@@ -58,9 +57,3 @@ def test_arms_stand_in_the_order_of_the_table_with_their_seeds_in_order() -> Non
     ]
     standings = [(TrialRow(f"{arm}/{seed}", arm, seed), standing) for arm, seed, standing in rows]
     assert drawn(standings, 40, 10, ascii_only=False)[1:] == ["baseline ✓▶   wide     ✗"]
-
-
-@pytest.mark.parametrize("standing", TrialStatus)
-def test_ended_trials_are_counted_as_ended(standing: TrialStatus) -> None:
-    line = counts([(TrialRow("baseline/1", "baseline", 1), standing)])
-    assert line == f"{int(standing in ENDED)} of 1 ended (1 {standing.value})"

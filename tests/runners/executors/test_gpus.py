@@ -7,9 +7,8 @@ from typing import Any, cast
 import pytest
 import torch
 
-from runners.executors import local, node_probe
+from runners.executors import local
 from runners.executors.local import LocalExecutor, _gpus
-from runners.executors.node_probe import NodeReport, mistakes
 from runners.executors.ray import is_placed
 from runners.executors.worker import failure
 from runners.stages.evaluation_set import EvaluationSetStage
@@ -105,15 +104,6 @@ def test_the_card_cuda_and_triton_are_in_the_keys_of_a_gpu_alone(monkeypatch: py
     devices.card.cache_clear()
     assert one[0] == other[0]
     assert one[1] != other[1]
-
-
-def test_a_driver_without_a_card_is_told_how_to_name_that_of_the_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node_probe, "accelerator", lambda: {"card": "none", "cuda": "none", "triton": "3"})
-    driver = node_probe.environment(trains_on_gpu=True)
-    assert [*mistakes([NodeReport("a", "", driver)], driver)] == []
-    (line,) = mistakes([NodeReport("a", "", {**driver, "card": "NVIDIA H200"})], driver)
-    assert line.endswith("set STEEPLECHASE_CARD='NVIDIA H200' for the driver, which has no GPU of its own")
-    assert "card" not in node_probe.environment()
 
 
 def test_a_full_gpu_is_a_class_of_failure_with_its_remedies() -> None:

@@ -12,8 +12,6 @@ from runners.journal import ATTEMPTS
 from steeplechase.ledger.records import Status, TrialStatus
 from steeplechase.ledger.stage_results import FailedStage
 from tests.factories.simulated_training import (
-    ARCHITECTURE,
-    RECIPE,
     Track,
     curve,
     folder_of,
@@ -65,18 +63,6 @@ def test_as_many_trials_fit_on_the_gpus_as_run_at_a_time_with_the_largest_share(
     assert a_gpu_holds * gpus >= workers
     assert (a_gpu_holds - 1) * gpus < workers
     assert gpu_share(0, workers) == 0.0
-
-
-@pytest.mark.parametrize(("processes", "workers", "most"), [(1, 4, 4), (2, 4, 2), (3, 4, 1), (4, 2, 1)])
-def test_trials_of_several_processes_count_as_so_many_workers(
-    tmp_path: Path, processes: int, workers: int, most: int
-) -> None:
-    recipe = {**RECIPE, "processes": processes}
-    baseline = {"architecture": ARCHITECTURE, "objective": {"kind": "masked_language_model"}, "recipe": recipe}
-    experiment = small_table(tmp_path, baseline=baseline, pretraining={"tokens": 2560, "seeds": [1, 2]})
-    run = Handed(experiment, tmp_path, workers=workers)
-    run.run()
-    assert run.most == most
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf, nan
-from typing import Any
 
 import numpy as np
 import pytest
@@ -97,11 +96,6 @@ def test_a_child_under_the_hurdle_keeps_its_fitness_and_may_be_a_parent() -> Non
     assert [(member.candidate, member.loss) for member in policy.population][:1] == [(1, 1.0)]
 
 
-def test_equal_children_pass_no_hurdle() -> None:
-    _, _, actions, _ = raced([(2.0, nan, nan)] * 6, HURDLES)
-    assert {action.points for action in actions} == {1}
-
-
 def test_a_hurdle_is_set_without_diverged_children_and_waits_for_one_that_has_not() -> None:
     policy, _, _, _ = raced([(inf, nan, nan)] * 3 + [(4.0, nan, nan), (3.0, nan, nan)], HURDLES)
     assert policy.hurdles == [4.0]
@@ -114,13 +108,6 @@ def test_the_least_fit_dies_in_a_tournament() -> None:
     assert [member.candidate for member in policy.population] == [0, 3]  # the newest enters after the death
 
 
-def test_a_share_of_a_training_is_the_fitness_of_a_search_without_hurdles() -> None:
-    settings = Tournament(population=2, tournament_size=2)
-    _, race, actions, _ = raced([(3.0, 2.0, 1.0)] * 4, settings, (2,))
-    assert {action.points for action in actions} == {2}
-    assert race.spent == pytest.approx(4 * 2 / POINTS)
-
-
 def test_a_child_that_equals_one_of_before_costs_nothing_and_counts() -> None:
     table = [(3.0, 2.0, 1.0), (4.0, 3.0, 2.0), (5.0, 4.0, 3.0)]
     settings = Tournament(population=3, tournament_size=1)
@@ -129,37 +116,3 @@ def test_a_child_that_equals_one_of_before_costs_nothing_and_counts() -> None:
     assert race.spent == pytest.approx(3.0)
     assert sum(member.candidate == 0 for member in policy.population) >= 1
     assert len(policy.population) == 3
-
-
-def falling(seed: int, count: int = 60, points: int = 4) -> Any:
-    """Return falling curves [candidates, points], of which a fifth diverge from some point on."""
-    generator = np.random.default_rng(seed)
-    values = generator.random((count, 1)) + generator.random((count, points)).cumsum(axis=1)[:, ::-1]
-    when = np.where(generator.random(count) < 0.2, generator.integers(0, points, count), points)
-    values[np.arange(points)[None, :] >= when[:, None]] = inf
-    return values
-
-
-@pytest.mark.parametrize("points", [(4,), (2,), (1, 2, 3, 4)])
-@pytest.mark.parametrize("at_once", [1, 2, 16])
-def test_decisions_depend_on_the_order_of_arrival_alone_and_keep_the_budget(
-    points: tuple[int, ...], at_once: int
-) -> None:
-    """A race that is fed the arrivals of another one takes the same decisions, as a resumed run does."""
-    values, costs, order = falling(5), np.arange(1, 5) / 4, np.random.default_rng(at_once)
-    settings = Tournament(population=4, tournament_size=2, initial_population="random")
-    first, second = (
-        Race(Evolution(settings, points, Scripted(range(60)), np.random.default_rng(0)), costs, 6.0) for _ in range(2)
-    )
-    taken, again = [*first.next_action(at_once)], [*second.next_action(at_once)]
-    while first.targets:
-        candidate = int(order.choice(sorted(first.targets)))
-        seen = values[candidate, first.reached.get(candidate, 0) : first.targets[candidate]]
-        broken = np.flatnonzero(np.isinf(seen))
-        arrived = (seen[: int(broken[0]) + 1] if len(broken) else seen).tolist()
-        for race, actions in ((first, taken), (second, again)):
-            race.observe(candidate, arrived)
-            actions.extend(race.next_action(at_once))
-            assert race.spent <= 6.0 + 1e-6
-    assert taken == again
-    assert len(taken) >= 6

@@ -27,12 +27,6 @@ def test_the_order_of_candidates_changes_no_row() -> None:
     assert np.array_equal(features_of(configs).values[::-1], features_of(configs[::-1]).values)
 
 
-def test_empty_configurations_have_no_features_and_are_equally_near() -> None:
-    found = features_of([{}, {}])
-    assert found.values.shape == (2, 0)
-    assert found.distances((), np.arange(2)).tolist() == [0.0, 0.0]
-
-
 def test_two_labels_are_as_far_apart_as_the_ends_of_a_number() -> None:
     found = features_of([{"label": "a", "rate": 1}, {"label": "c", "rate": 1}, {"label": "a", "rate": 9}])
     assert found.distances((0.0, 0.0), np.arange(3)).tolist() == [0.0, 1.0, 1.0]

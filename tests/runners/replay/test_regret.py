@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from runners.replay.curves.recorded import RecordedCurves, from_table
-from runners.replay.replay import CurveTask, interval, regrets, replay
+from runners.replay.replay import CurveTask, regrets, replay
 from runners.replay.settings import SEARCHES
 from tests.factories.synthetic_curves import synthetic
 
@@ -37,12 +37,6 @@ def test_one_training_is_one_candidates_best() -> None:
     assert found == expected
 
 
-def test_diverged_finals_leave_the_median() -> None:
-    broken = [*TABLE, [0.9, np.nan], [np.inf, 0.1]]
-    assert curves(broken).median_final == 0.7
-    assert curves(broken).optimum == 0.3  # what follows divergence does not count
-
-
 @pytest.mark.parametrize(
     ("steps", "expected"),
     [((1, 2, 4), (0.25, 0.5, 1.0)), ((0, 1, 2), (1 / 3, 2 / 3, 1.0)), ((100,), (1.0,)), ((0,), (1.0,))],
@@ -58,13 +52,6 @@ def test_one_race_has_the_regrets_of_races_with_smaller_budgets(name: str) -> No
     expected = [replay(curves_that_break, SEARCHES[name], budget, 3).regret for budget in budgets]
     assert regrets(curves_that_break, SEARCHES[name], budgets, 3) == expected
     assert len(set(expected)) > 2
-
-
-def test_the_interval_contains_the_mean_and_narrows_with_seeds() -> None:
-    few, many = [0.1, 0.5, 0.9], [0.1, 0.5, 0.9] * 20
-    assert interval(few)[1] < 0.5 < interval(few)[2]
-    assert interval(many)[2] - interval(many)[1] < interval(few)[2] - interval(few)[1]
-    assert interval([0.25]) == (0.25, 0.25, 0.25)
 
 
 @pytest.mark.parametrize("name", SEARCHES)

@@ -87,7 +87,7 @@ class Recorded:
 
 
 @pytest.mark.parametrize("hurdle", HURDLES, ids=lambda hurdle: f"{hurdle.kind} {getattr(hurdle, 'population', '')}")
-@pytest.mark.parametrize("seed", range(1, 5))
+@pytest.mark.parametrize("seed", range(1, 3))
 def test_a_hurdle_stops_the_same_candidates_as_in_run(tmp_path: Path, hurdle: HurdleRule, seed: int) -> None:
     expected, cohorts = reached_in_run(tmp_path, hurdle, seed)
     sizes = [list(cohorts.values()).count(number) for number in range(max(cohorts.values()) + 1)]
@@ -96,16 +96,6 @@ def test_a_hurdle_stops_the_same_candidates_as_in_run(tmp_path: Path, hurdle: Hu
     settings = SearchSettings(Recorded(scaled(hurdle, TOKENS), sizes))  # type: ignore[arg-type]
     assert [min(points, 3) for points in reached(values, lambda costs: settings)] == list(expected.values())
     assert len(set(expected.values())) > 1
-
-
-@pytest.mark.parametrize("hurdle", HURDLES, ids=lambda hurdle: hurdle.kind)
-def test_every_candidate_is_started_and_every_cohort_ends(hurdle: HurdleRule) -> None:
-    values = np.random.default_rng(2).random((30, POINTS))
-    values[::7, 1:] = np.inf
-    found = reached(values, lambda costs: SearchSettings(scaled(hurdle, TOKENS), 8))
-    assert min(found) > 0
-    assert max(found) == POINTS
-    assert len({*found}) > 1
 
 
 def test_successive_halving_keeps_the_best_third_of_nine() -> None:
@@ -128,19 +118,6 @@ def test_unobserved_values_change_no_decision_and_the_budget_is_kept(name: str, 
     assert 3.0 < (~hidden).sum() / points <= 4.0 + 1e-9
     redrawn = np.where(hidden, generator.normal(0, 9, values.shape), values)
     assert [*trainings(redrawn, costs, features, SEARCHES[name], 4.0, 0)] == found
-
-
-def test_proposals_of_tpe_find_the_best_candidates_of_a_simple_space_earlier() -> None:
-    generator = np.random.default_rng(1)
-    places = generator.random((300, 2))
-    values = ((places - 0.3) ** 2).sum(axis=1)[:, None]
-    features = features_of([{"x": float(x), "y": float(y)} for x, y in places])
-    best = {}
-    for name in ("tpe", "rank_checked", "random"):
-        found = trainings(values, np.ones(1), features, SEARCHES[name], 40.0, 0)
-        best[name] = min(values[each.candidate, 0] for each in found)
-    assert best["tpe"] < best["random"]
-    assert best["rank_checked"] < best["random"]
 
 
 @pytest.mark.parametrize("seed", range(3))

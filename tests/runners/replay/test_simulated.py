@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from runners.dag import SharedStages, shared_stages, trial_stages
-from runners.replay.curves import plain
 from runners.replay.curves.recorded import from_table
 from runners.replay.recorded_decisions import reproduce
 from runners.replay.simulated import simulated, simulated_trace
@@ -19,14 +18,12 @@ from runners.work_queue import StageTask
 from search_space.candidate import Candidate
 from steeplechase.analysis.search_trace import SearchTrace
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.configuration.loading import load_experiment
 from steeplechase.foundation.canonical import canonical
 from steeplechase.foundation.errors import ConfigurationError, DataError
 from steeplechase.ledger.search_trace import recorded_trace
 from steeplechase.ledger.snapshot import snapshot
 from steeplechase.ledger.trial_history import TrialHistory
 from tests.factories import simulated_training as trained
-from tests.factories.paths import ROOT
 from tests.factories.simulated_training import Track, opened
 
 CELLS = {
@@ -151,28 +148,3 @@ def test_a_table_of_another_space_or_baseline_is_refused(tmp_path: Path) -> None
     with pytest.raises(ConfigurationError, match="a table has no seconds") as refusal:
         simulated(measured, table)
     assert "a table has no score" in refusal.value.lines[-1]
-
-
-def test_what_is_written_of_a_table_is_read_again(tmp_path: Path) -> None:
-    experiment = search(tmp_path, **POLICIES[0])
-    curves = table_of(experiment, [experiment.baseline] * 3).curves
-    again = plain.read(curves.name, plain.written(curves).splitlines())
-    assert (again.about, again.configs, again.steps) == (curves.about, curves.configs, curves.steps)
-    assert (again.values == curves.values).all()
-
-
-@pytest.mark.parametrize("scale", ["laptop", "excerpt", "smoke"])
-def test_the_tabulated_searches_have_the_space_of_the_table(scale: str) -> None:
-    folder = ROOT / "experiments" / "evolved" / "tabulated"
-    table = load_experiment(folder / "table.yaml", scale)
-    assert table.search is not None
-    searches = [load_experiment(path, scale) for path in sorted(folder.glob("*.yaml")) if path.stem != "table"]
-    assert len(searches) == 3
-    for each in searches:
-        assert each.search is not None
-        assert (each.search.space, each.search.structure) == (table.search.space, table.search.structure)
-        assert (each.baseline, each.constraints, each.corpus) == (table.baseline, table.constraints, table.corpus)
-        assert each.pretraining.tokens == table.pretraining.tokens
-        total = table.baseline.recipe.steps(table.pretraining.tokens)
-        measured = {total * part // table.pretraining.evaluations for part in range(1, 17)}
-        assert {each.baseline.recipe.steps(rung) for rung in pretraining_tokens(each)} <= measured

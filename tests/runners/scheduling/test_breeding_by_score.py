@@ -10,7 +10,6 @@ from runners.replay.recorded_decisions import reproduce
 from runners.scheduling.race_of_trials import RaceOfTrials
 from search_space.candidate import Candidate
 from steeplechase.configuration.experiment import Experiment
-from steeplechase.foundation.errors import Violation
 from steeplechase.ledger.records import Record, Status
 from steeplechase.ledger.task_references import TaskReferences
 from tests.factories import simulated_training as simulated
@@ -84,19 +83,6 @@ def test_with_a_task_below_its_references_children_are_bred_by_the_loss(tmp_path
     below = raced(experiment(tmp_path, "score"), chance=90.0)
     by_loss = raced(experiment(tmp_path, "held_out_loss"))
     assert [arm.changes for arm in below.started] == [arm.changes for arm in by_loss.started]
-
-
-@pytest.mark.parametrize(
-    ("policy", "tournament"), [("progressive_hurdles", {}), ("tournament", {"trained_share": 0.5})]
-)
-def test_a_score_needs_children_that_are_trained_to_the_end(
-    tmp_path: Path, policy: str, tournament: dict[str, Any]
-) -> None:
-    course = experiment(tmp_path, "score", **tournament)
-    assert course.search is not None
-    found = [*course.search.model_copy(update={"policy": policy}).violations(course.baseline)]
-    assert [type(each) for each in found] == [Violation]
-    assert "Did you mean policy: tournament" in found[0].message
 
 
 def test_a_run_by_score_is_taken_again_from_its_records(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """A run killed at any point is resumed to the same table."""
 
-import random
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,21 +28,6 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     track = Track(request.param(folder), folder)
     track.run()
     return track
-
-
-def test_a_run_killed_after_every_stage_is_resumed_to_the_same_table(tmp_path: Path, whole: Track) -> None:
-    """Each life of one results folder ends after one more stage."""
-    assert whole.last is not None
-    computed: list[str] = []
-    for lives in range(len(whole.computed) + 1):
-        life = Track(whole.experiment, tmp_path, left=1, order=random.Random(lives))
-        with suppress(Killed):
-            life.run()
-        computed += life.computed
-        assert len(life.computed) <= 1
-    assert life.last is not None
-    assert found(life.last) == found(whole.last)
-    assert sorted(computed) == sorted(whole.computed)
 
 
 def test_a_run_killed_before_every_row_is_resumed_to_the_same_table(tmp_path: Path, whole: Track) -> None:

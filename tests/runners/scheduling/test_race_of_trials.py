@@ -9,7 +9,6 @@ import pytest
 
 from runners.replay.recorded_decisions import reproduce
 from runners.work_queue import Failure, StageTask
-from search_space.overrides import InvalidOverride
 from steeplechase.configuration.hurdles import TopFraction
 from steeplechase.configuration.validation.search import policy_violations
 from steeplechase.foundation.errors import ConflictError
@@ -76,35 +75,11 @@ def test_a_ledger_reproduces_its_decisions_in_the_order_of_arrival(tmp_path: Pat
     assert len(found) > 1  # with several trainings at once the order of arrival matters
 
 
-def test_several_seeds_of_a_candidate_train_together(tmp_path: Path) -> None:
-    experiment = policy_search(tmp_path)
-    two = experiment.pretraining.model_copy(update={"seeds": (1, 2), "audit": None})
-    snapshot = Track(experiment.model_copy(update={"pretraining": two}), tmp_path).run()
-    lengths: dict[str, set[int]] = {}
-    for history in snapshot.histories:
-        lengths.setdefault(history.trial.arm, set()).add(len(history.records))
-    assert len(lengths) > 3
-    assert all(len(of_arm) == 1 for of_arm in lengths.values())
-
-
 def test_a_ledger_of_another_policy_is_refused(tmp_path: Path) -> None:
     Track(policy_search(tmp_path, policy="tournament"), tmp_path).run()
     other = Track(policy_search(tmp_path, policy="progressive_hurdles"), tmp_path)
     with pytest.raises(ConflictError, match="not what the policy decides"):
         other.run()
-
-
-@pytest.mark.parametrize(
-    ("design", "rule"),
-    [
-        ({"trainings": None}, "needs a budget in full trainings"),
-        ({"cohort": 3}, "has no effect with policy progressive_hurdles"),
-        ({"policy": None}, "has an effect with a policy only"),
-    ],
-)
-def test_a_policy_needs_a_budget_and_no_cohorts(tmp_path: Path, design: dict[str, object], rule: str) -> None:
-    with pytest.raises(InvalidOverride, match=rule):
-        _ = policy_search(tmp_path, **design).arms
 
 
 def test_a_policy_needs_pauses_and_no_other_arms(tmp_path: Path) -> None:

@@ -4,16 +4,11 @@ import shutil
 from contextlib import closing
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from runners.work_queue import StageTask
-from steeplechase.foundation.errors import ConflictError, CorruptionError, MachineError
-from steeplechase.ledger.database import LEDGER_NAME, Ledger
-from steeplechase.ledger.example_tables import attachments, example_tables
-from steeplechase.ledger.records import Status
-from steeplechase.ledger.reuse import reuse
-from steeplechase.ledger.reused_rows import COPIES, reused_rows
+from steeplechase.foundation.errors import ConflictError, CorruptionError
+from steeplechase.ledger.database import Ledger
+from steeplechase.ledger.reused_rows import COPIES
 from steeplechase.ledger.reused_sources import reused_sources
 from steeplechase.ledger.snapshot import snapshot
 from tests.factories import simulated_training as simulated
@@ -89,32 +84,6 @@ def test_with_other_fine_tuning_the_pretrained_models_are_taken_over(tmp_path: P
         Track(longer, folder_of(tmp_path, "again"), reuse=(source.folder,)).run()
 
 
-def test_a_trial_that_diverged_in_pretraining_is_whole_without_its_tasks(tmp_path: Path) -> None:
-    def answer(work: StageTask) -> object:
-        return simulated.diverged(work) if work.label.startswith("pretrain") and work.trial else simulated.curve(work)
-
-    experiment = simulated.small_table(tmp_path)
-    source = Track(experiment, folder_of(tmp_path, "one"), answer=answer)  # type: ignore[arg-type]
-    source.run()
-    extended = Track(experiment, folder_of(tmp_path, "extended"), reuse=(source.folder,))
-    final = extended.run()
-    assert {record.status for history in final.histories for record in history.records} == {Status.DIVERGED}
-    assert not of_trials(extended) & set(extended.computed)
-
-
-def test_failed_stages_are_not_taken_over(tmp_path: Path) -> None:
-    def fails(work: StageTask) -> object:
-        if work.trial == "dynamic/1":
-            return simulated.Failure("RuntimeError: broken")
-        return simulated.curve(work)
-
-    experiment = simulated.small_table(tmp_path)
-    source = Track(experiment, folder_of(tmp_path, "one"), answer=fails)  # type: ignore[arg-type]
-    source.run()
-    extended = Track(experiment, folder_of(tmp_path, "extended"), reuse=(source.folder,))
-    assert not extended.run().failed
-
-
 def test_what_was_taken_over_stays_when_the_source_is_gone(tmp_path: Path, source: Track) -> None:
     both = simulated.experiment(tmp_path)
     extended = Track(both, folder_of(tmp_path, "extended"), reuse=(source.folder,), left=6)
@@ -140,39 +109,6 @@ def test_a_changed_copy_is_an_error_and_nothing_is_computed(tmp_path: Path, sour
         Track(both, extended.folder).run()
 
 
-def test_a_folder_without_rows_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "results").mkdir()
-    with (
-        closing(Ledger(tmp_path / "results" / LEDGER_NAME)) as ledger,
-        pytest.raises(MachineError, match="no ledger here"),
-    ):
-        reuse(ledger, tmp_path / "results", [tmp_path])
-
-
 def test_a_results_folder_is_not_reused_in_itself(source: Track) -> None:
     with pytest.raises(ConflictError, match="resumed without --reuse"):
         Track(source.experiment, source.folder, reuse=(source.folder,)).run()
-
-
-def test_values_of_single_examples_come_with_the_rows(tmp_path: Path) -> None:
-    """They are published again with the same bytes, although no stage folder has them."""
-    from tests.ledger.test_example_tables import Results
-
-    source = Results(tmp_path / "source")
-    target = tmp_path / "target"
-    target.mkdir()
-    with closing(Ledger(target / LEDGER_NAME)) as ledger, closing(Ledger.at(source.folder)) as rows:
-        for name in ("experiment", "scale", "document", "labels"):
-            ledger.set_fact(name, rows.fact(name))
-        for arm in rows.arms():
-            ledger.add_arm(arm)
-        for trial in rows.trials():
-            ledger.add_trial(trial)
-        for record in rows.records():
-            ledger.add_record(record)
-        reuse(ledger, target, [source.folder, source.folder])
-        assert len(reused_sources(ledger)) == 1
-        assert reused_rows(target, ledger).find("unknown") is None
-        expected, taken = example_tables(source.folder, rows), example_tables(target, ledger)
-    assert attachments(taken) == attachments(expected)
-    assert all(np.allclose(taken[name].values, expected[name].values, rtol=1e-3) for name in expected)

@@ -1,7 +1,5 @@
 """Effects of stage outcomes on a run: attempts, failures, user errors, and stored results."""
 
-import json
-import random
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
@@ -17,7 +15,7 @@ from steeplechase.ledger.database import Ledger
 from steeplechase.ledger.records import Record, Status, TrialStatus
 from tests.factories.first_cohort import declare_first_cohort
 from tests.factories.keys import key_of
-from tests.factories.simulated_training import SMALL, TABLE, Track, curve, folder_of, found, small_table
+from tests.factories.simulated_training import Track, curve, found, small_table
 from tests.factories.stage_results import plausible
 
 
@@ -114,35 +112,6 @@ def test_stored_results_are_never_recomputed(tmp_path: Path) -> None:
     assert (found(second.run()), second.computed) == (expected, [])
     assert second.last is not None
     assert all(record.reused for history in second.last.histories for record in history.records)
-
-
-def test_two_experiments_share_their_common_stages_only(tmp_path: Path) -> None:
-    table = Track(small_table(tmp_path), tmp_path)
-    table.run()
-    arms = {**TABLE["arms"], "wide": {"feed_forward_width": 64}}  # type: ignore[dict-item]
-    wider = small_table(tmp_path, design={"kind": "list", "arms": arms})
-    more = Track(wider, tmp_path, ledger_path=tmp_path / "other.sqlite")
-    done = more.run()
-    new = {record.key for history in done.of_arm("wide") for record in history.records}
-    assert set(more.computed) == new
-    assert len(new) == 2
-
-
-def test_the_order_in_which_tasks_are_named_changes_nothing(tmp_path: Path) -> None:
-    seen = []
-    for tasks in (["docs_pair", "docs_acceptability"], ["docs_acceptability", "docs_pair"]):
-        track = Track(small_table(tmp_path, fine_tuning={**SMALL, "tasks": tasks}), folder_of(tmp_path, tasks[0]))
-        seen.append((found(track.run()), sorted(track.computed)))
-    assert seen[0] == seen[1]
-
-
-def test_the_table_does_not_depend_on_workers_or_the_order_of_results(tmp_path: Path) -> None:
-    experiment = small_table(tmp_path)
-    seen = set()
-    for seed in range(8):
-        track = Track(experiment, folder_of(tmp_path, str(seed)), workers=1 + seed % 4, order=random.Random(seed))
-        seen.add(json.dumps(found(track.run()), sort_keys=True))
-    assert len(seen) == 1
 
 
 @pytest.mark.parametrize("label", ["corpus", "pretrain@2560"])

@@ -20,7 +20,6 @@ SPACE: dict[str, Any] = {
     "feed_forward_groups": (1, 2, 4),  # moves nothing
 }
 OBJECTIVES = (("held_out_loss",), ("score",), ("held_out_loss", "parameters"), ("score", "parameters"))
-LEARNING = ("tpe", "gp", "nsga2")
 TOLD, SEEDS, UNIFORM = 10, (0, 1, 2), 0.5
 
 
@@ -29,12 +28,10 @@ def search(sampler: str, objectives: tuple[str, ...], seed: int) -> Search:
     return Search.model_validate({**known, "objectives": objectives, "max_candidates": 99, "max_seeds": 9})
 
 
-def cases() -> list[Any]:
-    return [
-        pytest.param(sampler, objectives, id=f"{sampler}-{'-'.join(objectives)}")
-        for sampler in LEARNING
-        for objectives in OBJECTIVES
-    ]
+BARS = {"no hurdle": (0.0, False), "probe": (0.5, True), "loss": (0.5, False)}
+"""The bar of a hurdle on its axis, and whether it is a probe's score."""
+CASES = [("tpe", objectives, bar) for objectives in OBJECTIVES for bar in BARS]
+CASES += [(sampler, ("score", "parameters"), "probe") for sampler in ("gp", "nsga2")]
 
 
 def observed(point: dict[str, Any], objectives: tuple[str, ...], finishes: bool, probed: bool) -> Observation:
@@ -61,13 +58,11 @@ def history(design: Search, bar: float, probed: bool, count: int = TOLD) -> tupl
     return (observed({}, design.objectives, True, probed), *seen)
 
 
-@pytest.mark.parametrize(("sampler", "objectives"), cases())
-@pytest.mark.parametrize(
-    ("bar", "probed"), [(0.0, False), (0.5, True), (0.5, False)], ids=["no hurdle", "probe", "loss"]
-)
+@pytest.mark.parametrize(("sampler", "objectives", "hurdle"), CASES)
 def test_an_axis_that_moves_the_first_objective_alone_is_found(
-    sampler: str, objectives: tuple[str, ...], bar: float, probed: bool
+    sampler: str, objectives: tuple[str, ...], hurdle: str
 ) -> None:
+    bar, probed = BARS[hurdle]
     moved = "recipe.dropout" if objectives[0] == "score" else "recipe.weight_decay"
     found = []
     for seed in SEEDS:
@@ -76,7 +71,10 @@ def test_an_axis_that_moves_the_first_objective_alone_is_found(
     assert fmean(found) > UNIFORM + 0.1, found
 
 
-@pytest.mark.parametrize(("sampler", "objectives"), cases())
+@pytest.mark.parametrize(
+    ("sampler", "objectives"),
+    [("tpe", ("score",)), ("tpe", ("held_out_loss", "parameters")), ("gp", ("score",)), ("nsga2", ("score",))],
+)
 def test_of_stopped_candidates_alone_the_better_half_is_proposed(sampler: str, objectives: tuple[str, ...]) -> None:
     moved = "recipe.dropout" if objectives[0] == "score" else "recipe.weight_decay"
     design = search(sampler, objectives, 1)

@@ -1,6 +1,5 @@
 """A search decides the same on local processes and on Ray: hurdle, audit, finalists, ablation of the winner."""
 
-import json
 from contextlib import closing
 from pathlib import Path
 
@@ -33,11 +32,6 @@ OF_COHORTS = {
     "design": "sampler: tpe, cohort: 2, finalists: { count: 1, seeds: 2 }, ablate_winner: leave_one_out",
     "hurdle": "hurdle: { kind: top_fraction, rungs: [1280, 2560] }, audit: { share: 0.5, seed: 0 }",
 }
-EVOLUTION = {
-    "candidates": 8,
-    "design": "policy: progressive_hurdles, trainings: 4, tournament: { population: 2 }",
-    "hurdle": "hurdle: { kind: pause, rungs: [1280, 2560] }",
-}
 
 
 def searched(experiment: Path, out: Path, *how: str) -> tuple[Run, list[tuple[object, ...]], object]:
@@ -68,10 +62,3 @@ def test_both_executors_give_the_same_decisions_and_report(tmp_path: Path) -> No
     assert (decided_there, audited_there) == (decided, audited)
     for name in ("report.csv", "report.json", "report.md", "report.tex"):
         assert (ray.folder / name).read_bytes() == (local.folder / name).read_bytes(), name
-
-
-def test_decisions_of_evolution_follow_from_what_was_recorded(tmp_path: Path) -> None:
-    run, decided, _ = searched(experiment_of(tmp_path, **EVOLUTION), tmp_path / "local", "--workers", "1")
-    assert decided
-    again = steeplechase("replay", run.folder, "--decisions", "--json")
-    assert json.loads(again.stdout)["decisions"] == len(decided), again.stderr

@@ -9,21 +9,16 @@ from typing import Any
 
 import pytest
 
-from runners.search.extra_seeds import extra_seeds
 from runners.search.observation import Observation
 from runners.search.observations import shifted_by_baseline
 from runners.work_queue import Failure, StageTask
-from steeplechase.configuration.arm import BASELINE
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.ledger.artifacts import Outcome
-from steeplechase.ledger.database import Ledger
-from steeplechase.ledger.records import TrialRow, TrialStatus
+from steeplechase.ledger.records import TrialStatus
 from tests.factories import simulated_training as simulated
 from tests.factories.crashing_ledger import CrashingLedger
-from tests.factories.ledger_rows import arm
-from tests.factories.reports import Trial, examples_record
-from tests.factories.simulated_training import SEARCH, Killed, Track, curve, experiment, folder_of, found
+from tests.factories.simulated_training import SEARCH, Killed, Track, curve, folder_of, found
 
 MARKS = {"rungs": [640, 1280]}
 HURDLES: dict[str, Mapping[str, Any]] = {
@@ -35,8 +30,7 @@ HURDLES: dict[str, Mapping[str, Any]] = {
     "hyperband": {"kind": "hyperband", **MARKS, "reduction_factor": 2.0},
     "probe": {"kind": "top_fraction", **MARKS, "probe": {"task": "docs_pair"}},
 }
-SAMPLERS = ("random", "tpe", "gp", "nsga2", "brute_force")
-CANDIDATES = {"gp": 8}
+CANDIDATES = {"gp": 5}
 """Candidates of a search by sampler, where fewer than usual; a proposal of the Gaussian process takes a second."""
 HALF = {"share": 0.5, "seed": 3}
 
@@ -68,13 +62,10 @@ def text(track: Track) -> str:
 
 
 @pytest.mark.parametrize("hurdle", HURDLES)
-@pytest.mark.parametrize("answer", [curve, unlucky], ids=["calm", "unlucky"])
-def test_every_search_ends_and_does_not_depend_on_the_order_of_results(
-    tmp_path: Path, hurdle: str, answer: Any
-) -> None:
+def test_every_search_ends_and_does_not_depend_on_the_order_of_results(tmp_path: Path, hurdle: str) -> None:
     course, seen = search(tmp_path, hurdle, HALF), set()
-    for seed in range(6):
-        track = light(Track(course, folder_of(tmp_path, str(seed)), answer, 1 + seed, random.Random(seed)), hurdle)
+    for seed in range(4):
+        track = light(Track(course, folder_of(tmp_path, str(seed)), unlucky, 1 + seed, random.Random(seed)), hurdle)
         track.ledger_path = Path(":memory:")
         seen.add(text(track))
         assert track.last is not None
@@ -88,7 +79,7 @@ def test_every_search_ends_and_does_not_depend_on_the_order_of_results(
 def test_a_search_killed_between_any_rows_is_resumed_with_the_same_decisions(tmp_path: Path, hurdle: str) -> None:
     course = search(tmp_path, hurdle, HALF, max_candidates=7, cohort=4)
     expected = found(Track(course, folder_of(tmp_path, "whole")).run())
-    for rows in range(6, 60, 5):
+    for rows in range(6, 60, 9):
         folder = folder_of(tmp_path, f"before {rows}")
         crashing = light(
             Track(course, folder, ledger_type=lambda path, rows=rows: CrashingLedger(path, rows)), hurdle
@@ -118,12 +109,12 @@ def test_an_invalid_search_is_refused_with_a_reason(tmp_path: Path, parts: Any, 
     assert message in " ".join(violation.message for violation in violations_of(wrong))
 
 
-@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("sampler", ["tpe", "gp", "nsga2"])
 def test_a_search_is_deterministic_in_the_seed_for_any_number_of_workers(tmp_path: Path, sampler: str) -> None:
     candidates = CANDIDATES.get(sampler, SEARCH["max_candidates"])
     course, seen = search(tmp_path, sampler=sampler, max_seeds=2, max_candidates=candidates), set()
-    for seed in range(4):
-        track = Track(course, tmp_path, workers=1 + seed, order=random.Random(seed), publishes=False)
+    for seed in range(2):
+        track = Track(course, tmp_path, workers=1 + 2 * seed, order=random.Random(seed), publishes=False)
         track.ledger_path = Path(":memory:")
         seen.add(text(track))
     assert len(seen) == 1
@@ -131,12 +122,10 @@ def test_a_search_is_deterministic_in_the_seed_for_any_number_of_workers(tmp_pat
     assert sum(name not in ("baseline/2",) for name in trials) == candidates
 
 
-@pytest.mark.parametrize("sampler", ["tpe", "gp", "nsga2", "random"])
+@pytest.mark.parametrize("sampler", ["tpe", "nsga2"])
 def test_a_search_with_several_objectives_ends(tmp_path: Path, sampler: str) -> None:
-    candidates = CANDIDATES.get(sampler, SEARCH["max_candidates"])
-    objectives = ["held_out_loss", "parameters"]
-    course = search(tmp_path, sampler=sampler, objectives=objectives, max_candidates=candidates)
-    assert len(found(Track(course, tmp_path).run())["trials"]) == candidates
+    course = search(tmp_path, sampler=sampler, objectives=["held_out_loss", "parameters"])
+    assert len(found(Track(course, tmp_path).run())["trials"]) == SEARCH["max_candidates"]
 
 
 def test_a_repeat_is_the_next_seed_of_its_candidate(tmp_path: Path) -> None:
@@ -152,8 +141,7 @@ def test_a_repeat_is_the_next_seed_of_its_candidate(tmp_path: Path) -> None:
     assert (found(resumed.run()), resumed.computed) == (found(track.last), [])
 
 
-@pytest.mark.parametrize("sampler", ["tpe", "nsga2"])
-def test_an_offset_common_to_all_results_of_a_seed_changes_no_proposal(tmp_path: Path, sampler: str) -> None:
+def test_an_offset_common_to_all_results_of_a_seed_changes_no_proposal(tmp_path: Path) -> None:
     def moved(work: StageTask) -> Outcome | Failure:
         end, seed = curve(work), getattr(work.stage.declaration, "seed", 1)
         assert isinstance(end, Outcome)
@@ -163,7 +151,7 @@ def test_an_offset_common_to_all_results_of_a_seed_changes_no_proposal(tmp_path:
 
     design = {
         **SEARCH,
-        "sampler": sampler,
+        "sampler": "tpe",
         "max_candidates": 30,
         "max_seeds": 3,
         "objectives": ["held_out_loss"],
@@ -178,15 +166,6 @@ def test_an_offset_common_to_all_results_of_a_seed_changes_no_proposal(tmp_path:
     assert plain["arms"] == other["arms"]
     repeats = [name for name in plain["trials"] if not name.endswith("/1") and not name.startswith("baseline")]
     assert len(repeats) > 3
-
-
-@pytest.mark.parametrize("seeds", [[1], [5, 2]])
-def test_only_declared_seeds_are_trained(tmp_path: Path, seeds: list[int]) -> None:
-    design = {**SEARCH, "sampler": "tpe", "max_candidates": 40, "space": {"bottleneck_ratio": [1, 2, 4]}}
-    del design["max_seeds"]
-    course = simulated.search(tmp_path, design=design, pretraining={"tokens": 2560, "seeds": seeds})
-    trials = found(Track(course, tmp_path).run())["trials"]
-    assert {int(name.partition("/")[2]) for name in trials} == {*seeds}
 
 
 def test_warm_start_results_are_shifted_to_the_seeds_of_this_search(tmp_path: Path) -> None:
@@ -242,30 +221,3 @@ def test_warm_start_reads_finished_candidates_and_refuses_other_settings(tmp_pat
 
 
 TOKENS, SEEDS = 2560, (1, 2, 3)
-RULE = {"until_decided": {"start": 3, "max": 6, "step": 3, "margin": {"score": 0.5}, "unseen_mode": 0.7}}
-ALIKE = {BASELINE: (80.0, 81.0, 79.0), "arm-1": (80.5, 79.5, 81.0)}
-FAR_APART = {BASELINE: (60.0, 60.1, 59.9), "arm-1": (99.0, 99.1, 98.9)}
-AROUND_CHANCE = {BASELINE: (30.0, 30.1, 29.9), "arm-1": (70.0, 70.1, 69.9)}  # 50 on average, as its reference
-
-
-@pytest.mark.parametrize(
-    ("second", "added"), [(FAR_APART, {}), (AROUND_CHANCE, {BASELINE: (4, 5, 6), "arm-1": (4, 5, 6)})]
-)
-def test_a_task_below_its_references_decides_no_arm(
-    tmp_path: Path, second: dict[str, tuple[float, ...]], added: dict[str, tuple[int, ...]]
-) -> None:
-    declared = experiment(tmp_path, pretraining={"tokens": TOKENS, "seeds": RULE})
-    ledger = Ledger(tmp_path / "ledger.sqlite")
-    for task in ("docs_pair", "docs_acceptability"):
-        ledger.add_record(examples_record(task))
-    for position, name in enumerate(ALIKE):
-        ledger.add_arm(replace(arm(position), name=name))
-        for place, seed in enumerate(SEEDS):
-            trial = Trial(name, seed).pretrained(5.0, TOKENS)
-            for tuning_seed in (1, 2):
-                trial.tuned("docs_pair", tuning_seed, accuracy=ALIKE[name][place])
-                trial.tuned("docs_acceptability", tuning_seed, matthews=second[name][place])
-            ledger.add_trial(TrialRow(trial.name, name, seed))
-            for record in trial.records:
-                ledger.add_record(record)
-    assert extra_seeds(declared, ledger) == added

@@ -10,18 +10,12 @@ from runners.scheduler import fold
 from runners.scheduling.race_of_trials import RaceOfTrials
 from runners.search.encoding import point_of
 from runners.search.structure_contracts import CONTRACTS, structure_contracts
-from search_space.architecture import Architecture
-from search_space.layer_program import LayerProgram
 from search_space.overrides import InvalidOverride
-from search_space.program_parser import parse_program
-from search_space.structure import StructureOption, SublayerOrder
-from search_space.structure.option import Choose, Genome, StackName
-from steeplechase.commands.plugin_contracts import OF_AXES
+from search_space.structure import StructureOption
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.validation.experiment import violations_of
-from steeplechase.foundation.schema import OpenOption, options_of
+from steeplechase.foundation.schema import options_of
 from steeplechase.ledger.records import TrialStatus
-from steeplechase.models.contract import outcomes_of
 from tests.factories import simulated_training as simulated
 from tests.factories.crashing_ledger import CrashingLedger
 from tests.factories.simulated_training import Killed, Track, folder_of, found, opened
@@ -75,28 +69,6 @@ def test_progressive_hurdles_in_run_take_the_decisions_of_the_policy_and_resume_
         assert found(Track(experiment, broken).run()) == expected
 
 
-@pytest.mark.parametrize(
-    "design",
-    [
-        {"policy": "tournament", "trainings": 4, "tournament": {**TOURNAMENT, "trained_share": 0.5}},
-        {"policy": "tournament", "trainings": 4, "tournament": TOURNAMENT},
-    ],
-    ids=["half", "whole"],
-)
-def test_every_policy_of_a_structure_space_spends_the_same_budget(tmp_path: Path, design: dict[str, Any]) -> None:
-    experiment = search(tmp_path, **design)
-    track = Track(experiment, tmp_path, publishes=False)
-    track.run()
-    assert track.last is not None
-    trained = [
-        max(int(record.label.partition("@")[2]) for record in history.records)
-        for history in track.last.histories
-        if history.trial.arm != "baseline"
-    ]
-    assert 3.5 <= sum(trained) / 2560 <= 4.0
-    assert sum(trained) == len(trained) * 2560 * design["tournament"].get("trained_share", 1)
-
-
 @pytest.mark.parametrize("sampler", ["random", "tpe"])
 def test_samplers_propose_programs_of_the_space(tmp_path: Path, sampler: str) -> None:
     design = {"sampler": sampler, "max_candidates": 9, "cohort": 3, "space": {"bottleneck_ratio": [1, 2]}}
@@ -132,61 +104,8 @@ def test_an_impossible_structure_search_is_refused_with_a_reason(
         raise ValueError(" ".join(violation.message for violation in violations_of(wrong)))
 
 
-def axes(above: type[OpenOption] = OpenOption) -> list[type[OpenOption]]:
-    below = above.__subclasses__()
-    return [*(each for each in below if "package" in vars(each)), *(axis for each in below for axis in axes(each))]
-
-
-def test_every_open_axis_has_contracts() -> None:
-    assert len(axes()) > 10
-    assert [axis for axis in axes() if not any(each in OF_AXES for each in axis.__mro__)] == []
-
-
 @pytest.mark.parametrize("kind", options_of(StructureOption), ids=lambda kind: kind.model_fields["kind"].default)
 def test_every_space_keeps_every_contract(kind: type[StructureOption]) -> None:
     outcomes = [*structure_contracts(kind)]
     assert len(outcomes) == len(kind.examples) * len(CONTRACTS)
     assert [each for each in outcomes if each.problem or each.skipped] == []
-
-
-class TwiceTheSame(SublayerOrder):
-    """A gene has one value twice."""
-
-    def genes(self, baseline: Architecture, stack: StackName) -> dict[str, tuple[str, ...]]:
-        return {**super().genes(baseline, stack), "1": ("s", "s")}
-
-
-class UnlistedGene(SublayerOrder):
-    """It asks for a gene that it does not list."""
-
-    def program(self, baseline: Architecture, stack: StackName, choose: Choose) -> LayerProgram:
-        choose("0", ("s",))
-        return super().program(baseline, stack, choose)
-
-
-class OneProgram(SublayerOrder):
-    """Whatever is chosen, the program is the same."""
-
-    def program(self, baseline: Architecture, stack: StackName, choose: Choose) -> LayerProgram:
-        return parse_program("s f")
-
-
-class NoGenome(SublayerOrder):
-    """It does not know its own programs."""
-
-    def genome(self, architecture: Architecture, stack: StackName) -> Genome | None:
-        return None
-
-
-@pytest.mark.parametrize(
-    ("space", "contract"),
-    [
-        (TwiceTheSame(), "genes have distinct values"),
-        (UnlistedGene(), "mutants are programs"),
-        (OneProgram(), "mutants are programs"),
-        (NoGenome(), "programs have genomes"),
-    ],
-)
-def test_a_wrong_space_breaks_the_contract_that_is_about_it(space: StructureOption, contract: str) -> None:
-    broken = {each.contract for each in outcomes_of(CONTRACTS, space, "wrong") if each.problem}
-    assert contract in broken

@@ -17,11 +17,8 @@ from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.final_comparison import final_experiment
 from steeplechase.configuration.hurdles import HurdleRule, ProgressiveMean, TopFraction
 from steeplechase.configuration.hurdles.population import State, TrialView
-from steeplechase.configuration.metrics import objectives_in_effect
 from steeplechase.ledger.final_plan import FINALISTS, FinalPlan
 from steeplechase.ledger.records import ArmRow, Record, Status, TrialRow
-from steeplechase.ledger.stage_results import FineTuneResult
-from steeplechase.ledger.task_references import ProbeReference, references_of
 from tests.factories import simulated_training as simulated
 from tests.factories.keys import KEY
 from tests.factories.simulated_training import SEARCH
@@ -149,27 +146,3 @@ def test_a_threshold_below_the_references_of_its_probe_stops_no_trial(rule: Hurd
     scores = {"good": 44.0, "bad": 36.0, "without": None}
     assert stops(None, scores) == stops(30.0, scores) == {"bad", "without"}
     assert stops(50.0, scores) == stops(math.inf, scores) == {"without"}
-
-
-def test_the_reference_of_a_probe_is_the_best_score_without_pretraining(tmp_path: Path) -> None:
-    rows = searched(experiment(tmp_path), {"docs_pair": 52.5})
-    shared = [record for record in rows.records() if record.trial is None]
-    found = references_of(shared, lambda task: METRICS[task])["docs_pair"]
-    assert ProbeReference.of(found).text == "chance, 52.5"
-    assert all(isinstance(each.result, FineTuneResult) for each in shared[1:])
-
-
-@pytest.mark.parametrize(
-    ("declared", "scored", "losses_compare", "expected"),
-    [
-        (("score", "parameters"), ("docs_pair",), True, ("score", "parameters")),
-        (("score", "parameters"), (), True, ("held_out_loss", "parameters")),
-        (("held_out_loss", "score", "seconds"), (), True, ("held_out_loss", "seconds")),
-        (("score", "parameters"), (), False, ()),
-        (("held_out_loss",), (), True, ("held_out_loss",)),
-    ],
-)
-def test_a_score_of_no_task_is_no_objective(
-    declared: tuple[str, ...], scored: tuple[str, ...], losses_compare: bool, expected: tuple[str, ...]
-) -> None:
-    assert objectives_in_effect(declared, scored, losses_compare) == expected

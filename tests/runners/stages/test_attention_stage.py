@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from runners.dag import shared_stages, trial_stages
 from runners.stage_labels import all_labels
-from runners.stages.attention import MAP_CELLS, UNIFORM, map_cells, near_and_far_masks
+from runners.stages.attention import near_and_far_masks
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.foundation.canonical import canonical
@@ -48,19 +47,6 @@ def test_every_pair_is_near_or_far_and_special_tokens_are_excluded(length: int, 
     assert uniform == (None if not far.any() else pytest.approx(int(near.sum()) / int(far.sum())))
 
 
-@given(LENGTHS)
-def test_uniform_attention_has_the_same_value_in_every_cell(length: int) -> None:
-    found = map_cells(np.full((length, length), 1 / length))
-    assert found.shape == (min(length, MAP_CELLS),) * 2
-    assert (found == UNIFORM).all()
-
-
-def test_a_cell_is_the_mean_of_its_positions() -> None:
-    found = map_cells(np.eye(64))
-    assert (np.diag(found) == 64 * UNIFORM // 2).all()
-    assert found.sum() == np.trace(found)
-
-
 def test_the_measurement_changes_no_other_key() -> None:
     plain, measured = experiment(), experiment(**MEASURED)
     before, after = (trial_stages(one, shared_stages(one), one.baseline, 1) for one in (plain, measured))
@@ -69,14 +55,6 @@ def test_the_measurement_changes_no_other_key() -> None:
     }
     assert all_labels(measured) == (*all_labels(plain), "attention")
     assert "measure" not in canonical(plain)
-
-
-def test_all_arms_are_measured_at_the_sequence_length_of_the_baseline() -> None:
-    measured = experiment(**MEASURED)
-    shared = shared_stages(measured)
-    for arm in measured.arms:
-        declaration = trial_stages(measured, shared, arm.candidate, 1)["attention"].declaration
-        assert (declaration.length, declaration.within, declaration.sequences) == (32, 3, 8)  # type: ignore[attr-defined]
 
 
 def messages(**parts: Any) -> list[str]:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from runners.computing import fine_tune
 from runners.computing.examples import encode_part
-from runners.cost_estimate.flops import task_flops
 from runners.scoring import part_scores
 from runners.stages.context import ProgressFile, StageContext
 from runners.stages.fine_tune import FineTuneStage
@@ -136,8 +135,3 @@ def test_a_search_scores_the_sentences_of_its_halves(tagged: tuple[Path, dict[st
     both = scores_of("conll2003", folder)["scores"]["entity_f1"]
     halves = sorted((found["choice"]["score"], found["scores"]["entity_f1"]))
     assert halves[0] <= both <= halves[1]
-
-
-def test_every_ending_costs_a_pass() -> None:
-    codah, pair = (task_flops(find_task(task), ARM, LENGTH, 3, (10, 5)) for task in ("codah", "rte"))
-    assert codah == 4 * pair

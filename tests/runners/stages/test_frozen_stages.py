@@ -6,8 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from torch.nn.functional import log_softmax, logsigmoid
@@ -16,7 +14,7 @@ from runners.computing.linear_probe import fit_probe, word_vectors
 from runners.frozen_scoring import frozen_scores
 from runners.stages.context import ProgressFile, StageContext
 from runners.stages.linear_probe import LinearProbeStage
-from runners.stages.minimal_pairs import TOKENS_PER_BATCH, MinimalPairsStage, batches_by_length, sentence_scores
+from runners.stages.minimal_pairs import MinimalPairsStage, sentence_scores
 from runners.stages.untrained import UntrainedStage
 from runners.training.checkpoint import load_weights
 from search_space.candidate import Candidate
@@ -100,19 +98,8 @@ def log_probability(model: torch.nn.Module, tokens: torch.Tensor, position: int)
     return words
 
 
-@given(st.lists(st.integers(2, 300), max_size=60))
-def test_batches_contain_every_sentence_once_at_one_length_and_bounded_size(lengths: list[int]) -> None:
-    given_lengths = np.asarray(lengths, dtype=np.int32)
-    batches = list(batches_by_length(given_lengths))
-    batched = sorted(int(number) for batch in batches for number in batch)
-    assert batched == [number for number, length in enumerate(lengths) if length > 2]
-    for batch in batches:
-        (length,) = {lengths[number] for number in batch}
-        assert len(batch) == 1 or len(batch) * length * (length - 2) <= TOKENS_PER_BATCH
-
-
-@EACH_OBJECTIVE
-def test_the_driver_scores_the_predictions_of_the_minimal_pairs_stage(objective: Objective, tmp_path: Path) -> None:
+def test_the_driver_scores_the_predictions_of_the_minimal_pairs_stage(tmp_path: Path) -> None:
+    objective = MaskedLanguageModel()
     chosen, checkpoint = learner(objective), untrained_checkpoint(tmp_path / "encoder", objective)
     before = hashes(checkpoint)
     (tmp_path / "examples" / "dev").mkdir(parents=True)
@@ -154,14 +141,6 @@ def test_the_probe_equals_scikit_learns_logistic_regression() -> None:
     reference = LogisticRegression(C=1.0, tol=1e-8, max_iter=5000).fit(scaled, tags)
     logits = ((torch.tensor(x, dtype=torch.float32) - mean) / deviation) @ weights.T + biases
     assert logits.softmax(-1).numpy() == pytest.approx(reference.predict_proba(scaled), abs=2e-3)
-
-
-def test_a_constant_feature_and_a_tag_without_examples_are_handled() -> None:
-    x = torch.cat([torch.randn(50, 3, generator=torch.Generator().manual_seed(1)), torch.ones(50, 1)], 1)
-    probe = fit_probe(x, (x[:, 0] > 0).long(), 3)
-    assert all(part.isfinite().all() for part in probe)
-    mean, deviation, weights, biases = probe
-    assert (((x - mean) / deviation @ weights.T + biases).argmax(-1) == (x[:, 0] > 0).long()).float().mean() > 0.95
 
 
 def test_word_vectors_do_not_depend_on_the_batch(tmp_path: Path) -> None:

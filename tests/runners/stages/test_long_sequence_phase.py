@@ -11,7 +11,6 @@ from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.recipe import Recipe
 from steeplechase.configuration.stage_label import StageLabel
-from steeplechase.foundation.canonical import canonical
 from steeplechase.ledger.metrics import final_loss
 from steeplechase.ledger.records import Record, Status, TrialRow
 from steeplechase.ledger.stage_results import PretrainResult
@@ -70,13 +69,6 @@ def test_the_held_out_loss_of_a_trial_is_that_before_the_phase() -> None:
     )
     history = history_of(TrialRow("arm/1", "arm", 1, None), [before, longer], [], LABELS)
     assert final_loss(history, LABELS) == 1.0
-
-
-def test_a_recipe_is_split_into_two_at_the_phase() -> None:
-    assert canonical(Recipe(long_sequence_share=0.0, long_sequence_length=512)) == canonical(Recipe())
-    recipe = Recipe(long_sequence_share=0.1, long_sequence_length=256)
-    assert recipe.main_phase == Recipe()
-    assert recipe.of_long_sequences == Recipe(sequence_length=256)
 
 
 def test_a_length_above_the_positions_is_a_violation() -> None:

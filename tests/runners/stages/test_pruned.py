@@ -17,13 +17,11 @@ from runners.training.pruning import pruned
 from search_space.architecture import Architecture
 from search_space.candidate import Candidate
 from search_space.convolution import Dynamic
-from search_space.objective.language_model import LanguageModel
 from search_space.objective.masked_language_model import MaskedLanguageModel
 from search_space.overrides import apply
 from search_space.pruning import Pruning
 from search_space.recipe import Recipe
 from steeplechase.configuration.stage_label import UNPRUNED
-from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.tasks.contracts.small_candidates import text
@@ -99,12 +97,6 @@ def test_the_stage_writes_the_smaller_model_that_its_result_describes(
     assert architecture_in(inputs["previous"], ENCODER) is ENCODER
 
 
-def test_a_penalty_that_takes_every_scale_to_zero_is_an_error(inputs: dict[str, Path], tmp_path: Path) -> None:
-    pruning = Pruning(parameters_share=0.7, penalty=1e6, scale_learning_rate=0.5, scale_share=1.0, rounds=1)
-    with pytest.raises(DataError, match=r"recipe\.pruning\.penalty: 1e\+06 takes every scale of .* to 0"):
-        computed(stage(pruning), inputs, tmp_path / "pruned")
-
-
 def test_units_without_an_effect_are_the_first_to_leave(inputs: dict[str, Path]) -> None:
     dead = 8
     pruning = Pruning(parameters_share=0.999, dimensions=("feed_forward_width",), penalty=1e-5, rounds=1)
@@ -166,11 +158,3 @@ def test_what_cannot_be_pruned_is_refused_in_one_line(
     (violation,) = declared.violations(encoder, MaskedLanguageModel())
     assert re.search(expected, violation.message)
     assert "\n" not in violation.message
-
-
-def test_other_heads_and_long_sequences_are_refused() -> None:
-    declared = Pruning(parameters_share=0.9)
-    (violation,) = declared.violations(ENCODER, LanguageModel())
-    assert "language model" in violation.message
-    (violation,) = Recipe(pruning=declared, long_sequence_share=0.1).violations()
-    assert violation.path == ("pruning",)

@@ -1,9 +1,8 @@
 """Progress of shared stages: the phases, each with its count and its share."""
 
 import json
-import math
 import random
-from itertools import groupby, product
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -84,24 +83,6 @@ def test_a_vocabulary_to_which_all_of_the_text_is_unknown_is_refused(tmp_path: P
     context = StageContext({"corpus": tmp_path / "corpus"}, tmp_path, RecordedProgress(tmp_path / "progress.json"))
     with pytest.raises(DataError, match=r"all [0-9,]+ words of the train split are unknown.*vocabulary_size is 6"):
         stage.compute(context)
-
-
-def test_the_phases_of_the_tokens_stage_count_their_texts(tmp_path: Path) -> None:
-    (tmp_path / "corpus").mkdir()
-    generator = random.Random(1)
-    texts = [" ".join(generator.choices(WORDS, k=40)) for _ in range(400)]
-    (tmp_path / "texts.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-    summary = assemble(TextFilesCorpus(path=str(tmp_path / "texts.jsonl")), tmp_path / "corpus", silent)
-    progress = RecordedProgress(tmp_path / "progress.json")
-    stage = TokensStage(tokenizer=WordPieceTraining(), read=None, vocabulary_size=300)
-    result = stage.compute(StageContext({"corpus": tmp_path / "corpus"}, tmp_path, progress))
-    assert 0 < result["validation_unigram_entropy"] < math.log(300)  # type: ignore[operator]
-    train = summary.splits["train"].documents
-    phases = [(phase, [*found]) for phase, found in groupby(progress.calls, lambda one: one[0].partition(":")[0])]
-    assert [phase for phase, _ in phases] == ["reading the training split", "training the vocabulary", "tokenizing"]
-    assert phases[0][1][-1] == (f"reading the training split: text {train:,} of {train:,}", 1.0)
-    assert phases[1][1] == [(f"training the vocabulary: {train:,} texts", 0.0)]
-    assert phases[2][1][0] == (f"tokenizing: text 0 of {train:,}", 0.0)
 
 
 def test_a_folder_in_the_place_of_a_progress_file_fails_no_stage_and_is_left_alone(tmp_path: Path) -> None:

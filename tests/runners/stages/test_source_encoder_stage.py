@@ -17,7 +17,7 @@ from runners.training.checkpoint import WEIGHTS, save_weights
 from steeplechase.commands.generation import Search, texts_of
 from steeplechase.configuration.text_generation import SourceEncoder, TextGeneration
 from steeplechase.ledger.checkpoints import TunedTrial
-from steeplechase.ledger.result_files import CHECKPOINT, SOURCE_TOKENIZER, other_parts, predictions_file
+from steeplechase.ledger.result_files import CHECKPOINT, SOURCE_TOKENIZER, predictions_file
 from steeplechase.models.build_encoder import build_encoder
 from steeplechase.models.initialisation import initialise
 from steeplechase.tasks.downstream import find_task
@@ -96,9 +96,3 @@ def test_generate_writes_the_texts_of_the_stage(own_vocabulary: bool, tmp_path: 
     assert texts_of(trial, [pair.first for pair in pairs(12, 3)], Search(1, 0.0, 5), "sources.txt") == texts
     saved = (tmp_path / "work" / generated_texts.SOURCE_ENCODER / "tokenizer.json").exists()
     assert saved == own_vocabulary
-
-
-def test_a_vocabulary_of_sources_is_no_part_of_a_task(tmp_path: Path) -> None:
-    for name in ("train", "dev", "test", SOURCE_TOKENIZER):
-        (tmp_path / name).mkdir()
-    assert other_parts(tmp_path) == ("test",)

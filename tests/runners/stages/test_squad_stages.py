@@ -21,7 +21,6 @@ from steeplechase.configuration.fine_tuning_runs import FineTuningRun
 from steeplechase.configuration.stage_label import LONG_SEQUENCE_PHASE
 from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.foundation.canonical import canonical_text
-from steeplechase.foundation.errors import ConflictError, DataError
 from steeplechase.ledger.artifacts import ArtifactStore, Outcome
 from steeplechase.ledger.example_values import read_example_values
 from steeplechase.ledger.records import Status
@@ -140,12 +139,6 @@ def test_a_search_selects_on_half_of_the_paragraphs_and_reports_the_other_half(f
     assert (choice["score"] + reported["f1"]) / 2 == pytest.approx(all_scores["f1"])  # type: ignore[operator]
 
 
-def test_contamination_covers_all_dev_questions(folder: Path) -> None:
-    _, _, results = computed(folder)
-    found = results["contamination squad_v1_1"]
-    assert (found["task"], found["examples"]) == ("squad_v1_1", 60)
-
-
 def test_the_threshold_is_selected_on_the_train_file_only(folder: Path) -> None:
     _, _, results = computed(folder)
     examples, record = results["examples squad_v2_0"], results["squad_v2_0#1"]
@@ -166,34 +159,6 @@ def test_tasks_with_long_texts_start_from_the_long_sequence_phase(folder: Path) 
     assert stages["squad_v1_1#1"].inputs["pretrained"] is stages[LONG_SEQUENCE_PHASE]
     assert kind_of(LONG_SEQUENCE_PHASE, stages[LONG_SEQUENCE_PHASE]) == LONG_SEQUENCE_PHASE
     assert results[LONG_SEQUENCE_PHASE]["held_out_loss"] > 0
-
-
-def test_the_long_sequence_phase_changes_no_earlier_key(tmp_path: Path) -> None:
-    tested = experiment(tmp_path)
-    shared = shared_stages(tested)
-    plain = trial_stages(tested, shared, tested.baseline, 1)
-    longer = trial_stages(tested, shared, apply(tested.baseline, {"recipe.long_sequence_share": 0.1, **SHORT}), 1)
-    assert longer.keys() - plain.keys() == {LONG_SEQUENCE_PHASE}
-    same = {label for label in plain if plain[label].key == longer[label].key}
-    assert same == {"pretrain@2560"}
-
-
-SHORT = {"recipe.long_sequence_length": 32}
-
-
-def test_files_that_change_during_a_run_are_an_error(tmp_path: Path) -> None:
-    tested = experiment(tmp_path)
-    shared = shared_stages(tested)
-    store = ArtifactStore(tmp_path / "stages")
-    for stage in (shared.corpus, shared.tokens):
-        execute(Job.of(stage, str(store.root)))
-    dev = tmp_path / "data/squad/dev-v1.1.json"
-    dev.write_text(dev.read_text().replace("how many?", "how much?"))
-    with pytest.raises(ConflictError, match="the files of squad_v1_1 changed after the run began"):
-        execute(Job.of(shared.examples["squad_v1_1"], str(store.root)))
-    dev.unlink()
-    with pytest.raises(DataError, match=r"no dev-v1\.1\*\.json; expected: squad/train-v1\.1\*\.json"):
-        shared_stages(tested)
 
 
 def test_impossible_lengths_are_violations(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,7 +14,6 @@ import pytest
 
 from runners.tracking import Patience, TrackingStore, TrackingUnavailable, mirror
 from steeplechase.foundation.errors import MachineError
-from steeplechase.foundation.locking import locked
 from tests.factories.durations import ends_within
 from tests.factories.tracked_study import study
 
@@ -90,11 +88,6 @@ def test_an_unreachable_store_is_reported_in_one_line_within_five_seconds(away: 
     assert store.shown.removeprefix("sqlite:///") in line
 
 
-def test_checking_a_store_creates_nothing(tmp_path: Path) -> None:
-    TrackingStore.resolve(tmp_path / "results", None, {}).check()
-    assert not (tmp_path / "results").exists()
-
-
 @pytest.fixture
 def holder(store: TrackingStore) -> Iterator[int]:
     """A process that holds the lock of the mirror forever."""
@@ -121,20 +114,3 @@ def test_a_lock_held_by_another_process_fails_the_mirror_and_the_process_is_name
     assert ends_within(5, wait)
     known = f"process {holder}" if Path("/proc/locks").exists() else "another process"
     assert f"{store.lock_file}: held by {known}" in refusals[0]
-
-
-def test_a_lock_released_in_time_is_acquired(tmp_path: Path) -> None:
-    file, taken, ending = tmp_path / "lock", Event(), Event()
-
-    def hold() -> None:
-        with locked(file, 0):
-            taken.set()
-            time.sleep(0.3)
-            ending.set()
-
-    thread = Thread(target=hold)
-    thread.start()
-    taken.wait()
-    with locked(file, 10):
-        assert ending.is_set()
-    thread.join()

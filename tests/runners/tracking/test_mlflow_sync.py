@@ -1,12 +1,9 @@
 """An unreachable, locked or unreadable tracking store gives a warning; the run continues and prints its table."""
 
 import socket
-import time
 from collections.abc import Iterator
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
-from threading import Event
 
 import pytest
 from rich.console import Console
@@ -102,59 +99,6 @@ def test_a_mirror_that_does_not_end_is_abandoned(places: ResultPaths, monkeypatc
     assert "was not done in 0.5 seconds; nothing in the ledger is lost" in warnings[0]
 
 
-def test_a_mirror_that_is_under_way_at_the_end_is_waited_for(
-    places: ResultPaths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ended = []
-    monkeypatch.setattr(mirroring, "LONGEST_STOP_SECONDS", 0.0)
-    monkeypatch.setattr(Mirroring, "_keep_up", lambda _: (time.sleep(0.3), ended.append("first")))
-    monkeypatch.setattr(Mirroring, "_finish", lambda *_: ended.append("last"))
-    watched = Mirroring(places, None)
-    with watched:
-        pass
-    assert watched.finish(study(1), ()) is None
-    assert ended == ["first", "last"]
-
-
-def test_a_mirror_that_is_under_way_for_long_is_abandoned(
-    places: ResultPaths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    over = Event()
-    monkeypatch.setattr(mirroring, "LONGEST_STOP_SECONDS", 0.0)
-    monkeypatch.setattr(mirroring, "LONGEST_FINISH_SECONDS", 0.01)
-    monkeypatch.setattr(Mirroring, "_keep_up", lambda _: over.wait())
-    monkeypatch.setattr(Mirroring, "_finish", lambda *_: None)
-    with Mirroring(places, None) as watched:
-        pass
-    warning = watched.finish(study(1), ())
-    over.set()
-    assert warning is not None
-    assert "was not done in 0.01 seconds" in warning
-
-
-def test_the_table_is_printed_before_the_last_mirror(
-    places: ResultPaths, chosen: Chosen, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    printed: list[str] = []
-
-    def finish(*_: object) -> str:
-        printed.append(capsys.readouterr().out)
-        return "away"
-
-    def drive(*_: object) -> Snapshot:
-        return replace(study(arms=2, seeds=(1, 2)), document=chosen.experiment.model_dump(mode="json"))
-
-    monkeypatch.setattr(Mirroring, "finish", finish)
-    monkeypatch.setattr(run, "drive", drive)
-    monkeypatch.setattr(run, "kept_example_tables", lambda *_: {})
-    places.folder.mkdir(parents=True)
-    console = Console(file=StringIO())
-    request = RunRequest(chosen.experiment, chosen.scale, places, RunSettings(workers=1))
-    run._drive(request, console, Stopping(), run._print_brief, "small")
-    assert "depthwise" in printed[0]
-    assert "warning: away" in console.file.getvalue()  # type: ignore[attr-defined]
-
-
 @pytest.mark.parametrize(
     ("error", "status"),
     [(StoppedError("stopped"), "KILLED"), (DataError("no text"), "KILLED"), (ConflictError("held"), None)],
@@ -185,16 +129,3 @@ def test_an_interrupted_run_is_ended_in_a_store_that_exists(
         assert (places.root / "mlflow.db").exists() == exists
     found = dict(rows(places.root / "mlflow.db", "SELECT name, status FROM runs"))
     assert found.get(study_name("table2", "smoke")) == status
-
-
-def test_the_mirror_is_written_at_the_end_if_the_store_is_reachable_again(
-    places: ResultPaths, empty_database: Path
-) -> None:
-    database = places.root / "mlflow.db"
-    places.root.mkdir(parents=True)
-    database.write_bytes(b"not a database" * 99)
-    watched = Mirroring(places, None)
-    assert watched.check() is not None
-    database.write_bytes(empty_database.read_bytes())
-    assert watched.finish(study(1, (1,)), ()) is None
-    assert len(rows(database, "SELECT * FROM runs")) == 3

@@ -1,26 +1,12 @@
 """What MLflow shows of a stopped trial and of a search's candidates."""
 
-import sqlite3
-from contextlib import closing
 from dataclasses import replace
 
-from runners.tracking import TrackingStore, mirror
 from runners.tracking.measurements import curve_points, last_rung
 from runners.tracking.runs import projected
 from steeplechase.ledger.records import final_loss_of
 from steeplechase.ledger.stage_results import FineTuneResult
-from tests.factories.mlflow_rows import statuses
 from tests.factories.tracked_study import LABELS, study
-
-
-def test_a_stopped_run_that_an_earlier_version_closed_as_killed_is_mended(store: TrackingStore) -> None:
-    whole = study(arms=6, seeds=(2,))
-    mirror(whole, store)
-    with closing(sqlite3.connect(store.database_file)) as database, database:
-        database.execute("UPDATE runs SET status = 'KILLED' WHERE name LIKE 'span-dynamic%'")
-    assert mirror(whole, store).updated
-    assert "KILLED" not in statuses(store.database_file).values()
-    assert mirror(whole, store).updated == 0
 
 
 def test_a_search_shows_what_varies_the_last_rung_and_the_settings() -> None:

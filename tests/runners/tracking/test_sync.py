@@ -9,16 +9,11 @@ import pytest
 
 from runners.tracking import TrackingStore, mirror
 from runners.tracking.mirrored_run import IDENTITY_TAG
-from runners.tracking.run_texts import shortened
-from runners.tracking.runs import projected
-from steeplechase.ledger.records import Status, TrialStatus
 from steeplechase.ledger.sessions import Session
 from steeplechase.ledger.snapshot import Snapshot
-from steeplechase.ledger.stage_results import FailedStage, FineTuneResult, PretrainResult
+from steeplechase.ledger.stage_results import FineTuneResult, PretrainResult
 from tests.factories.mlflow_rows import everything, rows, statuses, values_of_tag
 from tests.factories.tracked_study import LABELS, arm_row, still_running, study
-
-GROUPS = ("experiment", "scale", "level", "arm", "seed", "standing")
 
 
 def test_a_second_mirror_writes_nothing(mirrored_results: Path) -> None:
@@ -46,13 +41,6 @@ def test_trials_are_children_of_arms_and_arms_of_the_study(mirrored_results: Pat
     assert len(pairs) == len(expected)
 
 
-def test_the_page_lists_the_study_first_and_then_the_rows_of_the_table(mirrored_results: Path) -> None:
-    names = [
-        name for (name,) in rows(mirrored_results / "mlflow.db", "SELECT name FROM runs ORDER BY start_time DESC")
-    ]
-    assert names[:6] == ["table2-laptop", "baseline", "baseline/1", "baseline/2", "baseline/3", "depthwise"]
-
-
 def test_the_status_of_a_run_is_that_of_the_trial(mirrored_results: Path) -> None:
     database = mirrored_results / "mlflow.db"
     assert Counter(statuses(database).values()) == {"FINISHED": 1 + 5 + 15 + 2, "FAILED": 1 + 1}
@@ -62,24 +50,6 @@ def test_the_status_of_a_run_is_that_of_the_trial(mirrored_results: Path) -> Non
     assert values_of_tag(database, "trials")["span-dynamic"] == "2 stopped, 1 diverged"
     stopped = {name for name, text in values_of_tag(database, "standing").items() if text == "stopped at hurdle 1"}
     assert stopped == {"span-dynamic/2", "span-dynamic/3"}
-
-
-def test_every_run_has_every_grouping_tag(mirrored_results: Path) -> None:
-    for tag in GROUPS:
-        values = values_of_tag(mirrored_results / "mlflow.db", tag)
-        assert len(values) == 25
-        assert all(values.values())
-
-
-def test_an_arm_shows_mean_spread_and_n(mirrored_results: Path) -> None:
-    query = (
-        "SELECT latest_metrics.key, value FROM latest_metrics JOIN runs USING (run_uuid) "
-        "WHERE runs.name = 'baseline' AND latest_metrics.key LIKE 'task/docs_pair/%'"
-    )
-    shown = dict(rows(mirrored_results / "mlflow.db", query))
-    assert shown == pytest.approx(
-        {"task/docs_pair/accuracy": 0.6245, "task/docs_pair/accuracy/sd": 0.01, "task/docs_pair/accuracy/n": 3}
-    )
 
 
 def test_curves_are_over_tokens_and_thinned(mirrored_results: Path) -> None:
@@ -160,30 +130,6 @@ def test_a_value_that_is_not_finite_is_a_tag_and_never_a_metric(store: TrackingS
     assert "task/docs_pair/accuracy" not in {key for key, *_ in shown}  # one of two seeds is no mean over both
 
 
-def test_a_retried_trial_loses_its_stop_reason(store: TrackingStore) -> None:
-    whole = study(arms=1, seeds=(1,))
-    (history,) = whole.histories
-    last = replace(
-        history.records[-1], status=Status.FAILED, result=FailedStage(error="out of memory at http://a:b@host/")
-    )
-    broken = replace(history, records=(*history.records[:-1], last), status=TrialStatus.FAILED)
-    mirror(replace(whole, histories=(broken,)), store)
-    assert values_of_tag(store.database_file, "stop_reason") == {
-        "baseline/1": "failed in docs_answer#2: error out of memory at http://***@host/"
-    }
-    mirror(whole, store)
-    assert values_of_tag(store.database_file, "stop_reason") == {}
-    assert statuses(store.database_file)["baseline/1"] == "FINISHED"
-
-
-def test_two_ledgers_of_one_experiment_share_an_mlflow_experiment_and_no_run(store: TrackingStore) -> None:
-    snapshot = study(arms=1, seeds=(1,))
-    for origin in ("here", "there", "here"):
-        mirror(replace(snapshot, drawn_identity=origin), store)
-    assert len(rows(store.database_file, "SELECT * FROM runs")) == 6
-    assert len(rows(store.database_file, "SELECT * FROM experiments WHERE name = 'table2-laptop'")) == 1
-
-
 def test_a_changed_report_replaces_the_attached_one(store: TrackingStore, tmp_path: Path) -> None:
     snapshot, report = study(arms=1, seeds=(1,)), tmp_path / "report.md"
     for text in ("first", "second"):
@@ -191,48 +137,6 @@ def test_a_changed_report_replaces_the_attached_one(store: TrackingStore, tmp_pa
         mirror(snapshot, store, [report])
     attached = list(store.artifacts.rglob("report.md"))
     assert [path.read_text() for path in attached] == ["second"]
-
-
-def test_parameters_are_all_fields_of_the_candidate_with_defaults(mirrored_results: Path) -> None:
-    query = "SELECT key, value FROM params JOIN runs USING (run_uuid) WHERE name = 'span-dynamic-k13'"
-    shown = dict(rows(mirrored_results / "mlflow.db", query))
-    assert shown["architecture.depth"] == "12"
-    assert shown["architecture.convolution.kernel_size"] == "13"
-    assert shown["recipe.peak_learning_rate"] == "0.0005"
-
-
-def test_a_long_parameter_is_truncated_and_its_full_value_attached() -> None:
-    cut, whole = shortened({"order": "s" * 700, "depth": "12"})
-    assert len(cut["order"]) == 500
-    assert whole == {"order": "s" * 700}
-
-
-def test_points_sent_before_do_not_change_when_the_trial_continues() -> None:
-    whole = study(arms=1, seeds=(1,))
-    (history,) = whole.histories
-    part = replace(whole, histories=(replace(history, records=history.records[:1]),))
-    early, late = ({*projected(snapshot, ())[2].points} for snapshot in (part, whole))
-    assert early < late
-
-
-def test_the_terms_of_a_loss_are_curves_under_their_names() -> None:
-    whole = study(arms=1, seeds=(1,))
-    (history,) = whole.histories
-    pretrain = history.records[0]
-    assert isinstance(pretrain.result, PretrainResult)
-    terms = {
-        "masked_language_model": ((1024, 6.0), (2048, 5.0)),
-        "sentence_structure": ((1024, 1.0), (2048, math.nan)),
-    }
-    named = replace(pretrain, result=pretrain.result.model_copy(update={"term_curves": terms}))
-    part = replace(whole, histories=(replace(history, records=(named,)),))
-    points = projected(part, ())[2].points
-    found = {(point.key, point.step): point.value for point in points if "/" in point.key and "train" in point.key}
-    assert found == {
-        ("train_loss_by_tokens/masked_language_model", 1024): 6.0,
-        ("train_loss_by_tokens/masked_language_model", 2048): 5.0,
-        ("train_loss_by_tokens/sentence_structure", 1024): 1.0,
-    }
 
 
 def _with_odd_values(snapshot: Snapshot) -> Snapshot:

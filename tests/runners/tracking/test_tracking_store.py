@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 from urllib.error import HTTPError
@@ -20,7 +19,6 @@ from mlflow.server.security_utils import is_allowed_host_header
 
 from runners.tracking import TrackingStore, TrackingUnavailable, mirror
 from runners.tracking.connectivity import ENFORCED, redacted, server_environment
-from runners.tracking.server import addresses
 from runners.tracking.store import refuse_places_outside
 from steeplechase.foundation.errors import CorruptionError, MachineError
 from tests.factories.paths import ROOT
@@ -66,16 +64,6 @@ def test_artifacts_that_a_database_names_outside_the_results_are_refused(
     with pytest.raises(CorruptionError, match="keeps artifacts at") as refused:
         refuse_places_outside(file, tmp_path / "artifacts")
     assert "word" not in str(refused.value)
-
-
-def test_nothing_is_mirrored_where_a_database_names_another_place(tmp_path: Path) -> None:
-    store = TrackingStore.resolve(tmp_path / "results", None, {})
-    mirror(study(arms=1), store)
-    with closing(sqlite3.connect(tmp_path / "results" / "mlflow.db")) as database, database:
-        database.execute("UPDATE runs SET artifact_uri = ?", (str(tmp_path / "elsewhere"),))
-    with pytest.raises(TrackingUnavailable, match="keeps artifacts at"):
-        mirror(study(arms=2), store)
-    assert not (tmp_path / "elsewhere").exists()
 
 
 SERVER = "from pathlib import Path; import sys; from runners.tracking import TrackingStore, serve; "
@@ -142,22 +130,6 @@ def test_an_incomplete_database_is_refused_and_unchanged(tmp_path: Path) -> None
     assert database.read_bytes() == content
 
 
-def test_a_database_between_two_migrations_is_refused(store: TrackingStore) -> None:
-    assert store.database_file
-    with sqlite3.connect(store.database_file) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '451aebb31d03'")
-    content = store.database_file.read_bytes()
-    with pytest.raises(CorruptionError, match="incomplete, or created by another MLflow"):
-        store.check()
-    assert store.database_file.read_bytes() == content
-
-
-def test_a_foreign_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "mlflow.db").write_text("not a database, but a rather long text about one\n" * 50)
-    with pytest.raises(CorruptionError, match="not a complete MLflow database"):
-        TrackingStore.resolve(tmp_path, None, {}).check()
-
-
 def test_a_server_ignores_the_users_settings() -> None:
     given = {"MLFLOW_SERVER_DISABLE_SECURITY_MIDDLEWARE": "true", "MLFLOW_HOST": "0.0.0.0", "PATH": "/bin"}
     environment = server_environment(given, 5001)
@@ -196,27 +168,6 @@ def test_the_server_answers_on_loopback_and_ends_on_interrupt(mirrored_results: 
     finally:
         if server.poll() is None:
             os.killpg(server.pid, signal.SIGKILL)
-
-
-def test_without_an_experiment_the_newest_are_listed(mirrored_results: Path) -> None:
-    store = TrackingStore.resolve(mirrored_results, None, {})
-    lines = addresses(store, "http://127.0.0.1:5000", None)
-    arms = "/experiments/1/runs?workflowType=machine_learning&viewStateShareKey=arms"
-    assert lines[0] == f"table2-laptop: http://127.0.0.1:5000/#{arms}"
-    assert lines[-1].startswith("all experiments: http://127.0.0.1:5000/#/experiments?")
-
-
-def test_scales_of_one_experiment_have_a_page_in_common_and_the_newest_opens(store: TrackingStore) -> None:
-    small = study(arms=2, seeds=(1,))
-    for name, scale in (("table2", "laptop"), ("table1", "laptop"), ("table2", "smoke"), ("table2", "laptop")):
-        mirror(replace(small, experiment=name, scale=scale), store)  # the last changes nothing
-    lines = addresses(store, "http://127.0.0.1:5000", None)
-    assert [line.partition(":")[0] for line in lines] == [
-        *("table2-smoke", "table1-laptop", "table2-laptop"),
-        *("table2, 2 scales", "arms of 3 experiments", "all experiments"),
-    ]
-    assert "/experiments/3/" in lines[0]
-    assert "experiments=%5B%221%22%2C%223%22%5D" in lines[3]
 
 
 def _status(url: str, headers: Mapping[str, str] | None = None) -> int:

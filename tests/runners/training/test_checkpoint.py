@@ -24,7 +24,6 @@ from tests.factories.small_experiments import OBJECTIVES, SPAN_DYNAMIC, SUPERSEN
 from tests.factories.training_data import Run, assert_bitwise_equal, learners, name_of
 
 FILES = ("optimiser.safetensors", "place.json", "sha256.json", "weights.safetensors")
-EVERY_FILE = ("manifest.json", *(f"checkpoint/{name}" for name in FILES))
 LEARNER = candidate(SPAN_DYNAMIC, OBJECTIVES[1], 0.1)
 UNTRAINED = Run.started(LEARNER)
 
@@ -50,15 +49,6 @@ def test_a_checkpoint_is_replaced_atomically(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["one"]
     assert sorted(path.name for path in folder.iterdir()) == list(FILES)
     assert Run.started(LEARNER).load(folder) == 4
-
-
-def test_a_prefix_selects_the_weights_of_the_encoder(tmp_path: Path) -> None:
-    trained = Run.started(LEARNER).train(0, 2)
-    trained.save(tmp_path / "one", 2)
-    encoder = Encoder(LEARNER.architecture, 0.0)
-    load_weights(tmp_path / "one", encoder, "encoder.")
-    expected = dict(trained.model.encoder.named_parameters())
-    assert all(torch.equal(value, expected[name]) for name, value in encoder.named_parameters())
 
 
 def test_the_supersenses_of_the_vocabulary_are_stored_with_the_weights(tmp_path: Path) -> None:
@@ -117,14 +107,6 @@ def damaged(path: Path, data: st.DataObject) -> Iterator[None]:
         yield
     finally:
         path.write_bytes(original)
-
-
-@given(st.data(), st.sampled_from(EVERY_FILE))
-@settings(max_examples=80)
-def test_a_damaged_stage_is_an_error(published: Path, data: st.DataObject, name: str) -> None:
-    with damaged(published / "pretrain" / KEY / name, data), pytest.raises(CorruptionError, match="run again"):
-        ArtifactStore(published).read("pretrain", KEY)
-    ArtifactStore(published).read("pretrain", KEY)
 
 
 @given(st.data(), st.sampled_from(FILES))

@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from torch.nn.functional import cross_entropy
 
 from runners.training.cloze_writer import ClozeModel, ClozeWriter, JoinedPairs, chosen_tokens
-from runners.training.optimisers.adamw import adamw
-from runners.training.sequence_to_sequence import TrainingSettings, mean_target_loss, train_pairs
+from runners.training.sequence_to_sequence import mean_target_loss
 from search_space.architecture import Architecture
 from steeplechase.models.attention_context import AttentionContext
 from steeplechase.models.initialisation import initialise
-from steeplechase.models.visible_tokens import behind_sources, visible_tokens
+from steeplechase.models.visible_tokens import visible_tokens
 from steeplechase.tasks.labelled.text_pairs import EncodedTextPairs
 from tests.factories.planted_text_pairs import planted_pairs
 from tests.factories.small_experiments import WORDS, stir
@@ -52,22 +51,6 @@ def test_a_share_of_the_allowed_tokens_is_chosen(lengths: list[int], share: floa
     chosen = chosen_tokens(allowed, share, np.random.default_rng(seed))
     assert not (chosen & ~allowed).any()
     assert chosen.sum(1).tolist() == [max(1, round(share * length)) for length in lengths]
-
-
-def test_targets_stand_behind_their_sources() -> None:
-    pairs = unequal_pairs()
-    pairs.sources.lengths[1] = 4
-    joined = JoinedPairs.of(pairs, ROWS, WORDS.pad)
-    for row in range(4):
-        source, end = pairs.sources.lengths[row], pairs.target_lengths[row]
-        whole = [*pairs.sources.tokens[row, :source], *pairs.targets[row, :end]]
-        assert joined.tokens[row, joined.real[row]].tolist() == whole
-        assert joined.in_target[row].sum() == end
-
-
-def test_rows_of_one_source_length_see_what_the_prefix_mask_shows() -> None:
-    one = visible_tokens(["prefix"] * 3, 9, 4, torch.device("cpu"))
-    assert torch.equal(one, behind_sources(torch.tensor([4, 4, 4]), 9))
 
 
 @pytest.mark.parametrize("segments", [1, 6])
@@ -119,17 +102,3 @@ def test_sources_of_different_lengths_are_not_decoded_together() -> None:
     assert all(len(set(lengths[rows].tolist())) == 1 and len(rows) <= 2 for rows in batches)
     with pytest.raises(ValueError, match="sources of different lengths cannot be continued together"):
         under_test.decoding(torch.ones(2, 3, dtype=torch.long), torch.ones(2, 3, dtype=torch.bool), 1)
-
-
-def test_training_lowers_the_loss_of_unseen_targets() -> None:
-    """Constant targets are learned within a few updates; dropout is off."""
-    under_test = writer(depth=1)
-    pairs = planted_pairs(64, 1, length=3)
-    same = replace(pairs, targets=np.broadcast_to(pairs.targets[0], pairs.targets.shape))
-    before = mean_target_loss(under_test, same, [ROWS])
-    schedule = TrainingSettings(4, 1e-2, 0.1, "linear", 0.0, 1, "float32")
-    order, nothing = list(np.arange(64).reshape(4, 16)), lambda _share, _loss: None
-    train_pairs(
-        under_test, same, schedule, adamw(under_test.module, 0.0), lambda _: order, np.random.default_rng, nothing
-    )
-    assert mean_target_loss(under_test, same, [ROWS]) < 0.2 * before

@@ -6,19 +6,17 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Barrier, Event, Thread
+from threading import Barrier, Thread
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from runners.training import data_parallel
-from runners.training.data_parallel import ALONE, Processes
+from runners.training.data_parallel import Processes
 from runners.training.loop import train
 from search_space.candidate import Candidate
 from search_space.objective.language_model import LanguageModel
 from search_space.objective.masked_language_model import MaskedLanguageModel
-from steeplechase.foundation.child_process import PARTNER_DIED_CODE
 from tests.factories.small_experiments import SPAN_DYNAMIC, candidate
 from tests.factories.training_data import Run
 
@@ -101,11 +99,6 @@ def test_a_gradient_that_no_member_has_stays_absent_and_one_that_some_have_is_ad
         assert model["spare"].weight.grad is None
 
 
-def test_one_process_adds_nothing() -> None:
-    values = torch.tensor([1.0])
-    assert ALONE.total(values) is values
-
-
 MEMBER = """
 import sys
 from pathlib import Path
@@ -122,28 +115,6 @@ with joined(int(sys.argv[1]), 2, Path(sys.argv[2]), False) as group:
     else:
         sys.stdin.read()
 """
-
-
-class Gone:
-    """A partner that was killed."""
-
-    died = True
-
-
-def test_a_process_whose_partner_died_ends_within_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    """nccl does not raise: the process would wait for half a day."""
-    ended, codes = Event(), list[int]()
-    monkeypatch.setattr(data_parallel, "SECONDS_BETWEEN_LOOKS", 0.01)
-    assert data_parallel.SECONDS_TO_NOTICE + 1 < 60
-    monkeypatch.setattr(data_parallel, "SECONDS_TO_NOTICE", 0.01)
-
-    def exit_with(code: int) -> None:
-        codes.append(code)
-        ended.set()
-
-    monkeypatch.setattr(os, "_exit", exit_with)
-    data_parallel._end_with_partners([Gone()], ended)
-    assert codes == [PARTNER_DIED_CODE]
 
 
 def test_processes_add_up_and_notice_the_death_of_another(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Embeddings of rare words: what each variant learns of a planted vocabulary, and what training leaves unchanged."""
 
-from collections import Counter
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,9 +13,8 @@ from search_space.architecture import Architecture
 from search_space.rare_words import RareWords, Variant
 from steeplechase.foundation.errors import DataError
 from steeplechase.models.encoder import Encoder
-from steeplechase.models.rare_words import COMBINATION, CONTEXT, FORM, ContextAttention, WordBatch
 from steeplechase.tasks.rare_words.ngrams import NgramTable
-from steeplechase.tasks.tokenizer import BpeOption, WordPiece
+from steeplechase.tasks.tokenizer import WordPiece
 from steeplechase.tasks.vocabulary import SPECIAL_TOKENS
 
 SUFFIXES = ("ing", "less", "tion", "able")
@@ -120,30 +118,6 @@ def test_form_and_context_explain_their_halves_and_together_more(planted: Plante
     assert all(torch.equal(value, before[name]) for name, value in planted.encoder.state_dict().items())
 
 
-@pytest.mark.parametrize("variant", ["shallow", "replace", "add"])
-def test_the_last_stage_trains_what_combines_and_not_the_form(planted: Planted, variant: Variant) -> None:
-    model = mimicking.mimicking_model(planted.encoder, planted.source(variant), 1)
-    trained = {id(parameter) for parameter in model.parameters_of(COMBINATION)}
-    assert trained
-    assert not trained & {id(parameter) for parameter in model.form.parameters()}
-    in_stages = {id(parameter) for part in (FORM, CONTEXT, COMBINATION) for parameter in model.parameters_of(part)}
-    unused = set() if variant == "shallow" else {id(parameter) for parameter in model.gate.parameters()}
-    assert in_stages | unused == {id(parameter) for parameter in model.parameters()}
-
-
-def test_weights_of_contexts_sum_to_one_in_any_order() -> None:
-    torch.manual_seed(1)
-    attention = ContextAttention(6)
-    torch.nn.init.normal_(attention.weight)
-    vectors, present = torch.randn(3, 5, 6), torch.arange(5)[None] < torch.tensor([5, 3, 1])[:, None]
-    weights = attention(vectors, present)
-    assert torch.allclose(weights.sum(1), torch.ones(3))
-    assert (weights[~present] == 0).all()
-    assert weights[2, 0] == 1
-    order = torch.tensor([4, 2, 0, 3, 1])
-    assert torch.allclose(attention(vectors[:, order], present[:, order]), weights[:, order], atol=1e-6)
-
-
 @pytest.mark.parametrize("variant", ["context", "replace", "add"])
 def test_the_encoder_reads_the_form_where_the_variant_says(planted: Planted, variant: Variant) -> None:
     source = planted.source(variant)
@@ -167,20 +141,6 @@ def test_the_encoder_reads_the_form_where_the_variant_says(planted: Planted, var
     assert torch.allclose(model(batch)[0], model.output(hidden), atol=1e-5)
 
 
-def test_more_padding_and_absent_contexts_change_nothing(planted: Planted) -> None:
-    source = planted.source("add")
-    model = mimicking.mimicking_model(planted.encoder, source, 1)
-    alone, among = (source.batch(words, torch.device("cpu"), None) for words in (planted.new[:1], planted.new[:3]))
-    padded = WordBatch(
-        torch.nn.functional.pad(alone.ngrams, (0, 3)),
-        torch.nn.functional.pad(alone.contexts, (0, 2, 0, 2)),
-        torch.nn.functional.pad(alone.places, (0, 2)),
-        torch.nn.functional.pad(alone.real, (0, 2, 0, 2)),
-    )
-    assert torch.allclose(model(padded), model(alone), atol=1e-5)
-    assert torch.allclose(model(among)[:1], model(alone), atol=1e-5)
-
-
 def test_words_that_cannot_be_embedded_or_mimicked_are_refused_with_their_names(planted: Planted) -> None:
     source = planted.source("replace")
     model = mimicking.mimicking_model(planted.encoder, source, 1)
@@ -194,27 +154,6 @@ def test_words_that_cannot_be_embedded_or_mimicked_are_refused_with_their_names(
     assert [line.split(" ")[0] for line in refused.value.lines] == ["unheardofing", "unheardofing"]
     with pytest.raises(DataError, match="no frequent word"):
         mimicking.train_to_mimic(model, [], source, 1)
-
-
-def test_a_vocabulary_without_a_colon_and_long_contexts_are_refused(planted: Planted) -> None:
-    source = planted.source("add")
-    plain = WordPiece([piece for piece in planted.tokenizer.pieces if piece != ":"], lowercase=True)
-    with pytest.raises(DataError, match="no colon"):
-        mimicking.mimicking_model(planted.encoder, replace(source, tokenizer=plain), 1)
-    longer = replace(source, settings=source.settings.model_copy(update={"context_length": 15}))
-    with pytest.raises(DataError, match="context_length 15: 17 is longer"):
-        mimicking.mimicking_model(planted.encoder, longer, 1)
-
-
-def test_words_of_one_token_are_found_where_a_token_ends_them() -> None:
-    documents = ["the cat sat at the hat", "cats at a cathat", "a hat the cat"] * 20
-    tokenizer = BpeOption().tokenizer(documents, 24)
-    stream = np.array([token for each in tokenizer.encode(documents) for token in (*each, tokenizer.separate)])
-    found = {word.text: len(word.starts) for word in mimicking.frequent_words(stream, tokenizer, 20)}
-    expected = Counter(" ".join(documents).split())
-    single = {word for word in expected if len(tokenizer.encode([word])[0]) == 1}
-    assert {"the", "cat", "hat"} <= single
-    assert found == {word: expected[word] for word in single}
 
 
 def test_frequent_words_are_whole_words_of_one_token(planted: Planted) -> None:

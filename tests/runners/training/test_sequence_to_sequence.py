@@ -63,13 +63,6 @@ def test_the_target_loss_is_of_every_token_with_its_end() -> None:
     assert found == pytest.approx(cross_entropy(logits.flatten(0, 1), batch.targets.flatten()).item(), rel=1e-4)
 
 
-def test_inputs_are_the_targets_shifted_right() -> None:
-    batch = PairTensors.of(UNSEEN, ROWS[:2], START, torch.device("cpu"))
-    assert batch.inputs[:, 0].tolist() == [START, START]
-    assert torch.equal(batch.inputs[:, 1:], batch.targets[:, :-1])
-    assert batch.targets[:, -1].tolist() == [END, END]
-
-
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
 @pytest.mark.parametrize("kind", ["transformer", "untied"])
 def test_the_smoothed_loss_and_its_gradients_are_those_of_torch(kind: str, smoothing: float) -> None:
@@ -84,16 +77,6 @@ def test_the_smoothed_loss_and_its_gradients_are_those_of_torch(kind: str, smoot
     assert found.item() == pytest.approx(expected.item(), rel=1e-5)
     for one, other in zip(gradients, torch.autograd.grad(expected, list(model.parameters())), strict=True):
         assert (one - other).abs().max() <= 1e-4 * max(1.0, other.abs().max().item())
-
-
-def test_a_batch_without_predictions_has_no_loss_and_no_gradient() -> None:
-    model = built(architecture("transformer", vocabulary_size=VOCABULARY))
-    batch = PairTensors.of(UNSEEN, ROWS[:2], START, torch.device("cpu"))
-    batch.targets[:] = NOT_PREDICTED
-    loss = pair_loss(model, batch, 0.1)
-    loss.backward()
-    assert loss.item() == 0
-    assert all(each.grad is None or not each.grad.any() for each in model.parameters())
 
 
 def settings(**changes: object) -> TrainingSettings:

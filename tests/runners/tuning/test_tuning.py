@@ -1,6 +1,5 @@
 """Tuning points and choices: the same points for every arm, separate seeds; NaN never wins."""
 
-import json
 import math
 from itertools import product
 from pathlib import Path
@@ -13,10 +12,10 @@ from hypothesis import strategies as st
 from runners.dag import shared_stages, trial_stages
 from search_space.candidate import Candidate
 from search_space.overrides import apply
-from steeplechase.configuration.tuning import Tune, change_size, name_of, points_of, value_at
+from steeplechase.configuration.tuning import Tune, name_of, points_of, value_at
 from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.foundation.canonical import canonical, canonical_text
-from steeplechase.ledger.tuning_selection import Choice, chosen, mean_over_seeds
+from steeplechase.ledger.tuning_selection import chosen, mean_over_seeds
 from tests.factories.simulated_training import search
 from tests.factories.tuning_runs import RATE, TUNE, tuned
 
@@ -87,21 +86,6 @@ def test_a_seed_without_a_value_leaves_the_point_without_one(found: list[float],
     assert mean_over_seeds(found) == pytest.approx(math.fsum(found) / len(found))
     assert mean_over_seeds([*found, lost]) is None
     assert mean_over_seeds([]) is None
-
-
-def test_a_change_is_larger_with_every_field_then_by_its_ratio() -> None:
-    sizes = [
-        change_size(point, BASELINE)
-        for point in ({}, {RATE: 6e-4}, {RATE: 5e-3}, {RATE: 6e-4, "recipe.weight_decay": 0.1})
-    ]
-    assert sizes == sorted(sizes)
-    assert sizes[0] == (0, 0)
-
-
-@given(st.lists(st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False)), min_size=1, max_size=4))
-def test_a_choice_round_trips(values: list[float | None]) -> None:
-    choice = Choice("narrow", 0, tuple(values), "narrow")
-    assert Choice.of(json.loads(canonical_text(choice.as_json))) == choice
 
 
 def told(table: Any) -> list[str]:

@@ -53,19 +53,6 @@ def test_arms_have_differences_to_the_baseline_and_tuning_arms_have_none(done: S
     assert not [key for key in tried if key.startswith("delta/")]
 
 
-def test_no_run_changes_its_row_when_arms_at_own_recipes_are_added(done: Snapshot) -> None:
-    assert done.tuning is not None
-    own = {arm.name for arm in done.arms if arm.tuned_from is not None}
-    before = replace(
-        done,
-        arms=tuple(arm for arm in done.arms if arm.name not in own),
-        histories=tuple(one for one in done.histories if one.trial.arm not in own),
-        tuning=replace(done.tuning, choices=()),
-    )
-    places = {run.identity: run.order for run in projected(done, ())}
-    assert {run.identity: run.order for run in projected(before, ())}.items() <= places.items()
-
-
 def test_a_tuning_trial_that_failed_is_a_failed_trial_of_the_study(tmp_path: Path) -> None:
     def answer(work: Any) -> Any:
         return Failure("ValueError: no") if work.trial == "narrow@shared/101" else curve(work)

@@ -4,8 +4,6 @@ import bz2
 import gzip
 import json
 import lzma
-import os
-import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -48,12 +46,6 @@ def test_the_plain_format_reads_points_in_any_order_diverged_and_incomplete_cand
     (found,) = read_curves(path)
     assert (found.name, found.candidates, found.steps, found.left_out) == ("curves", ("a", "b", "d"), (1, 2), 1)
     assert found.values.tolist() == [[3.0, 2.0], [np.inf, np.inf], [2.5, 2.25]]
-
-
-def test_max_negates_the_curves_and_the_first_line_may_be_a_point(tmp_path: Path) -> None:
-    path = tmp_path / "curves.jsonl"
-    path.write_text(lines({"direction": "max", **POINTS[0]}, *POINTS[1:]))
-    assert read_curves(path)[0].optimum == -3.0
 
 
 @given(
@@ -140,44 +132,6 @@ def test_packed_curves_are_those_of_the_text_and_other_bytes_are_named(
             read_curves(good)
 
 
-def test_a_pipe_is_refused_without_waiting_for_it(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "curves.jsonl")
-    with pytest.raises(MachineError, match="not a regular file but a pipe"):
-        read_curves(tmp_path / "curves.jsonl")
-
-
-def test_a_long_file_is_read_by_lines_and_its_mistakes_are_compared_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    compared = []
-    monkeypatch.setattr(plain, "did_you_mean", lambda *words: compared.append(words) or " Did you mean 'step'?")
-    path = tmp_path / "long.jsonl"
-    with path.open("w") as file:
-        for step in range(20_000):
-            file.write(f'{{"candidate": "a", "stp": {step}, "value": 1}}{" " * 200}\n')
-    tracemalloc.start()
-    try:
-        with pytest.raises(DataError) as refused:
-            read_curves(path)
-        _, most = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert refused.value.lines[-1] == f"{path}: 19980 more mistakes, 20000 in total"
-    assert len(compared) == 1
-    assert most < path.stat().st_size / 4
-
-
-def test_a_folder_is_read_file_by_file_and_all_errors_are_reported(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text(lines(*POINTS))
-    (tmp_path / "b.jsonl").write_text(lines(*POINTS))
-    assert [each.name for each in read_curves(tmp_path)] == ["a", "b"]
-    (tmp_path / "c.json.xz").write_bytes(b"no xz")
-    (tmp_path / "d.json").write_bytes(b"\xff\xfe[")
-    with pytest.raises(DataError) as refused:
-        read_curves(tmp_path)
-    assert len(refused.value.lines) == 2
-
-
 def test_a_missing_path_is_refused(tmp_path: Path) -> None:
     with pytest.raises(MachineError):
         read_curves(tmp_path / "nowhere")
@@ -236,17 +190,3 @@ def test_taskset_is_a_thousand_curves_of_51_points() -> None:
     (found,) = read_curves(published("curves/taskset") / name)
     assert found.values.shape == (1000, 51)
     assert found.costs[0] == pytest.approx(1 / 51)
-
-
-def test_further_keys_and_curves_without_configurations_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "curves.jsonl"
-    finals = {"a": 1.0, "b": 2.0}
-    rows = [
-        {"candidate": name, "step": step, "value": finals[name] / step, "run": 7}
-        for name in finals
-        for step in (1, 2)
-    ]
-    path.write_text(lines({**rows[0], "direction": "min"}, *({**row, "direction": "min"} for row in rows[1:])))
-    (curves,) = read_curves(path)
-    assert curves.candidates == ("a", "b")
-    assert curves.configs == ({}, {})

@@ -1,10 +1,7 @@
 """Recorded curves of TaskSet and final scores of NAS-Bench-BERT as JSON: what is read, one clear line per error."""
 
-import gzip
 import json
 import lzma
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +9,6 @@ import pytest
 
 from runners.replay.curves.reading import read_curves
 from steeplechase.foundation.errors import DataError
-from steeplechase.tasks.corpora import file_lines
 
 
 def test_a_json_file_that_is_no_list_is_one_line(tmp_path: Path) -> None:
@@ -21,28 +17,6 @@ def test_a_json_file_that_is_no_list_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(DataError) as refused:
         read_curves(path)
     assert [line.startswith(f"{path}: a list is needed") for line in refused.value.lines] == [True]
-
-
-@pytest.mark.parametrize(
-    ("suffix", "pack", "rule"),
-    [
-        (".json.gz", gzip.compress, "expands more than 200 times"),
-        (".json.xz", lzma.compress, "expands more than 200 times"),
-        (".jsonl.gz", gzip.compress, "expands more than 200 times"),
-        (".jsonl.gz", partial(gzip.compress, compresslevel=0), "more than 0 lines per byte"),
-    ],
-)
-def test_an_archive_that_grows_beyond_its_bound_is_one_line(
-    tmp_path: Path, suffix: str, pack: Callable[[bytes], bytes], rule: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if "lines" in rule:
-        monkeypatch.setattr(file_lines, "UNCHECKED_LINES", 1000)
-        monkeypatch.setattr(file_lines, "MAXIMUM_LINES_PER_BYTE", 0)
-    path = tmp_path / f"task{suffix}"
-    path.write_bytes(pack(b"\n" * 2**22))
-    with pytest.raises(DataError, match=rule) as refused:
-        read_curves(path)
-    assert len(refused.value.lines) == 1
 
 
 def test_integers_beyond_doubles_are_divergence(tmp_path: Path) -> None:

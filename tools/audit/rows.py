@@ -110,6 +110,7 @@ class Study:
         objectives = plan.get("ranked_by") or search["objectives"]
         self.document["headline_metrics"] = [name for name in objectives if name in (LOSS, SCORE)]
         self.shown = {row["name"]: row["final_of"] for row in finals}
+        self.labels = plan["labels"]
         components = dict.fromkeys(name for row in finals for name in json.loads(row["levels"] or "{}"))
         self.designs = [{"components": components}] if components else []
         every = {"levels": json.dumps(dict.fromkeys(components, True))}

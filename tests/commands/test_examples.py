@@ -16,7 +16,11 @@ EXAMPLES = ROOT / "examples"
 
 
 @pytest.mark.parametrize(
-    "name", ["lion_optimiser", "power_schedule", "repeated_word", "weighted_metric", "embedding_geometry"]
+    "name",
+    [
+        *("lion_optimiser", "power_schedule", "repeated_word", "weighted_metric", "embedding_geometry"),
+        "reference_corpus",
+    ],
 )
 def test_every_contract_of_an_example_holds_and_its_experiment_is_valid(name: str, tmp_path: Path) -> None:
     folder = copy_of(EXAMPLES / name, tmp_path / "plugin")

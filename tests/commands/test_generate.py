@@ -10,14 +10,10 @@ from steeplechase.commands.generate import _lines
 from steeplechase.foundation.errors import DataError
 
 
-def test_lines_are_texts_without_their_ends(tmp_path: Path) -> None:
+def test_lines_are_those_of_an_editor_without_their_ends(tmp_path: Path) -> None:
     path = tmp_path / "sources.txt"
     path.write_bytes(b"\xef\xbb\xbfein Mann\r\nzwei Hunde\n")
     assert _lines(path) == ["ein Mann", "zwei Hunde"]
-
-
-def test_a_line_is_a_line_of_an_editor_whatever_separators_are_in_it(tmp_path: Path) -> None:
-    path = tmp_path / "sources.txt"
     path.write_text("ein\u2028Mann\x0b\x85\nzwei\x0cHunde", encoding="utf-8")
     assert len(_lines(path)) == 2
 

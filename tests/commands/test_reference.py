@@ -1,16 +1,13 @@
 """The reference page is current, complete, and its examples are accepted."""
 
 from pathlib import Path
-from typing import Any
 
-import pytest
 from pydantic import create_model
 
 from steeplechase.commands.reference import sections_of
 from steeplechase.commands.reference_values import AllowedValues, example_of, flow, keys_of
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.yaml import load
-from steeplechase.configuration.yaml.nodes import plain, read_document
 from steeplechase.foundation.schema import Schema
 from tests.factories.command_calls import ROOT, Call
 
@@ -42,18 +39,3 @@ def test_every_key_has_values_and_a_meaning() -> None:
 
 FREE = {"arguments", "space", "vary", "arms", "components", "levels", "values"}
 """Keys whose values are fields of candidates, of any type."""
-
-
-VALUES = (None, True, 1, 1.5, 1e-4, "text", "two words", "1", "yes", "a: b", "", [1, "x"], {"a": {"b": []}}, "- x")
-
-
-@pytest.mark.parametrize("value", VALUES, ids=str)
-def test_a_value_in_one_line_is_read_back(value: Any) -> None:
-    def frozen(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: frozen(item) for key, item in value.items()}
-        return tuple(map(frozen, value)) if isinstance(value, list) else value
-
-    document, mistakes = read_document("file", f"value: {flow(value)}")
-    assert not mistakes
-    assert plain(document) == {"value": frozen(value)}

@@ -17,7 +17,6 @@ from runners.settings import RunSettings
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.foundation.errors import ConflictError, MachineError
 from steeplechase.ledger.database import Ledger
-from steeplechase.ledger.declared_rows import declared_rows
 from steeplechase.ledger.paths import ResultPaths
 from steeplechase.ledger.snapshot import Snapshot
 from steeplechase.ledger.stage_results import FineTuneResult
@@ -109,21 +108,6 @@ def test_what_is_left_out_is_hidden_and_comes_back_without_computing(tmp_path: P
     assert "docs_acceptability" not in table(less)
     assert table(here.run(study(tmp_path))) == first
     assert len(here.computed) == count
-
-
-def test_the_ledger_keeps_what_was_declared_when(tmp_path: Path) -> None:
-    here = Study(tmp_path)
-    for seeds, tasks in (((1, 2), TASKS), ((1, 2, 3), TASKS[:1]), ((1, 2, 3), TASKS[:1])):
-        found = here.run(study(tmp_path, seeds=seeds, tasks=tasks))
-    assert found is not None
-    (added,) = found.amendments
-    assert added.changed == ("fine_tuning", "pretraining")
-    assert added.after_record > 0
-    footer = dict(build(found).footer)["Added after results"]
-    assert "pretraining seeds changed after 16 results" in footer
-    assert "downstream tasks changed after" in footer
-    with closing(Ledger.at(tmp_path / "results")) as ledger:
-        assert len(ledger.records()) > len(declared_rows(ledger).records())
 
 
 def baseline(**recipe: Any) -> dict[str, Any]:

@@ -22,7 +22,6 @@ from runners.training.optimisers.adamw import adamw
 from steeplechase.configuration.experiment import Experiment
 from steeplechase.configuration.validation.experiment import violations_of
 from steeplechase.foundation.canonical import canonical_text
-from steeplechase.foundation.errors import DataError
 from steeplechase.foundation.schema import JsonValue
 from steeplechase.ledger.records import Status
 from steeplechase.ledger.result_files import CHECKPOINT, predictions_file
@@ -74,20 +73,6 @@ def test_a_moved_file_changes_no_key_and_other_content_changes_those_of_its_task
     differing = {label for label in keys[0] if keys[0][label] != keys[2][label]}
     assert differing == {"examples reviews", "contamination reviews", "reviews#1"}
     assert plain.identity() != moved.identity()
-
-
-def test_a_table_with_mistakes_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    path = reviews(tmp_path)
-    path.write_text(path.read_text() + "7,w1,\n")
-    declared = experiment(tmp_path, path)
-    before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(DataError) as refusal:
-        shared_stages(declared)
-    assert [line.replace(str(path), "r.csv") for line in refusal.value.lines] == [
-        "r.csv:162: id: duplicate '7', first in line 9",
-        'r.csv:162: stars: empty; unlabelled: [""] leaves such rows out',
-    ]
-    assert sorted(tmp_path.rglob("*")) == before
 
 
 @pytest.mark.parametrize(

@@ -76,20 +76,6 @@ def test_an_unknown_name_is_refused_with_the_known_ones(results: steeplechase.Re
         steeplechase.load("nowhere")
 
 
-@pytest.mark.parametrize("wrong", [3, None, ["curves"], b"curves"])
-def test_what_is_no_name_and_no_path_is_refused_in_one_line(results: steeplechase.Results, wrong: object) -> None:
-    refused = {
-        "is not a table of this report": results.table,
-        "is not a figure of this report": results.figure,
-        "a path is needed": steeplechase.load,
-        "; a path is needed": steeplechase.plan,
-    }
-    for words, call in refused.items():
-        with pytest.raises(ConfigurationError, match=words) as mistake:
-            call(wrong)  # type: ignore[arg-type]
-        assert "\n" not in str(mistake.value)
-
-
 def test_the_import_costs_nothing() -> None:
     code = "import sys, steeplechase; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

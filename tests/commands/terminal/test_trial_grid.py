@@ -47,13 +47,3 @@ def test_every_trial_has_its_mark_or_all_are_counted(
 
 def found_dashes(found: list[tuple[int, int, TrialStatus]]) -> int:
     return len({arm for arm, _, _ in found})  # each name has one
-
-
-def test_arms_stand_in_the_order_of_the_table_with_their_seeds_in_order() -> None:
-    rows = [
-        ("baseline", 2, TrialStatus.RUNNING),
-        ("baseline", 1, TrialStatus.FINISHED),
-        ("wide", 1, TrialStatus.FAILED),
-    ]
-    standings = [(TrialRow(f"{arm}/{seed}", arm, seed), standing) for arm, seed, standing in rows]
-    assert drawn(standings, 40, 10, ascii_only=False)[1:] == ["baseline ✓▶   wide     ✗"]

@@ -31,12 +31,6 @@ def test_best_seen_is_over_all_steps_and_the_choice_has_its_final_value() -> Non
     assert (outcome.started, outcome.finished, outcome.spent) == (5, 5, 5.0)
 
 
-def test_one_training_is_one_candidates_best() -> None:
-    found = {round(replay(task(curves(TABLE)), SEARCHES["random"], 1.0, seed).regret, 9) for seed in range(40)}
-    expected = {round((best - 0.3) / 0.4, 9) for best in (0.5, 0.7, 0.3, 0.6, 0.9)}
-    assert found == expected
-
-
 @pytest.mark.parametrize(
     ("steps", "expected"),
     [((1, 2, 4), (0.25, 0.5, 1.0)), ((0, 1, 2), (1 / 3, 2 / 3, 1.0)), ((100,), (1.0,)), ((0,), (1.0,))],

@@ -113,15 +113,6 @@ def test_the_finalists_are_ranked_by_the_objectives_not_by_the_loss() -> None:
     assert ranked_candidates(("score",), candidates) == ["high score", "low loss", "probed", "short"]
 
 
-def test_finalists_of_several_objectives_are_on_the_front_first() -> None:
-    candidates = {
-        "dominated": Observation({}, (3.0,), True, (3.0, 500.0)),
-        "small": Observation({}, (3.5,), True, (3.5, 100.0)),
-        "best": Observation({}, (2.5,), True, (2.5, 400.0)),
-    }
-    assert ranked_candidates(("held_out_loss", "parameters"), candidates) == ["best", "small", "dominated"]
-
-
 def test_a_search_with_a_final_comparison_is_reproduced_from_its_records(tmp_path: Path) -> None:
     course = search(tmp_path, "asha", **FINALISTS, ablate_winner="leave_one_out")
     track = Track(course, tmp_path)

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from runners.search.encoding import encoded, order_of
 from runners.search.observation import Observation
 from runners.search.optuna_sampler import importance, propose
 from search_space.candidate import Candidate
@@ -106,16 +105,3 @@ def test_importance_ranks_the_relevant_axis_first_and_is_empty_with_too_few_resu
     diverged = Observation({"bottleneck_ratio": 2}, (), complete=False, diverged=True)
     assert importance(design, BASELINE, (*known, diverged)) == shares
     assert importance(design, BASELINE, ()) == importance(design, BASELINE, (diverged,)) == {}
-
-
-@pytest.mark.parametrize("sampler", SAMPLERS)
-def test_learning_samplers_are_told_the_order_of_numbers(sampler: str) -> None:
-    space = {"heads": (8, 2, 4), "convolution": ({"kind": "none"}, {"kind": "dynamic"}), "recipe.dropout": (0.1,)}
-    design = Search.model_validate({"space": space, "sampler": sampler})
-    learns = sampler in ("tpe", "gp", "nsga2")
-    assert order_of(design, "heads") == (["2", "4", "8"] if learns else None)
-    assert [encoded(design, "heads", label) for label in ("2", "4", "8")] == (
-        [0, 1, 2] if learns else ["2", "4", "8"]
-    )
-    assert order_of(design, "convolution") is None
-    assert order_of(design, "recipe.dropout") is None

@@ -72,12 +72,3 @@ def test_too_few_positions_and_a_search_are_violations() -> None:
     (message,) = messages(design={"kind": "search", "space": {"heads": [2, 4]}, "max_candidates": 2})
     assert "measure selected ones in a list design" in message
     assert not messages()
-
-
-def test_a_claim_needs_the_measurement_that_it_names() -> None:
-    claim = "attention_diagonal(long) < attention_diagonal(baseline)"
-    assert not [
-        violation for violation in violations_of(experiment(**MEASURED, claims=[claim])) if "claims" in violation.path
-    ]
-    (refused,) = (violation for violation in violations_of(experiment(claims=[claim])) if "claims" in violation.path)
-    assert "not measured here" in refused.message

@@ -7,9 +7,6 @@ import pytest
 from runners.scheduling.trial import Trial, TrialPlan
 from runners.stages.corpus import CorpusStage
 from runners.stages.stage import Stage
-from search_space.architecture import Architecture
-from search_space.candidate import Candidate
-from search_space.recipe import Recipe
 from steeplechase.configuration.stage_label import StageLabel
 from steeplechase.ledger.metrics import final_loss
 from steeplechase.ledger.records import Record, Status, TrialRow
@@ -69,12 +66,3 @@ def test_the_held_out_loss_of_a_trial_is_that_before_the_phase() -> None:
     )
     history = history_of(TrialRow("arm/1", "arm", 1, None), [before, longer], [], LABELS)
     assert final_loss(history, LABELS) == 1.0
-
-
-def test_a_length_above_the_positions_is_a_violation() -> None:
-    architecture = Architecture(positions=128)
-    refused = Candidate(architecture=architecture, recipe=Recipe(long_sequence_share=0.1))
-    assert [(each.path, each.message) for each in refused.violations()] == [
-        (("recipe", "long_sequence_length"), "512 is longer than the 128 positions of the architecture")
-    ]
-    assert not list(Candidate(architecture=architecture).violations())

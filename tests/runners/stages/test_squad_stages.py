@@ -163,23 +163,9 @@ def test_tasks_with_long_texts_start_from_the_long_sequence_phase(folder: Path) 
 
 def test_impossible_lengths_are_violations(tmp_path: Path) -> None:
     tuning = {"tasks": ["squad_v1_1"], "sequence_length": 67}
-    long_sequences = {**RECIPE, "long_sequence_share": 0.1, "long_sequence_length": 32}
-    parts = {"architecture": ARCHITECTURE, "objective": {"kind": "masked_language_model"}, "recipe": long_sequences}
     found = [
         (".".join(map(str, each.path)), each.message)
         for each in violations_of(simulated.experiment(tmp_path, fine_tuning=tuning))
     ]
     assert ("fine_tuning.sequence_length", "67 is too short for squad_v1_1; allowed: 68 and longer") in found
     assert any(path == "fine_tuning.tasks.0" and "needs fine_tuning.data" in message for path, message in found)
-    assert [
-        (".".join(map(str, each.path)), each.message)
-        for each in violations_of(simulated.experiment(tmp_path, baseline=parts))
-    ] == [
-        (
-            "baseline.recipe.long_sequence_share",
-            (
-                "has no effect: no task in fine_tuning.tasks uses the long-sequence checkpoint. "
-                "Tasks that do: squad_v1_1, squad_v2_0"
-            ),
-        )
-    ]

@@ -88,17 +88,6 @@ def test_a_resumed_run_has_the_same_weights_bit_by_bit(learner: Candidate, tmp_p
     assert resumed.losses == uninterrupted.losses[HALFWAY:]
 
 
-def test_a_run_resumed_without_moments_differs(tmp_path: Path) -> None:
-    """The comparison above can fail: weights without moments do not resume a run."""
-    learner = learners(0.1)[0]
-    uninterrupted, resumed = Run.started(learner).train(0, LAST), Run.started(learner).train(0, HALFWAY)
-    resumed.save(tmp_path / "checkpoint", HALFWAY)
-    resumed.load(tmp_path / "checkpoint")
-    resumed.optimiser.state.clear()
-    resumed.train(HALFWAY, LAST)
-    assert resumed.losses[-1] != uninterrupted.losses[-1]
-
-
 @pytest.mark.parametrize(("objective", "poison"), [*zip(OBJECTIVES, cycle((math.nan, math.inf)), strict=False)])
 def test_a_loss_that_is_not_finite_raises_before_the_update(objective: Objective, poison: float) -> None:
     run = Run.started(candidate(SPAN_DYNAMIC, objective))

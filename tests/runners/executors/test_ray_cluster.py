@@ -35,7 +35,7 @@ def at_work(folder: Path) -> int:
     return sum(path.is_dir() for path in (folder / "stages" / "unfinished").glob("*"))
 
 
-def test_at_most_one_trial_per_requested_worker_runs_at_a_time(
+def test_two_trials_run_at_a_time_and_none_fails_when_their_node_dies(
     head: Cluster, small: Run, small_experiment: Path, tmp_path: Path
 ) -> None:
     lend(small.folder, tmp_path, SHARED)
@@ -43,15 +43,21 @@ def test_at_most_one_trial_per_requested_worker_runs_at_a_time(
     head.wait_for(4)
     asked, most = ("--engine", "ray", "--address", head.address, "--workers", "2"), 0
     with started(head.variables, "run", small_experiment, "--out", tmp_path, *asked) as run:
-        while run.poll() is None:
+        while not list(tmp_path.glob("stages/pretrain/*/manifest.json")) and run.poll() is None:
             most = max(most, at_work(tmp_path))
             time.sleep(0.02)
-        _, told = run.communicate()
+        kill(node)
+        node = head.join(4)
+        try:
+            _, told = run.communicate(timeout=400)
+        finally:
+            run.kill()
     kill(node)
     assert run.returncode == 0, told
     assert most == 2
-    assert Run(tmp_path, told, 0.0).table == small.table
+    assert "failed" not in told
     assert "Could not" not in told
+    assert Run(tmp_path, told, 0.0).table == small.table
     assert not list((tmp_path / "stages").glob("steeplechase*"))
 
 
@@ -92,23 +98,3 @@ def test_a_node_without_the_results_folder_is_named_before_any_stage_runs_and_co
     assert Run(stored, text, 0.0).table == small.table
     assert not [*(stored / "stages" / "pretrain").glob("*/checkpoint")]  # trained elsewhere, and not needed here
     assert not [*(tmp_path / "objects" / "probes").glob("*")]
-
-
-def test_no_trial_fails_when_a_node_dies(head: Cluster, small: Run, small_experiment: Path, tmp_path: Path) -> None:
-    lend(small.folder, tmp_path, SHARED)
-    head.wait_for(0)
-    node = head.join(1)
-    head.wait_for(1)
-    asked = ("--engine", "ray", "--address", head.address, "--workers", "1")
-    with started(head.variables, "run", small_experiment, "--out", tmp_path, *asked) as run:
-        while not list(tmp_path.glob("stages/progress/*.json")) and run.poll() is None:
-            time.sleep(0.05)
-        kill(node)
-        head.join(1)
-        try:
-            _, told = run.communicate(timeout=400)
-        finally:
-            run.kill()
-    assert run.returncode == 0, told
-    assert "failed" not in told
-    assert Run(tmp_path, told, 0.0).table == small.table

@@ -44,11 +44,6 @@ def named(parent: int, word: str) -> list[int]:
     return found
 
 
-def begun(folder: Path, driver: int, since: float) -> bool:
-    """Whether the driver has locked its results folder."""
-    return (folder / "lock").exists()
-
-
 def starting(folder: Path, driver: int, since: float) -> bool:
     """Whether Ray is about to start."""
     return bool(named(driver, "ray_host"))
@@ -91,18 +86,6 @@ def scratch(temporary: Path) -> list[Path]:
     return list(temporary.glob("steeplechase-ray-*"))
 
 
-@pytest.mark.parametrize("moment", [begun, starting], ids=lambda moment: moment.__name__)
-def test_a_signal_before_ray_has_started_ends_the_run_with_75_and_leaves_no_process_or_file(
-    small: Run, small_experiment: Path, tmp_path: Path, temporary: Path, moment: Moment
-) -> None:
-    lend(small.folder, tmp_path, SHARED)
-    code, told, below = told_until(moment, signalled(signal.SIGTERM), small_experiment, tmp_path)
-    assert (code, told.splitlines()[-1]) == (75, STOPPED)
-    assert "Traceback" not in told
-    assert end_by_themselves(below)
-    assert scratch(temporary) == []
-
-
 def signalled(number: signal.Signals) -> Callable[[int], None]:
     """Return what sends a signal to the driver."""
     return lambda driver: os.kill(driver, number)
@@ -122,14 +105,15 @@ def kill_first(word: str) -> Callable[[int], None]:
 def test_a_run_that_ends_early_in_every_way_goes_on_to_the_same_table(
     small: Run, small_experiment: Path, tmp_path: Path, temporary: Path
 ) -> None:
-    """One folder through four sessions, so that each also resumes what the one before has left."""
+    """One folder through five sessions, so that each also resumes what the one before has left."""
     folder = tmp_path / "results"
     lend(small.folder, folder, SHARED)
-    code, told, below = told_until(at_work, signalled(signal.SIGUSR1), small_experiment, folder)
-    assert (code, told.splitlines()[-1]) == (75, STOPPED), told
-    assert "Traceback" not in told
-    assert end_by_themselves(below)
-    assert scratch(temporary) == []
+    for moment, number in ((starting, signal.SIGTERM), (at_work, signal.SIGUSR1)):
+        code, told, below = told_until(moment, signalled(number), small_experiment, folder)
+        assert (code, told.splitlines()[-1]) == (75, STOPPED), told
+        assert "Traceback" not in told
+        assert end_by_themselves(below)
+        assert scratch(temporary) == []
 
     code, told, below = told_until(at_work, kill_first("raylet/raylet"), small_experiment, folder)
     assert code == 75, told

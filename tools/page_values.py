@@ -10,6 +10,7 @@ from pathlib import Path
 
 from reports.by_recipe import at_shared_recipe
 from reports.claim_row import passes_text, scope_text, tokens_text
+from reports.final_comparison import at_final_seeds, examples_at_final_seeds
 from reports.number_format import NOTHING, difference_text, fixed, short
 from reports.report import build
 from reports.sections.tokens_to_loss import loss_text, ratio_text
@@ -43,8 +44,11 @@ class Folder:
 
     @cached_property
     def results(self) -> Results:
-        """The results at the shared recipe, with the values of single examples where these were kept."""
-        return results_of(at_shared_recipe(self._rows), example_tables=kept_example_tables(self._path))
+        """The results that the tables show, of a search its final comparison, with kept values of single examples."""
+        examples = kept_example_tables(self._path)
+        if (final := at_final_seeds(self._rows)) is not None:
+            return results_of(final, example_tables=examples_at_final_seeds(self._rows, examples))
+        return results_of(at_shared_recipe(self._rows), example_tables=examples)
 
     @cached_property
     def claims(self) -> Mapping[str, JudgedClaim]:
